@@ -1,0 +1,107 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The dependency list of each target is the architecture: the targets that decide know nothing of
+// MQTT, SQLite, the clock or the log.
+
+/// Warnings are errors of tomorrow; existentials are spelled so that their cost is seen.
+let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
+
+/// The engine owns its memory and is tested against a naive twin with every check on (debug);
+/// release drops the checks that cost the path of a position a third of its speed.
+let unchecked: [SwiftSetting] = strict + [.unsafeFlags(["-Ounchecked"], .when(configuration: .release))]
+
+let package = Package(
+    name: "geomatch",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "geomatchd", targets: ["geomatchd"]),
+        .executable(name: "geomatch", targets: ["geomatch"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    ],
+    targets: [
+        // What decides: values in, values out.
+        .target(name: "CPrefetch"),
+        .target(name: "Geodesy", swiftSettings: unchecked),
+        .target(name: "LiveTopics", swiftSettings: strict),
+        .target(name: "Selectors", swiftSettings: unchecked),
+        .target(
+            name: "Matching",
+            dependencies: ["CPrefetch", "Geodesy", "Selectors"],
+            swiftSettings: unchecked),
+        .target(
+            name: "Wire",
+            dependencies: ["CSimdJSON", "Geodesy", "LiveTopics", "Selectors"],
+            swiftSettings: strict),
+        .target(
+            name: "Datasets",
+            dependencies: [
+                "Geodesy", "LiveTopics", "Matching", "Selectors", "Wire",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: strict),
+
+        // What acts: one target for each outside thing.
+        .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .target(
+            name: "CSimdJSON",
+            linkerSettings: [.linkedLibrary("simdjson")]),
+        .target(name: "MQTTLink", dependencies: ["CMosquitto"], swiftSettings: strict),
+        .target(
+            name: "Store",
+            dependencies: ["Datasets", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
+
+        // The programs.
+        .executableTarget(
+            name: "geomatchd",
+            dependencies: [
+                "Datasets", "MQTTLink", "Store", "Yams",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "geomatch",
+            dependencies: [
+                "Geodesy", "LiveTopics", "MQTTLink", "Selectors", "Wire",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "geomatch-bench",
+            dependencies: [
+                "Geodesy", "Matching", "MQTTLink", "Selectors", "Wire",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/Benchmarks",
+            swiftSettings: unchecked),
+
+        // The tests: one folder for each target, and the programs on a real broker.
+        .testTarget(name: "GeodesyTests", dependencies: ["Geodesy"]),
+        .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics"]),
+        .testTarget(name: "SelectorsTests", dependencies: ["Selectors"]),
+        .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors"]),
+        .testTarget(name: "WireTests", dependencies: ["Wire"]),
+        .testTarget(name: "DatasetsTests", dependencies: ["Datasets"]),
+        .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
+        .testTarget(name: "StoreTests", dependencies: ["Store"]),
+        .testTarget(name: "DaemonTests", dependencies: ["geomatchd"]),
+        .testTarget(name: "CommandLineTests", dependencies: ["geomatch"]),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: ["Geodesy", "MQTTLink", "Wire"],
+            resources: [.copy("Data")]),
+    ],
+    swiftLanguageModes: [.v6]
+)

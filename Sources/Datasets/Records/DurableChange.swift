@@ -1,0 +1,34 @@
+/// One thing that must outlive the process.
+///
+/// The hub emits changes in the order they happened; the store applies a batch of them in one transaction and
+/// gives the same kind back when it restores, so that a restart is a replay.
+public enum DurableChange: Equatable, Sendable {
+    case putDataset(DatasetRecord)
+    /// Removes the dataset with everything it holds: devices, publications, subscriptions, pairs, matches, live state, replies.
+    case deleteDataset(id: String)
+    case putDevice(DeviceRecord)
+    /// Removes the device with its publications, subscriptions, their pairs and its matches, those still to be delivered apart.
+    case deleteDevice(dataset: String, id: String)
+    case putPublication(PublicationRecord)
+    /// Removes the publication and its pairs.
+    case deletePublication(dataset: String, id: String)
+    case putSubscription(SubscriptionRecord)
+    /// Removes the subscription and its pairs; matches stay.
+    case deleteSubscription(dataset: String, id: String)
+    /// Replaces the delivery counters of a subscription; nothing happens where it is gone.
+    case putDelivery(dataset: String, subscriptionId: String, Delivery)
+    /// Replaces the hints of a subscription; nothing happens where it is gone.
+    case putHints(dataset: String, subscriptionId: String, [String])
+    case putPair(PairRecord)
+    case putMatch(MatchRecord)
+    /// The broker has the match: it is no longer pending.
+    case matchDelivered(number: Int64)
+    /// The match has left the newest hundred of its device.
+    case forgetMatch(number: Int64)
+    case putLiveState(LiveStateRecord)
+    case forgetLiveState(dataset: String, topic: String)
+    case putReply(ReplyRecord)
+    case forgetReplies(before: Int64)
+    /// The filters held at the broker of this name, replacing those known before.
+    case putFilters(broker: String, [String])
+}
