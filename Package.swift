@@ -64,7 +64,7 @@ let package = Package(
         .executableTarget(
             name: "geomatchd",
             dependencies: [
-                "Datasets", "MQTTLink", "Store", "Yams",
+                "Datasets", "LiveTopics", "MQTTLink", "Store", "Wire", "Yams",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),

@@ -5,7 +5,8 @@
 public enum DurableChange: Equatable, Sendable {
     case putDataset(DatasetRecord)
     /// Removes the dataset with everything it holds: devices, publications, subscriptions, pairs, matches, live state, replies.
-    case deleteDataset(id: String)
+    /// The deletion itself is remembered until the dataset is put again, and is given back when restoring.
+    case deleteDataset(id: String, at: Int64)
     case putDevice(DeviceRecord)
     /// Removes the device with its publications, subscriptions, their pairs and its matches, those still to be delivered apart.
     case deleteDevice(dataset: String, id: String)
@@ -31,4 +32,25 @@ public enum DurableChange: Equatable, Sendable {
     case forgetReplies(before: Int64)
     /// The filters held at the broker of this name, replacing those known before.
     case putFilters(broker: String, [String])
+}
+
+extension DurableChange {
+    /// The dataset it belongs to; nil where it belongs to none.
+    public var dataset: String? {
+        switch self {
+        case .putDataset(let record): record.id
+        case .deleteDataset(let id, _): id
+        case .putDevice(let record): record.dataset
+        case .putPublication(let record): record.dataset
+        case .putSubscription(let record): record.dataset
+        case .putPair(let record): record.dataset
+        case .putMatch(let record): record.dataset
+        case .putLiveState(let record): record.dataset
+        case .putReply(let record): record.dataset
+        case .deleteDevice(let dataset, _), .deletePublication(let dataset, _), .deleteSubscription(let dataset, _),
+            .putDelivery(let dataset, _, _), .putHints(let dataset, _, _), .forgetLiveState(let dataset, _):
+            dataset
+        case .matchDelivered, .forgetMatch, .forgetReplies, .putFilters: nil
+        }
+    }
 }

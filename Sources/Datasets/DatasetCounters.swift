@@ -1,0 +1,102 @@
+import Wire
+
+/// What a dataset counted since the daemon started.
+struct DatasetCounters: Equatable {
+    var received = 0
+    var accepted = 0
+    var refused = 0
+    var late = 0
+    var skewed = 0
+    var conflated = 0
+    var requests = 0
+    var failedRequests = 0
+    var matched = 0
+    var delivered = 0
+    var retried = 0
+    var expired = 0
+    var dropped = 0
+    /// Matches that wait for the broker: a gauge.
+    var pending = 0
+}
+
+extension Dataset {
+    /// `geomatch/{dataset}/status` without the time, which alone is no news.
+    func encodeStatus(into writer: inout JSONWriter) {
+        writer.key("updates")
+        writer.beginObject()
+        writer.member("received", counters.received)
+        writer.member("accepted", counters.accepted)
+        writer.member("refused", counters.refused)
+        writer.member("late", counters.late)
+        writer.member("skewed", counters.skewed)
+        writer.member("conflated", counters.conflated)
+        writer.endObject()
+        writer.key("requests")
+        writer.beginObject()
+        writer.member("received", counters.requests)
+        writer.member("failed", counters.failedRequests)
+        writer.endObject()
+        writer.key("matches")
+        writer.beginObject()
+        writer.member("matched", counters.matched)
+        writer.member("delivered", counters.delivered)
+        writer.member("retried", counters.retried)
+        writer.member("expired", counters.expired)
+        writer.member("dropped", counters.dropped)
+        writer.member("pending", counters.pending)
+        writer.endObject()
+        writer.member("devices", devices.count)
+        writer.member("publications", publications.count)
+        writer.member("subscriptions", subscriptions.count)
+        writer.member("liveSubscriptions", 0)
+        writer.member("circumstances", 0)
+        writer.member("places", 0)
+    }
+}
+
+extension JSONWriter {
+    mutating func member(_ key: String, _ value: Int) {
+        self.key(key)
+        integer(Int64(value))
+    }
+
+    mutating func member(_ key: String, _ value: Int64) {
+        self.key(key)
+        integer(value)
+    }
+
+    mutating func member(_ key: String, _ value: Double) {
+        self.key(key)
+        double(value)
+    }
+
+    mutating func member(_ key: String, _ value: String) {
+        self.key(key)
+        string(value)
+    }
+
+    mutating func member(_ key: String, _ value: Bool) {
+        self.key(key)
+        bool(value)
+    }
+
+    /// Writes nothing where there is no value.
+    mutating func member(_ key: String, optional value: String?) {
+        if let value { member(key, value) }
+    }
+
+    mutating func member(_ key: String, optional value: Double?) {
+        if let value { member(key, value) }
+    }
+
+    mutating func member(_ key: String, optional value: Int64?) {
+        if let value { member(key, value) }
+    }
+
+    mutating func member(_ key: String, _ values: [String]) {
+        self.key(key)
+        beginArray()
+        for value in values { string(value) }
+        endArray()
+    }
+}

@@ -1,0 +1,84 @@
+import LiveTopics
+import Wire
+
+extension Hub {
+    /// Whether first use may create this dataset; what a broker replays never creates a deleted one again.
+    func mayCreateDataset(_ name: String, replayed: Bool) -> Bool {
+        configuration.autoCreateDatasets && Name.isDataset(name) && !(replayed && deletedDatasets[name] != nil)
+    }
+
+    func createDataset(_ name: String, at now: Int64, into effects: inout HubEffects) throws(WireError) -> Dataset {
+        try createDataset(DatasetRecord(id: name, createdAt: now, updatedAt: now, revision: ""), into: &effects)
+    }
+
+    func createDataset(_ record: DatasetRecord, into effects: inout HubEffects) throws(WireError) -> Dataset {
+        guard datasets.count < configuration.limits.datasets else {
+            throw WireError(
+                .limit, "there are \(configuration.limits.datasets) datasets, the maximum", field: "dataset")
+        }
+        var record = record
+        record.revision = Revision.next(after: nil, content: record.encoded())
+        let dataset = Dataset(record)
+        datasets[record.id] = dataset
+        deletedDatasets[record.id] = nil
+        effects.changes.append(.putDataset(record))
+        effects.filtersChanged = true
+        effects.notices.append(.datasetCreated(record.id))
+        return dataset
+    }
+
+    /// Lets go of a dataset with all it holds; the store has done so already.
+    func removeDataset(_ dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
+        datasets[dataset.id] = nil
+        deletedDatasets[dataset.id] = now
+        for state in liveStates.values where state.dataset === dataset {
+            if state.payload != nil { clearances.append(state.topic) }
+        }
+        liveStates = liveStates.filter { $0.value.dataset !== dataset }
+        dirty.removeAll { $0.dataset === dataset }
+        moved.removeAll { $0 === dataset }
+        datasetsWithDeliveries.removeAll { $0 === dataset }
+        outbox.removeAll { $0.dataset === dataset }
+        effects.messages.append(
+            topic: "geomatch/\(dataset.id)/status", prefix: configuration.topicsPrefix, qos: 1, retain: true, payload: [])
+        effects.filtersChanged = true
+        effects.notices.append(.datasetDeleted(dataset.id))
+    }
+
+    /// Tells the counters of a dataset every ten seconds when they changed.
+    func tellStatus(of dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
+        guard dataset.statusToldAt == .min || now - dataset.statusToldAt >= 10_000 || now < dataset.statusToldAt else { return }
+        var counters = JSONWriter()
+        counters.beginObject()
+        dataset.encodeStatus(into: &counters)
+        counters.endObject()
+        guard counters.bytes != dataset.statusTold else { return }
+        dataset.statusTold = counters.bytes
+        dataset.statusToldAt = now
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("dataset", dataset.id)
+        writer.member("at", now)
+        dataset.encodeStatus(into: &writer)
+        writer.endObject()
+        effects.messages.append(
+            topic: "geomatch/\(dataset.id)/status", prefix: configuration.topicsPrefix, qos: 1, retain: true,
+            payload: writer.bytes)
+    }
+
+    /// Says every dataset's status again: a broker that came back may have lost it.
+    public func repeatStatus() {
+        for dataset in datasets.values {
+            dataset.statusTold = []
+            dataset.statusToldAt = .min
+        }
+    }
+}
+
+extension Hub {
+    /// Creates a dataset that an operator names, unless it exists.
+    public func ensureDataset(_ name: String, at now: Int64, into effects: inout HubEffects) {
+        guard datasets[name] == nil else { return }
+        _ = try? createDataset(name, at: now, into: &effects)
+    }
+}

@@ -1,0 +1,155 @@
+import DequeModule
+import Geodesy
+import LiveTopics
+import Matching
+import Selectors
+import Wire
+
+/// The daemon's whole logic: takes messages and the time, changes its own state, and says what is to be done.
+///
+/// It knows no socket, no disk, no clock and no log. One thread owns it. Its inputs are ``receive(_:at:into:)``,
+/// ``advance(to:into:)``, what became of its effects, and ``restore(_:)`` at the start.
+public final class Hub {
+    public internal(set) var configuration: HubConfiguration
+    var datasets: [String: Dataset] = [:]
+    /// By the encoded seven levels, over all datasets: one look-up finds what an update replaces.
+    var liveStates: [String: LiveState] = [:]
+    /// The last number given to a `live/…` message.
+    public internal(set) var liveNumber: Int64 = 0
+    /// The last number given to a match.
+    public internal(set) var matchNumber: Int64 = 0
+    var outbox = Outbox()
+    /// Live states changed since they were last made durable, in the order they first changed.
+    var dirty: [LiveState] = []
+    /// Refusals of updates for datasets that do not exist.
+    var strangers: [String: DiagnosticsWindow] = [:]
+    /// When a dataset was deleted: a message replayed by the broker never creates it again.
+    var deletedDatasets: [String: Int64] = [:]
+    var malformedDatasets = 0
+    /// Where the retained `live/…` messages are being made right again; nil when they are.
+    var resync: Resync?
+    /// Topics whose retained `live/…` message of a deleted dataset is still to be cleared.
+    var clearances = Deque<String>()
+    var identifiers: Identifiers
+    /// Datasets whose engines have not yet seen every position of this batch.
+    var moved: [Dataset] = []
+    /// Datasets with subscriptions whose delivery counters are to be made durable.
+    var datasetsWithDeliveries: [Dataset] = []
+    /// Matches that left the newest hundred of their device before the broker had them.
+    var outdated: Set<Int64> = []
+    let decoder = LiveUpdateDecoder()
+    let parser = JSONParser()
+    /// Scratch for one update's properties.
+    var properties: [UInt8] = []
+    var engineEffects: [Effect] = []
+    var lastTickAt: Int64 = .min
+    /// False while the store refuses: requests that change something get `internal`, and what is durable waits.
+    public var storeIsWritable = true
+
+    public init(_ configuration: HubConfiguration) {
+        self.configuration = configuration
+        identifiers = Identifiers(seed: configuration.seed)
+    }
+
+    /// The datasets that exist, in order.
+    public var datasetNames: [String] { datasets.keys.sorted() }
+
+    /// Handles one message. Batches end with ``endBatch(at:into:)``.
+    public func receive(_ message: Inbound, at now: Int64, into effects: inout HubEffects) {
+        guard let topic = message.topic.dropping(prefix: configuration.topicsPrefix) else { return }
+        if topic.hasFirstLevel("geomatch") {
+            showMoves(at: now, into: &effects)
+            receiveRequest(topic, message, at: now, into: &effects)
+        } else if !topic.hasFirstLevel("live") {
+            receiveLive(topic, message, at: now, into: &effects)
+        }
+    }
+
+    /// Shows the engines what the batch moved; afterwards every effect of the batch is in `effects`.
+    public func endBatch(at now: Int64, into effects: inout HubEffects) {
+        showMoves(at: now, into: &effects)
+        tellDeliveries(into: &effects)
+    }
+
+    /// Lets time pass: expiries, matches due again, diagnostics, status, what is written behind.
+    ///
+    /// To be called every ``tickMilliseconds``; being late changes no decision.
+    public func advance(to now: Int64, into effects: inout HubEffects) {
+        let secondIsOver = now - lastTickAt >= 1000 || now < lastTickAt
+        for dataset in datasets.values {
+            if let deadline = dataset.engine.nextDeadline, deadline <= now {
+                advanceEngine(of: dataset, to: now, into: &effects)
+            }
+            for diagnostic in dataset.diagnostics.end(at: now) { tell(diagnostic, of: dataset.id, into: &effects) }
+            if secondIsOver { tellStatus(of: dataset, at: now, into: &effects) }
+        }
+        advanceStrangers(to: now, into: &effects)
+        if secondIsOver {
+            lastTickAt = now
+            writeBehind(into: &effects)
+            forgetOld(at: now, into: &effects)
+        }
+        tellDeliveries(into: &effects)
+    }
+
+    public static let tickMilliseconds: Int64 = 100
+
+    /// Forgets replies a day old and cleared states thirty days old.
+    private func forgetOld(at now: Int64, into effects: inout HubEffects) {
+        for dataset in datasets.values { dataset.replies.expire(at: now) }
+        guard now >= nextHousekeepingAt else { return }
+        nextHousekeepingAt = now + 3_600_000
+        effects.changes.append(.forgetReplies(before: now - ReplyMemory.lifetimeMilliseconds))
+        let old = liveStates.values.filter { $0.payload == nil && now - $0.timestamp >= Self.clearedMilliseconds }
+        for state in old {
+            liveStates[state.topic] = nil
+            effects.changes.append(.forgetLiveState(dataset: state.dataset.id, topic: state.topic))
+        }
+        for (name, at) in deletedDatasets where now - at >= Self.clearedMilliseconds { deletedDatasets[name] = nil }
+    }
+
+    /// How long a cleared state counts as known.
+    static let clearedMilliseconds: Int64 = 30 * 86_400_000
+    private var nextHousekeepingAt: Int64 = .min
+}
+
+/// A message as it came in; the bytes are borrowed for the call.
+public struct Inbound {
+    public var topic: UnsafeRawBufferPointer
+    public var payload: UnsafeRawBufferPointer
+    /// The payload is followed by at least 64 readable bytes.
+    public var padded: Bool
+    /// The broker replayed it from what it retains.
+    public var retained: Bool
+    public var responseTopic: UnsafeRawBufferPointer?
+    public var correlation: UnsafeRawBufferPointer?
+
+    public init(
+        topic: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, padded: Bool = false, retained: Bool = false,
+        responseTopic: UnsafeRawBufferPointer? = nil, correlation: UnsafeRawBufferPointer? = nil
+    ) {
+        self.topic = topic
+        self.payload = payload
+        self.padded = padded
+        self.retained = retained
+        self.responseTopic = responseTopic
+        self.correlation = correlation
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Without the prefix; nil where it is missing.
+    fileprivate func dropping(prefix: String) -> UnsafeRawBufferPointer? {
+        let length = prefix.utf8.count
+        if length == 0 { return self }
+        guard count >= length, zip(self, prefix.utf8).allSatisfy({ $0 == $1 }) else { return nil }
+        return UnsafeRawBufferPointer(rebasing: self[length...])
+    }
+
+    fileprivate func hasFirstLevel(_ level: StaticString) -> Bool {
+        let length = level.utf8CodeUnitCount
+        guard count >= length else { return false }
+        for index in 0..<length where self[index] != level.utf8Start[index] { return false }
+        return count == length || self[length] == UInt8(ascii: "/")
+    }
+}

@@ -1,0 +1,94 @@
+import LiveTopics
+
+/// What an operator decides about the hub.
+public struct HubConfiguration: Sendable {
+    /// Put before each of the three trees; empty, or ends with `/`.
+    public var topicsPrefix = ""
+    /// The QoS of `live/…` messages: 0 or 1.
+    public var liveQoS: UInt8 = 0
+    /// A first live update or a first `…/create` of an unknown dataset creates it.
+    public var autoCreateDatasets = true
+    /// Who administers which datasets.
+    public var administrators = AccessPatterns(["admin"])
+    public var limits = HubLimits()
+    /// Told in `geomatch/status`.
+    public var version = ""
+    /// Names this daemon's store: its mark and its probe at the broker.
+    public var instance = ""
+    /// Where generated ids come from; the hub draws no other random numbers.
+    public var seed: (UInt64, UInt64) = (0, 0)
+
+    public init() {}
+}
+
+/// The maxima of the contract, each refused as `limit` beyond.
+public struct HubLimits: Sendable {
+    public var datasets = 10_000
+    /// For each dataset.
+    public var liveTopics = 1_000_000
+    /// For each dataset.
+    public var devices = 1_000_000
+    /// For each device, publications and subscriptions each.
+    public var attachmentsPerDevice = 1000
+    /// For each client.
+    public var rememberedReplies = 10_000
+    /// Bytes of remembered replies, for each dataset: the oldest go first.
+    public var rememberedReplyBytes = 64 << 20
+    /// Matches that wait for the broker, for each dataset; beyond, a match is dropped and counted.
+    public var pendingMatches = 100_000
+    /// Matches sent to the broker and not yet acknowledged.
+    public var inflightMatches = 1000
+
+    public init() {}
+}
+
+/// Patterns of a client (`admin`, `ops-*`), or of a dataset and a client (`museum/ops-*`); `*` stands for any run of characters.
+public struct AccessPatterns: Equatable, Sendable {
+    public let patterns: [String]
+
+    public init(_ patterns: [String]) { self.patterns = patterns }
+
+    public func allow(client: String, in dataset: String) -> Bool {
+        for pattern in patterns {
+            if let slash = pattern.utf8.firstIndex(of: UInt8(ascii: "/")) {
+                let after = pattern.utf8.index(after: slash)
+                if Self.matches(Substring(pattern[..<slash]).utf8, dataset.utf8),
+                    Self.matches(Substring(pattern[after...]).utf8, client.utf8)
+                {
+                    return true
+                }
+            } else if Self.matches(Substring(pattern).utf8, client.utf8) {
+                return true
+            }
+        }
+        return false
+    }
+
+    /// Greedy wildcard match in linear space and at worst quadratic time over names of at most 64 bytes.
+    private static func matches(_ pattern: Substring.UTF8View, _ name: String.UTF8View) -> Bool {
+        let p = Array(pattern)
+        let n = Array(name)
+        var i = 0
+        var j = 0
+        var star = -1
+        var resume = 0
+        while j < n.count {
+            if i < p.count, p[i] == UInt8(ascii: "*") {
+                star = i
+                resume = j
+                i += 1
+            } else if i < p.count, p[i] == n[j] {
+                i += 1
+                j += 1
+            } else if star >= 0 {
+                i = star + 1
+                resume += 1
+                j = resume
+            } else {
+                return false
+            }
+        }
+        while i < p.count, p[i] == UInt8(ascii: "*") { i += 1 }
+        return i == p.count
+    }
+}

@@ -1,0 +1,126 @@
+import Geodesy
+import Wire
+
+// The objects as requests answer with them and matches carry them.
+
+extension DatasetRecord {
+    func encodeMembers(into writer: inout JSONWriter) {
+        writer.member("id", id)
+        writer.member("name", optional: name)
+        writer.member("policy", policy)
+        if let domains { writer.member("domains", domains) }
+        writer.member("autoCreateDevices", autoCreateDevices)
+        writer.member("derivedOccupancy", derivedOccupancy)
+        writer.member("timeZone", timeZone)
+        writer.member("createdAt", createdAt)
+        writer.member("updatedAt", updatedAt)
+        writer.member("revision", optional: revision.isEmpty ? nil : revision)
+    }
+
+    func encoded() -> [UInt8] { encodedObject(encodeMembers) }
+}
+
+extension DeviceRecord {
+    func encodeMembers(into writer: inout JSONWriter) {
+        writer.member("id", id)
+        writer.member("deviceType", type.rawValue)
+        writer.member("name", name)
+        writer.member("group", group)
+        writer.member("platform", optional: platform)
+        writer.member("deviceToken", optional: deviceToken)
+        if let beacon {
+            writer.member("proximityUUID", beacon.proximityUUID)
+            writer.member("major", beacon.major)
+            writer.member("minor", beacon.minor)
+        }
+        writer.member("createdAt", createdAt)
+        writer.member("updatedAt", updatedAt)
+        writer.member("owner", optional: owner)
+        writer.member("revision", optional: revision.isEmpty ? nil : revision)
+    }
+
+    func encoded() -> [UInt8] { encodedObject(encodeMembers) }
+}
+
+extension PublicationRecord {
+    func encodeMembers(into writer: inout JSONWriter) {
+        writer.member("id", id)
+        writer.member("deviceId", deviceId)
+        writer.member("topic", topic)
+        writer.member("range", range)
+        writer.member("duration", duration)
+        writer.key("properties")
+        writer.raw(Array(properties.utf8))
+        writer.member("createdAt", createdAt)
+        writer.member("updatedAt", updatedAt)
+        writer.member("owner", optional: owner)
+        writer.member("revision", optional: revision.isEmpty ? nil : revision)
+    }
+
+    func encoded() -> [UInt8] { encodedObject(encodeMembers) }
+}
+
+extension SubscriptionRecord {
+    /// Without `delivery` and `hints`, which change while a match is on its way.
+    func encodeMembers(into writer: inout JSONWriter) {
+        writer.member("id", id)
+        writer.member("deviceId", deviceId)
+        writer.member("topic", topic)
+        writer.member("range", range)
+        writer.member("duration", duration)
+        writer.member("selector", selector)
+        writer.member("matchTTL", effectiveMatchTTL)
+        writer.member("matchDTL", effectiveMatchDTL)
+        writer.member("mode", "once")
+        writer.member("accuracy", "centre")
+        writer.member("floor", "any")
+        writer.member("excludeSelf", excludeSelf)
+        writer.member("pushers", pushers)
+        writer.member("createdAt", createdAt)
+        writer.member("updatedAt", updatedAt)
+        writer.member("owner", optional: owner)
+        writer.member("revision", optional: revision.isEmpty ? nil : revision)
+    }
+
+    func encoded() -> [UInt8] { encodedObject(encodeMembers) }
+
+    /// Seconds.
+    var effectiveMatchTTL: Double { matchTTL ?? duration }
+
+    /// Metres.
+    var effectiveMatchDTL: Double { matchDTL ?? 2 * range }
+}
+
+extension Delivery {
+    func encode(into writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("matched", matched)
+        writer.member("delivered", delivered)
+        writer.member("retried", retried)
+        writer.member("expired", expired)
+        writer.member("dropped", dropped)
+        writer.member("pending", pending)
+        writer.member("lastMatchAt", optional: lastMatchAt)
+        writer.member("lastError", optional: lastError)
+        writer.endObject()
+    }
+}
+
+extension Position {
+    func encode(into writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("latitude", latitude)
+        writer.member("longitude", longitude)
+        writer.member("altitude", optional: altitude)
+        writer.member("horizontalAccuracy", optional: horizontalAccuracy)
+        writer.endObject()
+    }
+}
+
+private func encodedObject(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    members(&writer)
+    writer.endObject()
+    return writer.bytes
+}

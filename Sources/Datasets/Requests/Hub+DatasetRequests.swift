@@ -1,0 +1,88 @@
+import LiveTopics
+import Wire
+
+// dataset/create · get · list · update · delete
+
+extension Hub {
+    func createDataset(
+        _ object: JSONObject, _ context: ReplyContext, at now: Int64, into effects: inout HubEffects
+    ) throws(WireError) -> Outcome {
+        guard Name.isDataset(context.dataset) else {
+            throw WireError(
+                .invalid, "a dataset's name has 1 to 64 of A-Z a-z 0-9 . _ - and is not `live` or `geomatch`", field: "dataset")
+        }
+        guard datasets[context.dataset] == nil else {
+            throw WireError(.conflict, "the dataset `\(context.dataset)` exists")
+        }
+        let parameters = Parameters(object)
+        var record = DatasetRecord(id: context.dataset, createdAt: now, updatedAt: now, revision: "")
+        try Self.apply(parameters, to: &record)
+        let dataset = try createDataset(record, into: &effects)
+        dataset.counters.requests += 1
+        return .result(describe(dataset))
+    }
+
+    func updateDataset(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        let dataset = call.dataset
+        var record = dataset.record
+        try call.parameters.checkRevision(record.revision)
+        try Self.apply(call.parameters, to: &record)
+        record.updatedAt = call.now
+        record.revision = Revision.next(after: record.revision, content: record.encoded())
+        dataset.record = record
+        effects.changes.append(.putDataset(record))
+        return describe(dataset)
+    }
+
+    func listDatasets(_ call: Call) throws(WireError) -> [UInt8] {
+        let page = try Page(call.parameters)
+        let administrators = configuration.administrators
+        let client = call.client.name
+        let visible = datasets.keys.filter { administrators.allow(client: client, in: $0) }
+        return page.encode("datasets", page.ids(visible), item: { id in datasets[id].map(describe) })
+    }
+
+    func deleteDataset(_ call: Call, into effects: inout HubEffects) -> [UInt8] {
+        effects.changes.append(.deleteDataset(id: call.dataset.id, at: call.now))
+        effects.deletions.append(.dataset(call.dataset.id))
+        return deleted(call.dataset.id)
+    }
+
+    private static func apply(_ parameters: Parameters, to record: inout DatasetRecord) throws(WireError) {
+        if parameters.has("name") { record.name = try parameters.optionalString("name", characters: 0...256) }
+        if parameters.has("policy") { record.policy = try parameters.optionalWord("policy", of: ["open", "strict"]) ?? "open" }
+        if parameters.has("domains") {
+            record.domains = try parameters.optionalStrings("domains", count: 0...256)?.map { $0.lowercased() }
+        }
+        if parameters.has("autoCreateDevices") {
+            record.autoCreateDevices = try parameters.optionalBool("autoCreateDevices") ?? true
+        }
+        if parameters.has("derivedOccupancy") {
+            record.derivedOccupancy = try parameters.optionalBool("derivedOccupancy") ?? false
+        }
+        if parameters.has("timeZone") { record.timeZone = try parameters.optionalString("timeZone", characters: 1...64) ?? "UTC" }
+        guard record.policy == "open" else {
+            throw WireError(.unsupported, "`strict` needs an imported structure, which this version does not offer", field: "policy")
+        }
+        guard !record.derivedOccupancy else {
+            throw WireError(.unsupported, "derived occupancy is not offered by this version", field: "derivedOccupancy")
+        }
+    }
+
+    /// The dataset with its active domains and counts.
+    func describe(_ dataset: Dataset) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        dataset.record.encodeMembers(into: &writer)
+        writer.member("activeDomains", dataset.activeDomains.keys.sorted())
+        writer.key("counts")
+        writer.beginObject()
+        writer.member("devices", dataset.devices.count)
+        writer.member("publications", dataset.publications.count)
+        writer.member("subscriptions", dataset.subscriptions.count)
+        writer.member("liveTopics", dataset.liveTopicCount)
+        writer.endObject()
+        writer.endObject()
+        return writer.bytes
+    }
+}

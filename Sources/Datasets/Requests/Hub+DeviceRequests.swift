@@ -1,0 +1,220 @@
+import Geodesy
+import LiveTopics
+import Matching
+import Wire
+
+// device/create · get · list · update · delete
+
+extension Hub {
+    func createDevice(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        let dataset = call.dataset
+        let type = try call.parameters.deviceType("deviceType")
+        let id = try call.parameters.optionalID("id")
+        var record = DeviceRecord(
+            dataset: dataset.id, id: id ?? "", type: type, name: try call.parameters.name("name") ?? "",
+            group: try call.parameters.group("group") ?? [],
+            platform: try call.parameters.optionalString("platform", characters: 0...256),
+            deviceToken: try call.parameters.optionalString("deviceToken", characters: 0...4096), owner: call.client.name,
+            createdAt: call.now, updatedAt: call.now, revision: "")
+        let location = try call.parameters.location("location")
+        try checkLocation(location != nil, of: type)
+        if type == .beacon { record.beacon = try beaconIdentity(call.parameters, in: dataset, except: nil) }
+        if let id, dataset.devices[id] != nil {
+            throw WireError(.conflict, "the device `\(id)` exists", field: "id")
+        }
+        guard dataset.devices.count < configuration.limits.devices else {
+            throw WireError(.limit, "the dataset has \(configuration.limits.devices) devices, the maximum")
+        }
+        if id == nil { record.id = identifiers.uuid() }
+        record.revision = Revision.next(after: nil, content: record.encoded())
+        let device = Device(record, reference: dataset.engine.addDevice())
+        dataset.register(device)
+        effects.changes.append(.putDevice(record))
+        if let location {
+            set(location, of: device, in: dataset, at: call.now, into: &effects)
+        } else if type != .beacon, let known = dataset.positionsWithoutDevice.removeValue(forKey: record.id) {
+            adopt(known, by: device)
+        }
+        return describe(device)
+    }
+
+    func getDevice(_ call: Call) throws(WireError) -> [UInt8] {
+        describe(try device(named: "id", call))
+    }
+
+    func listDevices(_ call: Call) throws(WireError) -> [UInt8] {
+        let type = call.parameters.has("deviceType") ? try call.parameters.deviceType("deviceType") : nil
+        let page = try Page(call.parameters)
+        let dataset = call.dataset
+        let client = call.client
+        return page.encode(
+            "devices", dataset.deviceOrder.ids(after: page.after) { Array(dataset.devices.keys) },
+            item: { id in
+                guard let device = dataset.devices[id], type == nil || device.record.type == type,
+                    dataset.allows(client, owner: device.record.owner)
+                else { return nil }
+                return self.describe(device)
+            })
+    }
+
+    func updateDevice(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        let device = try device(named: "id", call)
+        var record = device.record
+        try call.parameters.checkRevision(record.revision)
+        if call.parameters.has("name") { record.name = try call.parameters.name("name") ?? "" }
+        if call.parameters.has("group") { record.group = try call.parameters.group("group") ?? [] }
+        if call.parameters.has("platform") {
+            record.platform = try call.parameters.optionalString("platform", characters: 0...256)
+        }
+        if call.parameters.has("deviceToken") {
+            record.deviceToken = try call.parameters.optionalString("deviceToken", characters: 0...4096)
+        }
+        for key in ["carries", "ranging"] where call.parameters.has(key) {
+            throw WireError(.unsupported, "`\(key)` needs beacon ranging, which this version does not offer", field: key)
+        }
+        let removesLocation = call.parameters.isNull("location")
+        if removesLocation, record.type == .pin {
+            throw WireError(.invalid, "a PinDevice has a `location`; it can be changed, not removed", field: "location")
+        }
+        let location = removesLocation ? nil : try call.parameters.location("location")
+        if location != nil { try checkLocation(true, of: record.type) }
+        if record != device.record || location == nil {
+            record.updatedAt = call.now
+            record.revision = Revision.next(after: record.revision, content: record.encoded())
+            device.record = record
+        }
+        effects.changes.append(.putDevice(record))
+        if let location {
+            set(location, of: device, in: call.dataset, at: call.now, into: &effects)
+        } else if removesLocation, let state = device.positionTopic {
+            clear(state, at: call.now, into: &effects)
+            keepNow(state, into: &effects)
+        }
+        return describe(device)
+    }
+
+    func deleteDevice(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        let device = try device(named: "id", call, ownerless: "only administrators delete a device without an owner")
+        effects.changes.append(.deleteDevice(dataset: call.dataset.id, id: device.record.id))
+        effects.deletions.append(.device(dataset: call.dataset.id, id: device.record.id))
+        return deleted(device.record.id)
+    }
+
+    // MARK: Parts
+
+    /// The device a parameter names, if the client may have it.
+    ///
+    /// - Parameter ownerless: Why a client that is no administrator may not do this to a device without an owner; nil if it may.
+    func device(named key: String, _ call: Call, ownerless: String? = nil) throws(WireError) -> Device {
+        let id = try call.parameters.id(key)
+        guard let device = call.dataset.devices[id] else {
+            throw WireError(.notFound, "there is no device `\(id)`", field: key)
+        }
+        guard call.dataset.allows(call.client, owner: device.record.owner) else {
+            throw WireError(.forbidden, "the device `\(id)` belongs to another client", field: key)
+        }
+        if let ownerless, device.record.owner == nil, !call.client.isAdministrator {
+            throw WireError(.forbidden, ownerless, field: key)
+        }
+        return device
+    }
+
+    private func checkLocation(_ isGiven: Bool, of type: DeviceType) throws(WireError) {
+        if type == .pin, !isGiven {
+            throw WireError(.invalid, "`location` is required for a PinDevice", field: "location")
+        }
+        if type == .beacon, isGiven {
+            throw WireError(
+                .invalid, "an IBeaconDevice has no `location`: it is known by its proximity only", field: "location")
+        }
+    }
+
+    private func beaconIdentity(
+        _ parameters: Parameters, in dataset: Dataset, except id: String?
+    ) throws(WireError) -> BeaconIdentity {
+        let identity = try parameters.beaconIdentity()
+        if let holder = dataset.beacons[identity], holder != id {
+            throw WireError(
+                .conflict, "the device `\(holder)` has the beacon \(identity.proximityUUID) \(identity.major) \(identity.minor)",
+                field: "proximityUUID")
+        }
+        return identity
+    }
+
+    /// A position set by a request is durable before its reply, and appears on the device's own live topic.
+    private func set(
+        _ location: LocationCoding.Location, of device: Device, in dataset: Dataset, at now: Int64, into effects: inout HubEffects
+    ) {
+        let live = LiveTopic(
+            dataset: dataset.id, venue: "-", building: "-", floor: "-", room: "-", location: device.record.id, domain: "position")
+        let topic = live.encoded
+        let state =
+            liveStates[topic]
+            ?? LiveState(
+                dataset: dataset, topic: topic, domain: live.domain, itemID: live.itemID, timestamp: .min, receivedAt: .min,
+                number: 0, payload: nil)
+        state.device = device
+        // Whoever asks for a location now means it, whatever a device with a fast clock said before.
+        let known = max(state.timestamp, device.positionTopic?.timestamp ?? .min)
+        let asked = location.timestamp.map { $0 > now + Self.skewMaximumMilliseconds ? now : $0 } ?? now
+        properties.removeAll(keepingCapacity: true)
+        properties.append(contentsOf: location.properties)
+        let former = device.positionTopic
+        dataset.positionsWithoutDevice[device.record.id] = nil
+        store(
+            LiveUpdate(timestamp: asked, position: location.position), at: max(asked, known), for: state, receivedAt: now,
+            into: &effects)
+        keepNow(state, into: &effects)
+        if let former, former !== state { keepNow(former, into: &effects) }
+        engineEffects.removeAll(keepingCapacity: true)
+        dataset.engine.move(device.reference, to: location.position, at: now, into: &engineEffects)
+        handleEngineEffects(of: dataset, at: now, into: &effects)
+    }
+
+    /// The position of an id that was no device until now.
+    private func adopt(_ state: LiveState, by device: Device) {
+        state.device = device
+        device.positionTopic = state
+        guard let payload = state.payload, let position = LiveMessage.position(inPayload: payload) else { return }
+        state.dataset.engine.place(device.reference, at: position)
+    }
+
+    /// Makes a state durable in the batch of the request that changed it.
+    private func keepNow(_ state: LiveState, into effects: inout HubEffects) {
+        effects.changes.append(.putLiveState(LiveStateRecord(state)))
+    }
+
+    /// The device with where it is.
+    func describe(_ device: Device) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        device.record.encodeMembers(into: &writer)
+        if let location = device.positionTopic?.location(using: parser) {
+            writer.key("location")
+            writer.object(location)
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+}
+
+extension LiveState {
+    /// A position as objects show it: its properties and when they were true.
+    fileprivate func location(using parser: JSONParser) -> JSONObject? {
+        guard let payload, case .object(let message)? = try? JSONValue.parse(payload, using: parser),
+            case .object(var location)? = message["properties"]
+        else { return nil }
+        location["timestamp"] = message["timestamp"]
+        return location
+    }
+}
+
+/// `{"id","state":"deleted"}`
+func deleted(_ id: String) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("id", id)
+    writer.member("state", "deleted")
+    writer.endObject()
+    return writer.bytes
+}

@@ -1,0 +1,109 @@
+import Matching
+import Selectors
+import Wire
+
+// publication/create · get · list · update · delete
+
+extension Hub {
+    func createPublication(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        let dataset = call.dataset
+        let device = try device(named: "deviceId", call)
+        let id = try call.parameters.optionalID("id")
+        let topic = try call.parameters.string("topic", bytes: 1...256)
+        let range = try call.parameters.range("range")
+        let duration = try call.parameters.duration("duration")
+        let properties = try PropertiesCoding.decode(call.parameters.value("properties"))
+        if let id, livePublication(id, in: dataset, at: call.now) != nil {
+            throw WireError(.conflict, "the publication `\(id)` exists", field: "id")
+        }
+        guard duration == 0 || dataset.engine.publications(of: device.reference).count < configuration.limits.attachmentsPerDevice
+        else {
+            throw WireError(
+                .limit, "the device has \(configuration.limits.attachmentsPerDevice) publications, the maximum", field: "deviceId")
+        }
+        var record = PublicationRecord(
+            dataset: dataset.id, id: id ?? identifiers.uuid(), deviceId: device.record.id, topic: topic, range: range,
+            duration: duration, properties: String(decoding: PropertiesCoding.encode(properties), as: UTF8.self),
+            owner: call.client.name, createdAt: call.now, updatedAt: call.now, revision: "")
+        record.revision = Revision.next(after: nil, content: record.encoded())
+        if let expired = dataset.publications[record.id] {
+            dataset.remove(expired)
+            effects.changes.append(.deletePublication(dataset: dataset.id, id: record.id))
+        }
+        engineEffects.removeAll(keepingCapacity: true)
+        // What lasts no time is compared once with what is alive now: alive for this call only.
+        let reference = dataset.engine.addPublication(
+            on: device.reference, topic: topic, range: range,
+            expiresAt: duration == 0 ? .max : deadline(from: call.now, duration: duration), properties: properties,
+            at: call.now, into: &engineEffects)
+        let publication = Publication(record, reference: reference)
+        dataset.register(publication)
+        if duration > 0 { effects.changes.append(.putPublication(record)) }
+        handleEngineEffects(of: dataset, at: call.now, into: &effects)
+        if duration == 0 { dataset.remove(publication) }
+        return record.encoded()
+    }
+
+    func getPublication(_ call: Call) throws(WireError) -> [UInt8] {
+        try publication(call).record.encoded()
+    }
+
+    func listPublications(_ call: Call) throws(WireError) -> [UInt8] {
+        let device = try device(named: "deviceId", call)
+        let page = try Page(call.parameters)
+        let now = call.now
+        let dataset = call.dataset
+        let client = call.client
+        let visible = dataset.publications(of: device).filter {
+            $0.expiresAt > now && dataset.allows(client, owner: $0.record.owner)
+        }
+        let records = Dictionary(uniqueKeysWithValues: visible.map { ($0.record.id, $0.record) })
+        return page.encode("publications", page.ids(records.keys), item: { records[$0]?.encoded() })
+    }
+
+    func updatePublication(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        let publication = try publication(call)
+        var record = publication.record
+        try call.parameters.checkRevision(record.revision)
+        try call.parameters.refuse("deviceId", "a publication stays on its device")
+        if call.parameters.has("topic") { record.topic = try call.parameters.string("topic", bytes: 1...256) }
+        if call.parameters.has("range") { record.range = try call.parameters.range("range") }
+        if call.parameters.has("duration") { record.duration = try call.parameters.lastingDuration("duration") }
+        let properties = try call.parameters.has("properties")
+            ? PropertiesCoding.decode(call.parameters.value("properties")) : PropertiesCoding.decode(text: record.properties)
+        record.properties = String(decoding: PropertiesCoding.encode(properties), as: UTF8.self)
+        record.updatedAt = call.now
+        record.revision = Revision.next(after: record.revision, content: record.encoded())
+        publication.record = record
+        effects.changes.append(.putPublication(record))
+        engineEffects.removeAll(keepingCapacity: true)
+        call.dataset.engine.update(
+            publication.reference, topic: record.topic, range: record.range, expiresAt: publication.expiresAt,
+            properties: properties, at: call.now, into: &engineEffects)
+        handleEngineEffects(of: call.dataset, at: call.now, into: &effects)
+        return record.encoded()
+    }
+
+    func deletePublication(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        let publication = try publication(call)
+        call.dataset.remove(publication)
+        effects.changes.append(.deletePublication(dataset: call.dataset.id, id: publication.record.id))
+        return deleted(publication.record.id)
+    }
+
+    private func publication(_ call: Call) throws(WireError) -> Publication {
+        let id = try call.parameters.id("id")
+        guard let publication = livePublication(id, in: call.dataset, at: call.now) else {
+            throw WireError(.notFound, "there is no publication `\(id)`", field: "id")
+        }
+        guard call.dataset.allows(call.client, owner: publication.record.owner) else {
+            throw WireError(.forbidden, "the publication `\(id)` belongs to another client", field: "id")
+        }
+        return publication
+    }
+
+    /// A publication whose time is over is gone, also before its timer says so.
+    private func livePublication(_ id: String, in dataset: Dataset, at now: Int64) -> Publication? {
+        dataset.publications[id].flatMap { $0.expiresAt > now ? $0 : nil }
+    }
+}

@@ -1,0 +1,166 @@
+import Matching
+import Selectors
+import Wire
+
+// subscription/create · get · list · update · delete
+
+extension Hub {
+    func createSubscription(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        let dataset = call.dataset
+        let device = try device(named: "deviceId", call)
+        let id = try call.parameters.optionalID("id")
+        var record = SubscriptionRecord(
+            dataset: dataset.id, id: id ?? "", deviceId: device.record.id,
+            topic: try call.parameters.string("topic", bytes: 1...256), range: try call.parameters.range("range"),
+            duration: try call.parameters.duration("duration"), owner: call.client.name, createdAt: call.now,
+            updatedAt: call.now, revision: "")
+        let selector = try applyOptions(call.parameters, to: &record)
+        if let id, liveSubscription(id, in: dataset, at: call.now) != nil {
+            throw WireError(.conflict, "the subscription `\(id)` exists", field: "id")
+        }
+        let isLasting = record.duration > 0
+        guard !isLasting || dataset.engine.subscriptions(of: device.reference).count < configuration.limits.attachmentsPerDevice
+        else {
+            throw WireError(
+                .limit, "the device has \(configuration.limits.attachmentsPerDevice) subscriptions, the maximum", field: "deviceId")
+        }
+        if id == nil { record.id = identifiers.uuid() }
+        record.hints = selector.hints
+        record.revision = Revision.next(after: nil, content: record.encoded())
+        if let expired = dataset.subscriptions[record.id] {
+            dataset.remove(expired)
+            effects.changes.append(.deleteSubscription(dataset: dataset.id, id: record.id))
+        }
+        engineEffects.removeAll(keepingCapacity: true)
+        // What lasts no time is compared once with what is alive now: alive for this call only.
+        let reference = dataset.engine.addSubscription(
+            on: device.reference, topic: record.topic, range: record.range,
+            expiresAt: isLasting ? deadline(from: call.now, duration: record.duration) : .max, selector: selector,
+            matchTTL: record.matchTTLMilliseconds, matchDTL: record.effectiveMatchDTL, excludeSelf: record.excludeSelf,
+            at: call.now, into: &engineEffects)
+        let subscription = Subscription(record, reference: reference)
+        dataset.register(subscription)
+        if isLasting { effects.changes.append(.putSubscription(record)) }
+        handleEngineEffects(of: dataset, at: call.now, into: &effects)
+        if !isLasting { dataset.remove(subscription) }
+        return describe(subscription)
+    }
+
+    func getSubscription(_ call: Call) throws(WireError) -> [UInt8] {
+        describe(try subscription(call))
+    }
+
+    func listSubscriptions(_ call: Call) throws(WireError) -> [UInt8] {
+        let device = try device(named: "deviceId", call)
+        let page = try Page(call.parameters)
+        let now = call.now
+        let dataset = call.dataset
+        let client = call.client
+        let visible = dataset.subscriptions(of: device).filter {
+            $0.expiresAt > now && dataset.allows(client, owner: $0.record.owner)
+        }
+        let subscriptions = Dictionary(uniqueKeysWithValues: visible.map { ($0.record.id, $0) })
+        return page.encode(
+            "subscriptions", page.ids(subscriptions.keys), item: { id in subscriptions[id].map { self.describe($0) } })
+    }
+
+    func updateSubscription(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        let subscription = try subscription(call)
+        var record = subscription.record
+        try call.parameters.checkRevision(record.revision)
+        try call.parameters.refuse("deviceId", "a subscription stays on its device")
+        if call.parameters.has("topic") { record.topic = try call.parameters.string("topic", bytes: 1...256) }
+        if call.parameters.has("range") { record.range = try call.parameters.range("range") }
+        if call.parameters.has("duration") { record.duration = try call.parameters.lastingDuration("duration") }
+        let former = record.selector
+        let selector = try applyOptions(call.parameters, to: &record)
+        if record.selector != former { record.hints = selector.hints }
+        record.updatedAt = call.now
+        record.revision = Revision.next(after: record.revision, content: record.encoded())
+        subscription.record = record
+        effects.changes.append(.putSubscription(record))
+        engineEffects.removeAll(keepingCapacity: true)
+        call.dataset.engine.update(
+            subscription.reference, topic: record.topic, range: record.range, expiresAt: subscription.expiresAt,
+            selector: selector, matchTTL: record.matchTTLMilliseconds, matchDTL: record.effectiveMatchDTL,
+            excludeSelf: record.excludeSelf, at: call.now, into: &engineEffects)
+        handleEngineEffects(of: call.dataset, at: call.now, into: &effects)
+        return describe(subscription)
+    }
+
+    func deleteSubscription(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        let subscription = try subscription(call)
+        call.dataset.remove(subscription)
+        effects.changes.append(.deleteSubscription(dataset: call.dataset.id, id: subscription.record.id))
+        return deleted(subscription.record.id)
+    }
+
+    // MARK: Parts
+
+    /// Reads what is optional, where it is given; `null` brings the default back.
+    private func applyOptions(_ parameters: Parameters, to record: inout SubscriptionRecord) throws(WireError) -> Selector {
+        if parameters.has("selector") {
+            record.selector = try parameters.optionalString("selector") ?? ""
+        }
+        let selector = try Selector(checking: record.selector)
+        if parameters.has("matchTTL") { record.matchTTL = try parameters.optionalNumber("matchTTL", in: 0..., unit: "seconds") }
+        if parameters.has("matchDTL") { record.matchDTL = try parameters.optionalNumber("matchDTL", in: 0..., unit: "metres") }
+        if parameters.has("excludeSelf") { record.excludeSelf = try parameters.optionalBool("excludeSelf") ?? false }
+        if parameters.has("pushers") { record.pushers = try pushers(parameters) }
+        try parameters.offerOnly("mode", ["once"], of: ["once", "visit"])
+        try parameters.offerOnly("accuracy", ["centre"], of: ["centre", "possible", "certain"])
+        try parameters.offerOnly("floor", ["any"], of: ["any", "same"])
+        for key in ["exitMargin", "dwell", "staleAfter", "secret"] where parameters.has(key) && !parameters.isNull(key) {
+            throw WireError(.unsupported, "`\(key)` belongs to visits and webhooks, which this version does not offer", field: key)
+        }
+        return selector
+    }
+
+    private func pushers(_ parameters: Parameters) throws(WireError) -> [String] {
+        let pushers = try parameters.optionalStrings("pushers", count: 0...16) ?? []
+        for pusher in pushers where pusher != "ws" && pusher != "localhost" {
+            let scheme = pusher.prefix { $0 != ":" }.lowercased()
+            switch scheme {
+            case "apns", "fcm":
+                throw WireError(
+                    .unsupported, "`\(scheme)://` pushers are not offered: subscribe to the match topic over MQTT, and let a server of yours push",
+                    field: "pushers")
+            case "http", "https", "mqtt":
+                throw WireError(
+                    .unsupported, "`\(scheme):` pushers are not offered by this version: subscribe to the match topic over MQTT",
+                    field: "pushers")
+            default:
+                throw WireError(.invalid, "a pusher is `ws` or `localhost`, not `\(pusher.prefix(40))`", field: "pushers")
+            }
+        }
+        return pushers
+    }
+
+    private func subscription(_ call: Call) throws(WireError) -> Subscription {
+        let id = try call.parameters.id("id")
+        guard let subscription = liveSubscription(id, in: call.dataset, at: call.now) else {
+            throw WireError(.notFound, "there is no subscription `\(id)`", field: "id")
+        }
+        guard call.dataset.allows(call.client, owner: subscription.record.owner) else {
+            throw WireError(.forbidden, "the subscription `\(id)` belongs to another client", field: "id")
+        }
+        return subscription
+    }
+
+    /// A subscription whose time is over is gone, also before its timer says so.
+    private func liveSubscription(_ id: String, in dataset: Dataset, at now: Int64) -> Subscription? {
+        dataset.subscriptions[id].flatMap { $0.expiresAt > now ? $0 : nil }
+    }
+
+    /// The subscription with how far its matches have come.
+    private func describe(_ subscription: Subscription) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        subscription.record.encodeMembers(into: &writer)
+        writer.key("delivery")
+        subscription.record.delivery.encode(into: &writer)
+        if !subscription.record.hints.isEmpty { writer.member("hints", subscription.record.hints) }
+        writer.endObject()
+        return writer.bytes
+    }
+}

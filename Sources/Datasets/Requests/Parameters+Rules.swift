@@ -1,0 +1,79 @@
+import Wire
+
+// The rules that several requests share.
+
+extension Parameters {
+    func deviceType(_ key: String) throws(WireError) -> DeviceType {
+        let word = try word(key, of: DeviceType.allCases.map(\.rawValue))
+        guard let type = DeviceType(rawValue: word) else { throw error(key, "names no kind of device") }
+        return type
+    }
+
+    func name(_ key: String) throws(WireError) -> String? {
+        try optionalString(key, characters: 0...256)
+    }
+
+    /// At most 25 entries of 1–25 of `[A-Za-z0-9_]`.
+    func group(_ key: String) throws(WireError) -> [String]? {
+        guard let group = try optionalStrings(key, count: 0...25) else { return nil }
+        for entry in group where !(1...25).contains(entry.utf8.count) || !entry.utf8.allSatisfy(Self.isGroupByte) {
+            throw error(key, "has entries of 1 to 25 of A-Z a-z 0-9 _", not: .string(entry))
+        }
+        return group
+    }
+
+    private static func isGroupByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+            UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+
+    func location(_ key: String) throws(WireError) -> LocationCoding.Location? {
+        guard let value = value(key) else { return nil }
+        return try LocationCoding.decode(value, field: key)
+    }
+
+    func beaconIdentity() throws(WireError) -> BeaconIdentity {
+        let text = try string("proximityUUID", characters: 1...64)
+        guard let uuid = UUIDText.canonical(text) else { throw error("proximityUUID", "must be a UUID", not: .string(text)) }
+        return BeaconIdentity(
+            proximityUUID: uuid, major: try integer("major", in: 0...65_535), minor: try integer("minor", in: 0...65_535))
+    }
+
+    /// Metres.
+    func range(_ key: String) throws(WireError) -> Double {
+        try number(key, in: 1...5000, unit: "metres")
+    }
+
+    /// Seconds; 0 is compared once and not kept.
+    func duration(_ key: String) throws(WireError) -> Double {
+        try number(key, in: 0..., unit: "seconds")
+    }
+
+    /// Seconds, of something that exists already.
+    func lastingDuration(_ key: String) throws(WireError) -> Double {
+        let duration = try duration(key)
+        guard duration > 0 else { throw error(key, "must be above 0 seconds: what exists is deleted, not made to last no time") }
+        return duration
+    }
+
+    /// A stale revision is a conflict; none means that the last writer wins.
+    func checkRevision(_ current: String) throws(WireError) {
+        guard let revision = try optionalString("revision", characters: 1...128), revision != current else { return }
+        throw WireError(.conflict, "`revision` is \(current) by now, not \(revision)", field: "revision")
+    }
+
+    func refuse(_ key: String, _ why: String) throws(WireError) {
+        if has(key) { throw error(key, "cannot be changed: \(why)") }
+    }
+
+    /// One of the words of the contract, some of which this version does not offer.
+    func offerOnly(_ key: String, _ offered: [String], of words: [String]) throws(WireError) {
+        guard let word = try optionalWord(key, of: words), !offered.contains(word) else { return }
+        throw WireError(
+            .unsupported, "`\(key)`: \"\(word)\" is not offered by this version; leave it out or use \"\(offered[0])\"", field: key)
+    }
+}

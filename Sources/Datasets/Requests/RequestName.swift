@@ -1,0 +1,51 @@
+/// Every request this daemon answers, by its `resource/verb`.
+enum RequestName: String, CaseIterable {
+    case datasetCreate = "dataset/create"
+    case datasetGet = "dataset/get"
+    case datasetUpdate = "dataset/update"
+    case datasetList = "dataset/list"
+    case datasetDelete = "dataset/delete"
+    case deviceCreate = "device/create"
+    case deviceGet = "device/get"
+    case deviceList = "device/list"
+    case deviceUpdate = "device/update"
+    case deviceDelete = "device/delete"
+    case publicationCreate = "publication/create"
+    case publicationGet = "publication/get"
+    case publicationList = "publication/list"
+    case publicationUpdate = "publication/update"
+    case publicationDelete = "publication/delete"
+    case subscriptionCreate = "subscription/create"
+    case subscriptionGet = "subscription/get"
+    case subscriptionList = "subscription/list"
+    case subscriptionUpdate = "subscription/update"
+    case subscriptionDelete = "subscription/delete"
+    case matchGet = "match/get"
+    case matchList = "match/list"
+
+    /// Only administrators may ask it.
+    var isForAdministrators: Bool {
+        switch self {
+        case .datasetCreate, .datasetUpdate, .datasetList, .datasetDelete: true
+        default: false
+        }
+    }
+
+    /// It changes something that must be durable before its reply.
+    var changes: Bool {
+        switch self {
+        case .datasetGet, .datasetList, .deviceGet, .deviceList, .publicationGet, .publicationList, .subscriptionGet,
+            .subscriptionList, .matchGet, .matchList:
+            false
+        default: true
+        }
+    }
+
+    /// A first one creates its dataset where auto-creation is on.
+    var createsDataset: Bool {
+        switch self {
+        case .datasetCreate, .deviceCreate, .publicationCreate, .subscriptionCreate: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import DequeModule
+
+/// Making the retained `live/…` messages right again after a connection: a broker that came back may hold old ones, or none.
+///
+/// A retained mark of ours carries the number of the last `live/…` message before it. What has a higher number may be
+/// lost at the broker and is published again, paced so that it delays nobody.
+struct Resync {
+    var waiting: Deque<LiveState>
+}
+
+extension Hub {
+    /// The broker holds everything up to this number.
+    public func brokerHolds(through number: Int64) {
+        // A mark beyond our own numbers was written by a life whose last second is lost to us: nothing it says helps.
+        let known = number > liveNumber ? 0 : number
+        let missing = liveStates.values.filter { $0.number > known }.sorted { $0.number < $1.number }
+        resync = missing.isEmpty ? nil : Resync(waiting: Deque(missing))
+    }
+
+    /// Publishes up to so many of what is still to be made right.
+    ///
+    /// - Returns: False when nothing is left.
+    public func continueResync(count: Int, into effects: inout HubEffects) -> Bool {
+        var budget = count
+        while budget > 0, let topic = clearances.popFirst() {
+            if liveStates[topic] == nil { publishLive(topic: topic, payload: [], into: &effects) }
+            budget -= 1
+        }
+        while budget > 0, let state = resync?.waiting.popFirst() {
+            if liveStates[state.topic] === state {
+                publishLive(topic: state.topic, payload: state.payload ?? [], into: &effects)
+            }
+            budget -= 1
+        }
+        if resync?.waiting.isEmpty == true { resync = nil }
+        return !isSettled
+    }
+
+    /// The broker's retained messages are as they should be.
+    public var isSettled: Bool { resync == nil && clearances.isEmpty }
+}

@@ -1,0 +1,115 @@
+import Glibc
+
+/// The thread beside the embedded mosquitto: forwards its lines, notices its end, starts the next.
+final class BrokerSupervisor {
+    private let broker: EmbeddedBroker
+    private let executable: String
+    private let files: BrokerFiles
+    private var child: ChildProcess?
+    private var startedAt = monotonicNow()
+    private var backoff = Backoff(minimum: 0.1, maximum: 5)
+    private var partialLine: [UInt8] = []
+
+    /// A line longer than this is cut: nothing a child writes may grow our memory.
+    private static let lineMaximum = 4096
+
+    init(broker: EmbeddedBroker, executable: String, files: BrokerFiles, child: ChildProcess) {
+        self.broker = broker
+        self.executable = executable
+        self.files = files
+        self.child = child
+    }
+
+    func run() {
+        while let child {
+            let status = watch(child)
+            self.child = nil
+            broker.ended(status, files: files)
+            guard !broker.isStopping.load(ordering: .sequentiallyConsistent),
+                broker.hasStarted.load(ordering: .relaxed)
+            else { return }
+            restart(after: status)
+        }
+    }
+
+    /// Until the child has ended and is reaped.
+    private func watch(_ child: ChildProcess) -> String {
+        defer { close(child.output) }
+        var killAt: UInt64?
+        while true {
+            let stopping = broker.isStopping.load(ordering: .sequentiallyConsistent)
+            if stopping && killAt == nil {
+                kill(child.processID, SIGTERM)
+                killAt = monotonicNow() + 5_000_000_000
+            }
+            if let at = killAt, monotonicNow() >= at {
+                broker.configuration.log("mosquitto does not end; killing it")
+                kill(child.processID, SIGKILL)
+                killAt = .max
+            }
+            let left = killAt.map { $0.saturatingDistance(from: monotonicNow()) / 1_000_000 + 1 } ?? 1000
+            waitForOutput(of: child, milliseconds: Int32(min(left, 1000)), watchStop: !stopping)
+            // The pipe may outlive the child in a grandchild, and the child may close it: only the reaping counts.
+            var status: Int32 = 0
+            if waitpid(child.processID, &status, WNOHANG) == child.processID {
+                while forward(from: child) {}
+                flushLine()
+                return ChildProcess.text(ofStatus: status)
+            }
+        }
+    }
+
+    private func waitForOutput(of child: ChildProcess, milliseconds: Int32, watchStop: Bool) {
+        var descriptors = (
+            pollfd(fd: child.output, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: watchStop ? broker.stopDescriptor : -1, events: Int16(POLLIN), revents: 0)
+        )
+        withUnsafeMutablePointer(to: &descriptors) {
+            $0.withMemoryRebound(to: pollfd.self, capacity: 2) { _ = poll($0, 2, milliseconds) }
+        }
+        guard descriptors.0.revents != 0 else { return }
+        // At its end the pipe is always readable: the child is about to be reaped.
+        if !forward(from: child) { usleep(1000) }
+    }
+
+    /// Reads once, if there is something; false at the end or when nothing is there.
+    private func forward(from child: ChildProcess) -> Bool {
+        var descriptor = pollfd(fd: child.output, events: Int16(POLLIN), revents: 0)
+        guard poll(&descriptor, 1, 0) > 0 else { return false }
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        let count = read(child.output, &chunk, chunk.count)
+        guard count > 0 else { return false }
+        for byte in chunk[..<count] {
+            if byte == UInt8(ascii: "\n") {
+                flushLine()
+            } else if partialLine.count < Self.lineMaximum {
+                partialLine.append(byte)
+            }
+        }
+        return true
+    }
+
+    private func flushLine() {
+        guard !partialLine.isEmpty else { return }
+        broker.wrote(String(decoding: partialLine, as: UTF8.self))
+        partialLine.removeAll(keepingCapacity: true)
+    }
+
+    private func restart(after status: String) {
+        if monotonicNow() - startedAt > 10_000_000_000 { backoff.reset() }
+        var status = status
+        while !broker.isStopping.load(ordering: .sequentiallyConsistent) {
+            let delay = backoff.next(random: 1)
+            broker.configuration.log("mosquitto ended (\(status)); starting it again in \(delay) s")
+            var descriptor = pollfd(fd: broker.stopDescriptor, events: Int16(POLLIN), revents: 0)
+            if poll(&descriptor, 1, Int32(delay * 1000)) > 0 { return }
+            startedAt = monotonicNow()
+            do throws(EmbeddedBrokerError) {
+                child = try broker.launch(executable, files: files)
+                return
+            } catch {
+                status = "\(error)"
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import CMosquitto
+import Glibc
+
+/// A started program whose output comes through a pipe.
+struct ChildProcess {
+    let processID: pid_t
+    /// Its standard output and error; ours to close.
+    let output: Int32
+
+    /// Starts it without a shell, in a process group of its own (so that Ctrl-C in our terminal does not end it before we
+    /// have drained), with default signals and nothing inherited but the pipe.
+    init(executable: String, arguments: [String]) throws(EmbeddedBrokerError) {
+        var pipes: [Int32] = [-1, -1]
+        guard pipe2(&pipes, O_CLOEXEC) == 0 else { throw .notStarted(reason: String(cString: strerror(errno))) }
+        defer { close(pipes[1]) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, pipes[1], 1)
+        posix_spawn_file_actions_adddup2(&actions, pipes[1], 2)
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        let flags = Int32(POSIX_SPAWN_SETPGROUP) | Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
+        posix_spawnattr_setflags(&attributes, Int16(flags))
+        var vector: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) } + [nil]
+        defer { vector.forEach { free($0) } }
+        var process: pid_t = 0
+        let code = posix_spawn(&process, executable, &actions, &attributes, &vector, environ)
+        guard code == 0 else {
+            close(pipes[0])
+            throw .notStarted(reason: "\(executable): \(String(cString: strerror(code)))")
+        }
+        processID = process
+        output = pipes[0]
+    }
+
+    /// What a status of waitpid means.
+    static func text(ofStatus status: Int32) -> String {
+        let signal = status & 0x7F
+        return signal == 0 ? "exit code \((status >> 8) & 0xFF)" : "signal \(signal)"
+    }
+}

@@ -1,0 +1,130 @@
+import CMosquitto
+import Glibc
+import Synchronization
+
+/// The daemon's own mosquitto: a child process that is started, watched, restarted when it dies, and ended with us.
+///
+/// The child belongs to one thread, which alone starts, signals and reaps it; the rest of the object is what that thread
+/// tells, behind a lock.
+public final class EmbeddedBroker: Sendable {
+    struct State {
+        var processID: Int32?
+        var lastLines: [String] = []
+        /// Set when the first child ended before it accepted anything.
+        var firstExit: String?
+        var thread: pthread_t?
+    }
+
+    let configuration: EmbeddedBrokerConfiguration
+    let state = Mutex(State())
+    let files = Mutex<BrokerFiles?>(nil)
+    let isStopping = Atomic<Bool>(false)
+    let hasStarted = Atomic<Bool>(false)
+    /// Wakes the supervisor for a stop; an eventfd.
+    let stopDescriptor: Int32
+
+    public init(_ configuration: EmbeddedBrokerConfiguration) {
+        self.configuration = configuration
+        stopDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+    }
+
+    deinit {
+        close(stopDescriptor)
+    }
+
+    /// Ends what an earlier run left behind, starts mosquitto, and returns when both of its listeners accept. Once for each
+    /// object. Blocks the calling thread.
+    public func start(timeoutSeconds: Double) throws(EmbeddedBrokerError) {
+        precondition(state.withLock { $0.thread == nil }, "an embedded broker is started once")
+        let executable = try BrokerExecutable.find(configuration.executable)
+        let files = try BrokerFiles(dataDirectory: configuration.dataDirectory)
+        try LeftBehind.end(files: files, log: configuration.log)
+        try ListenAddress.checkFree(configuration)
+        try files.write(configuration)
+        self.files.withLock { $0 = files }
+        let child = try launch(executable, files: files)
+        startSupervisor(BrokerSupervisor(broker: self, executable: executable, files: files, child: child))
+        do throws(EmbeddedBrokerError) {
+            try awaitListeners(files, seconds: timeoutSeconds)
+        } catch {
+            stop()
+            throw error
+        }
+    }
+
+    /// SIGTERM, so that it saves, SIGKILL after five seconds; returns when it has ended. Further calls do nothing.
+    public func stop() {
+        isStopping.store(true, ordering: .sequentiallyConsistent)
+        var one: UInt64 = 1
+        _ = write(stopDescriptor, &one, 8)
+        guard let thread = state.withLock({ $0.thread.take() }) else { return }
+        pthread_join(thread, nil)
+        files.withLock { $0 }?.removeSocket()
+    }
+
+    /// The daemon's listener: a unix-domain socket only it can reach. After ``start(timeoutSeconds:)``.
+    public var endpoint: MQTTEndpoint {
+        guard let files = files.withLock({ $0 }) else {
+            preconditionFailure("the endpoint of an embedded broker is known after its start")
+        }
+        return MQTTEndpoint(unixPath: files.socket)
+    }
+
+    /// The process that runs now; `nil` between two, before the start and after the stop.
+    public var processID: Int32? { state.withLock { $0.processID } }
+
+    // MARK: For the supervisor
+
+    func launch(_ executable: String, files: BrokerFiles) throws(EmbeddedBrokerError) -> ChildProcess {
+        let child = try ChildProcess(executable: executable, arguments: ["-c", files.configurationFile])
+        state.withLock { $0.processID = child.processID }
+        try? BrokerFiles.write("\(child.processID)\n", to: files.processFile)
+        return child
+    }
+
+    func wrote(_ line: String) {
+        state.withLock {
+            $0.lastLines.append(line)
+            if $0.lastLines.count > 8 { $0.lastLines.removeFirst() }
+        }
+        configuration.log(line)
+    }
+
+    func ended(_ status: String, files: BrokerFiles) {
+        unlink(files.processFile)
+        state.withLock {
+            $0.processID = nil
+            if !hasStarted.load(ordering: .relaxed), $0.firstExit == nil { $0.firstExit = status }
+        }
+    }
+
+    // MARK: The start
+
+    private func startSupervisor(_ supervisor: BrokerSupervisor) {
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(supervisor).toOpaque()
+        let code = pthread_create(&thread, nil, { context in
+            guard let context else { return nil }
+            // Balances passRetained: the thread owns its supervisor.
+            Unmanaged<BrokerSupervisor>.fromOpaque(context).takeRetainedValue().run()
+            return nil
+        }, context)
+        precondition(code == 0, "pthread_create: \(String(cString: strerror(code)))")
+        state.withLock { $0.thread = thread }
+    }
+
+    private func awaitListeners(_ files: BrokerFiles, seconds: Double) throws(EmbeddedBrokerError) {
+        let deadline = monotonicNow() + UInt64(max(0, min(seconds, 86400)) * 1e9)
+        while true {
+            let (exit, lines) = state.withLock { ($0.firstExit, $0.lastLines) }
+            if let exit { throw .exitedAtOnce(status: exit, lines: lines) }
+            if ListenAddress.accepts(socketPath: files.socket), ListenAddress.accepts(configuration) {
+                hasStarted.store(true, ordering: .relaxed)
+                return
+            }
+            guard monotonicNow() < deadline else { throw .notAccepting(seconds: seconds, lines: lines) }
+            // The kernel tells nobody that a port begins to listen.
+            usleep(5_000)
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Glibc
+
+/// The memory behind ``InboundBatch``: one block for the bytes, one for the places within it. Both are kept between drains,
+/// so that a message costs no allocation, and given back after an unusually large one.
+struct InboundBuffer: ~Copyable {
+    struct Slot {
+        var start: Int
+        var topicCount: Int
+        var payloadCount: Int
+        /// -1: none.
+        var responseCount: Int32
+        var correlationCount: Int32
+        var qos: UInt8
+        var retain: Bool
+    }
+
+    /// simdjson's `SIMDJSON_PADDING`.
+    static let padding = 64
+    private static let keptBytes = 1 << 20
+
+    private(set) var bytes: UnsafeMutableRawPointer
+    private var capacity: Int
+    private(set) var byteCount = 0
+    private(set) var slots: UnsafeMutablePointer<Slot>
+    private var slotCapacity: Int
+    private(set) var count = 0
+
+    init() {
+        capacity = 256 << 10
+        bytes = .allocate(byteCount: capacity, alignment: 64)
+        slotCapacity = 512
+        slots = .allocate(capacity: slotCapacity)
+    }
+
+    deinit {
+        bytes.deallocate()
+        slots.deallocate()
+    }
+
+    mutating func append(
+        topic: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, qos: UInt8, retain: Bool,
+        response: UnsafeRawBufferPointer?, correlation: UnsafeRawBufferPointer?
+    ) {
+        let extra = response == nil && correlation == nil ? 0 : (response?.count ?? 0) + 1 + (correlation?.count ?? 0)
+        let size = topic.count + 1 + payload.count + Self.padding + extra
+        if byteCount + size > capacity { grow(to: byteCount + size) }
+        if count == slotCapacity { growSlots() }
+        var end = bytes + byteCount
+        Self.put(topic, at: &end)
+        end.storeBytes(of: 0, as: UInt8.self)
+        end += 1
+        Self.put(payload, at: &end)
+        memset(end, 0, Self.padding)
+        end += Self.padding
+        if extra > 0 {
+            if let response { Self.put(response, at: &end) }
+            end.storeBytes(of: 0, as: UInt8.self)
+            end += 1
+            if let correlation { Self.put(correlation, at: &end) }
+        }
+        slots[count] = Slot(
+            start: byteCount, topicCount: topic.count, payloadCount: payload.count,
+            responseCount: response.map { Int32($0.count) } ?? -1,
+            correlationCount: correlation.map { Int32($0.count) } ?? -1, qos: qos, retain: retain)
+        count += 1
+        byteCount += size
+    }
+
+    /// The messages `range`, until the next change.
+    func batch(_ range: Range<Int>) -> InboundBatch {
+        InboundBatch(bytes: bytes, slots: UnsafePointer(slots + range.lowerBound), count: range.count)
+    }
+
+    mutating func removeAll() {
+        if capacity > Self.keptBytes {
+            bytes.deallocate()
+            capacity = Self.keptBytes
+            bytes = .allocate(byteCount: capacity, alignment: 64)
+        }
+        byteCount = 0
+        count = 0
+    }
+
+    private static func put(_ source: UnsafeRawBufferPointer, at end: inout UnsafeMutableRawPointer) {
+        guard let base = source.baseAddress, source.count > 0 else { return }
+        end.copyMemory(from: base, byteCount: source.count)
+        end += source.count
+    }
+
+    private mutating func grow(to needed: Int) {
+        capacity = max(needed, capacity * 2)
+        let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
+        larger.copyMemory(from: bytes, byteCount: byteCount)
+        bytes.deallocate()
+        bytes = larger
+    }
+
+    private mutating func growSlots() {
+        let larger = UnsafeMutablePointer<Slot>.allocate(capacity: slotCapacity * 2)
+        larger.moveInitialize(from: slots, count: count)
+        slots.deallocate()
+        slots = larger
+        slotCapacity *= 2
+    }
+}

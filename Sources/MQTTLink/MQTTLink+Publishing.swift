@@ -1,0 +1,74 @@
+import CMosquitto
+
+extension MQTTLink {
+    /// Publishes one message; it is written at the end of this turn of the loop.
+    ///
+    /// - Parameters:
+    ///   - topic: UTF-8 with a NUL at its end.
+    ///   - qos: 0, or 1 with an acknowledgement of `token`.
+    ///   - correlation: MQTT 5 correlation data, at most 65,535 bytes; left out with 3.1.1.
+    ///   - messageExpiry: seconds after which the broker drops it; left out with 3.1.1.
+    public func publish(
+        topic: UnsafePointer<CChar>, payload: UnsafeRawBufferPointer, qos: Int32, retain: Bool, token: UInt64 = 0,
+        correlation: UnsafeRawBufferPointer? = nil, messageExpiry: UInt32? = nil
+    ) -> MQTTPublishResult {
+        guard phase == .connected, mosquitto_socket(client) >= 0 else { return .notConnected }
+        guard let count = Int32(exactly: payload.count) else { return .tooLarge }
+        if qos > 0 && packets.nextIsTaken { return .windowFull }
+        var properties: OpaquePointer?
+        if protocolVersion == 5 {
+            if let correlation, correlation.count <= UInt16.max {
+                mosquitto_property_add_binary(
+                    &properties, Int32(MQTT_PROP_CORRELATION_DATA.rawValue), correlation.baseAddress,
+                    UInt16(correlation.count))
+            }
+            if let messageExpiry {
+                mosquitto_property_add_int32(
+                    &properties, Int32(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL.rawValue), messageExpiry)
+            }
+        }
+        var number: Int32 = 0
+        let result = mosquitto_publish_v5(
+            client, &number, topic, count, payload.baseAddress, qos > 0 ? 1 : 0, retain, properties)
+        if properties != nil { mosquitto_property_free_all(&properties) }
+        if number > 0 { packets.last = UInt16(truncatingIfNeeded: number) }
+        guard result == 0 else { return Self.result(of: result) }
+        if qos > 0 {
+            packets.await(token, number: UInt16(truncatingIfNeeded: number))
+        } else {
+            queuedMessages += 1
+        }
+        return .accepted
+    }
+
+    /// The same for a topic and a payload that are at hand as Swift values.
+    public func publish(
+        topic: String, payload: some Sequence<UInt8>, qos: Int32 = 0, retain: Bool = false, token: UInt64 = 0,
+        correlation: [UInt8]? = nil, messageExpiry: UInt32? = nil
+    ) -> MQTTPublishResult {
+        guard !topic.utf8.contains(0) else { return .invalidTopic }
+        return topic.withCString { topic in
+            Array(payload).withUnsafeBytes { payload in
+                guard let correlation else {
+                    return publish(
+                        topic: topic, payload: payload, qos: qos, retain: retain, token: token, correlation: nil,
+                        messageExpiry: messageExpiry)
+                }
+                return correlation.withUnsafeBytes {
+                    publish(
+                        topic: topic, payload: payload, qos: qos, retain: retain, token: token, correlation: $0,
+                        messageExpiry: messageExpiry)
+                }
+            }
+        }
+    }
+
+    private static func result(of code: Int32) -> MQTTPublishResult {
+        switch code {
+        case MOSQ_ERR_PAYLOAD_SIZE.asInt32, MOSQ_ERR_OVERSIZE_PACKET.asInt32: .tooLarge
+        case MOSQ_ERR_INVAL.asInt32, MOSQ_ERR_MALFORMED_UTF8.asInt32: .invalidTopic
+        case MOSQ_ERR_NO_CONN.asInt32: .notConnected
+        default: .failed(code)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Geodesy
+import Selectors
+
+extension Engine {
+    /// Adds a publication to a device and evaluates it.
+    ///
+    /// - Parameter range: Metres, 0…5120; what lies outside counts as the nearest.
+    /// - Parameter expiresAt: The first instant at which it no longer lives; `Int64.max`: never.
+    /// - Parameter evaluate: false restores: whatever it would meet now counts as evaluated.
+    public func addPublication(
+        on d: DeviceRef, topic: String, range: Double, expiresAt: Int64, properties: Properties, at now: Int64,
+        evaluate: Bool = true, into effects: inout [Effect]
+    ) -> PublicationRef {
+        let index = state.pointee.add(
+            .publication, on: d.index, topic: topic, range: range, expiresAt: expiresAt, program: 0, rule: Rule())
+        state.pointee.properties.initialize(index, to: properties)
+        settle(.publication, index, evaluate, at: now, into: &effects)
+        return PublicationRef(index: index)
+    }
+
+    /// Removes a publication without effects; nothing happens where it is gone already.
+    public func removePublication(_ p: PublicationRef) {
+        guard isAlive(p) else { return }
+        state.pointee.remove(.publication, p.index)
+    }
+
+    /// Replaces everything of a publication but its device, and evaluates it. What is remembered of its pairs stays.
+    public func update(
+        _ p: PublicationRef, topic: String, range: Double, expiresAt: Int64, properties: Properties, at now: Int64,
+        into effects: inout [Effect]
+    ) {
+        guard isAlive(p) else { return }
+        state.pointee.properties.base[Int(p.index)] = properties
+        state.pointee.change(.publication, p.index, topic: topic, range: range, expiresAt: expiresAt, rule: Rule())
+        state.pointee.probeAll(.publication, p.index, at: now)
+        state.pointee.finish(into: &effects)
+    }
+
+    public func device(of p: PublicationRef) -> DeviceRef {
+        DeviceRef(index: state.pointee.publications[p.index].device)
+    }
+
+    func isAlive(_ p: PublicationRef) -> Bool {
+        Int(p.index) < state.pointee.publications.used && state.pointee.publications[p.index].isAlive
+    }
+
+    /// Gives a new entry its lane and evaluates it.
+    func settle(_ side: Side, _ index: UInt32, _ evaluate: Bool, at now: Int64, into effects: inout [Effect]) {
+        let device = state.pointee.entry(side, index).pointee.device
+        if state.pointee.devices[device].isPlaced { state.pointee.place(side, index) }
+        guard evaluate else { return }
+        state.pointee.probeAll(side, index, at: now)
+        state.pointee.finish(into: &effects)
+    }
+}

@@ -1,0 +1,115 @@
+import Geodesy
+import Selectors
+
+/// Finds the publications and subscriptions that meet: circles around moving devices on equal topics, with a selector.
+///
+/// Two are in range when both devices stand somewhere and the geodesic distance between them is at most the sum of both ranges:
+/// decided on grid points, a pure function of the two positions that is right but for 2 cm around the boundary. They match when
+/// in range, alive (`now < expiresAt`), on equal topics, with a selector that is TRUE, and not kept apart by `excludeSelf` or by
+/// their last match. That one stands until `now - lastMatchAt >= matchTTL`, or either side stands at least `matchDTL` from where
+/// it stood then. A pair is evaluated when either side is added, moves or is updated, and when its TTL elapses.
+///
+/// The caller says what time it is, never earlier than before, and calls ``advance(to:into:)`` until ``nextDeadline`` is later
+/// than that before any other input: what is due is otherwise handled late, though never wrongly.
+///
+/// One owner: an engine is neither Sendable nor reentrant. References must be of things that are still there, except where a
+/// method says otherwise.
+public final class Engine {
+    private let world: UnsafeMutablePointer<World>
+
+    public init() {
+        world = .allocate(capacity: 1)
+        world.initialize(to: World())
+    }
+
+    deinit {
+        world.pointee.deallocate()
+        world.deinitialize(count: 1)
+        world.deallocate()
+    }
+
+    // MARK: Devices
+
+    public func addDevice() -> DeviceRef { DeviceRef(index: world.pointee.addDevice()) }
+
+    /// Removes the device with its publications and subscriptions, without effects.
+    ///
+    /// - Returns: What went with it, in order of their numbers, so that the owner can forget it.
+    public func removeDevice(_ d: DeviceRef) -> (publications: [PublicationRef], subscriptions: [SubscriptionRef]) {
+        guard world.pointee.isAlive(d) else { return ([], []) }
+        let gone = (publications: publications(of: d), subscriptions: subscriptions(of: d))
+        for publication in gone.publications { world.pointee.remove(.publication, publication.index) }
+        for subscription in gone.subscriptions { world.pointee.remove(.subscription, subscription.index) }
+        world.pointee.devices[d.index].isAlive = false
+        world.pointee.devices.release(d.index)
+        return gone
+    }
+
+    /// nil: the device stands nowhere, or is not there.
+    public func position(of d: DeviceRef) -> Position? {
+        guard world.pointee.isAlive(d), world.pointee.devices[d.index].isPlaced else { return nil }
+        return world.pointee.devices[d.index].position
+    }
+
+    public func publications(of d: DeviceRef) -> [PublicationRef] {
+        guard world.pointee.isAlive(d) else { return [] }
+        return world.pointee.entries(.publication, of: d.index).map { PublicationRef(index: $0) }
+    }
+
+    public func subscriptions(of d: DeviceRef) -> [SubscriptionRef] {
+        guard world.pointee.isAlive(d) else { return [] }
+        return world.pointee.entries(.subscription, of: d.index).map { SubscriptionRef(index: $0) }
+    }
+
+    // MARK: Movement
+
+    /// Moves a device. nil: it stands nowhere from now on, and nothing is in its range.
+    ///
+    /// - Parameter position: Valid degrees (`Position.isValid`).
+    public func move(_ d: DeviceRef, to position: Position?, at now: Int64, into effects: inout [Effect]) {
+        guard world.pointee.isAlive(d) else { return }
+        guard let position else { return world.pointee.displace(d.index) }
+        let point = GridPoint(latitude: position.latitude, longitude: position.longitude)
+        world.pointee.runs.truncate(to: 0)
+        world.pointee.move(d.index, position, point, at: now, groundwork: 0..<0)
+        world.pointee.finish(into: &effects)
+    }
+
+    /// The same as moving one after another in this order, two to three times as fast: the misses of one pass during the others'.
+    public func move(_ moves: [Move], at now: Int64, into effects: inout [Effect]) {
+        moves.withUnsafeBufferPointer { world.pointee.move($0, at: now, into: &effects) }
+    }
+
+    /// Restores where a device stands; nothing is evaluated.
+    public func place(_ d: DeviceRef, at position: Position) {
+        guard world.pointee.isAlive(d) else { return }
+        world.pointee.put(d.index, position, GridPoint(latitude: position.latitude, longitude: position.longitude))
+        // Whatever is known of its pairs is looked at with its next movement.
+        world.pointee.devices[d.index].budget = 0
+    }
+
+    // MARK: Time
+
+    /// Ends lives and TTLs that are due, a few thousand at most: call it until ``nextDeadline`` is later than `now`.
+    public func advance(to now: Int64, into effects: inout [Effect]) {
+        world.pointee.advance(to: now, limit: 4096, into: &effects)
+    }
+
+    /// The next instant at which something is due; nil: nothing is, without further input.
+    public var nextDeadline: Int64? { world.pointee.nextDeadline() }
+
+    // MARK: Figures
+
+    /// Bytes of memory the engine holds, used or not; without those the properties and selectors hold themselves.
+    public var memoryBytes: Int { world.pointee.bytes }
+
+    public var deviceCount: Int { world.pointee.devices.count }
+    public var publicationCount: Int { world.pointee.publications.count }
+    public var subscriptionCount: Int { world.pointee.subscriptions.count }
+
+    /// Pairs of which a last match is remembered.
+    public var pairCount: Int { world.pointee.index.pairs.count }
+
+    /// For the other files of the engine.
+    var state: UnsafeMutablePointer<World> { world }
+}

@@ -1,0 +1,101 @@
+import CPrefetch
+import Geodesy
+
+/// What a group of moves needs, looked up ahead of the work so that the misses of one move pass during those of the others.
+///
+/// It holds nothing the work does not check or could not find itself: runs are used only while no run of that side has changed.
+struct Groundwork {
+    struct Probe: BitwiseCopyable {
+        var firstRun: Int
+        var runCount: Int
+        var version: UInt64
+    }
+
+    static let groupSize = 16
+
+    var probes = Scratch<Probe>()
+    var points = Scratch<GridPoint>()
+    /// Where each move's probes begin.
+    var starts = Scratch<Int>()
+
+    var bytes: Int { probes.bytes + points.bytes + starts.bytes }
+
+    func deallocate() {
+        probes.deallocate()
+        points.deallocate()
+        starts.deallocate()
+    }
+}
+
+extension World {
+    /// Moves devices one after the other, a group at a time through the same stages. The effects are those of single moves.
+    mutating func move(_ moves: UnsafeBufferPointer<Move>, at now: Int64, into effects: inout [Effect]) {
+        var start = 0
+        while start < moves.count {
+            let end = min(start + Groundwork.groupSize, moves.count)
+            prepare(moves, start..<end)
+            for place in start..<end {
+                let move = moves[place]
+                guard isAlive(move.device) else { continue }
+                let number = place - start
+                let probes = groundwork.starts[number]..<groundwork.starts[number + 1]
+                self.move(move.device.index, move.position, groundwork.points[number], at: now, groundwork: probes)
+                finish(into: &effects)
+            }
+            start = end
+        }
+    }
+
+    func isAlive(_ device: DeviceRef) -> Bool { Int(device.index) < devices.used && devices[device.index].isAlive }
+
+    private mutating func prepare(_ moves: UnsafeBufferPointer<Move>, _ group: Range<Int>) {
+        runs.truncate(to: 0)
+        groundwork.probes.truncate(to: 0)
+        groundwork.points.truncate(to: 0)
+        groundwork.starts.truncate(to: 0)
+        for place in group { geomatch_prefetch(devices.base + Int(moves[place].device.index)) }
+        for place in group {
+            let position = moves[place].position
+            groundwork.points.append(GridPoint(latitude: position.latitude, longitude: position.longitude))
+        }
+        for place in group where isAlive(moves[place].device) {
+            let device = devices[moves[place].device.index]
+            if device.firstPublication != none { geomatch_prefetch(publications.base + Int(device.firstPublication)) }
+            if device.firstSubscription != none { geomatch_prefetch(subscriptions.base + Int(device.firstSubscription)) }
+        }
+        for place in group { prepareProbes(moves[place], groundwork.points[place - group.lowerBound]) }
+        groundwork.starts.append(groundwork.probes.count)
+        for run in 0..<runs.count { prefetch(runs[run]) }
+    }
+
+    private mutating func prepareProbes(_ move: Move, _ point: GridPoint) {
+        groundwork.starts.append(groundwork.probes.count)
+        guard isAlive(move.device) else { return }
+        for side in [Side.publication, .subscription] {
+            var index = devices[move.device.index].first(side)
+            while index != none {
+                let entry = entry(side, index)
+                if entry.pointee.lane != none { lanes.prefetch(entry.pointee.lane) }
+                let first = runs.count
+                let count = gather(
+                    side.opposite, topic: entry.pointee.topic, latitude: move.position.latitude,
+                    longitude: move.position.longitude, point: point, range: entry.pointee.range)
+                groundwork.probes.append(
+                    Groundwork.Probe(firstRun: first, runCount: count, version: version(side.opposite)))
+                index = entry.pointee.next
+            }
+        }
+    }
+
+    /// Asks for a run's first lines; the processor itself sees a longer one coming.
+    @inline(__always)
+    private func prefetch(_ run: Run) {
+        let block = lanes.blocks + Int(run.block) * LanePool.blockBytes
+        var ahead = 0
+        let end = min((run.count + 7) / 8, 4) * LanePool.blockBytes
+        while ahead < end {
+            geomatch_prefetch(block + ahead)
+            ahead += 64
+        }
+    }
+}

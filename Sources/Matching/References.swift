@@ -1,0 +1,20 @@
+/// A device of an engine. The same reference is given out again after the device was removed.
+public struct DeviceRef: Hashable, Sendable {
+    public let index: UInt32
+
+    public init(index: UInt32) { self.index = index }
+}
+
+/// A publication of an engine. The same reference is given out again after the publication was removed or expired.
+public struct PublicationRef: Hashable, Sendable {
+    public let index: UInt32
+
+    public init(index: UInt32) { self.index = index }
+}
+
+/// A subscription of an engine. The same reference is given out again after the subscription was removed or expired.
+public struct SubscriptionRef: Hashable, Sendable {
+    public let index: UInt32
+
+    public init(index: UInt32) { self.index = index }
+}

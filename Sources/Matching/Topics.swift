@@ -1,0 +1,88 @@
+/// One side of a topic: the publications, or the subscriptions, whose devices stand somewhere.
+struct TopicSide: BitwiseCopyable {
+    var count: UInt32 = 0
+    /// A bit for each level of the grid that holds something.
+    var levelsInUse: UInt32 = 0
+    /// The list of its tiles.
+    var firstTile: UInt32 = none
+    /// While the side has no grid, all its lanes.
+    var line = Run()
+    /// By level; nil: no grid, the side is small.
+    var levels: UnsafeMutablePointer<LevelUse>?
+}
+
+/// One level of one side's grid.
+struct LevelUse: BitwiseCopyable {
+    var count: UInt32 = 0
+    /// Grid units; not lowered before the level is empty.
+    var longestRange: Int32 = 0
+}
+
+/// Topics in use, each held once.
+struct Topics {
+    /// From this many lanes on a side gets a grid, and below the other number it loses it: a scan of 64 lanes is eight blocks.
+    static let gridFrom = 65
+    static let lineBelow = 33
+    /// Grid keys name a side in 26 bits; sides beyond keep to the line.
+    private static let griddable: UInt32 = 1 << 24
+
+    struct Topic: BitwiseCopyable {
+        var users: UInt32
+        var publications: TopicSide
+        var subscriptions: TopicSide
+    }
+
+    private var topics = Slab<Topic>()
+    private var names = ContiguousArray<String>()
+    private var byName: [String: UInt32] = [:]
+
+    var bytes: Int { topics.bytes + names.capacity * 16 + byName.capacity * 40 }
+
+    func deallocate() {
+        for index in byName.values {
+            topics[index].publications.levels?.deallocate()
+            topics[index].subscriptions.levels?.deallocate()
+        }
+        topics.deallocate()
+    }
+
+    mutating func intern(_ name: String) -> UInt32 {
+        if let index = byName[name] {
+            topics[index].users += 1
+            return index
+        }
+        let index = topics.take()
+        topics[index] = Topic(users: 1, publications: TopicSide(), subscriptions: TopicSide())
+        byName[name] = index
+        if Int(index) < names.count { names[Int(index)] = name } else { names.append(name) }
+        return index
+    }
+
+    /// The topic must not hold a lane of the entry that lets go of it.
+    mutating func release(_ index: UInt32) {
+        topics[index].users -= 1
+        guard topics[index].users == 0 else { return }
+        byName[names[Int(index)]] = nil
+        names[Int(index)] = ""
+        topics.release(index)
+        if byName.isEmpty {
+            byName = [:]
+            names = []
+        }
+    }
+
+    @inline(__always)
+    func side(_ topic: UInt32, _ side: Side) -> UnsafeMutablePointer<TopicSide> {
+        let base = UnsafeMutableRawPointer(topics.base + Int(topic))
+        let offset =
+            side == .publication
+            ? MemoryLayout<Topic>.offset(of: \.publications)! : MemoryLayout<Topic>.offset(of: \.subscriptions)!
+        return (base + offset).assumingMemoryBound(to: TopicSide.self)
+    }
+
+    /// The side's number in grid keys.
+    @inline(__always)
+    static func key(_ topic: UInt32, _ side: Side) -> UInt32 { topic << 1 | side.rawValue }
+
+    static func canHaveGrid(_ topic: UInt32) -> Bool { topic < griddable }
+}

@@ -1,0 +1,142 @@
+import Geodesy
+import Selectors
+
+// Devices, publications and subscriptions come and go.
+extension World {
+    mutating func addDevice() -> UInt32 {
+        let index = devices.take()
+        devices[index] = .fresh
+        return index
+    }
+
+    /// An entry at the head of its device's list, with a lane if the device stands somewhere.
+    mutating func add(
+        _ side: Side, on device: UInt32, topic: String, range: Double, expiresAt: Int64, program: UInt32, rule: Rule
+    ) -> UInt32 {
+        let index = side == .publication ? publications.take() : subscriptions.take()
+        let next = devices[device].first(side)
+        let entry = entry(side, index)
+        entry.pointee = Entry(
+            device: device, next: next, previous: none, topic: topics.intern(topic), range: gridUnits(range), lane: none,
+            tile: none, cell: 0, level: 0, isAlive: true, traits: Entry.hints, expiresAt: expiresAt, firstPair: none,
+            program: program, matchTTL: 0, matchDTL: 0)
+        rule.write(to: entry)
+        if next != none { self.entry(side, next).pointee.previous = index }
+        setFirst(device, side, index)
+        if expiresAt != .max {
+            deadlinesWanted += 1
+            addDeadline(expiresAt, .init(side), index)
+        }
+        return index
+    }
+
+    /// Removes an entry with its pairs.
+    mutating func remove(_ side: Side, _ index: UInt32) {
+        let entry = entry(side, index)
+        while entry.pointee.firstPair != none { unlink(entry.pointee.firstPair) }
+        if entry.pointee.lane != none { unplace(side, index) }
+        let (next, previous) = (entry.pointee.next, entry.pointee.previous)
+        if previous == none {
+            setFirst(entry.pointee.device, side, next)
+        } else {
+            self.entry(side, previous).pointee.next = next
+        }
+        if next != none { self.entry(side, next).pointee.previous = previous }
+        topics.release(entry.pointee.topic)
+        if entry.pointee.expiresAt != .max { deadlinesWanted -= 1 }
+        entry.pointee.isAlive = false
+        if side == .publication {
+            properties.deinitialize(index, empty: publications.count == 1)
+            publications.release(index)
+        } else {
+            programs.release(entry.pointee.program)
+            subscriptions.release(index)
+        }
+    }
+
+    /// Gives an entry another topic, range, end or rule, and a lane to fit.
+    mutating func change(_ side: Side, _ index: UInt32, topic: String, range: Double, expiresAt: Int64, rule: Rule) {
+        let entry = entry(side, index)
+        let wasPlaced = entry.pointee.lane != none
+        if wasPlaced { unplace(side, index) }
+        let former = entry.pointee.topic
+        entry.pointee.topic = topics.intern(topic)
+        topics.release(former)
+        entry.pointee.range = gridUnits(range)
+        rule.write(to: entry)
+        if expiresAt != entry.pointee.expiresAt {
+            if entry.pointee.expiresAt != .max { deadlinesWanted -= 1 }
+            entry.pointee.expiresAt = expiresAt
+            if expiresAt != .max {
+                deadlinesWanted += 1
+                addDeadline(expiresAt, .init(side), index)
+            }
+        }
+        if wasPlaced { place(side, index) }
+    }
+
+    func entries(_ side: Side, of device: UInt32) -> [UInt32] {
+        var found: [UInt32] = []
+        var index = devices[device].first(side)
+        while index != none {
+            found.append(index)
+            index = entry(side, index).pointee.next
+        }
+        return found.sorted()
+    }
+
+    /// Hands the meetings and mismatches of one input over, in their order.
+    @inline(__always)
+    mutating func finish(into effects: inout [Effect]) {
+        if !meetings.isEmpty || doubts.count > 0 { deliver(into: &effects) }
+    }
+
+    @inline(never)
+    private mutating func deliver(into effects: inout [Effect]) {
+        if meetings.count > 1 {
+            meetings.sort { ($0.subscription.index, $0.publication.index) < ($1.subscription.index, $1.publication.index) }
+        }
+        for meeting in meetings { effects.append(.met(meeting)) }
+        meetings.removeAll(keepingCapacity: true)
+        doubts.sort(from: 0)
+        for place in 0..<doubts.count {
+            let subscription = UInt32(truncatingIfNeeded: doubts[place] >> 32)
+            let publication = UInt32(truncatingIfNeeded: doubts[place])
+            let record = subscriptions.base + Int(subscription)
+            guard record.pointee.hintsLeft > 0 else { continue }
+            record.pointee.traits -= 1
+            let hints = programs.selector(record.pointee.program).mismatches(in: properties.base[Int(publication)])
+            guard !hints.isEmpty else { continue }
+            effects.append(.mismatch(SubscriptionRef(index: subscription), hints))
+            record.pointee.traits &= 0x80
+        }
+        doubts.truncate(to: 0)
+    }
+
+    private func setFirst(_ device: UInt32, _ side: Side, _ index: UInt32) {
+        if side == .publication { devices[device].firstPublication = index } else { devices[device].firstSubscription = index }
+    }
+}
+
+/// What lets a subscription's pairs meet again; meaningless for a publication.
+struct Rule {
+    var matchTTL: Int64 = 0
+    var matchDTL = 0.0
+    var excludesSelf = false
+
+    func write(to entry: UnsafeMutablePointer<Entry>) {
+        entry.pointee.matchTTL = max(0, matchTTL)
+        entry.pointee.matchDTL = matchDTL >= 0 ? matchDTL : 0
+        entry.pointee.traits = entry.pointee.traits & 0x7F | (excludesSelf ? 0x80 : 0)
+    }
+}
+
+extension World.DeadlineKind {
+    init(_ side: Side) { self = side == .publication ? .publication : .subscription }
+}
+
+/// A range in whole grid units, held between 0 and what the grid's coarsest level can hold.
+private func gridUnits(_ metres: Double) -> Int32 {
+    let units = (metres * GridPoint.unitsPerMetre).rounded()
+    return units > 0 ? Int32(min(units, Double(Grid.longestRange))) : 0
+}

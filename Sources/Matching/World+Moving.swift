@@ -1,0 +1,89 @@
+import CPrefetch
+import Geodesy
+
+// Moving one device, and a burst of them in a pipeline.
+extension World {
+    /// The device stands nowhere from now on.
+    mutating func displace(_ device: UInt32) {
+        guard devices[device].isPlaced else { return }
+        for side in [Side.publication, .subscription] {
+            var entry = devices[device].first(side)
+            while entry != none {
+                unplace(side, entry)
+                entry = self.entry(side, entry).pointee.next
+            }
+        }
+        devices[device].isPlaced = false
+    }
+
+    /// Puts the device and its lanes somewhere; nothing is evaluated.
+    @inline(__always)
+    mutating func put(_ device: UInt32, _ position: Position, _ point: GridPoint) {
+        let record = devices.base + Int(device)
+        record.pointee.point = point
+        record.pointee.latitude = position.latitude
+        record.pointee.longitude = position.longitude
+        record.pointee.altitude = position.altitude ?? .nan
+        record.pointee.horizontalAccuracy = position.horizontalAccuracy ?? .nan
+        let wasPlaced = record.pointee.isPlaced
+        record.pointee.isPlaced = true
+        put(.publication, record, wasPlaced)
+        put(.subscription, record, wasPlaced)
+    }
+
+    @inline(__always)
+    private mutating func put(_ side: Side, _ device: UnsafeMutablePointer<Device>, _ wasPlaced: Bool) {
+        var entry = device.pointee.first(side)
+        while entry != none {
+            if wasPlaced { shift(side, entry, to: device) } else { place(side, entry) }
+            entry = self.entry(side, entry).pointee.next
+        }
+    }
+
+    /// Moves a device and evaluates what that brought into range or moved far enough.
+    ///
+    /// - Parameter probes: The places in the groundwork of this device's probes.
+    mutating func move(
+        _ device: UInt32, _ position: Position, _ point: GridPoint, at now: Int64, groundwork probes: Range<Int>
+    ) {
+        let record = devices.base + Int(device)
+        let former = record.pointee.isPlaced ? record.pointee.point : nil
+        let travelled = former.map { $0.squaredChord(to: point).squareRoot() } ?? 0
+        put(device, position, point)
+        var reviewed = false
+        if former == nil {
+            // Pairs that met before are hits like all others now.
+            record.pointee.budget = .infinity
+        } else {
+            record.pointee.budget -= Float(travelled * (1.0005 / GridPoint.unitsPerMetre)) + 0.001
+            if record.pointee.budget <= 0.01 {
+                review(device, at: now)
+                reviewed = true
+            }
+        }
+        var next = probes.lowerBound
+        for side in [Side.publication, .subscription] {
+            var index = record.pointee.first(side)
+            while index != none {
+                let entry = entry(side, index)
+                let sweep = Sweep(point: point, from: former, range: entry.pointee.range, travelled: travelled)
+                var first = 0
+                var count = 0
+                if next < probes.upperBound, groundwork.probes[next].version == version(side.opposite) {
+                    first = groundwork.probes[next].firstRun
+                    count = groundwork.probes[next].runCount
+                } else {
+                    first = runs.count
+                    count = gather(
+                        side.opposite, topic: entry.pointee.topic, latitude: position.latitude, longitude: position.longitude,
+                        point: point, range: entry.pointee.range)
+                }
+                next += 1
+                scan(first, count, sweep)
+                // A device's own pair is seen from its publication, and has been in range as long as it stands anywhere.
+                settle(side, index, at: now, sparesSelf: former != nil || side == .subscription, sparesKnown: reviewed)
+                index = entry.pointee.next
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+import Geodesy
+
+// Lanes: where an entry's coordinates lie, in its topic's line or in a cell of the grid.
+extension World {
+    /// Gives an entry a lane at its device's position.
+    mutating func place(_ side: Side, _ index: UInt32) {
+        let entry = entry(side, index)
+        let topic = entry.pointee.topic
+        let holder = topics.side(topic, side)
+        holder.pointee.count += 1
+        if holder.pointee.levels == nil && holder.pointee.count >= Topics.gridFrom && Topics.canHaveGrid(topic) {
+            raiseGrid(topic, side)
+        }
+        insert(side, index, holder)
+    }
+
+    /// Takes an entry's lane away.
+    mutating func unplace(_ side: Side, _ index: UInt32) {
+        let topic = entry(side, index).pointee.topic
+        let holder = topics.side(topic, side)
+        holder.pointee.count -= 1
+        extract(side, index, holder)
+        if holder.pointee.levels != nil && holder.pointee.count < Topics.lineBelow { razeGrid(topic, side) }
+    }
+
+    /// Moves a placed entry's lane to its device's new position.
+    @inline(__always)
+    mutating func shift(_ side: Side, _ index: UInt32, to device: UnsafeMutablePointer<Device>) {
+        let entry = entry(side, index)
+        if entry.pointee.tile == none {
+            lanes.write(entry.pointee.lane, point: device.pointee.point)
+            return
+        }
+        let (key, cell) = Grid.place(
+            side: Topics.key(entry.pointee.topic, side), level: Int(entry.pointee.level), latitude: device.pointee.latitude,
+            longitude: device.pointee.longitude)
+        if cell == Int(entry.pointee.cell) && directory.tiles[entry.pointee.tile].key == key {
+            lanes.write(entry.pointee.lane, point: device.pointee.point)
+            return
+        }
+        takeFromCell(side, index)
+        putIntoCell(side, index, key: key, cell: cell)
+    }
+
+    private mutating func insert(_ side: Side, _ index: UInt32, _ holder: UnsafeMutablePointer<TopicSide>) {
+        let entry = entry(side, index)
+        let device = devices[entry.pointee.device]
+        if let levels = holder.pointee.levels {
+            let level = Grid.level(of: entry.pointee.range)
+            levels[level].count += 1
+            levels[level].longestRange = max(levels[level].longestRange, entry.pointee.range)
+            holder.pointee.levelsInUse |= 1 << UInt32(level)
+            entry.pointee.level = UInt8(level)
+            let (key, cell) = Grid.place(
+                side: Topics.key(entry.pointee.topic, side), level: level, latitude: device.latitude,
+                longitude: device.longitude)
+            putIntoCell(side, index, key: key, cell: cell)
+        } else {
+            entry.pointee.tile = none
+            append(side, index, to: &holder.pointee.line)
+        }
+    }
+
+    private mutating func extract(_ side: Side, _ index: UInt32, _ holder: UnsafeMutablePointer<TopicSide>) {
+        let entry = entry(side, index)
+        if let levels = holder.pointee.levels {
+            let level = Int(entry.pointee.level)
+            levels[level].count -= 1
+            if levels[level].count == 0 {
+                levels[level].longestRange = 0
+                holder.pointee.levelsInUse &= ~(1 << UInt32(level))
+            }
+            takeFromCell(side, index)
+        } else {
+            remove(side, index, from: &holder.pointee.line)
+        }
+    }
+
+    private mutating func putIntoCell(_ side: Side, _ index: UInt32, key: UInt64, cell: Int) {
+        let tile = directory.open(key, cell: cell, of: topics.side(self.entry(side, index).pointee.topic, side))
+        let entry = entry(side, index)
+        entry.pointee.tile = tile
+        entry.pointee.cell = UInt8(cell)
+        let record = directory.tiles[tile]
+        append(side, index, to: &record.runs[record.rank(of: cell)])
+    }
+
+    private mutating func takeFromCell(_ side: Side, _ index: UInt32) {
+        let entry = entry(side, index)
+        let cell = Int(entry.pointee.cell)
+        let tile = entry.pointee.tile
+        let record = directory.tiles[tile]
+        let run = record.runs + record.rank(of: cell)
+        remove(side, index, from: &run.pointee)
+        if run.pointee.count == 0 {
+            directory.close(tile, cell: cell, of: topics.side(entry.pointee.topic, side))
+        }
+    }
+
+    private mutating func append(_ side: Side, _ index: UInt32, to run: inout Run) {
+        bumpVersion(side)
+        let entry = entry(side, index)
+        let (lane, relocated) = lanes.append(
+            to: &run, point: devices[entry.pointee.device].point, range: entry.pointee.range, owner: index)
+        if relocated { rename(side, run) }
+        entry.pointee.lane = lane
+    }
+
+    private mutating func remove(_ side: Side, _ index: UInt32, from run: inout Run) {
+        bumpVersion(side)
+        let entry = entry(side, index)
+        let lane = entry.pointee.lane
+        let (moved, relocated) = lanes.remove(lane, from: &run)
+        entry.pointee.lane = none
+        if relocated { rename(side, run) } else if let moved { self.entry(side, moved).pointee.lane = lane }
+    }
+
+    /// Tells every entry of a run its lane's new name.
+    private func rename(_ side: Side, _ run: Run) {
+        let first = run.block * 8
+        for place in 0..<UInt32(run.count) {
+            entry(side, lanes.owners[Int(first + place)]).pointee.lane = first + place
+        }
+    }
+
+    private mutating func raiseGrid(_ topic: UInt32, _ side: Side) {
+        let holder = topics.side(topic, side)
+        let owners = owners(of: holder.pointee.line)
+        for owner in owners { remove(side, owner, from: &holder.pointee.line) }
+        let levels = UnsafeMutablePointer<LevelUse>.allocate(capacity: Grid.levels)
+        levels.initialize(repeating: LevelUse(), count: Grid.levels)
+        holder.pointee.levels = levels
+        for owner in owners { insert(side, owner, holder) }
+    }
+
+    private mutating func razeGrid(_ topic: UInt32, _ side: Side) {
+        let holder = topics.side(topic, side)
+        var owners: [UInt32] = []
+        var tile = holder.pointee.firstTile
+        while tile != none {
+            let record = directory.tiles[tile]
+            tile = record.next
+            for rank in 0..<record.occupied.nonzeroBitCount { owners += self.owners(of: record.runs[rank]) }
+        }
+        for owner in owners { extract(side, owner, holder) }
+        holder.pointee.levels?.deallocate()
+        holder.pointee.levels = nil
+        holder.pointee.levelsInUse = 0
+        for owner in owners { insert(side, owner, holder) }
+    }
+
+    private func owners(of run: Run) -> [UInt32] {
+        Array(UnsafeBufferPointer(start: lanes.owners + Int(run.block) * 8, count: run.count))
+    }
+}

@@ -1,0 +1,166 @@
+import CPrefetch
+import Geodesy
+
+// Probing: which lanes of the other side an entry has come into range of.
+extension World {
+    /// Appends the runs that hold every lane of a side within reach of a point, and says how many.
+    mutating func gather(
+        _ side: Side, topic: UInt32, latitude: Double, longitude: Double, point: GridPoint, range: Int32
+    ) -> Int {
+        let holder = topics.side(topic, side)
+        guard holder.pointee.count > 0 else { return 0 }
+        let start = runs.count
+        guard let levels = holder.pointee.levels else {
+            runs.append(holder.pointee.line)
+            return 1
+        }
+        let px = Double(point.x)
+        let py = Double(point.y)
+        let axis = (px * px + py * py).squareRoot() / GridPoint.unitsPerMetre
+        var left = holder.pointee.levelsInUse
+        while left != 0 {
+            let level = left.trailingZeroBitCount
+            left &= left &- 1
+            let reach = Double(range &+ levels[level].longestRange) / GridPoint.unitsPerMetre
+            let window = Window(latitude: latitude, longitude: longitude, axis: axis, reach: reach)
+            gather(window, level, Topics.key(topic, side))
+        }
+        return runs.count - start
+    }
+
+    private mutating func gather(_ window: Window, _ level: Int, _ key: UInt32) {
+        let south = Grid.row(window.south, level)
+        let north = Grid.row(window.north, level)
+        for tileRow in (south >> 3)...(north >> 3) {
+            let low = max(south, tileRow << 3)
+            let high = min(north, tileRow << 3 | 7)
+            if level >= 3 {
+                // The eight rows of a tile lie in one row of level 0 and share its columns.
+                gather(window, level, key, tileRow, low, high)
+            } else {
+                for row in low...high { gather(window, level, key, tileRow, row, row) }
+            }
+        }
+    }
+
+    /// The cells of some rows of one row of tiles.
+    @inline(__always)
+    private mutating func gather(_ window: Window, _ level: Int, _ key: UInt32, _ tileRow: Int, _ low: Int, _ high: Int) {
+        let rows = (UInt64.max &>> UInt64(63 - ((high & 7) << 3 | 7))) & (UInt64.max &<< UInt64((low & 7) << 3))
+        let (first, second) = window.columns(of: Int(columns[low >> level]) << level)
+        gather(first, rows, level, key, tileRow)
+        if let second { gather(second, rows, level, key, tileRow) }
+    }
+
+    @inline(__always)
+    private mutating func gather(_ range: ClosedRange<Int>, _ rows: UInt64, _ level: Int, _ key: UInt32, _ tileRow: Int) {
+        for tileColumn in (range.lowerBound >> 3)...(range.upperBound >> 3) {
+            let name = Grid.tileKey(side: key, level: level, tileRow: tileRow, tileColumn: tileColumn)
+            guard let tile = directory.find(name) else { continue }
+            let from = max(range.lowerBound - tileColumn << 3, 0)
+            let to = min(range.upperBound - tileColumn << 3, 7)
+            let columns = (UInt64(0xFF) &>> UInt64(7 - to)) & (UInt64(0xFF) &<< UInt64(from)) & 0xFF
+            let record = directory.tiles[tile]
+            var cells = record.occupied & rows & (columns &* 0x0101_0101_0101_0101)
+            while cells != 0 {
+                let cell = cells.trailingZeroBitCount
+                cells &= cells &- 1
+                runs.append(record.runs[record.rank(of: cell)])
+            }
+        }
+    }
+
+    /// Fills `hits` with what a sweep finds in runs gathered before.
+    @inline(__always)
+    mutating func scan(_ first: Int, _ count: Int, _ sweep: Sweep) {
+        hits.truncate(to: 0)
+        for run in first..<first + count { lanes.scan(runs[run], sweep, into: &hits) }
+    }
+
+    /// Evaluates everything an entry is in range of now, whatever came before.
+    mutating func probeAll(_ side: Side, _ index: UInt32, at now: Int64) {
+        let entry = entry(side, index).pointee
+        guard entry.lane != none else { return }
+        let device = devices[entry.device]
+        runs.truncate(to: 0)
+        let count = gather(
+            side.opposite, topic: entry.topic, latitude: device.latitude, longitude: device.longitude, point: device.point,
+            range: entry.range)
+        scan(0, count, Sweep(point: device.point, from: nil, range: entry.range, travelled: 0))
+        settle(side, index, at: now, sparesSelf: false, sparesKnown: false)
+    }
+
+    /// Evaluates an entry with each of `hits`.
+    ///
+    /// - Parameter sparesSelf: The device's own entries on the other side were dealt with.
+    /// - Parameter sparesKnown: So were the pairs that met before.
+    mutating func settle(_ side: Side, _ index: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
+        guard hits.count > 0, now < entry(side, index).pointee.expiresAt else { return }
+        let others = entry(side.opposite, 0)
+        for hit in 0..<hits.count { geomatch_prefetch(others + Int(hits[hit])) }
+        if side == .publication {
+            settlePublication(index, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
+        } else {
+            settleSubscription(index, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
+        }
+    }
+
+    private mutating func settlePublication(_ publication: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
+        let device = publications[publication].device
+        let properties = UnsafePointer(self.properties.base + Int(publication))
+        programs.begin()
+        for hit in 0..<hits.count {
+            let other = hits[hit]
+            let subscription = subscriptions.base + Int(other)
+            guard now < subscription.pointee.expiresAt else { continue }
+            if subscription.pointee.device == device && (sparesSelf || subscription.pointee.excludesSelf) { continue }
+            if programs.remembered(subscription.pointee.program, properties) {
+                meet(other, publication, at: now, sparesKnown: sparesKnown)
+            } else if subscription.pointee.hintsLeft > 0 && index.find(other, publication) == nil {
+                doubts.append(UInt64(other) << 32 | UInt64(publication))
+            }
+        }
+    }
+
+    private mutating func settleSubscription(_ subscription: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
+        let record = subscriptions[subscription]
+        var unmatched = FirstFew(doubts.count)
+        for hit in 0..<hits.count { geomatch_prefetch(properties.base + Int(hits[hit])) }
+        for hit in 0..<hits.count {
+            let other = hits[hit]
+            let publication = publications.base + Int(other)
+            guard now < publication.pointee.expiresAt else { continue }
+            if publication.pointee.device == record.device && (sparesSelf || record.excludesSelf) { continue }
+            if programs.evaluate(record.program, UnsafePointer(properties.base + Int(other))) {
+                meet(subscription, other, at: now, sparesKnown: sparesKnown)
+            } else if record.hintsLeft > 0 && unmatched.wants(other) && index.find(subscription, other) == nil {
+                unmatched.keep(UInt64(subscription) << 32 | UInt64(other), in: &doubts)
+            }
+        }
+    }
+}
+
+/// Keeps the eight publications with the lowest numbers of those a selector was not TRUE of.
+///
+/// Only so many evaluations ask for hints. Cells have no order a caller could know, so the lowest numbers are taken.
+private struct FirstFew {
+    private let start: Int
+    private var greatest: (place: Int, publication: UInt32) = (0, 0)
+
+    init(_ start: Int) { self.start = start }
+
+    private static let few = Int(Entry.hints)
+    private var full = false
+
+    func wants(_ publication: UInt32) -> Bool { !full || publication < greatest.publication }
+
+    mutating func keep(_ doubt: UInt64, in doubts: inout Scratch<UInt64>) {
+        if full { doubts.replace(greatest.place, with: doubt) } else { doubts.append(doubt) }
+        guard doubts.count - start == FirstFew.few else { return }
+        full = true
+        greatest = (start, UInt32(truncatingIfNeeded: doubts[start]))
+        for place in start + 1..<doubts.count where UInt32(truncatingIfNeeded: doubts[place]) > greatest.publication {
+            greatest = (place, UInt32(truncatingIfNeeded: doubts[place]))
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import Geodesy
+import Selectors
+
+/// The engine's state. It sits behind one pointer, so that no access of the hot path is checked for exclusivity or counted.
+///
+/// Invariant that the difference tests rest on: every pair that is in range now was evaluated when it came into range.
+struct World {
+    var devices = Slab<Device>()
+    var publications = Slab<Entry>()
+    var subscriptions = Slab<Entry>()
+    /// By publication number; initialised where the publication is alive.
+    var properties = PropertyTable()
+    var programs = Programs()
+    var topics = Topics()
+    var lanes = LanePool()
+    var directory = TileDirectory()
+    var index = PairIndex()
+    var deadlines = DeadlineHeap()
+    /// Entries and pairs that a deadline stands for; the heap may hold more.
+    var deadlinesWanted = 0
+    /// Changes when runs of that side (0 publications, 1 subscriptions) are made, moved or emptied.
+    var versions: (publications: UInt64, subscriptions: UInt64) = (0, 0)
+    let columns = Grid.columns
+
+    /// Scratch of one input, kept for its memory.
+    var runs = Scratch<Run>()
+    var hits = Scratch<UInt32>()
+    var meetings = ContiguousArray<Meeting>()
+    var doubts = Scratch<UInt64>()
+    var groundwork = Groundwork()
+
+    mutating func deallocate() {
+        properties.deallocate(alive: publications)
+        devices.deallocate()
+        publications.deallocate()
+        subscriptions.deallocate()
+        programs.deallocate()
+        topics.deallocate()
+        lanes.deallocate()
+        directory.deallocate()
+        index.deallocate()
+        runs.deallocate()
+        hits.deallocate()
+        doubts.deallocate()
+        groundwork.deallocate()
+        deadlines.deallocate()
+    }
+
+    var bytes: Int {
+        devices.bytes + publications.bytes + subscriptions.bytes + properties.bytes + programs.bytes + topics.bytes + lanes.bytes
+            + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + hits.bytes
+            + meetings.capacity * MemoryLayout<Meeting>.stride + doubts.bytes + groundwork.bytes
+    }
+
+    @inline(__always)
+    func entry(_ side: Side, _ index: UInt32) -> UnsafeMutablePointer<Entry> {
+        (side == .publication ? publications.base : subscriptions.base) + Int(index)
+    }
+
+    @inline(__always)
+    func version(_ side: Side) -> UInt64 { side == .publication ? versions.publications : versions.subscriptions }
+
+    mutating func bumpVersion(_ side: Side) {
+        if side == .publication { versions.publications &+= 1 } else { versions.subscriptions &+= 1 }
+    }
+}
+
+enum Side: UInt32 {
+    case publication = 0
+    case subscription = 1
+
+    @inline(__always)
+    var opposite: Side { self == .publication ? .subscription : .publication }
+}
+
+/// The end of a list, or no such thing.
+let none = UInt32.max
+
+/// A device: one cache line.
+struct Device: BitwiseCopyable {
+    var point: GridPoint
+    var firstPublication: UInt32
+    var latitude: Double
+    var longitude: Double
+    /// NaN: not known.
+    var altitude: Double
+    var horizontalAccuracy: Double
+    var firstSubscription: UInt32
+    /// Metres of path that surely fire no pair by its distance; infinite without pairs in range.
+    var budget: Float
+    var isAlive: Bool
+    var isPlaced: Bool
+
+    static let fresh = Device(
+        point: GridPoint(x: 0, y: 0, z: 0), firstPublication: none, latitude: 0, longitude: 0, altitude: .nan,
+        horizontalAccuracy: .nan, firstSubscription: none, budget: .infinity, isAlive: true, isPlaced: false)
+
+    var position: Position {
+        Position(
+            latitude: latitude, longitude: longitude, altitude: altitude.isNaN ? nil : altitude,
+            horizontalAccuracy: horizontalAccuracy.isNaN ? nil : horizontalAccuracy)
+    }
+
+    @inline(__always)
+    func first(_ side: Side) -> UInt32 { side == .publication ? firstPublication : firstSubscription }
+}
+
+/// A publication or a subscription: one cache line.
+struct Entry: BitwiseCopyable {
+    var device: UInt32
+    /// The device's list of its side.
+    var next: UInt32
+    var previous: UInt32
+    var topic: UInt32
+    /// Grid units.
+    var range: Int32
+    /// Where its coordinates lie; `none`: its device stands nowhere.
+    var lane: UInt32
+    /// `none`: its topic's side is small and has no grid.
+    var tile: UInt32
+    var cell: UInt8
+    var level: UInt8
+    var isAlive: Bool
+    /// Evaluations of the selector that may still ask for hints, in the low bits; `excludeSelf` in the highest.
+    var traits: UInt8
+    var expiresAt: Int64
+    var firstPair: UInt32
+    /// Of a subscription.
+    var program: UInt32
+    /// Milliseconds; `Int64.max`: never again.
+    var matchTTL: Int64
+    /// Metres.
+    var matchDTL: Double
+
+    static let hints: UInt8 = 8
+
+    @inline(__always)
+    var excludesSelf: Bool { traits & 0x80 != 0 }
+
+    @inline(__always)
+    var hintsLeft: UInt8 { traits & 0x7F }
+}

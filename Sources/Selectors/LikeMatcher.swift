@@ -1,0 +1,112 @@
+/// Matches a compiled LIKE pattern with a text.
+struct LikeMatcher {
+    /// The number of pieces, then for each piece ``head(of:)`` and its bytes.
+    let pattern: UnsafePointer<UInt64>
+    let text: UnsafeBufferPointer<UInt8>
+
+    /// A piece of a pattern where it lies in a program.
+    struct Piece {
+        let bytes: UnsafeBufferPointer<UInt8>
+        let scalarCount: Int
+        let hasWildcard: Bool
+    }
+
+    static func head(of piece: LikePattern.Piece) -> UInt64 {
+        UInt64(piece.bytes.count) | UInt64(piece.scalarCount) << 32 | (piece.hasWildcard ? 1 << 63 : 0)
+    }
+
+    func matches() -> Bool {
+        let count = Int(truncatingIfNeeded: pattern[0])
+        var cursor = pattern + 1
+        guard count > 0, var position = end(of: Self.next(&cursor), at: 0, limit: text.count) else { return false }
+        if count == 1 { return position == text.count }
+        var middles = count - 2
+        let afterFirst = cursor
+        for _ in 0..<middles { _ = Self.next(&cursor) }
+        let last = Self.next(&cursor)
+        guard let limit = start(of: last, after: position), end(of: last, at: limit, limit: text.count) == text.count else {
+            return false
+        }
+        cursor = afterFirst
+        while middles > 0 {
+            guard let found = find(Self.next(&cursor), from: position, limit: limit) else { return false }
+            position = found
+            middles -= 1
+        }
+        return true
+    }
+
+    @inline(__always)
+    private static func next(_ cursor: inout UnsafePointer<UInt64>) -> Piece {
+        let head = cursor[0]
+        let byteCount = Int(truncatingIfNeeded: head & 0xFFFF_FFFF)
+        let bytes = UnsafeRawPointer(cursor + 1).assumingMemoryBound(to: UInt8.self)
+        cursor += 1 + (byteCount + 7) / 8
+        return Piece(
+            bytes: UnsafeBufferPointer(start: bytes, count: byteCount),
+            scalarCount: Int(truncatingIfNeeded: head >> 32 & 0x7FFF_FFFF), hasWildcard: head >> 63 == 1)
+    }
+
+    /// Where the piece ends when it stands at `start`; nil when it does not.
+    @inline(__always)
+    private func end(of piece: Piece, at start: Int, limit: Int) -> Int? {
+        var position = start
+        if !piece.hasWildcard {
+            guard limit - position >= piece.bytes.count else { return nil }
+            for byte in piece.bytes {
+                guard text[position] == byte else { return nil }
+                position &+= 1
+            }
+            return position
+        }
+        for byte in piece.bytes {
+            guard position < limit else { return nil }
+            if byte == LikePattern.anyScalar {
+                position = min(position + Self.length(of: text[position]), limit)
+            } else {
+                guard text[position] == byte else { return nil }
+                position &+= 1
+            }
+        }
+        return position
+    }
+
+    /// Where a piece must start to end with the text; nil when that is before `position`.
+    private func start(of piece: Piece, after position: Int) -> Int? {
+        var start = text.count
+        if piece.hasWildcard {
+            for _ in 0..<piece.scalarCount {
+                guard start > position else { return nil }
+                start -= 1
+                while start > position, Self.isContinuation(text[start]) { start -= 1 }
+            }
+        } else {
+            start -= piece.bytes.count
+        }
+        return start >= position ? start : nil
+    }
+
+    /// The end of the leftmost place of the piece.
+    private func find(_ piece: Piece, from start: Int, limit: Int) -> Int? {
+        // A long piece in a long text could take the product of both; then many places are tried at once.
+        if piece.scalarCount > 32, limit - start > 4 * piece.scalarCount, limit - start > 4096 {
+            let range = UnsafeBufferPointer(rebasing: text[start..<limit])
+            return BitParallelSearch(piece).firstEnd(in: range).map { start + $0 }
+        }
+        var position = start
+        while position + piece.scalarCount <= limit {
+            if let end = end(of: piece, at: position, limit: limit) { return end }
+            position += Self.length(of: text[position])
+        }
+        return nil
+    }
+
+    @inline(__always)
+    static func isContinuation(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }
+
+    /// The number of bytes of the scalar that begins with the byte.
+    @inline(__always)
+    static func length(of byte: UInt8) -> Int {
+        byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4
+    }
+}

@@ -1,0 +1,249 @@
+import Datasets
+import GRDB
+
+extension Store {
+    /// Writes the changes in order, in one transaction. When it throws, none of them was kept.
+    public func commit(_ changes: [DurableChange]) throws(StoreError) {
+        guard !changes.isEmpty else { return }
+        try access { db in
+            try db.inTransaction(.immediate) {
+                var highest = Highest()
+                for change in changes {
+                    highest.note(change)
+                    try Self.apply(change, to: db)
+                }
+                try highest.write(to: db)
+                return .commit
+            }
+        }
+    }
+
+    /// The highest numbers of one transaction; kept apart from the rows so that a deletion does not give them free.
+    private struct Highest {
+        var match: Int64 = 0
+        var live: Int64 = 0
+
+        mutating func note(_ change: DurableChange) {
+            switch change {
+            case .putMatch(let record): match = max(match, record.number)
+            case .putLiveState(let record): live = max(live, record.number)
+            default: break
+            }
+        }
+
+        func write(to db: Database) throws {
+            let sql = "INSERT INTO counter VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = max(value, ?2)"
+            if match > 0 { try db.run(sql, Counter.match.rawValue, match) }
+            if live > 0 { try db.run(sql, Counter.live.rawValue, live) }
+        }
+    }
+
+    private static func apply(_ change: DurableChange, to db: Database) throws {
+        switch change {
+        case .putDataset(let record): try put(record, db)
+        case .deleteDataset(let id, let instant): try deleteDataset(id, at: instant, db)
+        case .putDevice(let record): try put(record, db)
+        case .deleteDevice(let dataset, let id): try deleteDevice(dataset, id, db)
+        case .putPublication(let record): try put(record, db)
+        case .deletePublication(let dataset, let id):
+            try db.run("DELETE FROM pair WHERE dataset = ? AND publicationId = ?", dataset, id)
+            try db.run("DELETE FROM publication WHERE dataset = ? AND id = ?", dataset, id)
+        case .putSubscription(let record): try put(record, db)
+        case .deleteSubscription(let dataset, let id):
+            try db.run("DELETE FROM pair WHERE dataset = ? AND subscriptionId = ?", dataset, id)
+            try db.run("DELETE FROM subscription WHERE dataset = ? AND id = ?", dataset, id)
+        case .putDelivery(let dataset, let id, let delivery): try put(delivery, dataset, id, db)
+        case .putHints(let dataset, let id, let hints):
+            try db.run("UPDATE subscription SET hints = ?3 WHERE dataset = ?1 AND id = ?2", dataset, id, ListText.encode(hints))
+        case .putPair(let record): try put(record, db)
+        case .putMatch(let record): try put(record, db)
+        case .matchDelivered(let number): try matchDelivered(number, db)
+        case .forgetMatch(let number): try forgetMatch(number, db)
+        case .putLiveState(let record): try put(record, db)
+        case .forgetLiveState(let dataset, let topic):
+            try db.run("DELETE FROM liveState WHERE dataset = ? AND topic = ?", dataset, topic)
+        case .putReply(let record):
+            // A reply put again is the newest one: REPLACE gives it a new number.
+            try db.run(
+                "INSERT OR REPLACE INTO reply (dataset, client, requestId, at, body) VALUES (?, ?, ?, ?, ?)",
+                record.dataset, record.client, record.requestId, record.at, record.body)
+        case .forgetReplies(let instant): try forgetReplies(before: instant, db)
+        case .putFilters(let broker, let filters): try putFilters(filters, broker: broker, db)
+        }
+    }
+
+    // MARK: Objects
+
+    private static func put(_ record: DatasetRecord, _ db: Database) throws {
+        try db.run(
+            Table.dataset.upsert,
+            record.id, record.name, record.policy, record.domains.map(ListText.encode), record.autoCreateDevices,
+            record.derivedOccupancy, record.timeZone, record.createdAt, record.updatedAt, record.revision)
+        try db.run("DELETE FROM deletedDataset WHERE id = ?", record.id)
+    }
+
+    private static func put(_ record: DeviceRecord, _ db: Database) throws {
+        try db.run(
+            Table.device.upsert,
+            record.dataset, record.id, record.type.rawValue, record.name, ListText.encode(record.group), record.platform,
+            record.deviceToken, record.beacon?.proximityUUID, record.beacon?.major, record.beacon?.minor, record.owner,
+            record.createdAt, record.updatedAt, record.revision)
+    }
+
+    private static func put(_ record: PublicationRecord, _ db: Database) throws {
+        try db.run(
+            Table.publication.upsert,
+            record.dataset, record.id, record.deviceId, record.topic, record.range, record.duration, record.properties,
+            record.owner, record.createdAt, record.updatedAt, record.revision)
+    }
+
+    private static func put(_ record: SubscriptionRecord, _ db: Database) throws {
+        let delivery = record.delivery
+        try db.run(
+            Table.subscription.upsert,
+            record.dataset, record.id, record.deviceId, record.topic, record.range, record.duration, record.selector,
+            record.matchTTL, record.matchDTL, record.excludeSelf, ListText.encode(record.pushers), ListText.encode(record.hints),
+            record.owner, record.createdAt, record.updatedAt, record.revision, delivery.matched, delivery.delivered,
+            delivery.retried, delivery.expired, delivery.dropped, delivery.lastMatchAt, delivery.lastError)
+    }
+
+    private static func put(_ delivery: Delivery, _ dataset: String, _ subscription: String, _ db: Database) throws {
+        try db.run(
+            """
+            UPDATE subscription SET matched = ?3, delivered = ?4, retried = ?5, expired = ?6, dropped = ?7, lastMatchAt = ?8, \
+            lastError = ?9 WHERE dataset = ?1 AND id = ?2
+            """,
+            dataset, subscription, delivery.matched, delivery.delivered, delivery.retried, delivery.expired, delivery.dropped,
+            delivery.lastMatchAt, delivery.lastError)
+    }
+
+    private static func put(_ record: PairRecord, _ db: Database) throws {
+        try db.run(
+            Table.pair.upsert,
+            record.dataset, record.subscriptionId, record.publicationId, record.lastMatchAt, record.publicationLatitude,
+            record.publicationLongitude, record.subscriptionLatitude, record.subscriptionLongitude)
+    }
+
+    private static func put(_ record: LiveStateRecord, _ db: Database) throws {
+        try db.run(
+            Table.liveState.upsert,
+            record.dataset, record.topic, record.timestamp, record.receivedAt, record.number, record.payload)
+    }
+
+    // MARK: Matches
+
+    private static func put(_ record: MatchRecord, _ db: Database) throws {
+        try db.run(
+            "INSERT OR REPLACE INTO match VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            record.number, record.dataset, record.id, record.deviceId, record.subscriptionId, record.publicationId, record.owner,
+            record.createdAt, record.pending)
+        try db.run("INSERT OR REPLACE INTO matchBody VALUES (?, ?)", record.number, record.body)
+    }
+
+    private static func matchDelivered(_ number: Int64, _ db: Database) throws {
+        try db.run("UPDATE match SET pending = 0 WHERE number = ?", number)
+        try removeUnneeded(number, db)
+    }
+
+    /// A match that is still to be delivered leaves the list only: its delivery is owed, whatever became of its device.
+    private static func forgetMatch(_ number: Int64, _ db: Database) throws {
+        try db.run("UPDATE match SET listed = 0 WHERE number = ?", number)
+        try removeUnneeded(number, db)
+    }
+
+    /// Removes a match that is neither listed nor to be delivered.
+    private static func removeUnneeded(_ number: Int64, _ db: Database) throws {
+        try db.run("DELETE FROM match WHERE number = ? AND pending = 0 AND listed = 0", number)
+        guard db.changesCount > 0 else { return }
+        try db.run("DELETE FROM matchBody WHERE number = ?", number)
+    }
+
+    // MARK: Cascades
+
+    private static func deleteDevice(_ dataset: String, _ id: String, _ db: Database) throws {
+        for sql in [
+            """
+            DELETE FROM pair WHERE dataset = ?1 AND subscriptionId IN \
+            (SELECT id FROM subscription WHERE dataset = ?1 AND deviceId = ?2)
+            """,
+            """
+            DELETE FROM pair WHERE dataset = ?1 AND publicationId IN \
+            (SELECT id FROM publication WHERE dataset = ?1 AND deviceId = ?2)
+            """,
+            "DELETE FROM publication WHERE dataset = ?1 AND deviceId = ?2",
+            "DELETE FROM subscription WHERE dataset = ?1 AND deviceId = ?2",
+            """
+            DELETE FROM matchBody WHERE number IN \
+            (SELECT number FROM match WHERE dataset = ?1 AND deviceId = ?2 AND pending = 0)
+            """,
+            "DELETE FROM match WHERE dataset = ?1 AND deviceId = ?2 AND pending = 0",
+            "UPDATE match SET listed = 0 WHERE dataset = ?1 AND deviceId = ?2 AND listed = 1",
+            "DELETE FROM device WHERE dataset = ?1 AND id = ?2",
+        ] {
+            try db.run(sql, dataset, id)
+        }
+    }
+
+    private static func deleteDataset(_ id: String, at instant: Int64, _ db: Database) throws {
+        for sql in [
+            "DELETE FROM pair WHERE dataset = ?",
+            "DELETE FROM publication WHERE dataset = ?",
+            "DELETE FROM subscription WHERE dataset = ?",
+            "DELETE FROM device WHERE dataset = ?",
+            "DELETE FROM liveState WHERE dataset = ?",
+            "DELETE FROM matchBody WHERE number IN (SELECT number FROM match WHERE dataset = ?)",
+            "DELETE FROM match WHERE dataset = ?",
+            "DELETE FROM reply WHERE dataset = ?",
+            "DELETE FROM dataset WHERE id = ?",
+        ] {
+            try db.run(sql, id)
+        }
+        try db.run(Table.deletedDataset.upsert, id, instant)
+    }
+
+    // MARK: Replies and filters
+
+    /// How many replies of one client are kept, the newest ones.
+    static let repliesMax: Int64 = 10_000
+
+    /// Removes the replies that are too old, and the oldest of each client that has too many.
+    ///
+    /// The second is done here, where time has passed anyway, and not at each reply: until then a client may have more on disk,
+    /// and a restore leaves them out.
+    private static func forgetReplies(before instant: Int64, _ db: Database) throws {
+        try db.run("DELETE FROM reply WHERE at < ?", instant)
+        for surplus in try surplusReplies(db, of: nil) {
+            try db.run(
+                """
+                DELETE FROM reply WHERE number IN \
+                (SELECT number FROM reply WHERE dataset = ? AND client = ? ORDER BY number LIMIT ?)
+                """,
+                surplus.dataset, surplus.client, surplus.count)
+        }
+    }
+
+    /// The clients with more replies than are kept, and how many more; of one dataset, or of all where it is nil.
+    static func surplusReplies(_ db: Database, of dataset: String?) throws -> [(dataset: String, client: String, count: Int64)] {
+        var surplus: [(dataset: String, client: String, count: Int64)] = []
+        let scope = dataset == nil ? "?1 IS NULL" : "dataset = ?1"
+        let sql = "SELECT dataset, client, count(*) FROM reply WHERE \(scope) GROUP BY dataset, client HAVING count(*) > ?2"
+        try db.rows(sql, dataset, repliesMax) { row in
+            surplus.append((row.text(0), row.text(1), row.int64(2) - repliesMax))
+        }
+        return surplus
+    }
+
+    /// Writes from the first difference on: a dataset adds its filters at the end, and lists are long where datasets are many.
+    private static func putFilters(_ filters: [String], broker: String, _ db: Database) throws {
+        var known: [String] = []
+        try db.rows("SELECT filter FROM filter WHERE broker = ? ORDER BY position", broker) { known.append($0.text(0)) }
+        // By bytes: two filters that only look equal are two filters.
+        let same = zip(known, filters).prefix { $0.utf8.elementsEqual($1.utf8) }.count
+        if same < known.count {
+            try db.run("DELETE FROM filter WHERE broker = ? AND position >= ?", broker, same)
+        }
+        for position in same..<filters.count {
+            try db.run("INSERT INTO filter VALUES (?, ?, ?)", broker, position, filters[position])
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import Datasets
+import Foundation
+import GRDB
+
+/// What geomatch keeps on disk: one SQLite database in WAL mode.
+///
+/// Every call is synchronous and runs alone on one connection, from whichever thread it comes. What returned without an error is
+/// durable: each transaction is synced to the disk before it ends. The daemon writes through a ``Journal``.
+public final class Store: Sendable {
+    let queue: DatabaseQueue
+
+    /// Opens the database, creates it where there is none, and brings an older one to this version's schema.
+    ///
+    /// A file that is damaged, newer, or another program's is left as it is.
+    ///
+    /// - Parameter path: The database file; its folder must exist. SQLite keeps two more files beside it, `-wal` and `-shm`.
+    public init(path: String) throws(StoreError) {
+        // The store tells where people are: nobody else may read it, whatever the folder allows. SQLite gives its other files the same mode.
+        createPrivateFile(path)
+        do {
+            queue = try DatabaseQueue(path: path, configuration: Self.configuration)
+            try queue.inDatabase { db in
+                try Self.refuseForeign(db)
+                try Self.prepare(db)
+            }
+            try Self.migrator.migrate(queue)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.label = "geomatch.store"
+        configuration.foreignKeysEnabled = false
+        // An operator may look inside with sqlite3; a longer lock than this is told as `busy` and tried again.
+        configuration.busyMode = .timeout(1)
+        return configuration
+    }
+
+    /// Reads only: this decides whether the file may be touched at all.
+    private static func refuseForeign(_ db: Database) throws {
+        let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+        guard tables > 0 else { return }
+        guard try Int64.fetchOne(db, sql: "PRAGMA application_id") == applicationID else { throw StoreError.corrupt }
+        if try migrator.hasBeenSuperseded(db) { throw StoreError.newerVersion }
+    }
+
+    private static func prepare(_ db: Database) throws {
+        guard try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal" else {
+            throw StoreError.other("write-ahead logging is not possible on this file system")
+        }
+        // FULL syncs the log at each commit: a reply means durable, also after a power cut. The log goes back into the database at
+        // 2000 pages (8 MB); one that a large deletion made longer is cut when it starts over. FAST erases deleted content where that
+        // costs no further write (Debian's SQLite erases always, which doubles the cost of deleting a dataset).
+        try db.execute(
+            sql: """
+                PRAGMA synchronous = FULL;
+                PRAGMA wal_autocheckpoint = \(ProcessInfo.processInfo.environment["CK"] ?? "2000");
+                PRAGMA journal_size_limit = 16777216;
+                PRAGMA secure_delete = FAST;
+                PRAGMA cache_size = -\(ProcessInfo.processInfo.environment["CA"] ?? "16000");
+                PRAGMA temp_store = MEMORY;
+                """)
+    }
+
+    /// Writes the log back into the database, cuts it to nothing, and closes. Every later call fails.
+    public func close() throws(StoreError) {
+        try access { db in
+            // An incomplete checkpoint loses nothing: the next start reads the log.
+            _ = try? db.checkpoint(.truncate)
+        }
+        do { try queue.close() } catch { throw StoreError(error) }
+    }
+
+    /// A named value, such as the store's id or the number of the instance; nil where it was never set.
+    public func metadata(_ key: String) throws(StoreError) -> String? {
+        try access { db in
+            var value: String?
+            try db.rows("SELECT value FROM metadata WHERE key = ?", key) { value = $0.text(0) }
+            return value
+        }
+    }
+
+    /// Sets a named value durably; nil removes it.
+    public func setMetadata(_ key: String, _ value: String?) throws(StoreError) {
+        try access { db in
+            guard let value else { return try db.run("DELETE FROM metadata WHERE key = ?", key) }
+            try db.run("INSERT INTO metadata VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2", key, value)
+        }
+    }
+
+    /// The highest number a match of this store ever had, also where that match is gone; 0 before the first.
+    public var highestMatchNumber: Int64 {
+        get throws(StoreError) { try highest(.match) }
+    }
+
+    /// The highest number a live state of this store ever had, also where that state is gone; 0 before the first.
+    public var highestLiveNumber: Int64 {
+        get throws(StoreError) { try highest(.live) }
+    }
+
+    private func highest(_ counter: Counter) throws(StoreError) -> Int64 {
+        try access { db in
+            var value: Int64 = 0
+            try db.rows("SELECT value FROM counter WHERE name = ?", counter.rawValue) { value = $0.int64(0) }
+            return value
+        }
+    }
+
+    /// Numbers that must never be given twice.
+    enum Counter: String {
+        case match, live
+    }
+
+    /// Writes a little and takes it away again, to find out whether the store can be written.
+    ///
+    /// The write needs fresh pages: overwriting in place would succeed on a full disk.
+    func probe() throws(StoreError) {
+        try access { db in
+            try db.run("INSERT OR REPLACE INTO probe VALUES (1, zeroblob(32768))")
+            try db.run("DELETE FROM probe")
+        }
+    }
+
+    func access<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        do { return try queue.inDatabase(body) } catch { throw StoreError(error) }
+    }
+}
+
+/// Creates an empty file that only its owner may read; an existing one, or a failure, is left for SQLite to meet.
+private func createPrivateFile(_ path: String) {
+    let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+    if descriptor >= 0 { close(descriptor) }
+}

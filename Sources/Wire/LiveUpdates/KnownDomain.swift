@@ -1,0 +1,11 @@
+/// The domains whose properties have types; every other one is free.
+public enum KnownDomain: String, Sendable, CaseIterable {
+    case position
+    case occupancy
+    case availability
+    case count
+    case temperature
+    case co2
+    case humidity
+    case proximity
+}

@@ -1,0 +1,46 @@
+/// Every key of the configuration: its name, what it takes, and whether only the file has it.
+struct SettingsKey: Sendable {
+    let name: String
+    let takes: String
+    let isFileOnly: Bool
+
+    init(_ name: String, _ takes: String, fileOnly: Bool = false) {
+        self.name = name
+        self.takes = takes
+        isFileOnly = fileOnly
+    }
+
+    /// `data-dir` is `GEOMATCH_DATA_DIR` in the environment.
+    static func environmentName(_ key: String) -> String {
+        "GEOMATCH_" + key.uppercased().replacing("-", with: "_").replacing(".", with: "_")
+    }
+
+    static let all: [SettingsKey] = [
+        SettingsKey("broker", "mqtt[s]://user:password@host:port"),
+        SettingsKey("listen", "HOST:PORT"),
+        SettingsKey("data-dir", "a directory"),
+        SettingsKey("http", "HOST:PORT or off"),
+        SettingsKey("datasets", "names, comma-separated or a list"),
+        SettingsKey("auto-create-datasets", "true or false"),
+        SettingsKey("admins", "patterns of a client or of dataset/client, comma-separated or a list"),
+        SettingsKey("users", "a mosquitto password file"),
+        SettingsKey("webhooks-allow-private", "true or false"),
+        SettingsKey("start-timeout", "seconds, 1 to 3600"),
+        SettingsKey("log-level", "trace, debug, info, notice, warning or error"),
+        SettingsKey("log-format", "text or json"),
+        SettingsKey("tls.ca-file", "a PEM file", fileOnly: true),
+        SettingsKey("tls.certificate-file", "a PEM file", fileOnly: true),
+        SettingsKey("tls.key-file", "a PEM file", fileOnly: true),
+        SettingsKey("topics.prefix", "topic levels before each tree", fileOnly: true),
+        SettingsKey("live.qos", "0 or 1", fileOnly: true),
+        SettingsKey("live.input-qos", "0 or 1", fileOnly: true),
+        SettingsKey("live.readers", "client patterns, comma-separated or a list", fileOnly: true),
+        SettingsKey("limits.datasets", "1 to 1000000", fileOnly: true),
+        SettingsKey("limits.live-topics", "1 to 100000000", fileOnly: true),
+        SettingsKey("limits.devices", "1 to 100000000", fileOnly: true),
+        SettingsKey("limits.attachments-per-device", "1 to 100000", fileOnly: true),
+        SettingsKey("limits.remembered-replies", "0 to 1000000", fileOnly: true),
+        SettingsKey("limits.pending-matches", "1 to 100000000", fileOnly: true),
+        SettingsKey("limits.inflight-matches", "1 to 10000", fileOnly: true),
+    ]
+}

@@ -1,0 +1,182 @@
+import Configuration
+import Datasets
+import LiveTopics
+import Logging
+import MQTTLink
+
+/// Reads the configuration: flag before environment before file before default.
+struct SettingsReader {
+    private var layers: [(source: SettingsError.Source, reader: ConfigReader)]
+
+    /// - Parameters:
+    ///   - flags: Key to value, of the flags that were given.
+    ///   - environment: The process's environment.
+    init(flags: [String: String], environment: [String: String], file: ConfigurationFile?) {
+        layers = [
+            (.flag, Self.reader(flags)),
+            (
+                .environment,
+                Self.reader(
+                    Dictionary(
+                        uniqueKeysWithValues: SettingsKey.all.compactMap { key in
+                            key.isFileOnly ? nil : environment[SettingsKey.environmentName(key.name)].map { (key.name, $0) }
+                        }))
+            ),
+        ]
+        if let file { layers.append((.file(file.path), Self.reader(file.values))) }
+    }
+
+    private static func reader(_ values: [String: String]) -> ConfigReader {
+        let entries = values.map { (AbsoluteConfigKey([$0.key]), ConfigValue(.string($0.value), isSecret: $0.key == "broker")) }
+        return ConfigReader(provider: InMemoryProvider(values: Dictionary(uniqueKeysWithValues: entries)))
+    }
+
+    func settings() throws(SettingsError) -> Settings {
+        var settings = Settings()
+        settings.broker = try value("broker", parse: Self.endpoint)
+        try readTLS(into: &settings)
+        if let (host, port) = try value("listen", parse: Self.hostAndPort) {
+            settings.listenHost = host
+            settings.listenPort = port
+        }
+        settings.dataDirectory = try value("data-dir") { $0.isEmpty ? nil : $0 } ?? settings.dataDirectory
+        settings.http = try readHTTP(settings.http)
+        settings.datasets = try value("datasets", parse: Self.datasets) ?? []
+        settings.administrators = try value("admins", parse: Self.list) ?? settings.administrators
+        settings.usersFile = try value("users") { $0.isEmpty ? nil : $0 }
+        try checkListener(settings)
+        settings.autoCreateDatasets = try value("auto-create-datasets", parse: Self.boolean) ?? settings.isTrustedLoopback
+        settings.webhooksAllowPrivate = try value("webhooks-allow-private", parse: Self.boolean) ?? settings.isTrustedLoopback
+        settings.startTimeoutSeconds =
+            try value("start-timeout") { Double($0).flatMap { (1...3600).contains($0) ? $0 : nil } } ?? settings.startTimeoutSeconds
+        settings.logLevel = try value("log-level") { Self.logLevel($0) } ?? settings.logLevel
+        settings.logFormat = try value("log-format") { Settings.LogFormat(rawValue: $0) } ?? settings.logFormat
+        settings.topicsPrefix = try value("topics.prefix", parse: Self.topicPrefix) ?? ""
+        settings.liveQoS = try integer("live.qos", 0...1) ?? settings.liveQoS
+        settings.liveInputQoS = try integer("live.input-qos", 0...1) ?? settings.liveInputQoS
+        settings.liveReaders = try value("live.readers", parse: Self.list) ?? settings.liveReaders
+        try readLimits(into: &settings.limits)
+        return settings
+    }
+
+    private func readLimits(into limits: inout HubLimits) throws(SettingsError) {
+        limits.datasets = try integer("limits.datasets", 1...1_000_000) ?? limits.datasets
+        limits.liveTopics = try integer("limits.live-topics", 1...100_000_000) ?? limits.liveTopics
+        limits.devices = try integer("limits.devices", 1...100_000_000) ?? limits.devices
+        limits.attachmentsPerDevice =
+            try integer("limits.attachments-per-device", 1...100_000) ?? limits.attachmentsPerDevice
+        limits.rememberedReplies = try integer("limits.remembered-replies", 0...1_000_000) ?? limits.rememberedReplies
+        limits.pendingMatches = try integer("limits.pending-matches", 1...100_000_000) ?? limits.pendingMatches
+        limits.inflightMatches = try integer("limits.inflight-matches", 1...10_000) ?? limits.inflightMatches
+    }
+
+    private func readTLS(into settings: inout Settings) throws(SettingsError) {
+        let file: (String) -> String? = { $0.isEmpty ? nil : $0 }
+        let authority = try value("tls.ca-file", parse: file)
+        let certificate = try value("tls.certificate-file", parse: file)
+        let key = try value("tls.key-file", parse: file)
+        guard authority != nil || certificate != nil || key != nil else { return }
+        guard settings.broker?.tls != nil else {
+            throw error("tls.ca-file", "is for a broker whose URL begins with mqtts://")
+        }
+        settings.broker?.tls = MQTTEndpoint.TLS(caFile: authority, certificateFile: certificate, keyFile: key)
+    }
+
+    private func readHTTP(_ standard: String?) throws(SettingsError) -> String? {
+        guard let text = raw("http")?.text else { return standard }
+        if text == "off" { return nil }
+        _ = try value("http", parse: Self.hostAndPort)
+        return text
+    }
+
+    /// Whoever reaches a listener without users is trusted: only this machine may.
+    private func checkListener(_ settings: Settings) throws(SettingsError) {
+        guard settings.broker == nil, settings.usersFile == nil, !Settings.isLoopback(settings.listenHost) else { return }
+        throw error(
+            "listen",
+            "\(settings.listenHost) is reached from other machines, where everybody would be trusted: give --users FILE (made with mosquitto_passwd), listen on 127.0.0.1, or use a broker of yours with --broker URL"
+        )
+    }
+
+    // MARK: One value
+
+    private func raw(_ key: String) -> (text: String, source: SettingsError.Source)? {
+        for (source, reader) in layers {
+            if let text = reader.string(forKey: ConfigKey([key])) { return (text, source) }
+        }
+        return nil
+    }
+
+    private func value<Value>(_ key: String, parse: (String) -> Value?) throws(SettingsError) -> Value? {
+        guard let (text, source) = raw(key) else { return nil }
+        if let value = parse(text) { return value }
+        let takes = SettingsKey.all.first { $0.name == key }?.takes ?? ""
+        let shown = key == "broker" ? "the URL cannot be used" : "`\(text.prefix(80))` was read"
+        throw SettingsError(key: key, source: source, problem: "\(shown), allowed is \(takes)")
+    }
+
+    private func integer(_ key: String, _ range: ClosedRange<Int>) throws(SettingsError) -> Int? {
+        try value(key) { Int($0).flatMap { range.contains($0) ? $0 : nil } }
+    }
+
+    /// The endpoint's own text says what is wrong with it.
+    private func value(
+        _ key: String, parse: (String) throws(MQTTEndpointError) -> MQTTEndpoint
+    ) throws(SettingsError) -> MQTTEndpoint? {
+        guard let (text, source) = raw(key) else { return nil }
+        do throws(MQTTEndpointError) {
+            return try parse(text)
+        } catch {
+            throw SettingsError(key: key, source: source, problem: error.description)
+        }
+    }
+
+    private func error(_ key: String, _ problem: String) -> SettingsError {
+        SettingsError(key: key, source: raw(key)?.source ?? .flag, problem: problem)
+    }
+
+    // MARK: Forms
+
+    private static func endpoint(_ text: String) throws(MQTTEndpointError) -> MQTTEndpoint { try MQTTEndpoint(url: text) }
+
+    static func boolean(_ text: String) -> Bool? {
+        switch text.lowercased() {
+        case "true", "yes", "on": true
+        case "false", "no", "off": false
+        default: nil
+        }
+    }
+
+    static func list(_ text: String) -> [String]? {
+        let items = text.split(separator: ",").map { $0.filter { !$0.isWhitespace } }
+        return items.contains("") ? nil : items
+    }
+
+    private static func datasets(_ text: String) -> [String]? {
+        list(text).flatMap { names in names.allSatisfy(Name.isDataset) ? names : nil }
+    }
+
+    /// `127.0.0.1:1883`, `[::1]:1883`, `localhost:1883`.
+    static func hostAndPort(_ text: String) -> (String, Int)? {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]), (1...65_535).contains(port)
+        else { return nil }
+        var host = String(text[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) } else if host.contains(":") { return nil }
+        return host.isEmpty ? nil : (host, port)
+    }
+
+    private static func logLevel(_ text: String) -> Logger.Level? {
+        text == "critical" ? nil : Logger.Level(rawValue: text)
+    }
+
+    /// Levels without wildcards, that cannot be taken for one of the trees.
+    private static func topicPrefix(_ text: String) -> String? {
+        let trimmed = text.hasSuffix("/") ? String(text.dropLast()) : text
+        if trimmed.isEmpty { return "" }
+        let levels = trimmed.split(separator: "/", omittingEmptySubsequences: false)
+        guard trimmed.utf8.count <= 200, !levels.contains(""), !trimmed.hasPrefix("$"),
+            !trimmed.unicodeScalars.contains(where: { $0 == "+" || $0 == "#" || $0.value < 32 })
+        else { return nil }
+        return trimmed + "/"
+    }
+}

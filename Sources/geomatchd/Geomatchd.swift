@@ -1,0 +1,114 @@
+import ArgumentParser
+import Foundation
+import Logging
+
+/// The daemon's command line.
+@main
+struct Geomatchd: AsyncParsableCommand {
+    static let release = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "geomatchd",
+        abstract: "Tells who met whom, where, over MQTT.",
+        discussion: """
+            Without an argument it runs its own mosquitto on 127.0.0.1:1883 and stores in ./geomatch-data. \
+            Each flag can also be given in the environment (--data-dir as GEOMATCH_DATA_DIR) and as a key of the \
+            configuration file (data-dir); a flag goes before the environment, that before the file, that before the default.
+            """,
+        version: release)
+
+    @Option(help: ArgumentHelp("A YAML file with the keys of the flags.", valueName: "FILE"))
+    var config: String?
+
+    @Option(help: ArgumentHelp("Use this broker instead of an own one.", valueName: "mqtt[s]://user:password@host:port"))
+    var broker: String?
+
+    @Option(help: ArgumentHelp("Where the own broker listens. (default: 127.0.0.1:1883)", valueName: "HOST:PORT"))
+    var listen: String?
+
+    @Option(help: ArgumentHelp("Where everything is kept. (default: ./geomatch-data)", valueName: "DIR"))
+    var dataDir: String?
+
+    @Option(help: ArgumentHelp("Accepted; HTTP is not offered by this version. (default: 127.0.0.1:8080)", valueName: "HOST:PORT|off"))
+    var http: String?
+
+    @Option(help: ArgumentHelp("Datasets that exist from the start.", valueName: "a,b"))
+    var datasets: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "First use creates a dataset. (default: true with the own broker on loopback, else false)", valueName: "BOOL"))
+    var autoCreateDatasets: String?
+
+    @Option(help: ArgumentHelp("Patterns of administrators' clients, or dataset/client. (default: admin)", valueName: "PATTERN,…"))
+    var admins: String?
+
+    @Option(help: ArgumentHelp("mosquitto's password file for the own broker. (default: everybody on loopback is trusted)", valueName: "FILE"))
+    var users: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Webhooks may go to private addresses. (default: true with the own broker on loopback, else false)", valueName: "BOOL"))
+    var webhooksAllowPrivate: String?
+
+    @Option(help: ArgumentHelp("How long being online may take at the start. (default: 30)", valueName: "SECONDS"))
+    var startTimeout: String?
+
+    @Option(help: ArgumentHelp("trace, debug, info, notice, warning or error. (default: info)", valueName: "LEVEL"))
+    var logLevel: String?
+
+    @Option(help: ArgumentHelp("text or json. (default: text)", valueName: "FORMAT"))
+    var logFormat: String?
+
+    @Flag(help: "Print the configuration as it is read, and end.")
+    var printConfig = false
+
+    @Flag(help: "Check the configuration, and end.")
+    var checkConfig = false
+
+    func run() async throws {
+        let settings: Settings
+        do throws(SettingsError) {
+            settings = try readSettings()
+        } catch {
+            throw Self.ended(error.source == .flag ? .validationFailure : ExitCode(78), error.description)
+        }
+        if printConfig { print(settings.text) }
+        if printConfig || checkConfig { return }
+        let (level, format) = (settings.logLevel, settings.logFormat)
+        LoggingSystem.bootstrap { _ in LineLogHandler(level: level, format: format) }
+        let log = Logger(label: "geomatchd")
+        if settings.http != nil, http != nil { log.notice("HTTP is not offered by this version", metadata: ["http": "\(http ?? "")"]) }
+        do {
+            try await Daemon(settings: settings, version: Self.release, log: log).run()
+        } catch let failure as Daemon.Failure {
+            switch failure {
+            case .unavailable(let why): throw Self.ended(ExitCode(69), why)
+            case .configuration(let why): throw Self.ended(ExitCode(78), why)
+            case .internal(let why): throw Self.ended(ExitCode(70), why)
+            }
+        }
+        log.info("stopped")
+    }
+
+    private func readSettings() throws(SettingsError) -> Settings {
+        let given: [(String, String?)] = [
+            ("broker", broker), ("listen", listen), ("data-dir", dataDir), ("http", http), ("datasets", datasets),
+            ("auto-create-datasets", autoCreateDatasets), ("admins", admins), ("users", users),
+            ("webhooks-allow-private", webhooksAllowPrivate), ("start-timeout", startTimeout), ("log-level", logLevel),
+            ("log-format", logFormat),
+        ]
+        let flags = Dictionary(uniqueKeysWithValues: given.compactMap { key, value in value.map { (key, $0) } })
+        let environment = ProcessInfo.processInfo.environment
+        let path = config ?? environment["GEOMATCH_CONFIG"]
+        let file: ConfigurationFile?
+        if let path { file = try ConfigurationFile(path: path) } else { file = nil }
+        return try SettingsReader(flags: flags, environment: environment, file: file).settings()
+    }
+
+    /// Says why on standard error, and ends with this code.
+    private static func ended(_ code: ExitCode, _ why: String) -> ExitCode {
+        FileHandle.standardError.write(Data("geomatchd: \(why)\n".utf8))
+        return code
+    }
+}

@@ -1,0 +1,39 @@
+/// The topic filters a daemon holds at its broker.
+///
+/// They do not overlap: mosquitto delivers a message twice where they do. Without the seven-level filter nothing of another
+/// tenant is read; with it an update for an unknown dataset is seen, too.
+enum BrokerFilters {
+    struct Filter: Equatable {
+        var filter: String
+        var qos: Int32
+    }
+
+    /// - Parameters:
+    ///   - readsEveryDataset: With the embedded broker, or where an unknown dataset is created.
+    ///   - mark: The topic of the retained mark.
+    static func wanted(
+        datasets: [String], readsEveryDataset: Bool, prefix: String, inputQoS: Int32, mark: String
+    ) -> [Filter] {
+        var filters = requests(readsEveryDataset: readsEveryDataset).map { Filter(filter: prefix + $0, qos: 1) }
+        if readsEveryDataset { filters.append(Filter(filter: prefix + "+/+/+/+/+/+/+", qos: inputQoS)) }
+        for dataset in datasets {
+            filters += live(dataset, readsEveryDataset: readsEveryDataset).map { Filter(filter: prefix + $0, qos: inputQoS) }
+        }
+        filters.append(Filter(filter: prefix + mark, qos: 1))
+        return filters
+    }
+
+    private static func requests(readsEveryDataset: Bool) -> [String] {
+        let request = "geomatch/+/+/request"
+        guard readsEveryDataset else { return [request + "/#"] }
+        // Seven levels come by the filter for live topics.
+        return [request, request + "/+", request + "/+/+", request + "/+/+/+/+/#"]
+    }
+
+    /// A dataset's topics with any number of levels, so that a wrong number is told.
+    private static func live(_ dataset: String, readsEveryDataset: Bool) -> [String] {
+        guard readsEveryDataset else { return [dataset + "/#"] }
+        let shorter = (0...5).map { dataset + String(repeating: "/+", count: $0) }
+        return shorter + [dataset + String(repeating: "/+", count: 7) + "/#"]
+    }
+}

@@ -1,0 +1,164 @@
+import Datasets
+import Foundation
+import Logging
+import MQTTLink
+import ServiceLifecycle
+import Store
+import Wire
+
+/// The daemon assembled: data directory, store, broker, hub, link, in dependency order.
+struct Daemon {
+    /// Why it ended, as an exit code tells it.
+    enum Failure: Error {
+        /// 69: the broker cannot be reached or started, or the data directory is in use.
+        case unavailable(String)
+        /// 78
+        case configuration(String)
+        /// 70
+        case `internal`(String)
+    }
+
+    let settings: Settings
+    let version: String
+    let log: Logger
+
+    /// Runs until SIGTERM or SIGINT.
+    func run() async throws {
+        let directory = try lockDataDirectory()
+        let store = try openStore(directory)
+        let identity = try identity(of: store)
+        let embedded = try startEmbeddedBroker(directory)
+        do {
+            let (loop, services) = try assemble(store: store, identity: identity, embedded: embedded)
+            try await run(loop, services)
+        } catch {
+            embedded?.stop()
+            throw error
+        }
+        try? store.close()
+        withExtendedLifetime(directory) {}
+    }
+
+    private func run(_ loop: DaemonLoop, _ services: [any Service]) async throws {
+        var configuration = ServiceGroupConfiguration(
+            services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) },
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: log)
+        configuration.maximumGracefulShutdownDuration = .seconds(10)
+        configuration.maximumCancellationDuration = .seconds(2)
+        let start = StartService(health: loop.health, timeoutSeconds: settings.startTimeoutSeconds)
+        configuration.services.append(.init(service: start, successTerminationBehavior: .ignore))
+        do {
+            try await ServiceGroup(configuration: configuration).run()
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw Failure.internal("\(error)")
+        }
+    }
+
+    // MARK: Parts
+
+    private func lockDataDirectory() throws(Failure) -> DataDirectory {
+        do throws(DataDirectoryError) {
+            return try DataDirectory(path: settings.dataDirectory)
+        } catch {
+            switch error {
+            case .inUse: throw .unavailable(error.description)
+            case .notWritable: throw .configuration(error.description)
+            }
+        }
+    }
+
+    private func openStore(_ directory: DataDirectory) throws(Failure) -> Store {
+        do throws(StoreError) {
+            return try Store(path: directory.storePath)
+        } catch {
+            throw .internal("\(directory.storePath): \(error)")
+        }
+    }
+
+    /// The store's own name, made once: it names our session, our mark and our probe at the broker.
+    private func identity(of store: Store) throws(Failure) -> String {
+        do throws(StoreError) {
+            if let known = try store.metadata("storeId") { return known }
+            let new = UUID().uuidString.lowercased()
+            try store.setMetadata("storeId", new)
+            return new
+        } catch {
+            throw .internal("\(error)")
+        }
+    }
+
+    private func startEmbeddedBroker(_ directory: DataDirectory) throws(Failure) -> EmbeddedBroker? {
+        guard settings.broker == nil else { return nil }
+        let log = self.log
+        let broker = EmbeddedBroker(
+            EmbeddedBrokerConfiguration(
+                dataDirectory: directory.path, host: settings.listenHost, port: settings.listenPort,
+                usersFile: settings.usersFile, topicsPrefix: settings.topicsPrefix,
+                log: { line in log.debug("mosquitto", metadata: ["line": "\(line)"]) }))
+        do throws(EmbeddedBrokerError) {
+            try broker.start(timeoutSeconds: settings.startTimeoutSeconds)
+        } catch {
+            switch error {
+            case .directoryNotWritable, .usersFileUnreadable: throw .configuration(error.description)
+            default: throw .unavailable(error.description)
+            }
+        }
+        log.info("mosquitto started", metadata: ["listen": "\(settings.listenHost):\(settings.listenPort)"])
+        return broker
+    }
+
+    private func assemble(
+        store: Store, identity: String, embedded: EmbeddedBroker?
+    ) throws(Failure) -> (DaemonLoop, [any Service]) {
+        guard let endpoint = settings.broker ?? embedded?.endpoint else { throw .internal("there is no broker") }
+        let status = StatusMessage(version: version, instance: identity, startedAt: DaemonLoop.now())
+        let health = Health()
+        let restored = try restoredHub(identity: identity, store: store, broker: endpoint.name)
+        let loop = DaemonLoop(
+            configuration: DaemonLoop.Configuration(
+                broker: endpoint.name, prefix: settings.topicsPrefix, instance: identity,
+                readsEveryDataset: settings.broker == nil || settings.autoCreateDatasets,
+                inputQoS: Int32(settings.liveInputQoS), status: status),
+            hub: restored.hub, store: store, heldFilters: restored.filters, log: log, health: health)
+        var link = MQTTLinkConfiguration(endpoint: endpoint, clientID: "geomatchd-\(identity)", persistentSession: true)
+        link.will = MQTTWill(topic: settings.topicsPrefix + "geomatch/status", payload: status.encode(isOnline: false))
+        let service: LinkService
+        do throws(MQTTEndpointError) {
+            service = LinkService(loop: loop, link: try MQTTLink(configuration: link, handler: loop))
+        } catch {
+            throw .configuration(error.description)
+        }
+        loop.createDatasets(settings.datasets)
+        let journal = JournalService(store: store, loop: loop, log: log)
+        return (loop, [EmbeddedBrokerService(broker: embedded), journal, service])
+    }
+
+    private func restoredHub(
+        identity: String, store: Store, broker: String
+    ) throws(Failure) -> (hub: Hub, filters: [String]) {
+        var configuration = HubConfiguration()
+        configuration.topicsPrefix = settings.topicsPrefix
+        configuration.liveQoS = UInt8(settings.liveQoS)
+        configuration.autoCreateDatasets = settings.autoCreateDatasets
+        configuration.administrators = AccessPatterns(settings.administrators)
+        configuration.limits = settings.limits
+        configuration.version = version
+        configuration.instance = identity
+        configuration.seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+        let hub = Hub(configuration)
+        let now = DaemonLoop.now()
+        var filters: [String] = []
+        do {
+            try store.restore(repliesSince: now - 86_400_000) { change in
+                if case .putFilters(broker, let held) = change { filters = held }
+                try hub.restore(change, at: now)
+            }
+        } catch {
+            throw .internal("the store cannot be read: \(error)")
+        }
+        hub.endRestoration(liveNumber: store.highestLiveNumber, matchNumber: store.highestMatchNumber)
+        return (hub, filters)
+    }
+}

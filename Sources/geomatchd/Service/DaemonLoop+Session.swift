@@ -1,0 +1,151 @@
+import Datasets
+import Logging
+import MQTTLink
+
+// From a connection to `online`: subscribe, let go of filters of an earlier life, probe.
+
+extension DaemonLoop {
+    var markTopic: String { "geomatch/geomatch/mark/\(configuration.instance)" }
+    private var probePrefix: String { "geomatch/geomatch/\(configuration.instance)/request/probe/" }
+
+    func linkConnected(sessionPresent: Bool, protocolVersion: Int) {
+        log.info(
+            "connected",
+            metadata: [
+                "broker": "\(configuration.broker)", "mqtt": "\(protocolVersion == 5 ? "5" : "3.1.1")",
+                "session": "\(sessionPresent ? "resumed" : "new")",
+            ])
+        guard let link else { return }
+        if !sessionPresent { session.held = [] }
+        session.mark = nil
+        session.additions = [:]
+        let wanted = wantedFilters()
+        remember(session.held.union(wanted.map(\.filter)))
+        session.phase = .subscribing(id: link.subscribe(wanted.map { ($0.filter, $0.qos) }))
+    }
+
+    func linkSubscribed(id: Int32, granted: [UInt8]) {
+        if let added = session.additions.removeValue(forKey: id) {
+            let refused = zip(added, granted).filter { $0.1 >= 0x80 }.map(\.0)
+            if !refused.isEmpty { refuse(filters: refused) }
+            return
+        }
+        guard session.phase == .subscribing(id: id), let link else { return }
+        let wanted = wantedFilters().map(\.filter)
+        let refused = zip(wanted, granted).filter { $0.1 >= 0x80 }.map(\.0)
+        guard refused.isEmpty else {
+            refuse(filters: refused)
+            return
+        }
+        let stale = session.held.subtracting(wanted)
+        session.held = Set(wanted)
+        if stale.isEmpty {
+            sendProbe()
+        } else {
+            session.phase = .unsubscribing(id: link.unsubscribe(stale.sorted()))
+        }
+    }
+
+    func linkUnsubscribed(id: Int32) {
+        guard session.phase == .unsubscribing(id: id) else { return }
+        remember(session.held)
+        sendProbe()
+    }
+
+    func linkDisconnected(_ reason: MQTTDisconnect) {
+        hub.brokerLost()
+        session.phase = .away
+        var metadata: Logger.Metadata = ["broker": "\(configuration.broker)", "reason": "\(reason)"]
+        if let delay = reason.retryAfterSeconds { metadata["retry.seconds"] = "\((delay * 10).rounded() / 10)" }
+        switch reason.cause {
+        case .stopped: log.info("disconnected", metadata: metadata)
+        case .lost: log.warning("connection lost", metadata: metadata)
+        case .unreachable: log.warning("broker cannot be reached", metadata: metadata)
+        case .refused: log.error("connection refused", metadata: metadata)
+        }
+        health.note("\(reason)")
+    }
+
+    /// The daemon's own request and its mark come back to it; the hub never sees them.
+    func isOwn(_ message: InboundMessage) -> Bool {
+        let own = configuration.prefix + "geomatch/geomatch/"
+        guard message.topic.count > own.utf8.count, zip(message.topic, own.utf8).allSatisfy({ $0 == $1 }) else { return false }
+        let topic = String(decoding: message.topic, as: UTF8.self).dropFirst(configuration.prefix.count)
+        if topic == markTopic {
+            if message.retain, session.mark == nil {
+                session.mark = Int64(String(decoding: message.payload, as: UTF8.self))
+            }
+        } else if topic == probePrefix + String(session.probe), case .probing = session.phase {
+            becomeOnline()
+        }
+        return true
+    }
+
+    func checkProbe(at now: Int64) {
+        guard case .probing(let until) = session.phase, now >= until else { return }
+        refuse("the broker grants the filters and passes nothing: its access list must let us read and write what it grants")
+    }
+
+    private func sendProbe() {
+        session.phase = .probing(until: Self.now() + Session.probeMilliseconds)
+        publish(Array("{}".utf8), on: probePrefix + session.nextProbe(), qos: 1, retain: false)
+    }
+
+    private func becomeOnline() {
+        session.phase = .online
+        forgetMark()
+        hub.brokerHolds(through: session.mark ?? 0)
+        hub.repeatStatus()
+        publish(configuration.status.encode(isOnline: true), on: "geomatch/status", qos: 1, retain: true)
+        publishUnsent()
+        hub.brokerConnected(into: &effects)
+        log.info("online", metadata: ["broker": "\(configuration.broker)", "datasets": "\(hub.datasetNames.count)"])
+        health.becomeOnline()
+    }
+
+    private func refuse(filters: [String]) {
+        refuse("the broker refused \(filters.prefix(5).joined(separator: ", ")): its access list must let us read them")
+    }
+
+    /// Stays offline until the next connection; at the start it is the end.
+    private func refuse(_ why: String) {
+        session.phase = .refused
+        log.error("subscription refused", metadata: ["broker": "\(configuration.broker)", "error": "\(why)"])
+        publish(configuration.status.encode(isOnline: false, error: why), on: "geomatch/status", qos: 1, retain: true)
+        health.fail(.refused(why))
+    }
+
+    // MARK: Filters
+
+    /// What the broker may hold for us also when we die now.
+    private func remember(_ filters: Set<String>) {
+        append([.putFilters(broker: configuration.broker, filters.sorted())])
+    }
+
+    private func wantedFilters() -> [BrokerFilters.Filter] {
+        BrokerFilters.wanted(
+            datasets: hub.datasetNames, readsEveryDataset: configuration.readsEveryDataset, prefix: configuration.prefix,
+            inputQoS: configuration.inputQoS, mark: markTopic)
+    }
+
+    /// A dataset came or went.
+    func updateFilters() {
+        guard let link, session.phase != .away, session.phase != .refused else { return }
+        let wanted = wantedFilters()
+        let names = Set(wanted.map(\.filter))
+        let added = wanted.filter { !session.held.contains($0.filter) }
+        let removed = session.held.subtracting(names)
+        guard !added.isEmpty || !removed.isEmpty else { return }
+        if case .subscribing = session.phase {
+            // The answer on its way is for the former set: begin again with this one.
+            session.phase = .subscribing(id: link.subscribe(wanted.map { ($0.filter, $0.qos) }))
+            return
+        }
+        remember(session.held.union(names))
+        session.held = names
+        if !added.isEmpty {
+            session.additions[link.subscribe(added.map { ($0.filter, $0.qos) })] = added.map(\.filter)
+        }
+        if !removed.isEmpty { _ = link.unsubscribe(removed.sorted()) }
+    }
+}

@@ -1,0 +1,365 @@
+import DequeModule
+import Datasets
+import Glibc
+import Logging
+import MQTTLink
+import Store
+import Synchronization
+import Wire
+
+/// The shell around the hub: hands it what comes in, and does what it says.
+///
+/// Everything here belongs to the thread that runs the link. ``stop()`` and the journal reach it through
+/// ``MQTTLink/wake()``.
+final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
+    struct Configuration {
+        var broker: String
+        var prefix: String
+        var instance: String
+        var readsEveryDataset: Bool
+        var inputQoS: Int32
+        var status: StatusMessage
+    }
+
+    let configuration: Configuration
+    let hub: Hub
+    let store: Store
+    let log: Logger
+    let health: Health
+    var journal: Journal?
+    var link: MQTTLink?
+    var session = Session()
+    var effects = HubEffects()
+    private var current = HubEffects()
+    /// Changes on their way to the disk: in order, with the number of the last match before the next.
+    private var unconfirmed = Deque<(token: UInt64, changes: [DurableChange], matchNumber: Int64)>()
+    private var queries: [UInt64: StoreQuery] = [:]
+    private var lastToken: UInt64 = 0
+    /// Replies the broker was not there for.
+    private var unsent = Deque<UnsentMessage>()
+    private var nextAdvanceAt: Int64 = 0
+    private var nextResyncAt: Int64 = 0
+    private var nextMarkAt: Int64 = 0
+    private var markTold: Int64 = -1
+    private var isStopping = false
+    private let stopRequested = Atomic<Bool>(false)
+
+    struct UnsentMessage {
+        var topic: String
+        var payload: [UInt8]
+        var qos: Int32
+        var retain: Bool
+        var correlation: [UInt8]?
+    }
+
+    init(configuration: Configuration, hub: Hub, store: Store, heldFilters: [String], log: Logger, health: Health) {
+        self.configuration = configuration
+        self.hub = hub
+        self.store = store
+        self.log = log
+        self.health = health
+        session.held = Set(heldFilters)
+    }
+
+    /// Asks for a clean end: `offline` is told, what is only in memory is made durable. From any thread.
+    func stop() {
+        stopRequested.store(true, ordering: .releasing)
+        link?.wake()
+    }
+
+    // MARK: The link
+
+    func linkReceived(_ batch: InboundBatch) {
+        let now = Self.now()
+        hub.storeIsWritable = journal?.isWritable ?? false
+        for index in 0..<batch.count {
+            let message = batch[index]
+            if isOwn(message) { continue }
+            hub.receive(
+                Inbound(
+                    topic: message.topic, payload: message.payload, padded: true, retained: message.retain,
+                    responseTopic: message.responseTopic, correlation: message.correlation),
+                at: now, into: &effects)
+            // What is let go of needs the disk's word first; nothing may be decided in between.
+            if !effects.deletions.isEmpty { finishBatch(at: now) }
+        }
+        finishBatch(at: now)
+    }
+
+    func linkAcknowledged(token: UInt64, reason: UInt8) {
+        if reason >= 0x80 { log.error("broker refused a match", metadata: ["reason": "\(reason)"]) }
+        hub.acknowledged(token, reason: reason, into: &effects)
+    }
+
+    func linkWoken() {
+        let now = Self.now()
+        for completion in journal?.collect() ?? [] {
+            switch completion {
+            case .durable(let token): confirm(token)
+            case .answer(let token, let answer):
+                guard let query = queries.removeValue(forKey: token) else { continue }
+                hub.answer(query, with: StoreFinding(answer), at: now, into: &effects)
+            }
+        }
+        perform(at: now)
+        if stopRequested.load(ordering: .acquiring), !isStopping { finish(at: now) }
+    }
+
+    func linkTick(now: Int64) -> Int64 {
+        if now >= nextAdvanceAt || now < nextAdvanceAt - 10 * Hub.tickMilliseconds {
+            nextAdvanceAt = now + Hub.tickMilliseconds
+            hub.storeIsWritable = journal?.isWritable ?? false
+            hub.advance(to: now, into: &effects)
+        }
+        perform(at: now)
+        checkProbe(at: now)
+        return min(nextAdvanceAt, settleBroker(at: now))
+    }
+
+    // MARK: Effects
+
+    func finishBatch(at now: Int64) {
+        hub.endBatch(at: now, into: &effects)
+        perform(at: now)
+    }
+
+    /// Does what the hub wants, and what it wants then.
+    func perform(at now: Int64) {
+        while !effects.isEmpty {
+            swap(&effects, &current)
+            publish(current.messages)
+            keep(&current, at: now)
+            for query in current.queries { ask(query) }
+            for notice in current.notices { log.notice(notice) }
+            let filtersChanged = current.filtersChanged
+            current.removeAll()
+            if filtersChanged { updateFilters() }
+        }
+    }
+
+    /// Makes changes durable. Requests wait for it, with everything behind them; what nobody asked for does not.
+    private func keep(_ current: inout HubEffects, at now: Int64) {
+        guard !current.changes.isEmpty else {
+            publish(current.gated)
+            return
+        }
+        guard current.hasRequests else {
+            append(current.changes)
+            return
+        }
+        do throws(StoreError) {
+            guard let journal else { throw .other("the journal is closed") }
+            try journal.commitNow(current.changes)
+            while let first = unconfirmed.first { confirm(first.token) }
+            publish(current.gated)
+            hub.committed(current.deletions, at: now, into: &effects)
+            hub.durable(matchesThrough: hub.matchNumber, into: &effects)
+        } catch {
+            refuse(current, error, at: now)
+        }
+    }
+
+    func append(_ changes: [DurableChange]) {
+        lastToken += 1
+        unconfirmed.append((lastToken, changes, hub.matchNumber))
+        journal?.append(changes, token: lastToken)
+    }
+
+    private func confirm(_ token: UInt64) {
+        guard let first = unconfirmed.first, first.token <= token else { return }
+        while let first = unconfirmed.first, first.token <= token {
+            unconfirmed.removeFirst()
+            hub.durable(matchesThrough: first.matchNumber, into: &effects)
+        }
+    }
+
+    /// The store took nothing of what was asked: memory goes back to what is durable, and to what waits to be.
+    private func refuse(_ refused: HubEffects, _ error: StoreError, at now: Int64) {
+        let (waiting, datasets) = hub.refused(refused, reason: error.description, at: now, into: &effects)
+        if !waiting.isEmpty { append(waiting) }
+        var known = Set<String>()
+        hub.beginRebuilding(datasets)
+        let restore = { [hub] (change: DurableChange) throws(WireError) in
+            switch change {
+            // Memory knows these better: it was never changed by what was refused.
+            case .putReply, .putLiveState: return
+            case .putDataset(let record): known.insert(record.id)
+            default: break
+            }
+            try hub.restore(change, at: now)
+        }
+        do {
+            for name in datasets {
+                try store.restore(dataset: name) { try restore($0) }
+                for (_, changes, _) in unconfirmed {
+                    for change in changes where change.dataset == name { try restore(change) }
+                }
+            }
+        } catch {
+            log.critical("store cannot be read", metadata: ["error": "\(error)"])
+            health.fail(.storeUnreadable("\(error)"))
+        }
+        hub.endRebuilding(datasets, known: known, at: now, into: &effects)
+    }
+
+    private func ask(_ query: StoreQuery) {
+        lastToken += 1
+        queries[lastToken] = query
+        let kind = query.kind
+        journal?.read(token: lastToken) { store in
+            switch kind {
+            case .matches(let dataset, let deviceId, let after):
+                guard let matches = try store.matches(dataset: dataset, deviceId: deviceId, after: after) else {
+                    return .noSuchMatch
+                }
+                return .matches(matches)
+            case .match(let dataset, let id): return .match(try store.match(dataset: dataset, id: id))
+            }
+        }
+    }
+
+    // MARK: Publishing
+
+    private func publish(_ batch: OutboundBatch) {
+        guard !batch.isEmpty else { return }
+        batch.bytes.withUnsafeBytes { bytes in
+            for message in batch.messages { publish(message, bytes) }
+        }
+    }
+
+    private func publish(_ message: OutboundMessage, _ bytes: UnsafeRawBufferPointer) {
+        guard let base = bytes.baseAddress, let link else { return }
+        let result = link.publish(
+            topic: (base + message.topic.lowerBound).assumingMemoryBound(to: CChar.self),
+            payload: UnsafeRawBufferPointer(rebasing: bytes[message.payload]), qos: Int32(message.qos), retain: message.retain,
+            token: message.token, correlation: message.correlation.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) })
+        if result != .accepted { handle(result, message, bytes) }
+    }
+
+    private func handle(_ result: MQTTPublishResult, _ message: OutboundMessage, _ bytes: UnsafeRawBufferPointer) {
+        switch result {
+        case .notConnected, .windowFull, .failed:
+            if message.token != 0 {
+                hub.returned(message.token)
+            } else if message.qos > 0 {
+                unsent.append(
+                    UnsentMessage(
+                        topic: String(decoding: bytes[message.topic], as: UTF8.self), payload: Array(bytes[message.payload]),
+                        qos: Int32(message.qos), retain: message.retain, correlation: message.correlation.map { Array(bytes[$0]) }))
+                if unsent.count > 10_000 { unsent.removeFirst() }
+            }
+        case .tooLarge, .invalidTopic:
+            // MQTT 5 reasons: packet too large, topic name invalid.
+            if message.token != 0 {
+                hub.acknowledged(message.token, reason: result == .tooLarge ? 0x95 : 0x90, into: &effects)
+            }
+            log.error("message cannot be published", metadata: ["reason": "\(result)"])
+        case .accepted: break
+        }
+    }
+
+    /// Sends what the broker was not there for; what it refuses again waits on.
+    func publishUnsent() {
+        for _ in 0..<unsent.count {
+            guard let message = unsent.popFirst() else { return }
+            let result = message.topic.withCString { topic in
+                message.payload.withUnsafeBytes { payload in
+                    (message.correlation ?? []).withUnsafeBytes { correlation in
+                        link?.publish(
+                            topic: topic, payload: payload, qos: message.qos, retain: message.retain,
+                            correlation: message.correlation == nil ? nil : correlation)
+                    }
+                }
+            }
+            if result == .notConnected || result == .windowFull {
+                unsent.prepend(message)
+                return
+            }
+        }
+    }
+
+    func publish(_ payload: [UInt8], on topic: String, qos: Int32, retain: Bool) {
+        let topic = configuration.prefix + topic
+        _ = topic.withCString { name in
+            payload.withUnsafeBytes { link?.publish(topic: name, payload: $0, qos: qos, retain: retain) }
+        }
+    }
+
+    // MARK: What the broker retains
+
+    /// Makes the retained messages right again, paced, and then marks how far they are.
+    ///
+    /// - Returns: When to go on.
+    private func settleBroker(at now: Int64) -> Int64 {
+        guard session.phase == .online, let link else { return .max }
+        if !hub.isSettled {
+            guard now >= nextResyncAt else { return nextResyncAt }
+            nextResyncAt = now + 10
+            if link.queuedMessages < 500 {
+                _ = hub.continueResync(count: 100, into: &effects)
+                perform(at: now)
+            }
+            return nextResyncAt
+        }
+        guard hub.liveNumber != markTold else { return .max }
+        guard now >= nextMarkAt else { return nextMarkAt }
+        nextMarkAt = now + 1000
+        markTold = hub.liveNumber
+        // Never repeated by the library after a lost connection, as QoS 1 would be: the messages it covers are not either.
+        publish(Array(String(markTold).utf8), on: markTopic, qos: 0, retain: true)
+        return .max
+    }
+
+    func forgetMark() { markTold = -1 }
+
+    // MARK: The end
+
+    private func finish(at now: Int64) {
+        isStopping = true
+        hub.finish(into: &effects)
+        perform(at: now)
+        if session.phase != .away {
+            publish(configuration.status.encode(isOnline: false), on: "geomatch/status", qos: 1, retain: true)
+        }
+        link?.stop(drainSeconds: 5)
+    }
+
+    static func now() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}
+
+extension StoreFinding {
+    fileprivate init(_ answer: StoreAnswer) {
+        switch answer {
+        case .matches(let matches): self = .matches(matches)
+        case .noSuchMatch: self = .noSuchMatch
+        case .match(let match): self = .match(match)
+        case .failed: self = .failed
+        }
+    }
+}
+
+extension Logger {
+    fileprivate func notice(_ notice: Notice) {
+        switch notice {
+        case .datasetCreated(let name): info("dataset created", metadata: ["dataset": "\(name)"])
+        case .datasetDeleted(let name): info("dataset deleted", metadata: ["dataset": "\(name)"])
+        case .malformedDataset(let count):
+            warning("live updates refused: malformed dataset level", metadata: ["count": "\(count)"])
+        case .internalFailure(let id, let request):
+            error("request failed", metadata: ["id": "\(id)", "request": "\(request)"])
+        case .matchesDropped(let dataset, let count):
+            error("matches dropped: too many wait for the broker", metadata: ["dataset": "\(dataset)", "count": "\(count)"])
+        }
+    }
+}
+
+extension DaemonLoop {
+    /// Creates what the configuration names and does not exist yet.
+    func createDatasets(_ names: [String]) {
+        for name in names { hub.ensureDataset(name, at: Self.now(), into: &effects) }
+    }
+}

@@ -1,0 +1,69 @@
+import Synchronization
+
+/// What the daemon's start waits for, and what ends it.
+final class Health: Sendable {
+    enum Failure: Error, Equatable, CustomStringConvertible {
+        /// The broker refused a subscription, or passes nothing.
+        case refused(String)
+        case storeUnreadable(String)
+
+        var description: String {
+            switch self {
+            case .refused(let why): why
+            case .storeUnreadable(let why): "the store cannot be read: \(why)"
+            }
+        }
+    }
+
+    private struct State {
+        var isOnline = false
+        var wasOnline = false
+        var lastReason = "the broker did not answer"
+        var failure: Failure?
+        var waiter: CheckedContinuation<Failure?, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    func becomeOnline() {
+        let waiter = state.withLock { state -> CheckedContinuation<Failure?, Never>? in
+            state.isOnline = true
+            state.wasOnline = true
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume(returning: nil)
+    }
+
+    func note(_ reason: String) { state.withLock { $0.lastReason = reason } }
+
+    /// What failed at the start ends it; later it is only told.
+    func fail(_ failure: Failure) {
+        let waiter = state.withLock { state -> CheckedContinuation<Failure?, Never>? in
+            if state.failure == nil { state.failure = failure }
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume(returning: failure)
+    }
+
+    /// Why there is no connection.
+    var lastReason: String { state.withLock { $0.lastReason } }
+
+    /// Waits until the daemon is online for the first time, or something made that impossible.
+    func firstOnline() async -> Failure? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state -> (isKnown: Bool, failure: Failure?) in
+                    if state.wasOnline { return (true, nil) }
+                    if let failure = state.failure { return (true, failure) }
+                    state.waiter = continuation
+                    return (false, nil)
+                }
+                if answer.isKnown { continuation.resume(returning: answer.failure) }
+            }
+        } onCancel: {
+            fail(.refused(lastReason))
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import Dispatch
+import Foundation
+import Logging
+import MQTTLink
+import ServiceLifecycle
+import Store
+
+// The long-running parts in dependency order: each ends before those it needs.
+
+/// The child mosquitto ends last.
+struct EmbeddedBrokerService: Service {
+    let broker: EmbeddedBroker?
+
+    func run() async throws {
+        try await gracefulShutdown()
+        guard let broker else { return }
+        await onThread("broker-stop") { broker.stop() }
+    }
+}
+
+/// The thread that writes the store: it takes what the loop still has to say, and ends when that is durable.
+struct JournalService: Service {
+    let journal: Journal
+    let log: Logger
+
+    init(store: Store, loop: DaemonLoop, log: Logger) {
+        self.log = log
+        journal = Journal(
+            store: store, wake: { [weak loop] in loop?.link?.wake() },
+            report: { event in
+                switch event {
+                case .failing(let error): log.error("store cannot be written", metadata: ["error": "\(error)"])
+                case .recovered(let waited):
+                    log.info("store recovered", metadata: ["after.seconds": "\((waited * 10).rounded() / 10)"])
+                case .closed(let unwritten):
+                    if unwritten > 0 { log.error("changes lost at the end", metadata: ["count": "\(unwritten)"]) }
+                }
+            })
+        loop.journal = journal
+    }
+
+    func run() async throws {
+        try await gracefulShutdown()
+        let journal = self.journal
+        await onThread("journal-close") { _ = journal.close(timeoutSeconds: 3) }
+    }
+}
+
+/// The thread that runs the link, and with it everything that is decided.
+struct LinkService: Service {
+    let loop: DaemonLoop
+    let link: MQTTLink
+
+    init(loop: DaemonLoop, link: MQTTLink) {
+        self.loop = loop
+        self.link = link
+        loop.link = link
+    }
+
+    func run() async throws {
+        let (loop, link) = (self.loop, self.link)
+        await withGracefulShutdownHandler {
+            await onThread("link") { link.run() }
+        } onGracefulShutdown: {
+            loop.stop()
+        }
+    }
+}
+
+/// Ends the daemon when it is not online in time, or never can be.
+struct StartService: Service {
+    let health: Health
+    let timeoutSeconds: Double
+
+    func run() async throws {
+        let health = self.health
+        let timeout = timeoutSeconds
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                if let failure = await health.firstOnline() {
+                    if case .storeUnreadable = failure { throw Daemon.Failure.internal(failure.description) }
+                    throw Daemon.Failure.unavailable(failure.description)
+                }
+            }
+            group.addTask {
+                try await Task.sleep(for: .seconds(timeout))
+                throw Daemon.Failure.unavailable("not online after \(Int(timeout)) s: \(health.lastReason)")
+            }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+}
+
+/// Runs a blocking call on a thread of its own: the cooperative pool must not wait.
+private func onThread(_ name: String, _ body: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { continuation in
+        let thread = Thread {
+            body()
+            continuation.resume()
+        }
+        thread.name = name
+        thread.stackSize = 4 << 20
+        thread.start()
+    }
+}

@@ -1,0 +1,30 @@
+/// How far a connection has come: online only when every subscription stands and a probe came through.
+struct Session {
+    enum Phase: Equatable {
+        case away
+        case subscribing(id: Int32)
+        case unsubscribing(id: Int32)
+        /// Waits for its own request until then.
+        case probing(until: Int64)
+        case online
+        /// A filter was refused or the probe never came: it is tried again at the next connection.
+        case refused
+    }
+
+    /// How long a probe may take, in milliseconds.
+    static let probeMilliseconds: Int64 = 10_000
+
+    var phase = Phase.away
+    /// The filters the broker holds for us, as far as we know; a persistent session outlives the process.
+    var held: Set<String> = []
+    /// What the retained mark says the broker holds; nil until it came.
+    var mark: Int64?
+    /// Filters asked for while online, by the number of the subscription.
+    var additions: [Int32: [String]] = [:]
+    private(set) var probe = 0
+
+    mutating func nextProbe() -> String {
+        probe += 1
+        return String(probe)
+    }
+}

@@ -1,0 +1,27 @@
+import Wire
+
+/// `geomatch/status`: retained, and the daemon's last will.
+struct StatusMessage {
+    var version: String
+    var instance: String
+    var startedAt: Int64
+
+    func encode(isOnline: Bool, error: String? = nil) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.key("state")
+        writer.string(isOnline ? "online" : "offline")
+        writer.key("version")
+        writer.string(version)
+        writer.key("instance")
+        writer.string(instance)
+        writer.key("startedAt")
+        writer.integer(startedAt)
+        if let error {
+            writer.key("error")
+            writer.string(error)
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+}

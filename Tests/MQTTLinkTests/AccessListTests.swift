@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+
+@testable import MQTTLink
+
+@Suite("The access list on a real mosquitto", .serialized, .timeLimit(.minutes(2)))
+struct AccessListTests {
+    /// Who publishes where, and whether it must pass.
+    static let writes: [(topic: String, passes: Bool)] = [
+        ("d/v/b/f/r/l/position", true), ("d/v/b/f/r/l/position/more", false), ("d/v/b/f/r/position", false),
+        ("geomatch/d/ann/request/device/create", true), ("geomatch/d/ann/request", true),
+        ("geomatch/d/ann/request/a/b/c", true), ("geomatch/d/ann/request/a/b/c/d", true),
+        ("geomatch/d/bob/request/device/create", false), ("geomatch/d/bob/request/a/b/c", false),
+        ("geomatch/d/ann/reply", false), ("geomatch/d/bob/reply", false), ("geomatch/d/bob/reply/a/b/c", false),
+        ("geomatch/d/ann/match/dev/sub", false), ("geomatch/d/bob/match/dev/sub", false),
+        ("geomatch/d/bob/match/a/b/c", false), ("geomatch/d/bob/live/1", false), ("geomatch/d/bob/circumstance/1", false),
+        ("geomatch/d/bob/changes", false), ("geomatch/d/bob/beacon/1", false), ("geomatch/d/diagnostics/update", false),
+        ("geomatch/d/diagnostics/update/a/b/c", false), ("geomatch/d/status", false), ("geomatch/d/status/a/b/c/d", false),
+        ("geomatch/status", false), ("geomatch/status/a/b/c/d/e", false), ("live/d/v/b/f/r/l/position", false),
+        ("live/v/b/f/r/l/position", false), ("live/x", false), ("x", false), ("$SYS/x", false),
+    ]
+
+    /// What the daemon publishes, and who must see it.
+    static let reads: [(topic: String, seenBy: Set<String>)] = [
+        ("live/d/v/b/f/r/l/position", ["ann", "bob"]), ("geomatch/status", ["ann", "bob"]),
+        ("geomatch/d/status", ["ann", "bob"]), ("geomatch/d/diagnostics/update", ["ann", "bob"]),
+        ("geomatch/d/ann/reply", ["ann"]), ("geomatch/d/ann/reply/a/b/c", ["ann"]), ("geomatch/d/bob/reply", ["bob"]),
+        ("geomatch/d/ann/match/dev/sub", ["ann"]), ("geomatch/d/bob/live/1", ["bob"]), ("geomatch/d/bob/changes", ["bob"]),
+        ("geomatch/d/bob/request/device/create", ["bob"]), ("d/v/b/f/r/l/position", []), ("other/x", []),
+    ]
+
+    @Test("Two users write and read as themselves only", arguments: ["", "site1/", "a/b"])
+    func embedded(prefix: String) throws {
+        try withFolder { folder in
+            for (index, name) in ["ann", "bob"].enumerated() {
+                let create = index == 0 ? ["-c"] : []
+                try runProgram("/usr/bin/mosquitto_passwd", ["-b"] + create + [folder + "/users", name, name])
+            }
+            let configuration = EmbeddedBrokerConfiguration(
+                dataDirectory: folder + "/data", port: freePort(), usersFile: folder + "/users", topicsPrefix: prefix,
+                log: { _ in })
+            let broker = EmbeddedBroker(configuration)
+            try broker.start(timeoutSeconds: 20)
+            defer { broker.stop() }
+            let normal = AccessList(prefix: prefix).prefix
+            try check(prefix: normal, daemon: broker.endpoint) {
+                MQTTEndpoint(host: "127.0.0.1", port: configuration.port, username: $0, password: $0)
+            }
+            try withLink(MQTTEndpoint(host: "127.0.0.1", port: configuration.port)) { anonymous in
+                #expect(anonymous.wait { events, _ in events.contains(where: \.isDisconnected) })
+                #expect(!anonymous.wasConnected)
+            }
+        }
+    }
+
+    @Test("The example for other people's brokers is this list, and its daemon may do all")
+    func example() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().resolvingSymlinksInPath()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let example = try String(contentsOf: root.appendingPathComponent("deploy/mosquitto/geomatch.acl"), encoding: .utf8)
+        #expect(example == AccessList(daemon: "geomatchd").text)
+        try withBroker(lines: { folder in
+            for (index, name) in ["ann", "bob", "geomatchd"].enumerated() {
+                let create = index == 0 ? ["-c"] : []
+                try runProgram("/usr/bin/mosquitto_passwd", ["-b"] + create + [folder + "/users", name, name])
+            }
+            try BrokerFiles.write(example, to: folder + "/acl")
+            return "allow_anonymous false\npassword_file \(folder)/users\nacl_file \(folder)/acl"
+        }) { broker in
+            func login(_ name: String) -> MQTTEndpoint {
+                MQTTEndpoint(host: "127.0.0.1", port: broker.port, username: name, password: name)
+            }
+            // Patterns alone cannot make the exceptions for seven levels in one's own tree.
+            try check(prefix: "", daemon: login("geomatchd"), without: ["request/a/b/c", "reply/a/b/c"], login)
+        }
+    }
+
+    private func check(
+        prefix: String, daemon: MQTTEndpoint, without: [String] = [], _ login: (String) -> MQTTEndpoint
+    ) throws {
+        let filters: [(filter: String, qos: Int32)] = [("#", 1)]
+        try withLink(daemon, filters: filters) { daemon in
+            try withLink(login("ann"), filters: filters) { ann in
+                try withLink(login("bob"), filters: filters) { bob in
+                    #expect(daemon.waitSubscribed() && ann.waitSubscribed() && bob.waitSubscribed())
+                    for (topic, passes) in Self.writes {
+                        let excepted = without.contains { topic.hasSuffix($0) }
+                        let reason = ann.publishAndWait(prefix + topic, "by ann")
+                        #expect((reason.map { $0 < 0x80 } ?? false) == (passes && !excepted), "\(topic): \(reason ?? 0)")
+                    }
+                    for (topic, _) in Self.reads { #expect(daemon.publishAndWait(prefix + topic, "by daemon") == 0) }
+                    // The last one that both see: what they have not got by then they do not get.
+                    let end = prefix + "live/end"
+                    #expect(daemon.publishAndWait(end, "by daemon") == 0)
+                    for link in [daemon, ann, bob] { #expect(link.wait { _, messages in messages.contains { $0.topic == end } }) }
+                    let expected = Self.writes.filter { row in row.passes && !without.contains { row.topic.hasSuffix($0) } }
+                    #expect(
+                        daemon.received.filter { $0.payload == "by ann" }.map(\.topic) == expected.map { prefix + $0.topic })
+                    for (name, link) in [("ann", ann), ("bob", bob)] {
+                        let seen = Set(link.received.filter { $0.payload == "by daemon" }.map(\.topic)).subtracting([end])
+                        let due = Self.reads.filter { row in
+                            row.seenBy.contains(name) && !without.contains { row.topic.hasSuffix($0) }
+                        }
+                        #expect(seen == Set(due.map { prefix + $0.topic }), "\(name)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("Users that cannot be clients get no lines of their own")
+    func userNames() {
+        let text = "ann:$7$x\n\nbob:y\r\nno colon\n+:z\na/b:z\n\(String(repeating: "n", count: 65)):z\n"
+        #expect(AccessList.users(ofPasswordFile: text) == ["ann", "bob"])
+    }
+}

@@ -1,0 +1,61 @@
+import Testing
+
+@testable import MQTTLink
+
+@Suite("MQTTEndpoint")
+struct MQTTEndpointTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var url: String
+        var host: String
+        var port: Int
+        var user: String?
+        var password: String?
+        var encrypted = false
+        var testDescription: String { url }
+    }
+
+    @Test(
+        "A URL gives host, port, credentials and encryption",
+        arguments: [
+            Row(url: "mqtt://broker", host: "broker", port: 1883),
+            Row(url: "mqtts://broker", host: "broker", port: 8883, encrypted: true),
+            Row(url: "MQTT://broker:1/", host: "broker", port: 1),
+            Row(url: "mqtt://[::1]", host: "::1", port: 1883),
+            Row(url: "mqtts://[fe80::1]:65535", host: "fe80::1", port: 65535, encrypted: true),
+            Row(url: "mqtt://ann@h", host: "h", port: 1883, user: "ann"),
+            Row(url: "mqtt://ann:@h", host: "h", port: 1883, user: "ann", password: ""),
+            Row(url: "mqtt://ann:a%40b%3Ac%25@h:2", host: "h", port: 2, user: "ann", password: "a@b:c%"),
+            Row(url: "mqtt://ann:p@ss:w/rd@h", host: "h", port: 1883, user: "ann", password: "p@ss:w/rd"),
+            Row(url: "mqtt://%C3%A4:x@h", host: "h", port: 1883, user: "ä", password: "x"),
+        ])
+    func reads(_ row: Row) throws {
+        let endpoint = try MQTTEndpoint(url: row.url)
+        #expect(endpoint.host == row.host)
+        #expect(endpoint.port == row.port)
+        #expect(endpoint.username == row.user)
+        #expect(endpoint.password == row.password)
+        #expect((endpoint.tls != nil) == row.encrypted)
+    }
+
+    @Test(
+        "A wrong URL is refused with what is wrong in it",
+        arguments: [
+            ("", MQTTEndpointError.scheme("")), ("broker:1883", .scheme("broker")), ("http://h", .scheme("http")),
+            ("user:secret@h", .scheme("user")), ("mqtt://", .hostMissing), ("mqtt://:1", .hostMissing),
+            ("mqtt://ann:secret@", .hostMissing), ("mqtt://h:", .port("")), ("mqtt://h:0", .port("0")),
+            ("mqtt://h:65536", .port("65536")), ("mqtt://h:+1", .port("+1")), ("mqtt://h:x", .port("x")),
+            ("mqtt://::1", .host("::1")), ("mqtt://[::1", .host("[::1")), ("mqtt://[h]", .host("[h]")),
+            ("mqtt://h/x", .trailing("/x")), ("mqtt://h?x", .trailing("?x")), ("mqtt://a%4:b@h", .encoding(part: "user")),
+            ("mqtt://a:secret%FF@h", .encoding(part: "password")), ("mqtt://a:b%00@h", .character(part: "password")),
+        ])
+    func refuses(_ url: String, _ expected: MQTTEndpointError) {
+        #expect(throws: expected) { try MQTTEndpoint(url: url) }
+        #expect(!expected.description.contains("secret"))
+    }
+
+    @Test("The name for logs has no credentials")
+    func name() throws {
+        #expect(try MQTTEndpoint(url: "mqtts://ann:secret@[::1]").name == "mqtts://[::1]:8883")
+        #expect(MQTTEndpoint(unixPath: "/run/m.sock").name == "unix:/run/m.sock")
+    }
+}

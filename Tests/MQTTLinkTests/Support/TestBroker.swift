@@ -1,0 +1,108 @@
+import Foundation
+import Testing
+
+@testable import MQTTLink
+
+/// A mosquitto of a test: on a free loopback port, in a scratch folder of its own.
+final class TestBroker {
+    let folder: String
+    let port: Int
+    private let lines: String
+    private var child: ChildProcess?
+
+    init(folder: String, lines: String) {
+        self.folder = folder
+        self.port = freePort()
+        self.lines = lines
+    }
+
+    var endpoint: MQTTEndpoint { MQTTEndpoint(host: "127.0.0.1", port: port) }
+
+    func start() throws {
+        let text = """
+            \(geteuid() == 0 ? "user root" : "")
+            log_dest none
+            persistence true
+            persistence_location \(folder)/
+            listener \(port) 127.0.0.1
+            \(lines.isEmpty ? "allow_anonymous true" : lines)
+
+            """
+        try BrokerFiles.write(text, to: folder + "/test.conf")
+        let executable = try BrokerExecutable.find(nil)
+        child = try ChildProcess(executable: executable, arguments: ["-c", folder + "/test.conf"])
+        let place = EmbeddedBrokerConfiguration(dataDirectory: folder, port: port, log: { _ in })
+        try #require(eventually { ListenAddress.accepts(place) })
+    }
+
+    /// Ends it and waits until it is gone.
+    func end(_ signal: Int32) {
+        guard let child else { return }
+        kill(child.processID, signal)
+        var status: Int32 = 0
+        waitpid(child.processID, &status, 0)
+        close(child.output)
+        self.child = nil
+    }
+}
+
+/// Runs `body` with a scratch folder that is removed afterwards.
+func withFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
+    let template = try #require(strdup("/tmp/mqttlink-test-XXXXXX"))
+    defer { free(template) }
+    try #require(mkdtemp(template) != nil)
+    let folder = String(cString: template)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    return try body(folder)
+}
+
+/// Runs `body` with a broker whose listener has the given `lines` (default: everybody may do all).
+func withBroker<Result>(
+    lines: (String) throws -> String = { _ in "" }, _ body: (TestBroker) throws -> Result
+) throws -> Result {
+    try withFolder { folder in
+        let broker = TestBroker(folder: folder, lines: try lines(folder))
+        try broker.start()
+        defer { broker.end(SIGKILL) }
+        return try body(broker)
+    }
+}
+
+/// A loopback port nobody has at the moment.
+func freePort() -> Int {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    return withUnsafeMutablePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            _ = bind(descriptor, $0, size)
+            getsockname(descriptor, $0, &size)
+        }
+        return Int(UInt16(bigEndian: $0.pointee.sin_port))
+    }
+}
+
+/// Looks each 5 ms, for what nothing announces (a process, a file); false after 20 s.
+func eventually(_ holds: () -> Bool) -> Bool {
+    let limit = monotonicNow() + 20_000_000_000
+    while !holds() {
+        if monotonicNow() > limit { return false }
+        usleep(5_000)
+    }
+    return true
+}
+
+/// Runs a program to its end; its exit code.
+@discardableResult
+func runProgram(_ executable: String, _ arguments: [String]) throws -> Int32 {
+    let child = try ChildProcess(executable: executable, arguments: arguments)
+    var chunk = [UInt8](repeating: 0, count: 4096)
+    while read(child.output, &chunk, chunk.count) > 0 {}
+    close(child.output)
+    var status: Int32 = 0
+    waitpid(child.processID, &status, 0)
+    return status
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+@testable import MQTTLink
+
+@Suite("MQTTLink over TLS", .serialized, .timeLimit(.minutes(2)))
+struct TLSTests {
+    /// A CA, a server certificate for 127.0.0.1 and localhost, and a client certificate, in `folder`.
+    private func makeCertificates(_ folder: String) throws {
+        func openssl(_ arguments: String) throws {
+            let code = try runProgram("/usr/bin/openssl", arguments.split(separator: " ").map(String.init))
+            try #require(code == 0, "openssl \(arguments)")
+        }
+        let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+        for name in ["ca", "other"] {
+            try openssl("req -x509 \(key) -days 2 -subj /CN=test-\(name) -keyout \(folder)/\(name).key -out \(folder)/\(name).crt")
+        }
+        try BrokerFiles.write("subjectAltName=IP:127.0.0.1,DNS:localhost\n", to: folder + "/server.ext")
+        try BrokerFiles.write("extendedKeyUsage=clientAuth\n", to: folder + "/client.ext")
+        for name in ["server", "client"] {
+            try openssl("req \(key) -subj /CN=\(name) -keyout \(folder)/\(name).key -out \(folder)/\(name).csr")
+            try openssl(
+                "x509 -req -in \(folder)/\(name).csr -CA \(folder)/ca.crt -CAkey \(folder)/ca.key -CAcreateserial -days 2 "
+                    + "-extfile \(folder)/\(name).ext -out \(folder)/\(name).crt")
+        }
+    }
+
+    private func withTLSBroker(clientCertificates: Bool, _ body: (TestBroker, String) throws -> Void) throws {
+        try withBroker(lines: { folder in
+            try makeCertificates(folder)
+            return """
+                allow_anonymous true
+                cafile \(folder)/ca.crt
+                certfile \(folder)/server.crt
+                keyfile \(folder)/server.key
+                require_certificate \(clientCertificates)
+                """
+        }) { try body($0, $0.folder) }
+    }
+
+    private func endpoint(_ broker: TestBroker, host: String = "127.0.0.1", _ tls: MQTTEndpoint.TLS) -> MQTTEndpoint {
+        MQTTEndpoint(host: host, port: broker.port, tls: tls)
+    }
+
+    @Test("Messages pass with the right CA, many at QoS 1 too; with the wrong one the reason is told")
+    func certificateAuthority() throws {
+        try withTLSBroker(clientCertificates: false) { broker, folder in
+            for host in ["127.0.0.1", "localhost"] {
+                try withLink(
+                    endpoint(broker, host: host, .init(caFile: folder + "/ca.crt")), filters: [("t/#", 1)]
+                ) { link in
+                    #expect(link.waitSubscribed())
+                    for index in 0..<1000 { link.publish("t/\(index)", "\(index)", token: UInt64(index)) }
+                    #expect(link.wait { events, messages in messages.count == 1000 && events.count { $0.token != nil } == 1000 })
+                }
+            }
+            try withLink(endpoint(broker, .init(caFile: folder + "/other.crt"))) { link in
+                #expect(link.wait { events, _ in !events.isEmpty })
+                guard case .disconnected(.unreachable(let text)) = link.noted.first else {
+                    Issue.record("\(link.noted)")
+                    return
+                }
+                #expect(text.contains("certificate verify failed"), "\(text)")
+            }
+        }
+    }
+
+    @Test("A client certificate opens a broker that asks for one")
+    func clientCertificate() throws {
+        try withTLSBroker(clientCertificates: true) { broker, folder in
+            var tls = MQTTEndpoint.TLS(caFile: folder + "/ca.crt")
+            try withLink(endpoint(broker, tls)) { link in
+                #expect(link.wait { events, _ in events.contains(where: \.isDisconnected) })
+                #expect(!link.wasConnected)
+            }
+            tls.certificateFile = folder + "/client.crt"
+            tls.keyFile = folder + "/client.key"
+            try withLink(endpoint(broker, tls)) { #expect($0.waitConnected()) }
+        }
+    }
+
+    @Test("TLS files that cannot be read are named")
+    func missingFiles() {
+        var tls = MQTTEndpoint.TLS(caFile: "/no/ca.pem")
+        #expect(throws: MQTTEndpointError.file(role: "CA file", path: "/no/ca.pem", reason: "No such file or directory")) {
+            try tls.checkFiles()
+        }
+        tls = .init(certificateFile: "/no/c.pem")
+        #expect(throws: MQTTEndpointError.certificatePair) { try tls.checkFiles() }
+    }
+}
