@@ -42,7 +42,7 @@ public final class Hub {
     /// Scratch for one update's properties.
     var properties: [UInt8] = []
     var engineEffects: [Effect] = []
-    var lastTickAt: Int64 = .min
+    var lastTickAt: Int64 = 0
     /// False while the store refuses: requests that change something get `internal`, and what is durable waits.
     public var storeIsWritable = true
 

@@ -3,6 +3,9 @@ import CMosquitto
 extension MQTTLink {
     /// Publishes one message; it is written at the end of this turn of the loop.
     ///
+    /// Messages of one quality keep their order. A QoS 0 message may overtake QoS 1 messages beyond
+    /// ``MQTTLinkConfiguration/inflightMaximum``, which wait for acknowledgements.
+    ///
     /// - Parameters:
     ///   - topic: UTF-8 with a NUL at its end.
     ///   - qos: 0, or 1 with an acknowledgement of `token`.

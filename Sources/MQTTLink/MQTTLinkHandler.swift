@@ -17,7 +17,8 @@ public protocol MQTTLinkHandler: AnyObject {
 
     func linkUnsubscribed(id: Int32)
 
-    /// PUBACK of a QoS 1 message: the broker has it, or refused it with an MQTT 5 `reason` of 0x80 or above.
+    /// PUBACK of a QoS 1 message: the broker has it (`reason` 0, or 0x10 where nobody subscribed), or refused it with an
+    /// MQTT 5 `reason` of 0x80 or above. Always 0 with 3.1.1.
     func linkAcknowledged(token: UInt64, reason: UInt8)
 
     func linkDisconnected(_ reason: MQTTDisconnect)

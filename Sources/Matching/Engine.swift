@@ -110,6 +110,17 @@ public final class Engine {
     /// Pairs of which a last match is remembered.
     public var pairCount: Int { world.pointee.index.pairs.count }
 
+    /// What the engine has done so far.
+    public var tally: Tally { world.pointee.tally }
+
     /// For the other files of the engine.
     var state: UnsafeMutablePointer<World> { world }
+}
+
+/// How much work an engine has done: the figures without which a rate says little.
+public struct Tally: Equatable, Sendable {
+    /// Entries of the other side whose distance was looked at.
+    public var candidates: UInt64 = 0
+    /// Pairs found to have come into range.
+    public var arrivals: UInt64 = 0
 }

@@ -74,7 +74,11 @@ extension World {
     @inline(__always)
     mutating func scan(_ first: Int, _ count: Int, _ sweep: Sweep) {
         hits.truncate(to: 0)
-        for run in first..<first + count { lanes.scan(runs[run], sweep, into: &hits) }
+        for run in first..<first + count {
+            tally.candidates += UInt64(runs[run].count)
+            lanes.scan(runs[run], sweep, into: &hits)
+        }
+        tally.arrivals += UInt64(hits.count)
     }
 
     /// Evaluates everything an entry is in range of now, whatever came before.

@@ -21,6 +21,7 @@ struct World {
     /// Changes when runs of that side (0 publications, 1 subscriptions) are made, moved or emptied.
     var versions: (publications: UInt64, subscriptions: UInt64) = (0, 0)
     let columns = Grid.columns
+    var tally = Tally()
 
     /// Scratch of one input, kept for its memory.
     var runs = Scratch<Run>()

@@ -161,45 +161,48 @@ extension Store {
     // MARK: Cascades
 
     private static func deleteDevice(_ dataset: String, _ id: String, _ db: Database) throws {
-        for sql in [
-            """
-            DELETE FROM pair WHERE dataset = ?1 AND subscriptionId IN \
-            (SELECT id FROM subscription WHERE dataset = ?1 AND deviceId = ?2)
-            """,
-            """
-            DELETE FROM pair WHERE dataset = ?1 AND publicationId IN \
-            (SELECT id FROM publication WHERE dataset = ?1 AND deviceId = ?2)
-            """,
-            "DELETE FROM publication WHERE dataset = ?1 AND deviceId = ?2",
-            "DELETE FROM subscription WHERE dataset = ?1 AND deviceId = ?2",
-            """
-            DELETE FROM matchBody WHERE number IN \
-            (SELECT number FROM match WHERE dataset = ?1 AND deviceId = ?2 AND pending = 0)
-            """,
-            "DELETE FROM match WHERE dataset = ?1 AND deviceId = ?2 AND pending = 0",
-            "UPDATE match SET listed = 0 WHERE dataset = ?1 AND deviceId = ?2 AND listed = 1",
-            "DELETE FROM device WHERE dataset = ?1 AND id = ?2",
-        ] {
-            try db.run(sql, dataset, id)
-        }
+        for sql in deviceCascade { try db.run(sql, dataset, id) }
     }
 
     private static func deleteDataset(_ id: String, at instant: Int64, _ db: Database) throws {
-        for sql in [
-            "DELETE FROM pair WHERE dataset = ?",
-            "DELETE FROM publication WHERE dataset = ?",
-            "DELETE FROM subscription WHERE dataset = ?",
-            "DELETE FROM device WHERE dataset = ?",
-            "DELETE FROM liveState WHERE dataset = ?",
-            "DELETE FROM matchBody WHERE number IN (SELECT number FROM match WHERE dataset = ?)",
-            "DELETE FROM match WHERE dataset = ?",
-            "DELETE FROM reply WHERE dataset = ?",
-            "DELETE FROM dataset WHERE id = ?",
-        ] {
-            try db.run(sql, id)
-        }
+        for sql in datasetCascade { try db.run(sql, id) }
         try db.run(Table.deletedDataset.upsert, id, instant)
     }
+
+    /// Parameters: the dataset, the device.
+    static let deviceCascade = [
+        """
+        DELETE FROM pair WHERE dataset = ?1 AND subscriptionId IN \
+        (SELECT id FROM subscription WHERE dataset = ?1 AND deviceId = ?2)
+        """,
+        """
+        DELETE FROM pair WHERE dataset = ?1 AND publicationId IN \
+        (SELECT id FROM publication WHERE dataset = ?1 AND deviceId = ?2)
+        """,
+        "DELETE FROM publication WHERE dataset = ?1 AND deviceId = ?2",
+        "DELETE FROM subscription WHERE dataset = ?1 AND deviceId = ?2",
+        """
+        DELETE FROM matchBody WHERE number IN \
+        (SELECT number FROM match WHERE dataset = ?1 AND deviceId = ?2 AND pending = 0)
+        """,
+        "DELETE FROM match WHERE dataset = ?1 AND deviceId = ?2 AND pending = 0",
+        // What is left is still to be delivered, and no longer to be seen.
+        "UPDATE match SET listed = 0 WHERE dataset = ?1 AND deviceId = ?2 AND listed = 1",
+        "DELETE FROM device WHERE dataset = ?1 AND id = ?2",
+    ]
+
+    /// Parameter: the dataset.
+    static let datasetCascade = [
+        "DELETE FROM pair WHERE dataset = ?",
+        "DELETE FROM publication WHERE dataset = ?",
+        "DELETE FROM subscription WHERE dataset = ?",
+        "DELETE FROM device WHERE dataset = ?",
+        "DELETE FROM liveState WHERE dataset = ?",
+        "DELETE FROM matchBody WHERE number IN (SELECT number FROM match WHERE dataset = ?)",
+        "DELETE FROM match WHERE dataset = ?",
+        "DELETE FROM reply WHERE dataset = ?",
+        "DELETE FROM dataset WHERE id = ?",
+    ]
 
     // MARK: Replies and filters
 

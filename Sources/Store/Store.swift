@@ -51,15 +51,15 @@ public final class Store: Sendable {
             throw StoreError.other("write-ahead logging is not possible on this file system")
         }
         // FULL syncs the log at each commit: a reply means durable, also after a power cut. The log goes back into the database at
-        // 2000 pages (8 MB); one that a large deletion made longer is cut when it starts over. FAST erases deleted content where that
+        // 4000 pages (16 MB); one that a large deletion made longer is cut when it starts over. FAST erases deleted content where that
         // costs no further write (Debian's SQLite erases always, which doubles the cost of deleting a dataset).
         try db.execute(
             sql: """
                 PRAGMA synchronous = FULL;
-                PRAGMA wal_autocheckpoint = \(ProcessInfo.processInfo.environment["CK"] ?? "2000");
+                PRAGMA wal_autocheckpoint = 4000;
                 PRAGMA journal_size_limit = 16777216;
                 PRAGMA secure_delete = FAST;
-                PRAGMA cache_size = -\(ProcessInfo.processInfo.environment["CA"] ?? "16000");
+                PRAGMA cache_size = -16000;
                 PRAGMA temp_store = MEMORY;
                 """)
     }

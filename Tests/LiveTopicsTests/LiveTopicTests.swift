@@ -105,7 +105,10 @@ struct LiveTopicTests {
         let decomposed = try LiveTopic(encoded: "d/v/b/f/r/e\u{301}/position")
         #expect(composed != decomposed)
         #expect(Set([composed, decomposed, composed]).count == 2)
-        let shifted = [LiveTopic(dataset: "d", venue: "ab", building: "c", domain: "x"), LiveTopic(dataset: "d", venue: "a", building: "bc", domain: "x")]
+        let shifted = [
+            LiveTopic(dataset: "d", venue: "ab", building: "c", domain: "x"),
+            LiveTopic(dataset: "d", venue: "a", building: "bc", domain: "x"),
+        ]
         #expect(Set(shifted).count == 2)
     }
 
@@ -128,7 +131,8 @@ struct LiveTopicTests {
                 return text.utf8.count > 128 ? "x" : text
             }
             let topic = LiveTopic(
-                dataset: "d", venue: ids[0], building: ids[1], floor: ids[2], room: ids[3], location: ids[4] + "x", domain: "Count")
+                dataset: "d", venue: ids[0], building: ids[1], floor: ids[2], room: ids[3], location: ids[4] + "x",
+                domain: "Count")
             #expect(try LiveTopic(encoded: topic.encoded) == topic)
             #expect(try LiveTopic(encoded: topic.encoded).encoded.utf8.elementsEqual(topic.encoded.utf8))
         }

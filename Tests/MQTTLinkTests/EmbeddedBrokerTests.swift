@@ -9,7 +9,7 @@ struct EmbeddedBrokerTests {
         _ folder: String, users: String? = nil, change: (inout EmbeddedBrokerConfiguration) -> Void = { _ in }
     ) -> EmbeddedBrokerConfiguration {
         var configuration = EmbeddedBrokerConfiguration(
-            dataDirectory: folder + "/the data", port: freePort(), usersFile: users, log: { _ in })
+            dataDirectory: folder + "/data", port: freePort(), usersFile: users, log: { _ in })
         change(&configuration)
         return configuration
     }
@@ -48,11 +48,11 @@ struct EmbeddedBrokerTests {
                     }
                 }
                 var status = stat()
-                #expect(stat(folder + "/the data/broker/run", &status) == 0)
+                #expect(stat(folder + "/data/broker/run", &status) == 0)
                 #expect(status.st_mode & 0o777 == 0o700)
             }
             #expect(process.map { kill($0, 0) } == -1)
-            #expect(access(folder + "/the data/broker/run/mqtt.sock", F_OK) != 0)
+            #expect(access(folder + "/data/broker/run/mqtt.sock", F_OK) != 0)
         }
     }
 
@@ -65,7 +65,7 @@ struct EmbeddedBrokerTests {
                 try withLink(broker.endpoint, id: "daemon", filters: [("r/#", 1)], change: persistent) { link in
                     #expect(link.waitSubscribed())
                     #expect(link.publishAndWait("kept/1", "state", retain: true) == 0)
-                    let memory = folder + "/the data/broker/mosquitto.db"
+                    let memory = folder + "/data/broker/mosquitto.db"
                     // Written with what was published just now: a second time after it is there.
                     #expect(eventually { access(memory, F_OK) == 0 })
                     let first = modified(memory)
@@ -106,7 +106,7 @@ struct EmbeddedBrokerTests {
         try withFolder { folder in
             let configuration = configuration(folder)
             try withEmbedded(configuration) { _ in }
-            let file = folder + "/the data/broker/mosquitto.conf"
+            let file = folder + "/data/broker/mosquitto.conf"
             let orphan = try ChildProcess(executable: try BrokerExecutable.find(nil), arguments: ["-c", file])
             #expect(eventually { ListenAddress.accepts(configuration) })
             try withLink(tcp(configuration)) { link in
@@ -137,15 +137,17 @@ struct EmbeddedBrokerTests {
                 waitpid(stranger.processID, nil, 0)
                 close(stranger.output)
             }
-            try BrokerFiles.write("\(stranger.processID)\n", to: folder + "/the data/broker/mosquitto.pid")
+            try BrokerFiles.write("\(stranger.processID)\n", to: folder + "/data/broker/mosquitto.pid")
             try withEmbedded(configuration) { _ in #expect(kill(stranger.processID, 0) == 0) }
         }
     }
 
-    @Test("A folder too deep for a socket path gets its socket elsewhere, private and removed at the end")
-    func deepFolder() throws {
+    @Test(
+        "A folder too deep for a socket path, or with a space, gets its socket elsewhere, private and removed at the end",
+        arguments: [String(repeating: "d", count: 120), "with a space"])
+    func deepFolder(name: String) throws {
         try withFolder { folder in
-            let deep = folder + "/" + String(repeating: "d", count: 120)
+            let deep = folder + "/" + name
             var place = ""
             try withEmbedded(configuration(deep)) { broker in
                 place = try #require(broker.endpoint.unixPath)

@@ -26,7 +26,8 @@ struct LinkPartsTests {
         var buffer = InboundBuffer()
         let payloads = (0..<2000).map { [UInt8](repeating: UInt8($0 % 251 + 1), count: $0 % 700) }
         for (index, payload) in payloads.enumerated() {
-            append(&buffer, topic: "t/\(index)", payload: payload, response: index % 3 == 0 ? "r/\(index)" : nil,
+            append(
+                &buffer, topic: "t/\(index)", payload: payload, response: index % 3 == 0 ? "r/\(index)" : nil,
                 correlation: index % 2 == 0 ? [UInt8(index % 256)] : nil)
         }
         let batch = buffer.batch(0..<2000)

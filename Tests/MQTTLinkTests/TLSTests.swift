@@ -13,7 +13,8 @@ struct TLSTests {
         }
         let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
         for name in ["ca", "other"] {
-            try openssl("req -x509 \(key) -days 2 -subj /CN=test-\(name) -keyout \(folder)/\(name).key -out \(folder)/\(name).crt")
+            try openssl(
+                "req -x509 \(key) -days 2 -subj /CN=test-\(name) -keyout \(folder)/\(name).key -out \(folder)/\(name).crt")
         }
         try BrokerFiles.write("subjectAltName=IP:127.0.0.1,DNS:localhost\n", to: folder + "/server.ext")
         try BrokerFiles.write("extendedKeyUsage=clientAuth\n", to: folder + "/client.ext")

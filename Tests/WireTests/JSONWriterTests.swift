@@ -18,12 +18,16 @@ struct JSONWriterTests {
     @Test(
         "Doubles are written in their shortest form",
         arguments: [
-            Number(value: 0, text: "0"), Number(value: -0.0, text: "0"), Number(value: 7, text: "7"), Number(value: -7, text: "-7"),
+            Number(value: 0, text: "0"), Number(value: -0.0, text: "0"), Number(value: 7, text: "7"),
+            Number(value: -7, text: "-7"),
             Number(value: 0.1, text: "0.1"), Number(value: -0.5, text: "-0.5"), Number(value: 47.3768866, text: "47.3768866"),
-            Number(value: 100.25, text: "100.25"), Number(value: 1e-7, text: "0.0000001"), Number(value: 0.30000000000000004, text: "0.30000000000000004"),
+            Number(value: 100.25, text: "100.25"), Number(value: 1e-7, text: "0.0000001"),
+            Number(value: 0.30000000000000004, text: "0.30000000000000004"),
             Number(value: 9_007_199_254_740_991, text: "9007199254740991"), Number(value: 1e300, text: "1e+300"),
-            Number(value: 5e-324, text: "5e-324"), Number(value: .nan, text: "null"), Number(value: .infinity, text: "null"),
-            Number(value: 13.888888888888889, text: "13.888888888888889"), Number(value: 99_999_999.9999999, text: "99999999.9999999"),
+            Number(value: .leastNonzeroMagnitude, text: "5e-324"), Number(value: .nan, text: "null"),
+            Number(value: .infinity, text: "null"),
+            Number(value: 13.88888888888889, text: "13.88888888888889"),
+            Number(value: 99_999_999.9999999, text: "99999999.9999999"),
             Number(value: 10.01, text: "10.01"), Number(value: 1700000000.5, text: "1700000000.5"),
         ])
     func doubles(_ row: Number) {
@@ -60,7 +64,9 @@ struct JSONWriterTests {
     @Test("Only what JSON demands is escaped")
     func strings() {
         #expect(written { $0.string("a\"b\\c/d") } == #""a\"b\\c/d""#)
-        #expect(written { $0.string("\u{0}\u{1F}\u{8}\t\n\u{C}\r\u{7F}é🦊\u{2028}") } == "\"\\u0000\\u001f\\b\\t\\n\\f\\r\u{7F}é🦊\u{2028}\"")
+        #expect(
+            written { $0.string("\u{0}\u{1F}\u{8}\t\n\u{C}\r\u{7F}é🦊\u{2028}") }
+                == "\"\\u0000\\u001f\\b\\t\\n\\f\\r\u{7F}é🦊\u{2028}\"")
         #expect(written { $0.string("") } == "\"\"")
     }
 

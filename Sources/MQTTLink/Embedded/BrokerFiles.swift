@@ -23,7 +23,8 @@ struct BrokerFiles: Sendable {
         if access(directory, W_OK) != 0 { throw Self.notWritable(directory) }
         Self.removeElsewhere(recordedIn: directory)
         let near = directory + "/run"
-        if (near + "/mqtt.sock").utf8.count <= Self.socketPathMaximum {
+        // mosquitto reads the path of a listener up to the first space.
+        if (near + "/mqtt.sock").utf8.count <= Self.socketPathMaximum, !near.utf8.contains(0x20) {
             try Self.makePrivateDirectory(near)
             socketDirectory = near
         } else {
@@ -70,8 +71,7 @@ struct BrokerFiles: Sendable {
             set_tcp_nodelay true
             max_queued_messages \(configuration.queuedMessagesMaximum)
             max_queued_bytes 0
-            # A request of up to 1 MiB gets an answer.
-            message_size_limit \(1 << 20 + 65536)
+            # A request of up to 1 MiB gets an answer; a packet beyond this ends its connection.
             max_packet_size \(2 << 20)
             # Without autosave_on_changes the interval counts seconds.
             persistence true
@@ -108,7 +108,9 @@ struct BrokerFiles: Sendable {
 
     private static func makeElsewhere() throws(EmbeddedBrokerError) -> String {
         for parent in [getenv("TMPDIR").map { String(cString: $0) }, "/tmp"].compactMap({ $0 }) {
-            guard parent.utf8.count <= 80, let template = strdup(parent + "/geomatch-XXXXXX") else { continue }
+            guard parent.utf8.count <= 80, !parent.utf8.contains(0x20), let template = strdup(parent + "/geomatch-XXXXXX") else {
+                continue
+            }
             defer { free(template) }
             // mkdtemp makes it 0700.
             if mkdtemp(template) != nil { return String(cString: template) }

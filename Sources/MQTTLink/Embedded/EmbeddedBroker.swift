@@ -103,12 +103,14 @@ public final class EmbeddedBroker: Sendable {
     private func startSupervisor(_ supervisor: BrokerSupervisor) {
         var thread = pthread_t()
         let context = Unmanaged.passRetained(supervisor).toOpaque()
-        let code = pthread_create(&thread, nil, { context in
-            guard let context else { return nil }
-            // Balances passRetained: the thread owns its supervisor.
-            Unmanaged<BrokerSupervisor>.fromOpaque(context).takeRetainedValue().run()
-            return nil
-        }, context)
+        let code = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                // Balances passRetained: the thread owns its supervisor.
+                Unmanaged<BrokerSupervisor>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            }, context)
         precondition(code == 0, "pthread_create: \(String(cString: strerror(code)))")
         state.withLock { $0.thread = thread }
     }

@@ -38,7 +38,8 @@ extension Parameters {
     ) throws(WireError) -> Int? {
         guard let value = value(key) else { return nil }
         guard let number = value.asInt64.flatMap({ Int(exactly: $0) }), range.contains(number) else {
-            let bounds = range.upperBound == .max ? "from \(range.lowerBound) on" : "from \(range.lowerBound) to \(range.upperBound)"
+            let bounds =
+                range.upperBound == .max ? "from \(range.lowerBound) on" : "from \(range.lowerBound) to \(range.upperBound)"
             throw error(key, "must be a whole number \(bounds)\(unit.isEmpty ? "" : " \(unit)")", not: value)
         }
         return number

@@ -155,10 +155,10 @@ struct Daemon {
                 if case .putFilters(broker, let held) = change { filters = held }
                 try hub.restore(change, at: now)
             }
+            hub.endRestoration(liveNumber: try store.highestLiveNumber, matchNumber: try store.highestMatchNumber)
         } catch {
             throw .internal("the store cannot be read: \(error)")
         }
-        hub.endRestoration(liveNumber: store.highestLiveNumber, matchNumber: store.highestMatchNumber)
         return (hub, filters)
     }
 }

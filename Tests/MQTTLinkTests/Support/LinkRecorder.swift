@@ -93,12 +93,12 @@ final class LinkRecorder: MQTTLinkHandler, @unchecked Sendable {
         order { _ = $0.publish(topic: topic, payload: payload.utf8, qos: qos, retain: retain, token: token) }
     }
 
-    /// Publishes at QoS 1 and waits for the acknowledgement; its reason.
+    /// Publishes at QoS 1 and waits for the acknowledgement; its reason, where 0x10 (nobody subscribed) counts as 0.
     func publishAndWait(_ topic: String, _ payload: String, retain: Bool = false) -> UInt8? {
         let token = UInt64.random(in: 1 << 32 ... .max)
         publish(topic, payload, retain: retain, token: token)
         _ = wait { events, _ in events.contains { $0.token == token } }
-        for case .acknowledged(token, let reason) in noted { return reason }
+        for case .acknowledged(token, let reason) in noted { return reason == 0x10 ? 0 : reason }
         return nil
     }
 

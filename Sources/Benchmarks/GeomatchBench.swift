@@ -1,0 +1,9 @@
+import ArgumentParser
+
+@main
+struct GeomatchBench: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "geomatch-bench",
+        abstract: "Measures geomatch on this machine.",
+        subcommands: [EngineBenchmark.self])
+}

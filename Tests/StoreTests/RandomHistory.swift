@@ -1,0 +1,121 @@
+import Datasets
+
+/// Random changes over a few names, so that they meet.
+struct RandomHistory {
+    var random: SplitMix64
+    private var clock: Int64 = 1_700_000_000_000
+    private var lastMatch: Int64 = 0
+    private var lastLive: Int64 = 0
+
+    init(seed: UInt64) { random = SplitMix64(seed: seed) }
+
+    mutating func batch(upTo count: Int) -> [DurableChange] {
+        (0..<Int.random(in: 1...count, using: &random)).map { _ in change() }
+    }
+
+    private mutating func change() -> DurableChange {
+        clock += 1
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<5: return .putDataset(dataset())
+        case 5: return .deleteDataset(id: pick(Self.datasets), at: clock)
+        case 6..<18: return .putDevice(device())
+        case 18..<21: return .deleteDevice(dataset: pick(Self.datasets), id: name("d"))
+        case 21..<32: return .putPublication(publication())
+        case 32..<34: return .deletePublication(dataset: pick(Self.datasets), id: name("p"))
+        case 34..<45: return .putSubscription(subscription())
+        case 45..<47: return .deleteSubscription(dataset: pick(Self.datasets), id: name("s"))
+        case 47..<52: return .putDelivery(dataset: pick(Self.datasets), subscriptionId: name("s"), delivery())
+        case 52..<54: return .putHints(dataset: pick(Self.datasets), subscriptionId: name("s"), texts())
+        case 54..<62: return .putPair(pair())
+        case 62..<72: return .putMatch(match())
+        case 72..<78: return .matchDelivered(number: Int64.random(in: 0...lastMatch + 1, using: &random))
+        case 78..<82: return .forgetMatch(number: Int64.random(in: 0...lastMatch + 1, using: &random))
+        case 82..<91: return .putLiveState(liveState())
+        case 91..<93: return .forgetLiveState(dataset: pick(Self.datasets), topic: name("t"))
+        case 93..<97: return .putReply(reply())
+        case 97: return .forgetReplies(before: clock - Int64.random(in: 0..<400, using: &random))
+        default: return .putFilters(broker: pick(["embedded", "mqtt://other"]), texts())
+        }
+    }
+
+    private static let datasets = ["city", "park", "é", "e\u{301}"].prefix(3).map(\.self)
+
+    private mutating func pick<Value>(_ values: [Value]) -> Value { values[Int.random(in: 0..<values.count, using: &random)] }
+    private mutating func name(_ prefix: String) -> String { "\(prefix)\(Int.random(in: 0..<6, using: &random))" }
+    private mutating func maybe<Value>(_ value: Value) -> Value? { Bool.random(using: &random) ? value : nil }
+    private mutating func texts() -> [String] {
+        (0..<Int.random(in: 0..<4, using: &random)).map { _ in pick(["a", "", "\"\\", "\u{1}\n\u{0}", "+/+/é🙂", "x,y]"]) }
+    }
+    private mutating func bytes(_ count: Int) -> [UInt8] {
+        (0..<Int.random(in: 0..<count, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+    }
+
+    private mutating func dataset() -> DatasetRecord {
+        DatasetRecord(
+            id: pick(Self.datasets), name: maybe("a name"), policy: pick(["open", "strict"]), domains: maybe(texts()),
+            autoCreateDevices: pick([true, false]), derivedOccupancy: pick([true, false]), timeZone: "Europe/Monaco",
+            createdAt: clock, updatedAt: clock, revision: "1-\(clock)")
+    }
+
+    private mutating func device() -> DeviceRecord {
+        DeviceRecord(
+            dataset: pick(Self.datasets), id: name("d"), type: pick(DeviceType.allCases), name: pick(["", "a\u{0}b", "ü"]),
+            group: texts(), platform: maybe("ios"), deviceToken: maybe("token"),
+            beacon: maybe(BeaconIdentity(proximityUUID: "F7826DA6", major: 65535, minor: 0)), owner: maybe("client"),
+            createdAt: clock, updatedAt: clock + 1, revision: "2-\(clock)")
+    }
+
+    private mutating func publication() -> PublicationRecord {
+        PublicationRecord(
+            dataset: pick(Self.datasets), id: name("p"), deviceId: name("d"), topic: "taxi",
+            range: pick([1, 5000, 99.9]), duration: pick([1e300, 0.001]), properties: #"{"a":[1,"x"]}"#, owner: maybe("client"),
+            createdAt: clock, updatedAt: clock, revision: "1-\(clock)")
+    }
+
+    private mutating func subscription() -> SubscriptionRecord {
+        SubscriptionRecord(
+            dataset: pick(Self.datasets), id: name("s"), deviceId: name("d"), topic: "taxi", range: 10, duration: 60,
+            selector: pick(["", "a = 'b'"]), matchTTL: maybe(0), matchDTL: maybe(12.5), excludeSelf: pick([true, false]),
+            pushers: texts(), delivery: delivery(), hints: texts(), owner: maybe("client"), createdAt: clock, updatedAt: clock,
+            revision: "1-\(clock)")
+    }
+
+    private mutating func delivery() -> Delivery {
+        var delivery = Delivery()
+        delivery.matched = clock
+        delivery.delivered = Int64.random(in: 0..<9, using: &random)
+        delivery.retried = 1
+        delivery.expired = 2
+        delivery.dropped = 3
+        delivery.lastMatchAt = maybe(clock)
+        delivery.lastError = maybe("refused")
+        return delivery
+    }
+
+    private mutating func pair() -> PairRecord {
+        PairRecord(
+            dataset: pick(Self.datasets), subscriptionId: name("s"), publicationId: name("p"), lastMatchAt: clock,
+            publicationLatitude: -89.999999999, publicationLongitude: 180, subscriptionLatitude: .random(in: -90...90, using: &random),
+            subscriptionLongitude: 1 / 3)
+    }
+
+    private mutating func match() -> MatchRecord {
+        lastMatch += 1
+        return MatchRecord(
+            number: lastMatch, dataset: pick(Self.datasets), id: "m\(lastMatch)", deviceId: name("d"), subscriptionId: name("s"),
+            publicationId: name("p"), owner: maybe("client"), createdAt: clock, body: bytes(60), pending: pick([true, true, false]))
+    }
+
+    private mutating func liveState() -> LiveStateRecord {
+        lastLive += 1
+        return LiveStateRecord(
+            dataset: pick(Self.datasets), topic: name("t"), timestamp: clock, receivedAt: clock + 2, number: lastLive,
+            payload: maybe(bytes(5000)))
+    }
+
+    private mutating func reply() -> ReplyRecord {
+        ReplyRecord(
+            dataset: pick(Self.datasets), client: pick(["a", "b"]), requestId: name("r"),
+            at: clock - Int64.random(in: 0..<50, using: &random), body: bytes(40))
+    }
+}

@@ -1,0 +1,185 @@
+import Datasets
+import Testing
+
+/// The naive twin of the store: dictionaries, and each change as its documentation says.
+struct TwinStore {
+    struct Key: Hashable {
+        var dataset: String
+        var id: String
+    }
+
+    struct PairKey: Hashable {
+        var dataset: String
+        var subscription: String
+        var publication: String
+    }
+
+    /// What a restore gives back, whatever its order where none is promised.
+    struct Snapshot: Equatable {
+        var datasets: [String: DatasetRecord] = [:]
+        var deletedDatasets: [String: Int64] = [:]
+        var devices: [Key: DeviceRecord] = [:]
+        var publications: [Key: PublicationRecord] = [:]
+        var subscriptions: [Key: SubscriptionRecord] = [:]
+        var pairs: [PairKey: PairRecord] = [:]
+        var liveStates: [Key: LiveStateRecord] = [:]
+        var matches: [MatchRecord] = []
+        var replies: [ReplyRecord] = []
+        var filters: [String: [String]] = [:]
+        private var rank = 0
+    }
+
+    private(set) var state = Snapshot()
+    private var unlisted: Set<Int64> = []
+    private(set) var highestMatchNumber: Int64 = 0
+    private(set) var highestLiveNumber: Int64 = 0
+
+    /// What the store must give back.
+    var snapshot: Snapshot {
+        var snapshot = state
+        for index in snapshot.matches.indices where !snapshot.matches[index].pending { snapshot.matches[index].body = [] }
+        return snapshot
+    }
+
+    /// The newest hundred of a device, oldest first.
+    func matches(dataset: String, deviceId: String) -> [MatchRecord] {
+        state.matches.filter { $0.dataset == dataset && $0.deviceId == deviceId && !unlisted.contains($0.number) }.suffix(100)
+    }
+
+    mutating func apply(_ changes: [DurableChange]) {
+        for change in changes { apply(change) }
+    }
+
+    private mutating func apply(_ change: DurableChange) {
+        switch change {
+        case .putDataset(let record):
+            state.datasets[record.id] = record
+            state.deletedDatasets[record.id] = nil
+        case .deleteDataset(let id, let instant): deleteDataset(id, at: instant)
+        case .putDevice(let record): state.devices[Key(dataset: record.dataset, id: record.id)] = record
+        case .deleteDevice(let dataset, let id): deleteDevice(dataset, id)
+        case .putPublication(let record): state.publications[Key(dataset: record.dataset, id: record.id)] = record
+        case .deletePublication(let dataset, let id): deletePublications { $0.dataset == dataset && $0.id == id }
+        case .putSubscription(let record): state.subscriptions[Key(dataset: record.dataset, id: record.id)] = record
+        case .deleteSubscription(let dataset, let id): deleteSubscriptions { $0.dataset == dataset && $0.id == id }
+        case .putDelivery(let dataset, let id, let delivery):
+            state.subscriptions[Key(dataset: dataset, id: id)]?.delivery = delivery
+        case .putHints(let dataset, let id, let hints): state.subscriptions[Key(dataset: dataset, id: id)]?.hints = hints
+        case .putPair(let record):
+            let key = PairKey(
+                dataset: record.dataset, subscription: record.subscriptionId, publication: record.publicationId)
+            state.pairs[key] = record
+        case .putMatch(let record):
+            highestMatchNumber = max(highestMatchNumber, record.number)
+            unlisted.remove(record.number)
+            state.matches.removeAll { $0.number == record.number }
+            state.matches.append(record)
+            state.matches.sort { $0.number < $1.number }
+        case .matchDelivered(let number):
+            for index in state.matches.indices where state.matches[index].number == number {
+                state.matches[index].pending = false
+            }
+            removeUnneeded()
+        case .forgetMatch(let number):
+            unlisted.insert(number)
+            removeUnneeded()
+        case .putLiveState(let record):
+            highestLiveNumber = max(highestLiveNumber, record.number)
+            state.liveStates[Key(dataset: record.dataset, id: record.topic)] = record
+        case .forgetLiveState(let dataset, let topic): state.liveStates[Key(dataset: dataset, id: topic)] = nil
+        case .putReply(let record):
+            state.replies.removeAll {
+                $0.dataset == record.dataset && $0.client == record.client && $0.requestId == record.requestId
+            }
+            state.replies.append(record)
+        case .forgetReplies(let instant): state.replies.removeAll { $0.at < instant }
+        case .putFilters(let broker, let filters): state.filters[broker] = filters.isEmpty ? nil : filters
+        }
+    }
+
+    private mutating func deletePublications(where isMeant: (PublicationRecord) -> Bool) {
+        for (key, publication) in state.publications where isMeant(publication) {
+            state.publications[key] = nil
+            state.pairs = state.pairs.filter { $0.key.dataset != key.dataset || $0.key.publication != key.id }
+        }
+    }
+
+    private mutating func deleteSubscriptions(where isMeant: (SubscriptionRecord) -> Bool) {
+        for (key, subscription) in state.subscriptions where isMeant(subscription) {
+            state.subscriptions[key] = nil
+            state.pairs = state.pairs.filter { $0.key.dataset != key.dataset || $0.key.subscription != key.id }
+        }
+    }
+
+    private mutating func deleteDevice(_ dataset: String, _ id: String) {
+        state.devices[Key(dataset: dataset, id: id)] = nil
+        deletePublications { $0.dataset == dataset && $0.deviceId == id }
+        deleteSubscriptions { $0.dataset == dataset && $0.deviceId == id }
+        for match in state.matches where match.dataset == dataset && match.deviceId == id { unlisted.insert(match.number) }
+        removeUnneeded()
+    }
+
+    private mutating func deleteDataset(_ id: String, at instant: Int64) {
+        state.datasets[id] = nil
+        state.deletedDatasets[id] = instant
+        state.devices = state.devices.filter { $0.key.dataset != id }
+        state.publications = state.publications.filter { $0.key.dataset != id }
+        state.subscriptions = state.subscriptions.filter { $0.key.dataset != id }
+        state.pairs = state.pairs.filter { $0.key.dataset != id }
+        state.liveStates = state.liveStates.filter { $0.key.dataset != id }
+        state.matches.removeAll { $0.dataset == id }
+        state.replies.removeAll { $0.dataset == id }
+    }
+
+    private mutating func removeUnneeded() {
+        state.matches.removeAll { !$0.pending && unlisted.contains($0.number) }
+    }
+}
+
+extension TwinStore.Snapshot {
+    struct OutOfOrder: Error {
+        var change: DurableChange
+    }
+
+    /// Takes one change of a restore; throws where it comes in the wrong order, or twice.
+    mutating func take(_ change: DurableChange) throws {
+        let isNew: Bool
+        let next: Int
+        switch change {
+        case .putDataset(let record):
+            (next, isNew) = (1, datasets.updateValue(record, forKey: record.id) == nil)
+        case .deleteDataset(let id, let instant):
+            (next, isNew) = (2, deletedDatasets.updateValue(instant, forKey: id) == nil)
+        case .putDevice(let record):
+            (next, isNew) = (3, devices.updateValue(record, forKey: .init(dataset: record.dataset, id: record.id)) == nil)
+        case .putPublication(let record):
+            (next, isNew) = (4, publications.updateValue(record, forKey: .init(dataset: record.dataset, id: record.id)) == nil)
+        case .putSubscription(let record):
+            (next, isNew) = (5, subscriptions.updateValue(record, forKey: .init(dataset: record.dataset, id: record.id)) == nil)
+        case .putPair(let record):
+            let key = TwinStore.PairKey(
+                dataset: record.dataset, subscription: record.subscriptionId, publication: record.publicationId)
+            (next, isNew) = (6, pairs.updateValue(record, forKey: key) == nil)
+        case .putLiveState(let record):
+            (next, isNew) = (7, liveStates.updateValue(record, forKey: .init(dataset: record.dataset, id: record.topic)) == nil)
+        case .putMatch(let record):
+            (next, isNew) = (8, (matches.last?.number ?? 0) < record.number)
+            matches.append(record)
+        case .putReply(let record):
+            (next, isNew) = (9, true)
+            replies.append(record)
+        case .putFilters(let broker, let list):
+            (next, isNew) = (10, filters.updateValue(list, forKey: broker) == nil)
+        default: throw OutOfOrder(change: change)
+        }
+        guard isNew, next >= rank else { throw OutOfOrder(change: change) }
+        rank = next
+    }
+
+    static func == (left: Self, right: Self) -> Bool {
+        left.datasets == right.datasets && left.deletedDatasets == right.deletedDatasets && left.devices == right.devices
+            && left.publications == right.publications && left.subscriptions == right.subscriptions && left.pairs == right.pairs
+            && left.liveStates == right.liveStates && left.matches == right.matches && left.replies == right.replies
+            && left.filters == right.filters
+    }
+}
