@@ -18,8 +18,7 @@ struct City {
     private static let west = 8.0
 
     /// - Parameter reach: Entries of the other side within 500 m of each.
-    /// - Parameter evaluate: Whether what stands close together at the start counts as new.
-    init(devices count: Int, reach: Double, evaluate: Bool = false) throws {
+    init(devices count: Int, reach: Double) throws {
         let circle = Double.pi * (2 * City.range) * (2 * City.range)
         side = (Double(count / 2) * circle / reach).squareRoot()
         let middle = ECEF(latitude: City.south + side / 222_400, longitude: 0)
@@ -32,10 +31,9 @@ struct City {
             positions.append(newPosition())
             engine.place(device, at: positions[number])
             if number.isMultiple(of: 2) {
-                if evaluate { effects.removeAll(keepingCapacity: true) }
-                addPublication(on: device, evaluate: evaluate, into: &effects)
+                addPublication(on: device, evaluate: false, into: &effects)
             } else {
-                addSubscription(on: device, selectors, evaluate: evaluate, into: &effects)
+                addSubscription(on: device, selectors, evaluate: false, into: &effects)
             }
         }
     }

@@ -61,7 +61,7 @@ struct EngineBenchmark: ParsableCommand {
                 try UpdateMeasurement(devices: devices, reach: reach, updates: updates).measure(into: &report)
             }
         }
-        if all || register { try RegisterMeasurement(devices: min(devices, 100_000), reach: 1000, count: 10_000).measure(into: &report) }
+        if all || register { try RegisterMeasurement(devices: devices, reach: 1000, count: 20_000).measure(into: &report) }
         print(json ? report.json : report.table)
     }
 }

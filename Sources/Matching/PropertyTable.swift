@@ -1,3 +1,4 @@
+import CPrefetch
 import Selectors
 
 /// The publications' properties, by the publication's number.
@@ -26,6 +27,16 @@ struct PropertyTable {
         BigMemory.release(base)
         base = PropertyTable.memory(nil, used: 0, capacity: 16)
         capacity = 16
+    }
+
+    /// Asks for the memory behind a publication's properties, which begin with a reference. Should that ever change, a useless
+    /// line is asked for and nothing else.
+    @inline(__always)
+    func prefetchStorage(of index: UInt32) {
+        let storage = UnsafeRawPointer(base + Int(index)).load(as: UInt.self)
+        guard let address = UnsafeRawPointer(bitPattern: storage) else { return }
+        geomatch_prefetch(address)
+        geomatch_prefetch(address + 64)
     }
 
     func deallocate(alive publications: Slab<Entry>) {

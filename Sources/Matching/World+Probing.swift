@@ -100,13 +100,22 @@ extension World {
     /// - Parameter sparesKnown: So were the pairs that met before.
     mutating func settle(_ side: Side, _ index: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
         guard hits.count > 0, now < entry(side, index).pointee.expiresAt else { return }
-        let others = entry(side.opposite, 0)
-        for hit in 0..<hits.count { geomatch_prefetch(others + Int(hits[hit])) }
+        prefetchHits(side)
         if side == .publication {
             settlePublication(index, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
         } else {
             settleSubscription(index, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
         }
+    }
+
+    /// Asks for what evaluating the hits will read, all misses at once.
+    @inline(__always)
+    private func prefetchHits(_ side: Side) {
+        let others = entry(side.opposite, 0)
+        for hit in 0..<hits.count { geomatch_prefetch(others + Int(hits[hit])) }
+        guard side == .subscription else { return }
+        for hit in 0..<hits.count { geomatch_prefetch(properties.base + Int(hits[hit])) }
+        for hit in 0..<hits.count { properties.prefetchStorage(of: hits[hit]) }
     }
 
     private mutating func settlePublication(_ publication: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
@@ -129,7 +138,6 @@ extension World {
     private mutating func settleSubscription(_ subscription: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
         let record = subscriptions[subscription]
         var unmatched = FirstFew(doubts.count)
-        for hit in 0..<hits.count { geomatch_prefetch(properties.base + Int(hits[hit])) }
         for hit in 0..<hits.count {
             let other = hits[hit]
             let publication = publications.base + Int(other)

@@ -28,10 +28,10 @@ extension Program {
     private func withBases<Result>(
         _ properties: Properties, _ body: (UnsafePointer<UInt64>, UnsafePointer<UInt64>) -> Result
     ) -> Result {
-        words.withUnsafeBufferPointer { program in
+        withWords { program in
             properties.words.withUnsafeBufferPointer { properties in
-                // Neither is ever empty.
-                body(program.baseAddress.unsafelyUnwrapped, properties.baseAddress.unsafelyUnwrapped)
+                // Never empty: the first word is the number of properties.
+                body(program, properties.baseAddress.unsafelyUnwrapped)
             }
         }
     }

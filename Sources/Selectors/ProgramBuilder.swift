@@ -225,6 +225,8 @@ extension ProgramBuilder {
 extension ProgramBuilder {
     /// Writes what brings the value of the expression into the accumulator.
     private mutating func value(_ expression: Expression) {
+        // Says that there are instructions which the short loop of the machine does not know.
+        stackDepth = max(stackDepth, 1)
         switch expression {
         case .property: emit(.load, operand: expression)
         case .literal(let literal):

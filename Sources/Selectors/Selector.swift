@@ -70,3 +70,15 @@ public final class Selector: Sendable {
         return TypeAdvice.mismatches(in: expression, properties)
     }
 }
+
+extension Selector: Hashable {
+    /// Whether both have the same normalised text, scalar by scalar. Two strings that Swift holds equal may be two
+    /// selectors (`'é'` precomposed and decomposed), so share programs by selectors, not by their texts.
+    public static func == (left: Selector, right: Selector) -> Bool {
+        left.normalised.utf8.elementsEqual(right.normalised.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        for byte in normalised.utf8 { hasher.combine(byte) }
+    }
+}

@@ -17,6 +17,8 @@ public final class Store: Sendable {
     public init(path: String) throws(StoreError) {
         // The store tells where people are: nobody else may read it, whatever the folder allows. SQLite gives its other files the same mode.
         createPrivateFile(path)
+        // SQLite takes a file shorter than any database for a new one, and would write over it.
+        if let size = fileSize(path), size > 0, size < 512 { throw .corrupt }
         do {
             queue = try DatabaseQueue(path: path, configuration: Self.configuration)
             try queue.inDatabase { db in
@@ -40,7 +42,8 @@ public final class Store: Sendable {
 
     /// Reads only: this decides whether the file may be touched at all.
     private static func refuseForeign(_ db: Database) throws {
-        let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+        // The migrator's own table comes before our mark: a crash in between leaves it alone in the file.
+        let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master WHERE tbl_name <> 'grdb_migrations'") ?? 0
         guard tables > 0 else { return }
         guard try Int64.fetchOne(db, sql: "PRAGMA application_id") == applicationID else { throw StoreError.corrupt }
         if try migrator.hasBeenSuperseded(db) { throw StoreError.newerVersion }
@@ -132,4 +135,9 @@ public final class Store: Sendable {
 private func createPrivateFile(_ path: String) {
     let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
     if descriptor >= 0 { close(descriptor) }
+}
+
+private func fileSize(_ path: String) -> Int64? {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int64(status.st_size) : nil
 }

@@ -31,7 +31,8 @@ struct ListTextTests {
         }
     }
 
-    @Test("Other writings of the same list are read", arguments: [#" [ "a" , "b" ] "#, #"["\u0061","b"]"#, "[\n\"a\",\t\"b\"\r]"])
+    @Test(
+        "Other writings of the same list are read", arguments: [#" [ "a" , "b" ] "#, #"["\u0061","b"]"#, "[\n\"a\",\t\"b\"\r]"])
     func otherWritings(_ text: String) {
         #expect(decode(text) == ["a", "b"])
     }
@@ -44,7 +45,8 @@ struct ListTextTests {
     @Test(
         "What is no list of strings is refused",
         arguments: [
-            "", "[", "]", "[\"a\"", "[\"a\",]", "[,]", "[1]", "[\"a\"]x", "{}", "[\"\\", "[\"\\x\"]", "[\"\\u12\"]", "[\"\\ud800\"]",
+            "", "[", "]", "[\"a\"", "[\"a\",]", "[,]", "[1]", "[\"a\"]x", "{}", "[\"\\", "[\"\\x\"]", "[\"\\u12\"]",
+            "[\"\\ud800\"]",
             "[\"a\" \"b\"]", "[\"a", "null", "\"a\"",
         ])
     func refused(_ text: String) {

@@ -59,9 +59,9 @@ struct TwinStore {
         case .putDevice(let record): state.devices[Key(dataset: record.dataset, id: record.id)] = record
         case .deleteDevice(let dataset, let id): deleteDevice(dataset, id)
         case .putPublication(let record): state.publications[Key(dataset: record.dataset, id: record.id)] = record
-        case .deletePublication(let dataset, let id): deletePublications { $0.dataset == dataset && $0.id == id }
+        case .deletePublication(let dataset, let id): deletePublication(dataset, id)
         case .putSubscription(let record): state.subscriptions[Key(dataset: record.dataset, id: record.id)] = record
-        case .deleteSubscription(let dataset, let id): deleteSubscriptions { $0.dataset == dataset && $0.id == id }
+        case .deleteSubscription(let dataset, let id): deleteSubscription(dataset, id)
         case .putDelivery(let dataset, let id, let delivery):
             state.subscriptions[Key(dataset: dataset, id: id)]?.delivery = delivery
         case .putHints(let dataset, let id, let hints): state.subscriptions[Key(dataset: dataset, id: id)]?.hints = hints
@@ -97,24 +97,24 @@ struct TwinStore {
         }
     }
 
-    private mutating func deletePublications(where isMeant: (PublicationRecord) -> Bool) {
-        for (key, publication) in state.publications where isMeant(publication) {
-            state.publications[key] = nil
-            state.pairs = state.pairs.filter { $0.key.dataset != key.dataset || $0.key.publication != key.id }
-        }
+    private mutating func deletePublication(_ dataset: String, _ id: String) {
+        state.publications[Key(dataset: dataset, id: id)] = nil
+        state.pairs = state.pairs.filter { $0.key.dataset != dataset || $0.key.publication != id }
     }
 
-    private mutating func deleteSubscriptions(where isMeant: (SubscriptionRecord) -> Bool) {
-        for (key, subscription) in state.subscriptions where isMeant(subscription) {
-            state.subscriptions[key] = nil
-            state.pairs = state.pairs.filter { $0.key.dataset != key.dataset || $0.key.subscription != key.id }
-        }
+    private mutating func deleteSubscription(_ dataset: String, _ id: String) {
+        state.subscriptions[Key(dataset: dataset, id: id)] = nil
+        state.pairs = state.pairs.filter { $0.key.dataset != dataset || $0.key.subscription != id }
     }
 
     private mutating func deleteDevice(_ dataset: String, _ id: String) {
         state.devices[Key(dataset: dataset, id: id)] = nil
-        deletePublications { $0.dataset == dataset && $0.deviceId == id }
-        deleteSubscriptions { $0.dataset == dataset && $0.deviceId == id }
+        for (key, publication) in state.publications where key.dataset == dataset && publication.deviceId == id {
+            deletePublication(dataset, key.id)
+        }
+        for (key, subscription) in state.subscriptions where key.dataset == dataset && subscription.deviceId == id {
+            deleteSubscription(dataset, key.id)
+        }
         for match in state.matches where match.dataset == dataset && match.deviceId == id { unlisted.insert(match.number) }
         removeUnneeded()
     }
@@ -176,10 +176,16 @@ extension TwinStore.Snapshot {
         rank = next
     }
 
-    static func == (left: Self, right: Self) -> Bool {
-        left.datasets == right.datasets && left.deletedDatasets == right.deletedDatasets && left.devices == right.devices
-            && left.publications == right.publications && left.subscriptions == right.subscriptions && left.pairs == right.pairs
-            && left.liveStates == right.liveStates && left.matches == right.matches && left.replies == right.replies
-            && left.filters == right.filters
+    static func == (left: Self, right: Self) -> Bool { left.difference(from: right).isEmpty }
+
+    /// The kinds that are not equal.
+    func difference(from other: Self) -> [String] {
+        [
+            ("datasets", datasets == other.datasets), ("deletedDatasets", deletedDatasets == other.deletedDatasets),
+            ("devices", devices == other.devices), ("publications", publications == other.publications),
+            ("subscriptions", subscriptions == other.subscriptions), ("pairs", pairs == other.pairs),
+            ("liveStates", liveStates == other.liveStates), ("matches", matches == other.matches),
+            ("replies", replies == other.replies), ("filters", filters == other.filters),
+        ].compactMap { $0.1 ? nil : $0.0 }
     }
 }

@@ -46,7 +46,9 @@ struct Daemon {
         configuration.maximumGracefulShutdownDuration = .seconds(10)
         configuration.maximumCancellationDuration = .seconds(2)
         let start = StartService(health: loop.health, timeoutSeconds: settings.startTimeoutSeconds)
-        configuration.services.append(.init(service: start, successTerminationBehavior: .ignore))
+        // Everything that runs ends in order, and then the failure is told.
+        configuration.services.append(
+            .init(service: start, successTerminationBehavior: .ignore, failureTerminationBehavior: .gracefullyShutdownGroup))
         do {
             try await ServiceGroup(configuration: configuration).run()
         } catch let failure as Failure {
@@ -96,7 +98,7 @@ struct Daemon {
             EmbeddedBrokerConfiguration(
                 dataDirectory: directory.path, host: settings.listenHost, port: settings.listenPort,
                 usersFile: settings.usersFile, topicsPrefix: settings.topicsPrefix,
-                log: { line in log.debug("mosquitto", metadata: ["line": "\(line)"]) }))
+                log: { line in log.log(level: Self.level(ofBrokerLine: line), "mosquitto", metadata: ["line": "\(line)"]) }))
         do throws(EmbeddedBrokerError) {
             try broker.start(timeoutSeconds: settings.startTimeoutSeconds)
         } catch {
@@ -107,6 +109,11 @@ struct Daemon {
         }
         log.info("mosquitto started", metadata: ["listen": "\(settings.listenHost):\(settings.listenPort)"])
         return broker
+    }
+
+    /// What an operator should know of the child: that it ended, and what it calls an error.
+    static func level(ofBrokerLine line: String) -> Logger.Level {
+        line.hasPrefix("mosquitto ended") || line.hasPrefix("Error") ? .warning : .debug
     }
 
     private func assemble(

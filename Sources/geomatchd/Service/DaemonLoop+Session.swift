@@ -58,7 +58,9 @@ extension DaemonLoop {
         var metadata: Logger.Metadata = ["broker": "\(configuration.broker)", "reason": "\(reason)"]
         if let delay = reason.retryAfterSeconds { metadata["retry.seconds"] = "\((delay * 10).rounded() / 10)" }
         switch reason.cause {
-        case .stopped: log.info("disconnected", metadata: metadata)
+        case .stopped:
+            keepRest()
+            log.info("disconnected", metadata: metadata)
         case .lost: log.warning("connection lost", metadata: metadata)
         case .unreachable: log.warning("broker cannot be reached", metadata: metadata)
         case .refused: log.error("connection refused", metadata: metadata)
@@ -68,8 +70,7 @@ extension DaemonLoop {
 
     /// The daemon's own request and its mark come back to it; the hub never sees them.
     func isOwn(_ message: InboundMessage) -> Bool {
-        let own = configuration.prefix + "geomatch/geomatch/"
-        guard message.topic.count > own.utf8.count, zip(message.topic, own.utf8).allSatisfy({ $0 == $1 }) else { return false }
+        guard message.topic.starts(with: ownTree) else { return false }
         let topic = String(decoding: message.topic, as: UTF8.self).dropFirst(configuration.prefix.count)
         if topic == markTopic {
             if message.retain, session.mark == nil {

@@ -22,6 +22,8 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     }
 
     let configuration: Configuration
+    /// Where the daemon's own mark and probe are: no other dataset can have this name.
+    let ownTree: [UInt8]
     let hub: Hub
     let store: Store
     let log: Logger
@@ -54,6 +56,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
 
     init(configuration: Configuration, hub: Hub, store: Store, heldFilters: [String], log: Logger, health: Health) {
         self.configuration = configuration
+        ownTree = Array((configuration.prefix + "geomatch/geomatch/").utf8)
         self.hub = hub
         self.store = store
         self.log = log
@@ -322,6 +325,12 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
             publish(configuration.status.encode(isOnline: false), on: "geomatch/status", qos: 1, retain: true)
         }
         link?.stop(drainSeconds: 5)
+    }
+
+    /// What came in while the last messages went out.
+    func keepRest() {
+        hub.finish(into: &effects)
+        perform(at: Self.now())
     }
 
     static func now() -> Int64 {

@@ -16,8 +16,8 @@ final class Health: Sendable {
     }
 
     private struct State {
-        var isOnline = false
         var wasOnline = false
+        var isGivenUp = false
         var lastReason = "the broker did not answer"
         var failure: Failure?
         var waiter: CheckedContinuation<Failure?, Never>?
@@ -27,7 +27,6 @@ final class Health: Sendable {
 
     func becomeOnline() {
         let waiter = state.withLock { state -> CheckedContinuation<Failure?, Never>? in
-            state.isOnline = true
             state.wasOnline = true
             defer { state.waiter = nil }
             return state.waiter
@@ -50,12 +49,22 @@ final class Health: Sendable {
     /// Why there is no connection.
     var lastReason: String { state.withLock { $0.lastReason } }
 
-    /// Waits until the daemon is online for the first time, or something made that impossible.
+    /// Nobody waits for it any longer.
+    private func giveUp() {
+        let waiter = state.withLock { state -> CheckedContinuation<Failure?, Never>? in
+            state.isGivenUp = true
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume(returning: nil)
+    }
+
+    /// Waits until the daemon is online for the first time, or something made that impossible; nil also where the wait is cancelled.
     func firstOnline() async -> Failure? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> (isKnown: Bool, failure: Failure?) in
-                    if state.wasOnline { return (true, nil) }
+                    if state.wasOnline || state.isGivenUp { return (true, nil) }
                     if let failure = state.failure { return (true, failure) }
                     state.waiter = continuation
                     return (false, nil)
@@ -63,7 +72,7 @@ final class Health: Sendable {
                 if answer.isKnown { continuation.resume(returning: answer.failure) }
             }
         } onCancel: {
-            fail(.refused(lastReason))
+            giveUp()
         }
     }
 }

@@ -73,17 +73,21 @@ struct StartService: Service {
     let timeoutSeconds: Double
 
     func run() async throws {
+        // Whoever is stopped before it is online has not failed.
+        try await cancelWhenGracefulShutdown { try await awaitOnline() }
+    }
+
+    private func awaitOnline() async throws {
         let health = self.health
         let timeout = timeoutSeconds
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                if let failure = await health.firstOnline() {
-                    if case .storeUnreadable = failure { throw Daemon.Failure.internal(failure.description) }
-                    throw Daemon.Failure.unavailable(failure.description)
-                }
+                guard let failure = await health.firstOnline() else { return }
+                if case .storeUnreadable = failure { throw Daemon.Failure.internal(failure.description) }
+                throw Daemon.Failure.unavailable(failure.description)
             }
             group.addTask {
-                try await Task.sleep(for: .seconds(timeout))
+                guard (try? await Task.sleep(for: .seconds(timeout))) != nil else { return }
                 throw Daemon.Failure.unavailable("not online after \(Int(timeout)) s: \(health.lastReason)")
             }
             try await group.next()

@@ -1,0 +1,141 @@
+import ArgumentParser
+import Foundation
+import MQTTLink
+
+/// Positions through a real broker: the daemon against a relay that does nothing.
+struct EndToEnd: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "end-to-end",
+        abstract: "Positions through a real broker: the daemon against a relay that does nothing.",
+        discussion: """
+            Each round runs every case on a fresh mosquitto with the daemon's own configuration and unix socket: a relay that only passes \
+            bytes on, one that retains them as the daemon does, and the daemon. Ratios are to the retaining relay of the same round.
+            """)
+
+    @Option(help: "Rounds; the median counts.")
+    var rounds = 3
+
+    @Option(help: "Seconds of each measurement.")
+    var seconds = 4.0
+
+    @Option(help: "Devices.")
+    var devices = 10_000
+
+    @Option(help: "Fixed rates for latency, updates a second.")
+    var rates = "1000,5000,10000"
+
+    @Option(help: "One device in so many has a subscription that each of its updates meets; 0 for none.")
+    var matchEvery = 10
+
+    private enum Case: String, CaseIterable {
+        case relay, retainingRelay = "retaining relay", daemon
+    }
+
+    func run() throws {
+        let fixed = rates.split(separator: ",").compactMap { Double($0) }
+        var found: [String: [Load.Result]] = [:]
+        var cost: [Case: [Double]] = [:]
+        for round in 1...rounds {
+            for kind in Case.allCases {
+                try withCase(kind) { port, program in
+                    let before = program.usage().seconds
+                    let most = try Load(port: port, dataset: "bench", devices: devices)
+                        .run(rate: nil, window: 2000, warmUp: 1, seconds: seconds)
+                    cost[kind, default: []].append((program.usage().seconds - before) / Double(most.sent) * 1e6)
+                    found["\(kind.rawValue) max", default: []].append(most)
+                    for rate in fixed {
+                        let result = try Load(port: port, dataset: "bench", devices: devices)
+                            .run(rate: rate, window: 0, warmUp: 1, seconds: seconds)
+                        found["\(kind.rawValue) \(Int(rate))", default: []].append(result)
+                    }
+                    FileHandle.standardError.write(Data("round \(round): \(kind.rawValue) done\n".utf8))
+                }
+            }
+        }
+        report(found, cost, fixed)
+    }
+
+    // MARK: Cases
+
+    private func withCase(_ kind: Case, _ body: (Int, Program) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("geomatch-bench-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let port = Int.random(in: 20_000...29_999)
+        let programs = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+        if kind == .daemon {
+            let daemon = try Program(
+                programs.appendingPathComponent("geomatchd").path,
+                ["--listen", "127.0.0.1:\(port)", "--data-dir", folder, "--datasets", "bench"], until: " online")
+            defer { daemon.stop() }
+            try subscribe(port: port)
+            try body(port, daemon)
+        } else {
+            let broker = EmbeddedBroker(EmbeddedBrokerConfiguration(dataDirectory: folder, port: port, log: { _ in }))
+            try broker.start(timeoutSeconds: 10)
+            defer { broker.stop() }
+            guard let socket = broker.endpoint.unixPath else { return }
+            let relay = try Program(
+                CommandLine.arguments[0], ["noop-relay", "--socket", socket] + (kind == .retainingRelay ? ["--retain"] : []),
+                until: "ready")
+            defer { relay.stop() }
+            try body(port, relay)
+        }
+    }
+
+    /// One pin in the middle, and devices that meet it with each of their updates.
+    private func subscribe(port: Int) throws {
+        let client = try LeanClient(port: port, clientID: "bench-owner")
+        try client.subscribe("geomatch/bench/owner/reply", qos: 1)
+        func ask(_ request: String, _ parameters: String) throws {
+            client.publish(topic: "geomatch/bench/owner/request/\(request)", payload: Array(parameters.utf8), qos: 1)
+            try client.flush()
+            var answered = 0
+            while answered == 0 { answered = try client.receive(milliseconds: 5000) { _, _ in } }
+        }
+        try ask(
+            "device/create", "{\"deviceType\":\"PinDevice\",\"id\":\"pin\",\"location\":{\"latitude\":43.73,\"longitude\":7.43}}")
+        try ask("publication/create", "{\"deviceId\":\"pin\",\"topic\":\"bench\",\"range\":5000,\"duration\":86400,\"properties\":{\"price\":3}}")
+        guard matchEvery > 0 else { return }
+        for index in stride(from: 0, to: devices, by: matchEvery) {
+            try ask("device/create", "{\"deviceType\":\"MobileDevice\",\"id\":\"device-\(index)\"}")
+            try ask(
+                "subscription/create",
+                "{\"deviceId\":\"device-\(index)\",\"topic\":\"bench\",\"range\":5000,\"duration\":86400,\"selector\":\"price < 5\",\"matchTTL\":0}")
+        }
+    }
+
+    // MARK: Report
+
+    private func report(_ found: [String: [Load.Result]], _ cost: [Case: [Double]], _ fixed: [Double]) {
+        func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+        func row(_ name: String, _ columns: [String]) {
+            let cells = columns.map { $0.count < 12 ? String(repeating: " ", count: 12 - $0.count) + $0 : $0 }
+            print(name.padding(toLength: 34, withPad: " ", startingAt: 0) + cells.joined())
+        }
+        func number(_ value: Double, _ digits: Int = 2) -> String { String(format: "%.\(digits)f", value) }
+        row("case", ["updates/s", "ratio", "µs/update", "live p50", "live p99", "match p50", "match p99"])
+        let yardstick = (found["retaining relay max"] ?? []).map(\.liveRate)
+        for kind in Case.allCases {
+            let results = found["\(kind.rawValue) max"] ?? []
+            let ratios = zip(results, yardstick).map { $0.liveRate / $1 }
+            row(
+                "\(kind.rawValue), as fast as it goes",
+                [number(median(results.map(\.liveRate)), 0), number(median(ratios)), number(median(cost[kind] ?? [0]), 1), "", "", "", ""])
+            for rate in fixed {
+                let results = found["\(kind.rawValue) \(Int(rate))"] ?? []
+                func latency(_ latencies: KeyPath<Load.Result, [Double]>, _ share: Double) -> String {
+                    number(median(results.map { Load.Result.percentile($0[keyPath: latencies], share) }))
+                }
+                row(
+                    "\(kind.rawValue), \(Int(rate))/s",
+                    [
+                        number(median(results.map(\.liveRate)), 0), "", "", latency(\.liveLatencies, 0.5),
+                        latency(\.liveLatencies, 0.99),
+                        kind == .daemon ? latency(\.matchLatencies, 0.5) : "", kind == .daemon ? latency(\.matchLatencies, 0.99) : "",
+                    ])
+            }
+        }
+        print("latencies in ms, medians of \(rounds) rounds; ratio to the retaining relay of the same round")
+    }
+}

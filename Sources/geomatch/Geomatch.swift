@@ -1,0 +1,45 @@
+import ArgumentParser
+
+/// The command-line client.
+@main
+struct Geomatch: ParsableCommand {
+    static let release = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "geomatch",
+        abstract: "Talks to geomatchd over MQTT, and tries things out without it.",
+        usage: """
+            geomatch [--broker URL] [--dataset D] [--client C] RESOURCE VERB [key=value ... | JSON]
+            geomatch SUBCOMMAND ...
+            """,
+        discussion: """
+            Everything that is no subcommand is a request:
+
+              geomatch device create deviceType=PinDevice id=door \\
+                  location.latitude=48.1 location.longitude=11.5
+              geomatch --dataset city device list limit=10
+
+            Options may stand before or after the words; `--` ends them, so that negative numbers can follow.
+
+            Exit codes: 0 done, 1 an error was the answer, 64 wrong arguments, 69 no broker, no daemon or refused by the broker, \
+            70 internal, 78 wrong configuration in the environment.
+            """,
+        version: release,
+        subcommands: [
+            RequestCommand.self, WatchCommand.self, PublishCommand.self, ReplayCommand.self, StatusCommand.self,
+            EvalCommand.self,
+        ],
+        defaultSubcommand: RequestCommand.self)
+
+    static func main() {
+        do {
+            var command = try parseAsRoot(Invocation.arranged(Array(CommandLine.arguments.dropFirst())))
+            try command.run()
+        } catch let failure as CommandFailure {
+            StandardError.line("\(failure.isReply ? "" : "geomatch: ")\(failure.message)")
+            exit(withError: ExitCode(failure.code))
+        } catch {
+            exit(withError: error)
+        }
+    }
+}

@@ -1,0 +1,49 @@
+/// The order in which the argument parser wants what people write.
+enum Invocation {
+    /// The subcommands; any other first word is the resource of a request.
+    static let subcommands = ["request", "watch", "pub", "replay", "status", "eval", "help"]
+    static let evaluations = ["selector", "topic", "distance"]
+    static let optionsWithValue = [
+        "--broker", "--dataset", "--client", "--topics-prefix", "--timeout", "--ca-file", "--certificate-file", "--key-file",
+    ]
+
+    /// Moves the common options that stand before the subcommand behind it, and names the subcommand of a request.
+    ///
+    /// `--dataset d watch matches` becomes `watch --dataset d matches`, and `--json device list` becomes
+    /// `request --json device list`. What cannot be understood stays as it is, for the parser to refuse.
+    static func arranged(_ arguments: [String]) -> [String] {
+        var leading: [String] = []
+        var rest = arguments[...]
+        while let first = rest.first {
+            if optionsWithValue.contains(first) {
+                leading += rest.prefix(2)
+                rest = rest.dropFirst(2)
+            } else if first == "--json" || optionsWithValue.contains(where: { first.hasPrefix($0 + "=") }) {
+                leading.append(first)
+                rest = rest.dropFirst()
+            } else {
+                break
+            }
+        }
+        guard let word = rest.first else { return leading.isEmpty ? [] : ["request"] + leading }
+        if isAboutTheProgram(word) { return Array(rest) }
+        guard subcommands.contains(word) else { return ["request"] + leading + rest }
+        rest = rest.dropFirst()
+        switch word {
+        case "help":
+            return [word] + rest
+        case "eval":
+            // It asks no broker: an option for one, as in an alias of the whole command, does no harm.
+            leading = leading.filter { $0 == "--json" }
+            guard let evaluation = rest.first, evaluations.contains(evaluation) else { return [word] + rest + leading }
+            return [word, evaluation] + leading + rest.dropFirst()
+        default:
+            return [word] + leading + rest
+        }
+    }
+
+    private static func isAboutTheProgram(_ word: String) -> Bool {
+        ["--help", "-h", "--version", "--generate-completion-script", "--experimental-dump-help"].contains(word)
+            || word.hasPrefix("--generate-completion-script=")
+    }
+}

@@ -1,0 +1,73 @@
+import ArgumentParser
+import Foundation
+import Wire
+
+/// `geomatch RESOURCE VERB …`: any request, and its reply.
+struct RequestCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "request",
+        abstract: "Send a request and print its reply. The word `request` may be left out.",
+        usage: "geomatch [request] RESOURCE VERB [key=value ... | JSON | -]",
+        discussion: """
+            Parameters are key=value words or one JSON object; `-` reads the object from standard input.
+
+              key=value   the value is JSON where it is JSON (5, true, null, [1,2], "5"), else text;
+                          always text for \(RequestWords.textParameters.joined(separator: ", ")) and criteria.*
+              key:=JSON   the value is JSON for every key: name:=null removes a name
+              a.b=value   an object: {"a":{"b":value}}
+
+            An own requestId=… makes repeating a request harmless; without one a new id is made.
+
+            Examples:
+              geomatch device create deviceType=MobileDevice id=123 group='["staff"]'
+              geomatch publication create deviceId=123 topic=coffee range=50 duration=3600 properties.price=2.5
+              geomatch subscription create '{"deviceId":"123","topic":"coffee","range":50,"duration":600,"selector":"price < 3"}'
+              geomatch --json device list | jq '.devices[].id'
+            """)
+
+    @OptionGroup(title: "Connection options")
+    var connection: ConnectionOptions
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @Argument(help: "What it is about: device, publication, subscription, match, dataset, …")
+    var resource: String
+
+    @Argument(help: "What to do: create, get, list, update, delete, …")
+    var verb: String
+
+    @Argument(help: ArgumentHelp("key=value words, or one JSON object.", valueName: "parameters"))
+    var parameters: [String] = []
+
+    func run() throws {
+        let destination = try connection.destination()
+        for word in [resource, verb] where !Topics.isLevel(word) {
+            throw CommandFailure.usage("\"\(PlainText.printable(word))\" is not a resource or verb: not empty, no / + #")
+        }
+        let parameters = try readParameters()
+        let exchange = RequestExchange(destination, resource: resource, verb: verb, parameters: parameters)
+        guard try exchange.run(), let reply = exchange.reply else {
+            throw CommandFailure.unavailable("interrupted before the reply came")
+        }
+        try print(reply)
+    }
+
+    private func readParameters() throws -> JSONObject {
+        guard parameters == ["-"] else { return try RequestWords.parameters(parameters) }
+        let text = try FileHandle.standardInput.readToEnd() ?? Data()
+        return try RequestWords.object(of: Array(text))
+    }
+
+    private func print(_ reply: JSONObject) throws {
+        if let error = reply["error"] {
+            throw CommandFailure.errorReply(
+                output.json ? String(decoding: error.serialised(), as: UTF8.self) : ErrorText.of(error))
+        }
+        guard let result = reply["result"] else {
+            throw CommandFailure.internal("the reply holds neither a result nor an error")
+        }
+        StandardOutput.print(
+            output.json ? String(decoding: result.serialised(), as: UTF8.self) : PrettyJSON.text(result))
+    }
+}

@@ -1,0 +1,92 @@
+import Wire
+
+/// The parameters of a request as they are written on a command line.
+enum RequestWords {
+    /// Parameters that are text whatever they look like: an id may be 123, an expression `true`.
+    static let textParameters = [
+        "id", "deviceId", "name", "topic", "selector", "after", "publicationId", "subscriptionId", "requestId", "deviceToken",
+        "platform", "deviceType", "proximityUUID", "secret", "where", "expression", "timeZone",
+    ]
+
+    private static let depthMax = 60
+
+    /// One JSON object, or words `key=value`, `key:=JSON` and `a.b=value`.
+    ///
+    /// - Throws: `usage`, naming the word.
+    static func parameters(_ words: [String]) throws(CommandFailure) -> JSONObject {
+        if let first = words.first, first.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
+            guard words.count == 1 else {
+                throw .usage("a JSON object stands alone; \"\(shown(words[1]))\" follows it")
+            }
+            return try object(of: Array(first.utf8))
+        }
+        var parameters = JSONObject()
+        for word in words { try add(word, to: &parameters) }
+        return parameters
+    }
+
+    static func object(of text: [UInt8]) throws(CommandFailure) -> JSONObject {
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONValue.parse(text)
+        } catch {
+            throw .usage("the parameters are refused: \(error.message)")
+        }
+        guard case .object(let object) = value else { throw .usage("the parameters must be a JSON object") }
+        return object
+    }
+
+    private static func add(_ word: String, to parameters: inout JSONObject) throws(CommandFailure) {
+        guard let equals = word.utf8.firstIndex(of: UInt8(ascii: "=")) else {
+            throw .usage("\"\(shown(word))\" is neither key=value nor a JSON object")
+        }
+        var key = word[..<equals]
+        let text = String(word[word.utf8.index(after: equals)...])
+        let isJSON = key.utf8.last == UInt8(ascii: ":")
+        if isJSON { key = key.dropLast() }
+        let path = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard path.allSatisfy({ !$0.isEmpty }), path.count <= depthMax else {
+            throw .usage("\"\(shown(word))\" has no key of the form a or a.b before its \"=\"")
+        }
+        let value = try isJSON ? json(text, of: word) : value(text, of: path)
+        guard insert(value, at: path[...], in: &parameters) else {
+            throw .usage("\"\(shown(word))\" gives a value to what has one already")
+        }
+    }
+
+    private static func json(_ text: String, of word: String) throws(CommandFailure) -> JSONValue {
+        guard let value = try? JSONValue.parse(text) else {
+            throw .usage("\"\(shown(word))\": after \":=\" stands JSON")
+        }
+        return value
+    }
+
+    private static func value(_ text: String, of path: [String]) -> JSONValue {
+        let isText = path.count == 1 ? textParameters.contains(path[0]) : path[0] == "criteria"
+        return isText ? .string(text) : (try? JSONValue.parse(text)) ?? .string(text)
+    }
+
+    /// False where a value stands there already, or on the way.
+    private static func insert(_ value: JSONValue, at path: ArraySlice<String>, in object: inout JSONObject) -> Bool {
+        guard let key = path.first else { return false }
+        guard path.count > 1 else {
+            guard object[key] == nil else { return false }
+            object[key] = value
+            return true
+        }
+        var inner: JSONObject
+        switch object[key] {
+        case nil: inner = JSONObject()
+        case .object(let known)?: inner = known
+        default: return false
+        }
+        guard insert(value, at: path.dropFirst(), in: &inner) else { return false }
+        object[key] = .object(inner)
+        return true
+    }
+
+    private static func shown(_ word: String) -> String {
+        let short = String(String.UnicodeScalarView(word.unicodeScalars.prefix(60)))
+        return PlainText.printable(short) + (short.unicodeScalars.count < word.unicodeScalars.count ? "…" : "")
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import MQTTLink
+import Testing
+
+/// A `geomatchd` of a test, on a data directory of its own; it can be killed and started again.
+final class Daemon {
+    let folder: String
+    let port: Int
+    let arguments: [String]
+    let environment: [String: String]
+    private(set) var program: Program
+
+    /// The binary beside the tests; `GEOMATCHD` names another.
+    static let executable: String =
+        ProcessInfo.processInfo.environment["GEOMATCHD"]
+        ?? Bundle.module.bundleURL.deletingLastPathComponent().appendingPathComponent("geomatchd").path
+
+    /// Starts one with its own mosquitto on a free port, or at `broker`.
+    init(folder: String, broker: String? = nil, port: Int? = nil, arguments: [String] = [], environment: [String: String] = [:]) throws {
+        self.folder = folder
+        self.port = port ?? freePort()
+        let place = broker.map { ["--broker", $0] } ?? ["--listen", "127.0.0.1:\(self.port)"]
+        self.arguments = place + ["--data-dir", folder + "/data"] + arguments
+        self.environment = environment
+        program = try Program(Self.executable, self.arguments, environment: environment, folder: folder)
+    }
+
+    var endpoint: MQTTEndpoint { MQTTEndpoint(host: "127.0.0.1", port: port) }
+    func endpoint(user: String) -> MQTTEndpoint { MQTTEndpoint(host: "127.0.0.1", port: port, username: user, password: user) }
+    var log: String { program.lines.joined(separator: "\n") }
+
+    /// Waits for the n-th time it says that it is online.
+    func waitOnline(times: Int = 1) throws {
+        try #require(program.waitForLine(" online ", count: times), "not online:\n\(log)")
+    }
+
+    /// Starts it again; it must have ended.
+    func restart() throws {
+        program = try Program(Self.executable, arguments, environment: environment, folder: folder)
+        try waitOnline()
+    }
+
+    /// The process of its own mosquitto.
+    var brokerProcessID: Int32? {
+        let text = try? String(contentsOfFile: folder + "/data/broker/mosquitto.pid", encoding: .utf8)
+        return text.flatMap { Int32($0.trimmingCharacters(in: .whitespacesAndNewlines)) }.flatMap { process in
+            let line = (try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)) ?? ""
+            return line.contains(folder) ? process : nil
+        }
+    }
+
+    /// Kills it with all it may have left behind.
+    func end() {
+        program.end(SIGKILL)
+        if let process = brokerProcessID {
+            kill(process, SIGKILL)
+            _ = eventually { brokerProcessID == nil }
+        }
+    }
+}
+
+/// Runs `body` with a daemon that is online, on its own mosquitto; in the end it must still run.
+func withDaemon<Result>(
+    arguments: [String] = [], environment: [String: String] = [:], _ body: (Daemon) throws -> Result
+) throws -> Result {
+    try withFolder { folder in
+        let daemon = try Daemon(folder: folder, arguments: ["--http", "off"] + arguments, environment: environment)
+        defer { daemon.end() }
+        try daemon.waitOnline()
+        do {
+            let result = try body(daemon)
+            #expect(daemon.program.isRunning, "the daemon ended:\n\(daemon.log)")
+            return result
+        } catch {
+            print("the daemon's log:\n" + daemon.program.lines.suffix(40).joined(separator: "\n"))
+            throw error
+        }
+    }
+}
