@@ -100,7 +100,7 @@ extension World {
     /// - Parameter sparesKnown: So were the pairs that met before.
     mutating func settle(_ side: Side, _ index: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
         guard hits.count > 0, now < entry(side, index).pointee.expiresAt else { return }
-        prefetchHits(side)
+        prefetchFirst(side)
         if side == .publication {
             settlePublication(index, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
         } else {
@@ -108,14 +108,26 @@ extension World {
         }
     }
 
-    /// Asks for what evaluating the hits will read, all misses at once.
+    /// Asks for what evaluating the hits from `hit` on will read: thirty-two entries ahead, and the properties behind them
+    /// sixteen ahead. More at once than the processor can remember would be forgotten.
     @inline(__always)
-    private func prefetchHits(_ side: Side) {
-        let others = entry(side.opposite, 0)
-        for hit in 0..<hits.count { geomatch_prefetch(others + Int(hits[hit])) }
+    private func prefetch(from hit: Int, _ side: Side) {
+        if hit + 32 < hits.count { prefetchHit(hit + 32, side) }
+        if side == .subscription && hit + 16 < hits.count { properties.prefetchStorage(of: hits[hit + 16]) }
+    }
+
+    /// Asks for the first of them.
+    @inline(__always)
+    private func prefetchFirst(_ side: Side) {
+        for hit in 0..<min(32, hits.count) { prefetchHit(hit, side) }
         guard side == .subscription else { return }
-        for hit in 0..<hits.count { geomatch_prefetch(properties.base + Int(hits[hit])) }
-        for hit in 0..<hits.count { properties.prefetchStorage(of: hits[hit]) }
+        for hit in 0..<min(16, hits.count) { properties.prefetchStorage(of: hits[hit]) }
+    }
+
+    @inline(__always)
+    private func prefetchHit(_ hit: Int, _ side: Side) {
+        geomatch_prefetch(entry(side.opposite, hits[hit]))
+        if side == .subscription { geomatch_prefetch(properties.base + Int(hits[hit])) }
     }
 
     private mutating func settlePublication(_ publication: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
@@ -123,6 +135,7 @@ extension World {
         let properties = UnsafePointer(self.properties.base + Int(publication))
         programs.begin()
         for hit in 0..<hits.count {
+            prefetch(from: hit, .publication)
             let other = hits[hit]
             let subscription = subscriptions.base + Int(other)
             guard now < subscription.pointee.expiresAt else { continue }
@@ -139,6 +152,7 @@ extension World {
         let record = subscriptions[subscription]
         var unmatched = FirstFew(doubts.count)
         for hit in 0..<hits.count {
+            prefetch(from: hit, .subscription)
             let other = hits[hit]
             let publication = publications.base + Int(other)
             guard now < publication.pointee.expiresAt else { continue }

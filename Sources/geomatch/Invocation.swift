@@ -11,7 +11,8 @@ enum Invocation {
     ///
     /// `--dataset d watch matches` becomes `watch --dataset d matches`, and `--json device list` becomes
     /// `request --json device list`. What cannot be understood stays as it is, for the parser to refuse.
-    static func arranged(_ arguments: [String]) -> [String] {
+    /// - Throws: `usage` for an unknown option where the resource or subcommand would stand.
+    static func arranged(_ arguments: [String]) throws(CommandFailure) -> [String] {
         var leading: [String] = []
         var rest = arguments[...]
         while let first = rest.first {
@@ -27,6 +28,9 @@ enum Invocation {
         }
         guard let word = rest.first else { return leading.isEmpty ? [] : ["request"] + leading }
         if isAboutTheProgram(word) { return Array(rest) }
+        guard !word.hasPrefix("-") || word == "-" || word == "--" else {
+            throw .usage("unknown option \(PlainText.printable(word)); geomatch --help tells the known ones")
+        }
         guard subcommands.contains(word) else { return ["request"] + leading + rest }
         rest = rest.dropFirst()
         switch word {

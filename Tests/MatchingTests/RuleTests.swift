@@ -207,7 +207,7 @@ struct RuleTests {
 
     @Test("A selector that can never be TRUE of what is there is told once")
     func mismatch() throws {
-        let meridian = try Meridian(at: 10, selector: "absent = 1", properties: Properties([(name: "k", value: .integer(2))]))
+        let meridian = try Meridian(at: 10, selector: "k = '1'", properties: Properties([(name: "k", value: .integer(2))]))
         let told = meridian.effects
         #expect(told.count == 1)
         guard case .mismatch(meridian.subscription, let hints) = told.first else {

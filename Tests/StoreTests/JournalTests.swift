@@ -267,7 +267,7 @@ struct JournalTests {
             #expect(journal.close(timeoutSeconds: 10))
             #expect(try store.restored().difference(from: twin.snapshot) == [])
             #expect(recorder.completions(Int(tokens), of: journal) == (1...tokens).map { .durable($0) })
-            #expect(refused > 10)
+            #expect(refused > 0)
             // Each episode was told once at its begin and once at its end.
             let events = recorder.events.dropLast()
             for (index, event) in events.enumerated() {

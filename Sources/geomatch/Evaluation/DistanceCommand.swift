@@ -7,9 +7,9 @@ struct DistanceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "distance",
         abstract: "The geodesic distance of two points on WGS 84, in metres.",
-        usage: "geomatch eval distance [--] LAT1 LON1 LAT2 LON2\n       geomatch eval distance -",
+        usage: "geomatch eval distance LAT1 LON1 LAT2 LON2\n       geomatch eval distance -",
         discussion: """
-            Degrees; `--` lets negative numbers follow. Lines: {"from":[lat,lon],"to":[lat,lon]}.
+            Degrees; negative numbers may follow `--`, but need not. Lines: {"from":[lat,lon],"to":[lat,lon]}.
 
             Examples:
               geomatch eval distance 48.137 11.575 52.52 13.405
@@ -20,11 +20,13 @@ struct DistanceCommand: ParsableCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @Argument(help: ArgumentHelp("Four numbers, or -.", valueName: "arguments"))
+    @Argument(parsing: .allUnrecognized, help: ArgumentHelp("Four numbers, or -.", valueName: "arguments"))
     var arguments: [String] = []
 
+    func validate() throws { try check(arguments, wanted: "LAT1 LON1 LAT2 LON2") }
+
     func run() throws {
-        if try readsStandardInput(arguments, names: ["lat1", "lon1", "lat2", "lon2"]) {
+        if arguments == ["-"] {
             var lines = JSONLines(DistanceEvaluation())
             return try lines.run()
         }

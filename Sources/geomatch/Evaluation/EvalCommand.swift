@@ -39,13 +39,15 @@ extension Evaluation {
 }
 
 extension ParsableCommand {
-    /// True where `-` asks for standard input; throws unless the arguments are else complete.
-    func readsStandardInput(_ arguments: [String], names: [String]) throws -> Bool {
-        if arguments == ["-"] { return true }
-        guard arguments.count == names.count else {
-            let wanted = names.map { $0.uppercased() }.joined(separator: " ")
+    /// Throws unless there are the arguments that were `wanted`, or `-`.
+    func check(_ arguments: [String], wanted: String) throws {
+        let count = wanted.split(separator: " ").count
+        guard arguments == ["-"] || arguments.count == count else {
             throw ValidationError("\(wanted) are needed, or - for standard input; \(arguments.count) arguments were given")
         }
-        return false
+        // Negative numbers are arguments, and so everything with a hyphen would be.
+        if let option = arguments.first(where: { $0.hasPrefix("--") && $0.utf8.count > 2 }), count == 4 {
+            throw ValidationError("Unknown option '\(PlainText.printable(option))'")
+        }
     }
 }

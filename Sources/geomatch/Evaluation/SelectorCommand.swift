@@ -22,8 +22,10 @@ struct SelectorCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The selector and the properties, or -.", valueName: "arguments"))
     var arguments: [String] = []
 
+    func validate() throws { try check(arguments, wanted: "EXPRESSION PROPERTIES") }
+
     func run() throws {
-        if try readsStandardInput(arguments, names: ["expression", "properties"]) {
+        if arguments == ["-"] {
             var lines = JSONLines(SelectorEvaluation())
             return try lines.run()
         }

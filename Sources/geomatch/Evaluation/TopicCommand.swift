@@ -22,8 +22,10 @@ struct TopicCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The filter and the topic, or -.", valueName: "arguments"))
     var arguments: [String] = []
 
+    func validate() throws { try check(arguments, wanted: "FILTER TOPIC") }
+
     func run() throws {
-        if try readsStandardInput(arguments, names: ["filter", "topic"]) {
+        if arguments == ["-"] {
             var lines = JSONLines(TopicEvaluation())
             return try lines.run()
         }
@@ -41,12 +43,12 @@ struct TopicEvaluation: Evaluation {
         do throws(TopicFilterError) {
             filter = try TopicFilter(text)
         } catch {
-            throw WireError(.invalid, "`filter` \(error.message)", field: "filter")
+            throw WireError(.invalid, "the filter is malformed: \(error.message)", field: "filter")
         }
         do throws(TopicFilterError) {
             try TopicFilter.validateTopic(topic)
         } catch {
-            throw WireError(.invalid, "`topic` \(error.message)", field: "topic")
+            throw WireError(.invalid, "the topic is malformed: \(error.message)", field: "topic")
         }
         return .bool(filter.matches(topic))
     }

@@ -13,8 +13,8 @@ struct PublishCommand: ParsableCommand {
             shows them. An empty payload clears the state; `-` reads it from standard input.
 
             Examples:
-              geomatch pub default/-/-/-/-/phone/position '{"latitude":48.1,"longitude":11.5}'
-              geomatch pub default/hq/-/-/kitchen/-/occupancy '{"nrOfPeople":3}' --retain
+              geomatch pub default/-/-/-/-/phone/position '{"lat":48.1,"lon":11.5}'
+              geomatch pub default/hq/-/-/-/-/occupancy '{"nrOfPeople":3}' --retain
               geomatch pub default/-/-/-/-/phone/position ''
             """)
 
@@ -42,7 +42,7 @@ struct PublishCommand: ParsableCommand {
         do throws(TopicFilterError) {
             try TopicFilter.validateTopic(topic)
         } catch {
-            throw CommandFailure.usage("MQTT does not allow the topic \"\(PlainText.printable(topic))\": it \(error.message)")
+            throw CommandFailure.usage("MQTT does not allow the topic \"\(PlainText.printable(topic))\": \(error.message)")
         }
         let bytes = try payload == "-" ? Array(FileHandle.standardInput.readToEnd() ?? Data()) : Array(payload.utf8)
         let publishing = Publishing(

@@ -22,6 +22,8 @@ enum TraceFormat: String, ExpressibleByArgument, CaseIterable {
         let bytes: [UInt8]
         do {
             bytes = Array(path == "-" ? try FileHandle.standardInput.readToEnd() ?? Data() : try Self.contents(path))
+        } catch let error as TraceRowError {
+            throw .usage("\(shown) cannot be read: \(error.reason)")
         } catch {
             throw .usage("\(shown) cannot be read: \(error.localizedDescription)")
         }
@@ -41,7 +43,9 @@ enum TraceFormat: String, ExpressibleByArgument, CaseIterable {
     }
 
     private static func contents(_ path: String) throws -> Data {
-        try Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
+        // The system's reason, without a sentence around it.
+        guard access(path, R_OK) == 0 else { throw TraceRowError(reason: String(cString: strerror(errno))) }
+        return try Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
     }
 
     /// The name of the file without folder and ending.

@@ -11,17 +11,23 @@ struct RequestCommand: ParsableCommand {
         discussion: """
             Parameters are key=value words or one JSON object; `-` reads the object from standard input.
 
-              key=value   the value is JSON where it is JSON (5, true, null, [1,2], "5"), else text;
-                          always text for \(RequestWords.textParameters.joined(separator: ", ")) and criteria.*
+              key=value   the value is JSON where it is JSON (5, true, [1,2], "5"),
+                          else text
               key:=JSON   the value is JSON for every key: name:=null removes a name
               a.b=value   an object: {"a":{"b":value}}
+
+            What is text by its nature is always text, so that id=123 is the id "123": \
+            \(RequestWords.textParameters.joined(separator: ", ")) and criteria.*.
 
             An own requestId=… makes repeating a request harmless; without one a new id is made.
 
             Examples:
               geomatch device create deviceType=MobileDevice id=123 group='["staff"]'
-              geomatch publication create deviceId=123 topic=coffee range=50 duration=3600 properties.price=2.5
-              geomatch subscription create '{"deviceId":"123","topic":"coffee","range":50,"duration":600,"selector":"price < 3"}'
+              geomatch publication create deviceId=123 topic=coffee range=50 \\
+                  duration=3600 properties.price=2.5
+              geomatch subscription create deviceId=door topic=coffee range=50 \\
+                  duration=600 selector='price < 3'
+              geomatch match list '{"deviceId":"door"}'
               geomatch --json device list | jq '.devices[].id'
             """)
 

@@ -8,7 +8,7 @@ struct WatchCommand: ParsableCommand {
         abstract: "Print what comes in, one line for each message, until Ctrl-C.",
         discussion: """
               matches         this client's matches, with --device those of one subscribing device
-              live            accepted live updates; CRITERIA is a topic with + and #, such as default/-/-/-/-/+/position
+              live            accepted live updates; CRITERIA is a topic with + and #
               diagnostics     why input of the dataset was refused
               circumstances   this client's circumstances
               changes         this client's change feed
@@ -18,7 +18,7 @@ struct WatchCommand: ParsableCommand {
 
             Examples:
               geomatch watch matches --device phone
-              geomatch --dataset city watch live 'city/hq/+/+/+/+/occupancy' --json
+              geomatch watch live 'default/hq/+/+/+/+/occupancy' --json
               geomatch watch diagnostics --count 1
             """)
 
@@ -65,7 +65,7 @@ struct WatchCommand: ParsableCommand {
             do throws(TopicFilterError) {
                 if let criteria { _ = try TopicFilter(criteria) }
             } catch {
-                throw .usage("the criteria are no topic filter: they \(error.message)")
+                throw .usage("the criteria are no topic filter: \(error.message)")
             }
             return topics.live(criteria)
         }

@@ -1,0 +1,144 @@
+import Testing
+
+@testable import geomatch
+
+@Suite("Arguments")
+struct ArgumentTests {
+    @Test(
+        "Common options may stand before the subcommand",
+        arguments: [
+            ("device create id=x", "request device create id=x"),
+            ("--dataset d device list", "request --dataset d device list"),
+            ("--dataset d --json watch matches", "watch --dataset d --json matches"),
+            ("--broker=mqtt://h watch live a", "watch --broker=mqtt://h live a"),
+            ("watch --dataset d matches", "watch --dataset d matches"),
+            ("--json eval distance 0 0 0 1", "eval distance --json 0 0 0 1"),
+            ("--broker b eval topic a b", "eval topic a b"),
+            ("--client watch watch matches", "watch --client watch matches"),
+            ("--client watch device create", "request --client watch device create"),
+            ("request watch list", "request watch list"),
+            ("--dataset d --help", "--help"),
+            ("--dataset d", "request --dataset d"),
+            ("--dataset", "request --dataset"),
+            ("-- device list", "request -- device list"),
+            ("help watch", "help watch"),
+            ("explain a b", "request explain a b"),
+            ("--generate-completion-script zsh", "--generate-completion-script zsh"),
+            ("", ""),
+        ])
+    func arranged(_ written: String, _ expected: String) throws {
+        let words = { (text: String) in text.split(separator: " ").map(String.init) }
+        #expect(try Invocation.arranged(words(written)) == words(expected))
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        var words: [String]
+        var environment: [String: String] = [:]
+        /// The first line.
+        var error: String
+        var code: Int32 = 64
+        var testDescription: String { words.joined(separator: " ") }
+    }
+
+    @Test(
+        "What is wrong is said with its name and ends with the code of its kind",
+        arguments: [
+            Row(words: [], error: "Error: Missing expected argument '<resource>'"),
+            Row(words: ["device"], error: "Error: Missing expected argument '<verb>'"),
+            Row(words: ["--bogus", "x"], error: "geomatch: unknown option --bogus; geomatch --help tells the known ones"),
+            Row(words: ["device", "list", "--bogus"], error: "Error: Unknown option '--bogus'"),
+            Row(words: ["device", "list", "x"], error: "geomatch: \"x\" is neither key=value nor a JSON object"),
+            Row(words: ["device", "list", "{", "a=1"], error: "geomatch: a JSON object stands alone; \"a=1\" follows it"),
+            Row(words: ["device", "list", "{]"], error: "geomatch: the parameters are refused: the payload is not JSON"),
+            Row(words: ["a/b", "c"], error: "geomatch: \"a/b\" is not a resource or verb: not empty, no / + #"),
+            Row(
+                words: ["--broker", "http://h", "a", "b"],
+                error:
+                    "geomatch: --broker: a broker is written mqtt://host:port or mqtts://host:port; \"http\" has another scheme or none"
+            ),
+            Row(
+                words: ["a", "b"], environment: ["GEOMATCH_BROKER": "mqtt://h:0"],
+                error: "geomatch: GEOMATCH_BROKER: \"0\" is not a port; allowed are 1 to 65535", code: 78),
+            Row(
+                words: ["a", "b"], environment: ["GEOMATCH_CLIENT": "a/b"],
+                error: "geomatch: GEOMATCH_CLIENT: \"a/b\" is not one level of a topic: not empty, no / + #", code: 78),
+            Row(
+                words: ["--dataset", "", "a", "b"],
+                error: "geomatch: --dataset: \"\" is not one level of a topic: not empty, no / + #"),
+            Row(
+                words: ["a", "b", "--timeout", "0"],
+                error: "geomatch: --timeout is 0.0: more than 0 and at most 86400 seconds are allowed"),
+            Row(
+                words: ["watch", "nothing"],
+                error:
+                    "Error: The value 'nothing' is invalid for '<subject>'. Please provide one of 'matches', 'live', 'diagnostics', 'circumstances' or 'changes'."
+            ),
+            Row(words: ["watch", "matches", "a"], error: "Error: only `watch live` takes criteria"),
+            Row(
+                words: ["watch", "live", "a+"],
+                error: "geomatch: the criteria are no topic filter: `+` must stand alone in its level"),
+            Row(
+                words: ["pub", "a/+", "{}"],
+                error: "geomatch: MQTT does not allow the topic \"a/+\": a topic must not contain `+` or `#`"),
+            Row(words: ["pub", "a", "{}", "--qos", "2"], error: "Error: --qos is 2: 0 and 1 are allowed"),
+            Row(words: ["replay", "/absent.csv"], error: "geomatch: /absent.csv cannot be read: No such file or directory"),
+            Row(words: ["replay", "x.csv", "--speed", "0"], error: "Error: --speed is 0.0: a number above 0 is allowed"),
+            Row(
+                words: ["eval", "distance", "1", "2"],
+                error: "Error: LAT1 LON1 LAT2 LON2 are needed, or - for standard input; 2 arguments were given"),
+            Row(words: ["eval", "distance", "1", "2", "3", "--four"], error: "Error: Unknown option '--four'"),
+            Row(words: ["eval", "topic", "-", "--bogus"], error: "Error: Unknown option '--bogus'"),
+        ])
+    func refused(_ row: Row) throws {
+        let said = try CommandLineRun(row.words, environment: row.environment).finish()
+        #expect(said.error.split(separator: "\n").first.map(String.init) == row.error)
+        #expect(said.code == row.code)
+        #expect(said.out == "")
+    }
+
+    @Test("A broker that is not there ends with 69 and says what to do")
+    func unreachable() throws {
+        let port = TestBroker.freePort()
+        #expect(
+            try geomatch("--broker", "mqtt://127.0.0.1:\(port)", "device", "list")
+                == Said(
+                    out: "",
+                    error: """
+                        geomatch: mqtt://127.0.0.1:\(port): broker not reached: Connection refused
+                        Is geomatchd, or your broker, running there? --broker or GEOMATCH_BROKER names another one.
+
+                        """, code: 69))
+    }
+
+    @Test("Version, help and completion scripts")
+    func about() throws {
+        #expect(try geomatch("--version") == Said(out: "\(Geomatch.release)\n", error: "", code: 0))
+        #expect(try geomatch("--help").out.contains("RESOURCE VERB [key=value ... | JSON]"))
+        for command in Invocation.subcommands where command != "help" {
+            let said = try geomatch(command, "--help")
+            #expect(said.code == 0)
+            #expect(said.out.contains("xample") || command == "eval")
+        }
+        for shell in ["bash", "zsh", "fish"] {
+            #expect(try geomatch("--generate-completion-script", shell).out.contains("geomatch"))
+        }
+    }
+
+    @Test("Flags go before the environment, the user in the address before the default client")
+    func destination() throws {
+        let environment = [
+            "GEOMATCH_BROKER": "mqtt://ann@h:1", "GEOMATCH_DATASET": "e", "GEOMATCH_TOPICS_PREFIX": "site",
+        ]
+        var options = try ConnectionOptions.parse([])
+        var found = try options.destination(environment: [:])
+        #expect(found.endpoint.name == "mqtt://127.0.0.1:1883")
+        #expect(found.topics == Topics(prefix: "", dataset: "default", client: "cli"))
+        found = try options.destination(environment: environment)
+        #expect(found.topics == Topics(prefix: "site/", dataset: "e", client: "ann"))
+        options = try ConnectionOptions.parse(["--dataset", "f", "--client", "bob", "--broker", "mqtts://x"])
+        found = try options.destination(environment: environment)
+        #expect(found.endpoint.name == "mqtts://x:8883")
+        #expect(found.topics == Topics(prefix: "site/", dataset: "f", client: "bob"))
+        #expect(found.topics.matches(device: "a/b") == "site/geomatch/f/bob/match/a%2Fb/+")
+    }
+}

@@ -1,0 +1,268 @@
+import Foundation
+import Testing
+import Wire
+
+@testable import geomatch
+
+@Suite("geomatch at a broker")
+struct BrokerTests {
+    /// Answers every request with its topic and parameters; `error/…` with an error, `silent/…` never.
+    private static let echo: FakeDaemon.Answer = { daemon, message, correlation in
+        let levels = message.topic.split(separator: "/").map(String.init)
+        guard levels.count == 6, levels[4] != "silent", var object = (try? JSONValue.parse(message.payload))?.asObject else {
+            return
+        }
+        var reply: JSONObject = ["request": .string("\(levels[4])/\(levels[5])")]
+        // Without correlation data the id alone must do, as with MQTT 3.1.1.
+        if levels[4] != "correlated" { reply["requestId"] = object["requestId"] }
+        object["requestId"] = nil
+        if levels[4] == "error" {
+            reply["error"] = ["code": 400, "error": "invalid", "message": "no", "field": "selector", "position": 3]
+        } else {
+            reply["result"] = ["topic": .string(message.topic), "parameters": .object(object)]
+        }
+        let topic = "geomatch/\(levels[1])/\(levels[2])/reply"
+        // Somebody else's reply comes first, and must not be taken for ours.
+        daemon.publish(topic, #"{"requestId":"other","request":"a/b","result":{"wrong":true}}"#)
+        daemon.publish(
+            topic, String(decoding: JSONValue.object(reply).serialised(), as: UTF8.self),
+            correlation: levels[4] == "plain" ? nil : correlation)
+    }
+
+    private func withEcho(_ body: (TestBroker) throws -> Void) throws {
+        try withDaemon(filters: ["geomatch/+/+/request/#"], answer: Self.echo) { broker, _ in try body(broker) }
+    }
+
+    @Test("A request is answered with its own reply", arguments: ["plain", "correlated", "device"])
+    func request(_ resource: String) throws {
+        try withEcho { broker in
+            let said = try geomatch("--broker", broker.url, "--dataset", "d", resource, "create", "id=5", "a.b=5", "--json")
+            #expect(
+                said
+                    == Said(
+                        out: #"{"topic":"geomatch/d/cli/request/\#(resource)/create","parameters":{"id":"5","a":{"b":5}}}"#
+                            + "\n",
+                        error: "", code: 0))
+        }
+    }
+
+    @Test("People get the result on several lines, and the client is the user in the address")
+    func pretty() throws {
+        try withEcho { broker in
+            let said = try geomatch(
+                "x", "y", "-", input: #"{"k":[1,{"l":null}]}"#,
+                environment: ["GEOMATCH_BROKER": "mqtt://ann:secret@127.0.0.1:\(broker.port)"])
+            #expect(
+                said
+                    == Said(
+                        out: """
+                            {
+                              "topic": "geomatch/default/ann/request/x/y",
+                              "parameters": {"k":[1,{"l":null}]}
+                            }
+
+                            """, error: "", code: 0))
+        }
+    }
+
+    @Test("An error reply goes to standard error and ends with 1")
+    func errorReply() throws {
+        try withEcho { broker in
+            #expect(
+                try geomatch("--broker", broker.url, "error", "x")
+                    == Said(out: "", error: "invalid (400) selector 3: no\n", code: 1))
+            #expect(
+                try geomatch("--broker", broker.url, "--json", "error", "x").error
+                    == #"{"code":400,"error":"invalid","message":"no","field":"selector","position":3}"# + "\n")
+        }
+    }
+
+    @Test("A reply that does not come ends with 69 and the id to repeat")
+    func noReply() throws {
+        try withEcho { broker in
+            #expect(
+                try geomatch("--broker", broker.url, "--timeout", "0.3", "silent", "x", "requestId=r")
+                    == Said(
+                        out: "",
+                        error: """
+                            geomatch: no reply within 0.3 s.
+                            Is geomatchd running? `geomatch status` tells.
+                            It may still be carried out: repeat it with requestId=r to have it done only once.
+
+                            """, code: 69))
+        }
+    }
+
+    @Test("A broker where nobody takes requests is told at once")
+    func nobodyThere() throws {
+        try withBroker { broker in
+            #expect(
+                try geomatch("--broker", broker.url, "--timeout", "60", "device", "list")
+                    == Said(
+                        out: "",
+                        error: """
+                            geomatch: nobody takes requests of default at this broker.
+                            Is geomatchd running? `geomatch status` tells.
+
+                            """, code: 69))
+        }
+    }
+
+    @Test("Refused credentials and a refused write end with 69 and their reason")
+    func refusals() throws {
+        try withBroker(lines: ["allow_anonymous false"]) { broker in
+            let said = try geomatch("--broker", broker.url, "device", "list")
+            #expect(said.code == 69)
+            #expect(said.error.contains("connection refused: not authorised"))
+        }
+        let file = NSTemporaryDirectory() + "geomatch-acl-\(UInt32.random(in: 0 ... .max))"
+        try "topic read #\n".write(toFile: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try withBroker(lines: ["allow_anonymous true", "acl_file \(file)"]) { broker in
+            let said = try geomatch("--broker", broker.url, "device", "list")
+            #expect(said.code == 69)
+            #expect(said.error.contains("the broker refuses the request (reason 0x87)"))
+            #expect(
+                try geomatch("--broker", broker.url, "pub", "a/b", "{}").error.contains(
+                    "the broker refuses the message (reason 0x87)"))
+        }
+    }
+
+    @Test("pub publishes what is asked for, below the prefix")
+    func pub() throws {
+        try withDaemon(filters: ["site/#"]) { broker, daemon in
+            #expect(
+                try geomatch("--broker", broker.url, "--topics-prefix", "site", "pub", "a//b", "not JSON")
+                    == Said(out: "", error: "", code: 0))
+            #expect(
+                try geomatch("--broker", broker.url, "--topics-prefix", "site", "pub", "a", "-", "--qos", "0", input: "x").code
+                    == 0)
+            #expect(
+                daemon.received(2) == [
+                    FakeDaemon.Message(topic: "site/a//b", payload: "not JSON"),
+                    FakeDaemon.Message(topic: "site/a", payload: "x"),
+                ])
+        }
+    }
+
+    @Test("watch prints one line for each message, and ends after --count or with Ctrl-C")
+    func watch() throws {
+        try withDaemon(filters: []) { broker, daemon in
+            let counted = try CommandLineRun([
+                "--broker", broker.url, "--json", "watch", "matches", "--device", "a/b", "--count", "2",
+            ])
+            let endless = try CommandLineRun(["--broker", broker.url, "watch", "live", "d/+/+/+/+/+/position"])
+            #expect(
+                counted.waitForError("Ctrl-C ends\n")
+                    == "geomatch: watching geomatch/default/cli/match/a%2Fb/+ at \(broker.url), Ctrl-C ends\n")
+            #expect(endless.waitForError("Ctrl-C ends\n").contains("live/d/+/+/+/+/+/position"))
+            daemon.tell("geomatch/default/cli/match/other/s", "{}")
+            daemon.tell("geomatch/default/cli/match/a%2Fb/s", #"{"id":"1"}"#)
+            daemon.tell("live/d/-/-/-/-/x/position", "")
+            daemon.tell("live/d/-/-/-/-/x/count", "")
+            daemon.tell("geomatch/default/cli/match/a%2Fb/s", #"{"id":"2"}"#)
+            #expect(try counted.finish() == Said(out: "{\"id\":\"1\"}\n{\"id\":\"2\"}\n", error: "", code: 0))
+            endless.interrupt()
+            #expect(try endless.finish() == Said(out: "live/d/-/-/-/-/x/position cleared\n", error: "", code: 0))
+        }
+    }
+
+    @Test("status tells online from offline, and both from nothing")
+    func status() throws {
+        try withDaemon(filters: []) { broker, daemon in
+            #expect(
+                try geomatch("--broker", broker.url, "status")
+                    == Said(out: "unknown  no geomatchd was ever online at \(broker.url)\n", error: "", code: 69))
+            daemon.tell("geomatch/status", #"{"state":"online","version":"1","instance":"i","startedAt":0}"#, retain: true)
+            daemon.tell(
+                "geomatch/default/status",
+                #"{"dataset":"default","at":1769443022000,"updates":{"received":3,"late":1},"devices":2}"#, retain: true)
+            #expect(
+                try geomatch("--broker", broker.url, "status")
+                    == Said(
+                        out: """
+                            online  geomatchd 1, started 1970-01-01T00:00:00.000Z, instance i
+                            dataset default, 2026-01-26T15:57:02.000Z
+                              holds      devices 2
+                              updates    received 3, late 1
+
+                            """, error: "", code: 0))
+            daemon.tell("geomatch/status", #"{"state":"offline","error":"filter refused"}"#, retain: true)
+            #expect(
+                try geomatch("--broker", broker.url, "--dataset", "e", "--json", "status")
+                    == Said(
+                        out: #"{"status":{"state":"offline","error":"filter refused"},"dataset":null}"# + "\n", error: "",
+                        code: 69))
+        }
+    }
+
+    private func withFile(_ text: String, _ body: (String) throws -> Void) throws {
+        let file = NSTemporaryDirectory() + "geomatch-trace-\(UInt32.random(in: 0 ... .max)).csv"
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try body(file)
+    }
+
+    @Test("replay publishes in the order of time across devices", arguments: ["0", "1"])
+    func replay(_ qos: String) throws {
+        let text = """
+            device,timestamp,lat,lon,altitude
+            a,1769443022000,1,2,
+            a,1769443024000,1.5,2,9
+            b/c,1769443023000,3,4,
+            b/c,broken,3,4,
+            """
+        try withDaemon(filters: ["default/#"]) { broker, daemon in
+            try withFile(text) { file in
+                let said = try geomatch("--broker", broker.url, "replay", file, "--qos", qos)
+                #expect(said.code == 0)
+                #expect(said.out == "")
+                #expect(said.error.hasPrefix("\(file):5: `time` must be"))
+                #expect(said.error.contains("published 3 of 3 positions of 2 devices"))
+                #expect(said.error.contains("1 rows left out"))
+                #expect(said.error.contains("3 acknowledged") == (qos == "1"))
+                #expect(
+                    daemon.received(3) == [
+                        FakeDaemon.Message(
+                            topic: "default/-/-/-/-/a/position",
+                            payload: #"{"latitude":1,"longitude":2,"timestamp":1769443022000}"#),
+                        FakeDaemon.Message(
+                            topic: "default/-/-/-/-/b%2Fc/position",
+                            payload: #"{"latitude":3,"longitude":4,"timestamp":1769443023000}"#),
+                        FakeDaemon.Message(
+                            topic: "default/-/-/-/-/a/position",
+                            payload: #"{"latitude":1.5,"longitude":2,"altitude":9,"timestamp":1769443024000}"#),
+                    ])
+            }
+        }
+    }
+
+    @Test("replay with a speed takes its time, and --now ends now")
+    func replayPaced() throws {
+        try withDaemon(filters: ["default/#"]) { broker, daemon in
+            try withFile("device,timestamp,lat,lon\na,1000000000,1,2\na,1000000060,1,2\n") { file in
+                let start = Conversation.now()
+                let said = try geomatch("--broker", broker.url, "replay", file, "--speed", "100", "--now", "--progress")
+                let end = Conversation.now()
+                #expect(said.code == 0)
+                #expect(said.error.contains("100 %  2/2") || said.error.contains("50 %  1/2"))
+                #expect(end - start >= 600)
+                let stamps = daemon.received(2).compactMap { (try? JSONValue.parse($0.payload))?.asObject?["timestamp"]?.asInt64 }
+                #expect(stamps.count == 2 && stamps[1] - stamps[0] == 60_000)
+                #expect(stamps[1] >= start + 600 && stamps[1] <= end)
+            }
+        }
+    }
+
+    @Test("A file without a single good row ends with 1")
+    func nothingToReplay() throws {
+        try withFile("device,timestamp,lat,lon\na,1,2\n") { file in
+            #expect(
+                try geomatch("replay", file)
+                    == Said(
+                        out: "",
+                        error: "\(file):2: 3 fields, the header has 4\ngeomatch: \(file) holds no point (1 rows refused)\n",
+                        code: 1))
+        }
+    }
+}

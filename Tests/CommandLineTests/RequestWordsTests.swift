@@ -1,0 +1,61 @@
+import Testing
+import Wire
+
+@testable import geomatch
+
+@Suite("Parameters on the command line")
+struct RequestWordsTests {
+    @Test(
+        "Words become an object",
+        arguments: [
+            ([], "{}"),
+            (
+                ["range=50", "duration=1.5", "excludeSelf=true", "x=null"],
+                #"{"range":50,"duration":1.5,"excludeSelf":true,"x":null}"#
+            ),
+            (
+                ["id=123", "deviceId=7", "name=true", "selector=1", "after=5"],
+                #"{"id":"123","deviceId":"7","name":"true","selector":"1","after":"5"}"#
+            ),
+            (["id:=123", "name:=null", #"name2="5""#], #"{"id":123,"name":null,"name2":"5"}"#),
+            (["location.latitude=-1.5", "location.longitude=2"], #"{"location":{"latitude":-1.5,"longitude":2}}"#),
+            (["properties.id=5", "criteria.location=5"], #"{"properties":{"id":5},"criteria":{"location":"5"}}"#),
+            ([#"group=["a"]"#, #"properties={"a":1}"#, "properties.b=x"], #"{"group":["a"],"properties":{"a":1,"b":"x"}}"#),
+            (["x=a=b", "y=", "selector=a = 'b'"], #"{"x":"a=b","y":"","selector":"a = 'b'"}"#),
+            ([#" {"a":{"b":[1]}}"#], #"{"a":{"b":[1]}}"#),
+        ] as [([String], String)])
+    func object(_ words: [String], _ json: String) throws {
+        let parameters = try RequestWords.parameters(words)
+        #expect(String(decoding: JSONValue.object(parameters).serialised(), as: UTF8.self) == json)
+    }
+
+    @Test(
+        "Words that mean nothing are refused",
+        arguments: [
+            ["x"], ["=1"], [".a=1"], ["a.=1"], ["a..b=1"], ["a=1", "a=2"], ["a=1", "a.b=2"], ["a.b=1", "a=2"], ["a:=x"],
+            ["{}", "a=1"], ["{"], ["[1]"], [String(repeating: "a.", count: 100) + "a=1"],
+        ])
+    func refused(_ words: [String]) {
+        #expect { try RequestWords.parameters(words) } throws: { ($0 as? CommandFailure)?.code == 64 }
+    }
+
+    @Test("Random words are an object that JSON holds, or a usage error")
+    func random() throws {
+        var random = SplitMix64(seed: SplitMix64.seed)
+        let parts = ["a", "b", ".", "=", ":=", "1", "\"", "{", "}", "[", "]", "id", "\\", "é", " "]
+        var accepted = 0
+        for _ in 0..<5000 {
+            let words = (0..<Int.random(in: 0...3, using: &random)).map { _ in
+                String(decoding: random.text(of: parts, upTo: 8), as: UTF8.self)
+            }
+            do throws(CommandFailure) {
+                let object = JSONValue.object(try RequestWords.parameters(words))
+                #expect((try? JSONValue.parse(object.serialised())) != nil)
+                accepted += 1
+            } catch {
+                #expect(error.code == 64)
+            }
+        }
+        #expect(accepted > 100)
+    }
+}
