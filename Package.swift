@@ -95,7 +95,8 @@ let package = Package(
         .testTarget(name: "WireTests", dependencies: ["Wire"]),
         .testTarget(name: "DatasetsTests", dependencies: ["Datasets"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
-        .testTarget(name: "StoreTests", dependencies: ["Store"]),
+        .testTarget(
+            name: "StoreTests", dependencies: ["Datasets", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
         .testTarget(name: "DaemonTests", dependencies: ["geomatchd"]),
         .testTarget(name: "CommandLineTests", dependencies: ["geomatch"]),
         .testTarget(

@@ -74,7 +74,8 @@ struct City {
             let here = positions[number]
             let next = Position(
                 latitude: bounced(here.latitude, by: north / 111_200, from: City.south, width: side / 111_200),
-                longitude: bounced(here.longitude, by: east / metresPerDegreeEast, from: City.west, width: side / metresPerDegreeEast))
+                longitude: bounced(
+                    here.longitude, by: east / metresPerDegreeEast, from: City.west, width: side / metresPerDegreeEast))
             positions[number] = next
             return Move(device: devices[number], position: next)
         }

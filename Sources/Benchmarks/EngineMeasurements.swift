@@ -154,7 +154,8 @@ struct MemoryMeasurement {
         defer { fclose(file) }
         var buffer = [CChar](repeating: 0, count: 256)
         guard fgets(&buffer, 255, file) != nil else { return 0 }
-        let fields = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(separator: " ")
+        let fields = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
+            separator: " ")
         return fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(getpagesize()) : 0
     }
 }

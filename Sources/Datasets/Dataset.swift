@@ -10,22 +10,21 @@ import Wire
 final class Dataset {
     var record: DatasetRecord
     private(set) var engine = Engine()
-    var devices: [String: Device] = [:]
-    var publications: [String: Publication] = [:]
-    var subscriptions: [String: Subscription] = [:]
+    var devices = ByteKeyed<Device>()
+    var publications = ByteKeyed<Publication>()
+    var subscriptions = ByteKeyed<Subscription>()
     /// Ids in the order lists give them.
     var deviceOrder = SortedIDs()
     /// By the engine's references, which are dense and reused.
     private(set) var publicationsByReference: [Publication?] = []
     private(set) var subscriptionsByReference: [Subscription?] = []
-    /// By the engine's references.
-    private(set) var devicesByReference: [Device?] = []
     /// Which device has which beacon identity.
     var beacons: [BeaconIdentity: String] = [:]
     /// Positions of ids that are no device, by id: taken over when it becomes one.
-    var positionsWithoutDevice: [String: LiveState] = [:]
+    var positionsWithoutDevice = ByteKeyed<LiveState>()
     /// Live topics with a known state; cleared ones are not counted.
     private(set) var liveTopicCount = 0
+    var clearedStates = ClearedStates()
     /// How many live topics of each domain have a known state.
     var activeDomains: [String: Int] = [:]
     var counters = DatasetCounters()
@@ -35,8 +34,10 @@ final class Dataset {
     var moves: [Move] = []
     /// Subscriptions whose delivery counters changed since they were last made durable.
     var deliveriesChanged: [Subscription] = []
-    /// The status message as last published, and when.
-    var statusTold: [UInt8] = []
+    /// Matches dropped since the log was last told.
+    var droppedMatches = 0
+    /// The figures of the status message as last published, and when.
+    var statusTold: StatusFigures?
     var statusToldAt: Int64 = .min
 
     init(_ record: DatasetRecord) { self.record = record }
@@ -47,6 +48,7 @@ final class Dataset {
     ///
     /// Live state, counters, diagnostics and remembered replies stay.
     func reset() {
+        for subscription in subscriptionsByReference { subscription?.isGone = true }
         engine = Engine()
         devices.removeAll()
         deviceOrder = SortedIDs()
@@ -54,7 +56,6 @@ final class Dataset {
         subscriptions.removeAll()
         publicationsByReference.removeAll()
         subscriptionsByReference.removeAll()
-        devicesByReference.removeAll()
         beacons.removeAll()
         positionsWithoutDevice.removeAll()
         moves.removeAll()
@@ -93,13 +94,7 @@ final class Dataset {
     func register(_ device: Device) {
         devices[device.record.id] = device
         deviceOrder.insert(device.record.id)
-        devicesByReference.place(device, at: device.reference.index)
         if let beacon = device.record.beacon { beacons[beacon] = device.record.id }
-    }
-
-    func device(_ reference: DeviceRef) -> Device? {
-        let index = Int(reference.index)
-        return index < devicesByReference.count ? devicesByReference[index] : nil
     }
 
     /// Forgets what the engine has already let go of.
@@ -109,6 +104,7 @@ final class Dataset {
     }
 
     func forget(_ subscription: Subscription) {
+        subscription.isGone = true
         subscriptions[subscription.record.id] = nil
         subscriptionsByReference[Int(subscription.reference.index)] = nil
     }
@@ -133,8 +129,6 @@ final class Dataset {
             if let subscription = subscription(reference) { forget(subscription) }
         }
         devices[device.record.id] = nil
-        deviceOrder.remove(device.record.id)
-        devicesByReference[Int(device.reference.index)] = nil
         if let beacon = device.record.beacon, beacons[beacon] == device.record.id { beacons[beacon] = nil }
     }
 
@@ -158,92 +152,4 @@ extension Array {
         while count <= Int(index) { append(nil) }
         self[Int(index)] = element
     }
-}
-
-/// Who asks.
-struct RequestingClient {
-    var name: String
-    var isAdministrator: Bool
-}
-
-/// A device as the hub holds it.
-final class Device {
-    var record: DeviceRecord
-    let reference: DeviceRef
-    /// The live topic its position came on; nil while it stands nowhere.
-    var positionTopic: LiveState?
-    /// The numbers of its newest matches, oldest first.
-    var matches: [Int64] = []
-
-    init(_ record: DeviceRecord, reference: DeviceRef) {
-        self.record = record
-        self.reference = reference
-    }
-}
-
-/// A publication as the hub holds it.
-final class Publication {
-    var record: PublicationRecord
-    let reference: PublicationRef
-    var expiresAt: Int64 { deadline(from: record.createdAt, duration: record.duration) }
-
-    init(_ record: PublicationRecord, reference: PublicationRef) {
-        self.record = record
-        self.reference = reference
-    }
-}
-
-/// A subscription as the hub holds it.
-final class Subscription {
-    var record: SubscriptionRecord
-    let reference: SubscriptionRef
-    /// Stands in the dataset's list of changed deliveries.
-    var deliveryChanged = false
-    var expiresAt: Int64 { deadline(from: record.createdAt, duration: record.duration) }
-
-    init(_ record: SubscriptionRecord, reference: SubscriptionRef) {
-        self.record = record
-        self.reference = reference
-    }
-}
-
-/// The last known state of a live topic, or that it was cleared.
-final class LiveState {
-    let dataset: Dataset
-    /// The seven levels, encoded and normalised.
-    let topic: String
-    let domain: String
-    let itemID: String
-    var timestamp: Int64
-    var receivedAt: Int64
-    /// The number of the `live/…` message that told it.
-    var number: Int64
-    /// The `live/…` message; nil when cleared.
-    var payload: [UInt8]?
-    /// Changed since it was last made durable.
-    var dirty = false
-    /// The device this position moves.
-    var device: Device?
-
-    init(
-        dataset: Dataset, topic: String, domain: String, itemID: String, timestamp: Int64, receivedAt: Int64, number: Int64,
-        payload: [UInt8]?
-    ) {
-        self.dataset = dataset
-        self.topic = topic
-        self.domain = domain
-        self.itemID = itemID
-        self.timestamp = timestamp
-        self.receivedAt = receivedAt
-        self.number = number
-        self.payload = payload
-    }
-}
-
-/// When something created then with this duration in seconds ceases to live; durations have no upper limit.
-func deadline(from createdAt: Int64, duration: Double) -> Int64 {
-    let milliseconds = duration * 1000
-    guard milliseconds < 4e18 else { return .max }
-    let sum = createdAt.addingReportingOverflow(Int64(milliseconds.rounded(.up)))
-    return sum.overflow ? .max : sum.partialValue
 }

@@ -19,9 +19,14 @@ struct DatasetCounters: Equatable {
     var pending = 0
 }
 
-extension Dataset {
-    /// `geomatch/{dataset}/status` without the time, which alone is no news.
-    func encodeStatus(into writer: inout JSONWriter) {
+/// What `geomatch/{dataset}/status` says but the time, which alone is no news.
+struct StatusFigures: Equatable {
+    var counters: DatasetCounters
+    var devices: Int
+    var publications: Int
+    var subscriptions: Int
+
+    func encode(into writer: inout JSONWriter) {
         writer.key("updates")
         writer.beginObject()
         writer.member("received", counters.received)
@@ -45,12 +50,19 @@ extension Dataset {
         writer.member("dropped", counters.dropped)
         writer.member("pending", counters.pending)
         writer.endObject()
-        writer.member("devices", devices.count)
-        writer.member("publications", publications.count)
-        writer.member("subscriptions", subscriptions.count)
+        writer.member("devices", devices)
+        writer.member("publications", publications)
+        writer.member("subscriptions", subscriptions)
         writer.member("liveSubscriptions", 0)
         writer.member("circumstances", 0)
         writer.member("places", 0)
+    }
+}
+
+extension Dataset {
+    var statusFigures: StatusFigures {
+        StatusFigures(
+            counters: counters, devices: devices.count, publications: publications.count, subscriptions: subscriptions.count)
     }
 }
 

@@ -1,12 +1,13 @@
+import DequeModule
 import Wire
 
-/// Why input was refused, told at most once a second for each source topic and a hundred times a second for the dataset.
+/// Why input was refused, told at most once a second for each source topic and of at most a hundred topics a second.
 ///
 /// A flood must not become a flood of diagnostics; nothing is hidden either: what is not told at once is counted and
-/// told when the second ends.
+/// told a second after the last one.
 struct DiagnosticsWindow {
     /// The level below `diagnostics`.
-    enum Kind: String {
+    enum Kind: String, CaseIterable {
         /// The update was refused.
         case update
         /// The update was older than the state it would have replaced.
@@ -29,57 +30,60 @@ struct DiagnosticsWindow {
     static let lengthMilliseconds: Int64 = 1000
     static let toldMaximum = 100
 
-    private var endsAt: Int64 = .max
-    private var told = 0
-    /// By kind and topic, in the order they came up: those told in this window, with what came since.
-    private var order: [String] = []
-    private var waiting: [String: Diagnostic] = [:]
-    private var excess: Diagnostic?
+    /// What came since the last diagnostic, by kind and topic; an entry stays for a second after each telling, so that there
+    /// are never more of them than may be told in a second.
+    private var rests: ByteKeyed<Diagnostic?> = ByteKeyed()
+    /// When each was last told, oldest first.
+    private var told = Deque<(key: String, at: Int64)>()
+    /// Of topics there was no room for, and since when.
+    private var excess: [Kind: (diagnostic: Diagnostic, since: Int64)] = [:]
 
-    /// Nothing was told in this window and nothing waits.
-    var isIdle: Bool { endsAt == .max }
+    /// Nothing was told within the last second and nothing waits.
+    var isIdle: Bool { told.isEmpty && excess.isEmpty }
 
     /// Takes a refusal in; the result is to be told now.
     mutating func report(_ diagnostic: Diagnostic, at now: Int64) -> Diagnostic? {
-        if isIdle { endsAt = now + Self.lengthMilliseconds }
         let key = "\(diagnostic.kind.rawValue) \(diagnostic.topic)"
-        if let count = waiting[key]?.count {
-            waiting[key] = diagnostic
-            waiting[key]?.count = count + 1
+        if let rest = rests[key] {
+            rests[key] = .some(diagnostic.counting((rest?.count ?? 0) + 1))
             return nil
         }
-        guard told < Self.toldMaximum else {
-            let count = (excess?.count ?? 0) + 1
-            excess = diagnostic
-            excess?.topic = "#"
-            excess?.count = count
+        guard rests.count < Self.toldMaximum else {
+            let known = excess[diagnostic.kind]
+            var sum = diagnostic.counting((known?.diagnostic.count ?? 0) + 1)
+            sum.topic = "#"
+            excess[diagnostic.kind] = (sum, known?.since ?? now)
             return nil
         }
-        told += 1
-        order.append(key)
-        waiting[key] = diagnostic
-        waiting[key]?.count = 0
+        rests[key] = .some(nil)
+        told.append((key, now))
         return diagnostic
     }
 
-    /// Ends the second when it is over and gives what is still to be told of it.
+    /// What is to be told of topics last told a second ago.
     mutating func end(at now: Int64) -> [Diagnostic] {
-        guard now >= endsAt else { return [] }
+        guard !isIdle else { return [] }
         var rest: [Diagnostic] = []
-        var next = DiagnosticsWindow()
-        for key in order {
-            guard let diagnostic = waiting[key], diagnostic.count > 0 else { continue }
-            rest.append(diagnostic)
-            next.order.append(key)
-            next.waiting[key] = diagnostic
-            next.waiting[key]?.count = 0
+        while let first = told.first, Self.isOver(first.at, now) {
+            told.removeFirst()
+            if let diagnostic = rests[first.key] ?? nil {
+                rest.append(diagnostic)
+                rests[first.key] = .some(nil)
+                told.append((first.key, now))
+            } else {
+                _ = rests.removeValue(forKey: first.key)
+            }
         }
-        if let excess { rest.append(excess) }
-        next.told = rest.count
-        if !rest.isEmpty { next.endsAt = now + Self.lengthMilliseconds }
-        self = next
+        for kind in Kind.allCases {
+            guard let sum = excess[kind], Self.isOver(sum.since, now) else { continue }
+            rest.append(sum.diagnostic)
+            excess[kind] = nil
+        }
         return rest
     }
+
+    /// Also when the clock was put back.
+    private static func isOver(_ start: Int64, _ now: Int64) -> Bool { now - start >= lengthMilliseconds || now < start }
 }
 
 extension DiagnosticsWindow.Diagnostic {
@@ -87,6 +91,12 @@ extension DiagnosticsWindow.Diagnostic {
     init(topic: String, refused error: WireError) {
         self.init(
             kind: .update, topic: topic, error: error.code.rawValue, message: error.message, field: error.field, count: 1)
+    }
+
+    fileprivate func counting(_ count: Int) -> Self {
+        var counted = self
+        counted.count = count
+        return counted
     }
 
     func encode() -> [UInt8] {

@@ -70,6 +70,8 @@ public struct HubEffects: Sendable {
     public var requested: [Range<Int>] = []
     /// Whose replies stand in `gated`; they are told `internal` when the store refuses the changes.
     var replies: [ReplyContext] = []
+    /// What requests changed of live states, in order: put back when the store refuses.
+    var formerStates: [FormerLiveState] = []
     /// What to let go of in memory once the changes are durable; commit before anything else is handled.
     public var deletions: [Deletion] = []
     /// Questions to the store, answered through ``Hub/answer(_:with:effects:)``.
@@ -95,6 +97,7 @@ public struct HubEffects: Sendable {
         gated.removeAll()
         requested.removeAll(keepingCapacity: true)
         replies.removeAll(keepingCapacity: true)
+        formerStates.removeAll(keepingCapacity: true)
         deletions.removeAll(keepingCapacity: true)
         queries.removeAll(keepingCapacity: true)
         filtersChanged = false
@@ -113,6 +116,8 @@ public struct StoreQuery: Sendable {
     public var kind: Kind
     /// Whom to answer.
     public var reply: ReplyContext
+    /// How many matches one reply holds at most.
+    var limit = Page.maximum
 }
 
 /// What the store found.
@@ -143,4 +148,13 @@ public struct ReplyContext: Sendable {
     public var request: String
     public var dataset: String
     public var client: String
+    /// The first reply to its `requestId` is given again: it asked for nothing new.
+    var isRepeated = false
+}
+
+/// Names a request for as long as replies are remembered.
+struct RequestKey: Hashable {
+    var dataset: String
+    var client: String
+    var requestId: ByteKey
 }

@@ -19,6 +19,7 @@ extension Hub {
         var record = record
         record.revision = Revision.next(after: nil, content: record.encoded())
         let dataset = Dataset(record)
+        dataset.replies = repliesOfDeleted.removeValue(forKey: record.id) ?? ReplyMemory()
         datasets[record.id] = dataset
         deletedDatasets[record.id] = nil
         effects.changes.append(.putDataset(record))
@@ -27,18 +28,32 @@ extension Hub {
         return dataset
     }
 
+    /// Takes back the creation of a dataset that nobody has seen yet.
+    func undoCreation(of dataset: Dataset, deletedAt: Int64?) {
+        datasets[dataset.id] = nil
+        deletedDatasets[dataset.id] = deletedAt
+        if !dataset.replies.isEmpty { repliesOfDeleted[dataset.id] = dataset.replies }
+    }
+
     /// Lets go of a dataset with all it holds; the store has done so already.
     func removeDataset(_ dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
         datasets[dataset.id] = nil
         deletedDatasets[dataset.id] = now
-        for state in liveStates.values where state.dataset === dataset {
+        let replies = dataset.replies.afterDeletion()
+        if !replies.isEmpty { repliesOfDeleted[dataset.id] = replies }
+        liveStates.removeAll { state in
+            guard state.dataset === dataset else { return false }
             if state.payload != nil { clearances.append(state.topic) }
+            // Devices and states know each other, and states their dataset.
+            state.device = nil
+            return true
         }
-        liveStates = liveStates.filter { $0.value.dataset !== dataset }
         dirty.removeAll { $0.dataset === dataset }
         moved.removeAll { $0 === dataset }
         datasetsWithDeliveries.removeAll { $0 === dataset }
-        outbox.removeAll { $0.dataset === dataset }
+        for number in outbox.removeAll(where: { $0.dataset === dataset }) { outdated.remove(number) }
+        dataset.reset()
+        dataset.clearedStates = ClearedStates()
         effects.messages.append(
             topic: "geomatch/\(dataset.id)/status", prefix: configuration.topicsPrefix, qos: 1, retain: true, payload: [])
         effects.filtersChanged = true
@@ -48,18 +63,15 @@ extension Hub {
     /// Tells the counters of a dataset every ten seconds when they changed.
     func tellStatus(of dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
         guard dataset.statusToldAt == .min || now - dataset.statusToldAt >= 10_000 || now < dataset.statusToldAt else { return }
-        var counters = JSONWriter()
-        counters.beginObject()
-        dataset.encodeStatus(into: &counters)
-        counters.endObject()
-        guard counters.bytes != dataset.statusTold else { return }
-        dataset.statusTold = counters.bytes
+        let figures = dataset.statusFigures
+        guard figures != dataset.statusTold else { return }
+        dataset.statusTold = figures
         dataset.statusToldAt = now
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("dataset", dataset.id)
         writer.member("at", now)
-        dataset.encodeStatus(into: &writer)
+        figures.encode(into: &writer)
         writer.endObject()
         effects.messages.append(
             topic: "geomatch/\(dataset.id)/status", prefix: configuration.topicsPrefix, qos: 1, retain: true,
@@ -69,7 +81,7 @@ extension Hub {
     /// Says every dataset's status again: a broker that came back may have lost it.
     public func repeatStatus() {
         for dataset in datasets.values {
-            dataset.statusTold = []
+            dataset.statusTold = nil
             dataset.statusToldAt = .min
         }
     }

@@ -21,9 +21,7 @@ extension Hub {
         case .putPair(let record): restore(record, at: now)
         case .putLiveState(let record): restore(record)
         case .putMatch(let record): restore(record)
-        case .putReply(let record):
-            datasets[record.dataset]?.replies.remember(
-                record.body, to: record.requestId, of: record.client, at: record.at, limits: configuration.limits)
+        case .putReply(let record): restore(record)
         case .putDelivery(let dataset, let id, let delivery): datasets[dataset]?.subscriptions[id]?.record.delivery = delivery
         case .putHints(let dataset, let id, let hints): datasets[dataset]?.subscriptions[id]?.record.hints = hints
         case .deleteDevice(let dataset, let id):
@@ -45,7 +43,7 @@ extension Hub {
         self.liveNumber = max(self.liveNumber, liveNumber)
         self.matchNumber = max(self.matchNumber, matchNumber)
         outbox.durable(through: self.matchNumber)
-        for dataset in datasets.values { dataset.diagnostics = DiagnosticsWindow() }
+        for dataset in datasets.values { dataset.clearedStates.sort() }
     }
 
     private func restore(_ record: DeviceRecord) {
@@ -96,124 +94,83 @@ extension Hub {
     }
 
     private func restore(_ record: LiveStateRecord) {
-        guard let dataset = datasets[record.dataset], liveStates[record.topic] == nil,
+        // While rebuilding, memory knows live states better than the store.
+        guard !isRebuilding, let dataset = datasets[record.dataset], liveStates[record.topic] == nil,
             let live = try? LiveTopic(encoded: record.topic)
         else { return }
-        let state = LiveState(
-            dataset: dataset, topic: record.topic, domain: live.domain, itemID: live.itemID, timestamp: record.timestamp,
-            receivedAt: record.receivedAt, number: record.number, payload: record.payload)
-        liveStates[record.topic] = state
-        if record.payload != nil { dataset.countLiveTopic(live.domain, by: 1) }
+        let state = LiveState(dataset: dataset, live: live, topic: record.topic)
+        state.timestamp = record.timestamp
+        state.receivedAt = record.receivedAt
+        state.number = record.number
+        state.payload = record.payload
+        liveStates.insert(state)
+        if record.payload != nil {
+            dataset.countLiveTopic(live.domain, by: 1)
+        } else {
+            dataset.clearedStates.append(state, again: false)
+        }
         liveNumber = max(liveNumber, record.number)
         settle(state)
     }
 
-    /// Ties a known position to the device it names, and stands it there without asking what it meets.
-    private func settle(_ state: LiveState) {
-        guard state.domain == "position", state.itemIsLocation, let payload = state.payload else { return }
+    /// Ties a known position to what it names, and stands it there without asking what it meets.
+    func settle(_ state: LiveState) {
+        guard state.namesDevice, state.payload != nil else { return }
         let dataset = state.dataset
-        guard let device = dataset.devices[state.itemID], device.record.type != .beacon else {
+        // A crash may have come between the two changes of a device that went from one topic to another.
+        if let known = standing(of: state), (known.timestamp, known.number) > (state.timestamp, state.number) { return }
+        if let device = dataset.devices[state.itemID], device.record.type != .beacon {
+            device.positionTopic?.device = nil
+            tie(state, to: device)
+        } else {
             dataset.positionsWithoutDevice[state.itemID] = state
-            return
         }
-        if let known = device.positionTopic, known.timestamp > state.timestamp { return }
-        state.device = device
-        device.positionTopic = state
-        if let position = LiveMessage.position(inPayload: payload) { dataset.engine.place(device.reference, at: position) }
+    }
+
+    private func restore(_ record: ReplyRecord) {
+        guard !isRebuilding else { return }
+        if let dataset = datasets[record.dataset] {
+            dataset.replies.remember(
+                record.body, to: record.requestId, of: record.client, at: record.at, limits: configuration.limits)
+        } else if deletedDatasets[record.dataset] != nil {
+            repliesOfDeleted[record.dataset, default: ReplyMemory()].remember(
+                record.body, to: record.requestId, of: record.client, at: record.at, outlivesDataset: true,
+                limits: configuration.limits)
+        }
     }
 
     private func restore(_ record: MatchRecord) {
         matchNumber = max(matchNumber, record.number)
         guard let dataset = datasets[record.dataset] else { return }
         dataset.devices[record.deviceId]?.matches.append(record.number)
-        guard record.pending, outbox.entries[record.number] == nil else { return }
+        // A subscription that was made since has the id of the one it was for.
+        let subscription = dataset.subscriptions[record.subscriptionId].flatMap {
+            $0.record.createdAt <= record.createdAt && $0.record.deviceId.hasSameBytes(as: record.deviceId) ? $0 : nil
+        }
+        outbox.relink(record.number, to: subscription)
+        guard record.pending, !isRebuilding else { return }
         // It may have been sent before; the broker gets it again under the same id.
+        dataset.counters.matched += 1
         dataset.counters.pending += 1
         dataset.counters.retried += 1
-        dataset.subscriptions[record.subscriptionId]?.record.delivery.retried += 1
+        subscription?.record.delivery.retried += 1
         outbox.append(
             record.number,
             Outbox.Entry(
-                dataset: dataset, subscriptionId: record.subscriptionId,
+                dataset: dataset, subscription: subscription,
                 topic: matchTopic(
                     dataset: record.dataset, owner: record.owner, deviceId: record.deviceId,
                     subscriptionId: record.subscriptionId), body: record.body))
     }
 
-    // MARK: When the store refuses
-
-    /// The changes of these effects are durable: deletions take effect.
-    public func committed(_ deletions: [Deletion], at now: Int64, into effects: inout HubEffects) {
-        for deletion in deletions {
-            switch deletion {
-            case .dataset(let id):
-                if let dataset = datasets[id] { removeDataset(dataset, at: now, into: &effects) }
-            case .device(let dataset, let id):
-                guard let dataset = datasets[dataset], let device = dataset.devices[id] else { continue }
-                if let state = device.positionTopic {
-                    device.positionTopic = nil
-                    state.device = nil
-                    forgetState(state, at: now, into: &effects)
-                }
-                dataset.remove(device)
-            }
-        }
-    }
-
-    /// The store refused the changes of these effects: whoever asked is told `internal`.
-    ///
-    /// - Returns: The changes nobody asked for (matches, devices made by their position), which wait; and the datasets
-    ///   whose memory now says more than the store: to be rebuilt by ``beginRebuilding(_:)``, restoring those datasets
-    ///   from the store and then the changes that wait, and ``endRebuilding(_:at:)``.
-    public func refused(
-        _ refused: HubEffects, reason: String, at now: Int64, into effects: inout HubEffects
-    ) -> (waiting: [DurableChange], datasets: [String]) {
-        storeIsWritable = false
-        let id = identifiers.uuid()
-        for context in refused.replies {
-            if let requestId = context.requestId {
-                datasets[context.dataset]?.replies.forget(requestId: requestId, of: context.client)
-            }
-            datasets[context.dataset]?.counters.failedRequests += 1
-            let error = WireError(.internal, "the store cannot be written (\(reason)); nothing was changed, see the log at \(id)")
-            effects.messages.append(
-                topic: context.topic, prefix: configuration.topicsPrefix, qos: 1, retain: false,
-                correlation: context.correlation, payload: context.encode(error))
-        }
-        effects.notices.append(.internalFailure(id: id, request: refused.replies.first?.request ?? "-"))
-        var asked = Set<Int>()
-        for range in refused.requested { asked.formUnion(range) }
-        for index in asked.sorted() {
-            if case .putMatch(let record) = refused.changes[index], let entry = outbox.remove(record.number) {
-                entry.dataset.counters.pending -= 1
-                entry.dataset.counters.matched -= 1
-            }
-        }
-        let waiting = refused.changes.indices.filter { !asked.contains($0) }.map { refused.changes[$0] }
-        return (waiting, Set(refused.replies.map(\.dataset)).sorted())
-    }
-
-    /// Lets go of what the store gives back of these datasets.
-    public func beginRebuilding(_ names: [String]) {
-        for name in names { datasets[name]?.reset() }
-        datasetsWithDeliveries.removeAll { dataset in names.contains(dataset.id) }
-        for state in liveStates.values where names.contains(state.dataset.id) { state.device = nil }
-    }
-
-    /// Stands the devices where they are again. Datasets that the store does not know are gone.
-    public func endRebuilding(_ names: [String], known: Set<String>, at now: Int64, into effects: inout HubEffects) {
-        for name in names where !known.contains(name) {
-            if let dataset = datasets[name] { removeDataset(dataset, at: now, into: &effects) }
-            deletedDatasets[name] = nil
-        }
-        for state in liveStates.values where names.contains(state.dataset.id) { settle(state) }
-    }
+    // MARK: Writing behind
 
     /// The changes of a state that are still only in memory.
     func writeBehind(into effects: inout HubEffects) {
         guard storeIsWritable else { return }
         for state in dirty {
             state.dirty = false
+            guard state.isKnown else { continue }
             effects.changes.append(.putLiveState(LiveStateRecord(state)))
         }
         dirty.removeAll(keepingCapacity: true)
@@ -225,12 +182,6 @@ extension Hub {
         writeBehind(into: &effects)
         tellDeliveries(into: &effects)
     }
-}
-
-/// What is let go of in memory once the store has.
-public enum Deletion: Equatable, Sendable {
-    case dataset(String)
-    case device(dataset: String, id: String)
 }
 
 extension LiveStateRecord {

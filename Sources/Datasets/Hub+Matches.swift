@@ -79,12 +79,12 @@ extension Hub {
             subscription.record.delivery.dropped += 1
             subscription.record.delivery.lastError =
                 "\(configuration.limits.pendingMatches) matches wait for the broker, the maximum"
-            effects.notices.append(.matchesDropped(dataset: dataset.id, count: 1))
+            dataset.droppedMatches += 1
             return
         }
         dataset.counters.pending += 1
         let entry = Outbox.Entry(
-            dataset: dataset, subscriptionId: subscription.record.id,
+            dataset: dataset, subscription: subscription,
             topic: matchTopic(
                 dataset: dataset.id, owner: subscription.record.owner, deviceId: subscription.record.deviceId,
                 subscriptionId: subscription.record.id), body: body)
@@ -94,9 +94,10 @@ extension Hub {
     /// Keeps the newest hundred of a device; one that still waits for the broker is forgotten when it was delivered.
     func keep(_ number: Int64, of device: Device, into effects: inout HubEffects) {
         device.matches.append(number)
-        guard device.matches.count > Self.matchesPerDevice else { return }
-        let oldest = device.matches.removeFirst()
-        if outbox.entries[oldest] == nil { effects.changes.append(.forgetMatch(number: oldest)) } else { outdated.insert(oldest) }
+        while device.matches.count > Self.matchesPerDevice {
+            let oldest = device.matches.removeFirst()
+            if outbox.entries[oldest] == nil { effects.changes.append(.forgetMatch(number: oldest)) } else { outdated.insert(oldest) }
+        }
     }
 
     func matchTopic(dataset: String, owner: String?, deviceId: String, subscriptionId: String) -> String {
@@ -120,14 +121,13 @@ extension Hub {
         let isDelivered = reason < 0x80
         dataset.counters.delivered += isDelivered ? 1 : 0
         dataset.counters.dropped += isDelivered ? 0 : 1
-        if let subscription = dataset.subscriptions[entry.subscriptionId] {
+        if let subscription = entry.subscription, !subscription.isGone, subscription.record.delivery.pending > 0 {
             subscription.record.delivery.delivered += isDelivered ? 1 : 0
             subscription.record.delivery.dropped += isDelivered ? 0 : 1
             if !isDelivered { subscription.record.delivery.lastError = "the broker refused the match with reason \(reason)" }
             deliveryChanged(subscription, in: dataset)
         }
-        effects.changes.append(.matchDelivered(number: number))
-        if outdated.remove(number) != nil { effects.changes.append(.forgetMatch(number: number)) }
+        settledMatches.append(number)
         sendMatches(into: &effects)
     }
 
@@ -151,7 +151,7 @@ extension Hub {
     }
 
     private func deliveryChanged(_ subscription: Subscription, in dataset: Dataset) {
-        guard !subscription.deliveryChanged else { return }
+        guard !subscription.deliveryChanged, !subscription.isGone else { return }
         subscription.deliveryChanged = true
         dataset.deliveriesChanged.append(subscription)
         if dataset.deliveriesChanged.count == 1 { datasetsWithDeliveries.append(dataset) }
@@ -159,9 +159,15 @@ extension Hub {
 
     /// Makes the delivery counters durable together with what changed them.
     func tellDeliveries(into effects: inout HubEffects) {
+        for number in settledMatches {
+            effects.changes.append(.matchDelivered(number: number))
+            if outdated.remove(number) != nil { effects.changes.append(.forgetMatch(number: number)) }
+        }
+        settledMatches.removeAll(keepingCapacity: true)
         for dataset in datasetsWithDeliveries {
             for subscription in dataset.deliveriesChanged {
                 subscription.deliveryChanged = false
+                guard !subscription.isGone else { continue }
                 effects.changes.append(
                     .putDelivery(
                         dataset: dataset.id, subscriptionId: subscription.record.id, subscription.record.delivery))

@@ -11,9 +11,19 @@ import Wire
 /// ``advance(to:into:)``, what became of its effects, and ``restore(_:)`` at the start.
 public final class Hub {
     public internal(set) var configuration: HubConfiguration
-    var datasets: [String: Dataset] = [:]
+    var datasets: [String: Dataset] = [:] {
+        didSet { order = nil }
+    }
+    private var order: [Dataset]?
+    /// By name, so that what time brings about comes in a stated order.
+    var orderedDatasets: [Dataset] {
+        if let order { return order }
+        let ordered = datasets.values.sorted { $0.id < $1.id }
+        order = ordered
+        return ordered
+    }
     /// By the encoded seven levels, over all datasets: one look-up finds what an update replaces.
-    var liveStates: [String: LiveState] = [:]
+    var liveStates = LiveStates()
     /// The last number given to a `live/…` message.
     public internal(set) var liveNumber: Int64 = 0
     /// The last number given to a match.
@@ -25,6 +35,8 @@ public final class Hub {
     var strangers: [String: DiagnosticsWindow] = [:]
     /// When a dataset was deleted: a message replayed by the broker never creates it again.
     var deletedDatasets: [String: Int64] = [:]
+    /// Replies that tell of a deletion, by the dataset that was deleted.
+    var repliesOfDeleted: [String: ReplyMemory] = [:]
     var malformedDatasets = 0
     /// Where the retained `live/…` messages are being made right again; nil when they are.
     var resync: Resync?
@@ -37,6 +49,12 @@ public final class Hub {
     var datasetsWithDeliveries: [Dataset] = []
     /// Matches that left the newest hundred of their device before the broker had them.
     var outdated: Set<Int64> = []
+    /// Matches the broker took or refused, not yet made durable: told together with the counters they change.
+    var settledMatches: [Int64] = []
+    /// Who waits for a question to the store that was asked with the same `requestId`.
+    var waitingForAnswer: [RequestKey: [ReplyContext]] = [:]
+    /// Datasets are being given back by the store after it refused; what only memory knows stays.
+    var isRebuilding = false
     let decoder = LiveUpdateDecoder()
     let parser = JSONParser()
     /// Scratch for one update's properties.
@@ -44,10 +62,17 @@ public final class Hub {
     var engineEffects: [Effect] = []
     var lastTickAt: Int64 = 0
     /// False while the store refuses: requests that change something get `internal`, and what is durable waits.
-    public var storeIsWritable = true
+    public var storeIsWritable = true {
+        didSet { if storeIsWritable { outageID = nil } }
+    }
+    /// What the log calls the present refusal of the store.
+    var outageID: String?
+    /// `live/` below the configured prefix.
+    let livePrefix: String
 
     public init(_ configuration: HubConfiguration) {
         self.configuration = configuration
+        livePrefix = configuration.topicsPrefix + "live/"
         identifiers = Identifiers(seed: configuration.seed)
     }
 
@@ -65,6 +90,14 @@ public final class Hub {
         }
     }
 
+    /// An update of this topic was left out for a newer one that waits: the daemon could not keep up.
+    public func conflated(_ topic: UnsafeRawBufferPointer) {
+        guard let topic = topic.dropping(prefix: configuration.topicsPrefix) else { return }
+        let level = String(decoding: topic.prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self)
+        datasets[level]?.counters.received += 1
+        datasets[level]?.counters.conflated += 1
+    }
+
     /// Shows the engines what the batch moved; afterwards every effect of the batch is in `effects`.
     public func endBatch(at now: Int64, into effects: inout HubEffects) {
         showMoves(at: now, into: &effects)
@@ -76,7 +109,7 @@ public final class Hub {
     /// To be called every ``tickMilliseconds``; being late changes no decision.
     public func advance(to now: Int64, into effects: inout HubEffects) {
         let secondIsOver = now - lastTickAt >= 1000 || now < lastTickAt
-        for dataset in datasets.values {
+        for dataset in orderedDatasets {
             if let deadline = dataset.engine.nextDeadline, deadline <= now {
                 advanceEngine(of: dataset, to: now, into: &effects)
             }
@@ -86,6 +119,7 @@ public final class Hub {
         advanceStrangers(to: now, into: &effects)
         if secondIsOver {
             lastTickAt = now
+            noteForLog(into: &effects)
             writeBehind(into: &effects)
             forgetOld(at: now, into: &effects)
         }
@@ -96,21 +130,25 @@ public final class Hub {
 
     /// Forgets replies a day old and cleared states thirty days old.
     private func forgetOld(at now: Int64, into effects: inout HubEffects) {
-        for dataset in datasets.values { dataset.replies.expire(at: now) }
-        guard now >= nextHousekeepingAt else { return }
-        nextHousekeepingAt = now + 3_600_000
+        for dataset in orderedDatasets {
+            dataset.replies.expire(at: now)
+            forgetCleared(of: dataset, before: now - Self.clearedMilliseconds, into: &effects)
+        }
+        guard now >= nextHousekeepingAt || now < nextHousekeepingAt - 2 * Self.housekeepingMilliseconds else { return }
+        nextHousekeepingAt = now + Self.housekeepingMilliseconds
         effects.changes.append(.forgetReplies(before: now - ReplyMemory.lifetimeMilliseconds))
-        let old = liveStates.values.filter { $0.payload == nil && now - $0.timestamp >= Self.clearedMilliseconds }
-        for state in old {
-            liveStates[state.topic] = nil
-            effects.changes.append(.forgetLiveState(dataset: state.dataset.id, topic: state.topic))
+        for name in repliesOfDeleted.keys {
+            repliesOfDeleted[name]?.expire(at: now)
+            if repliesOfDeleted[name]?.isEmpty == true { repliesOfDeleted[name] = nil }
         }
         for (name, at) in deletedDatasets where now - at >= Self.clearedMilliseconds { deletedDatasets[name] = nil }
     }
 
+    private static let housekeepingMilliseconds: Int64 = 3_600_000
+
     /// How long a cleared state counts as known.
     static let clearedMilliseconds: Int64 = 30 * 86_400_000
-    private var nextHousekeepingAt: Int64 = .min
+    private var nextHousekeepingAt: Int64 = 0
 }
 
 /// A message as it came in; the bytes are borrowed for the call.

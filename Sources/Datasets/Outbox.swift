@@ -4,7 +4,8 @@ import DequeModule
 struct Outbox {
     struct Entry {
         var dataset: Dataset
-        var subscriptionId: String
+        /// Whose delivery it counts for; that may be gone by now.
+        var subscription: Subscription?
         var topic: String
         var body: [UInt8]
         var isSent = false
@@ -54,7 +55,13 @@ struct Outbox {
         waiting.insert(number, at: waiting.firstIndex { $0 > number } ?? waiting.endIndex)
     }
 
-    mutating func removeAll(where isGone: (Entry) -> Bool) {
-        for (number, entry) in entries where isGone(entry) { _ = remove(number) }
+    /// The same subscription is another object after the store gave it back.
+    mutating func relink(_ number: Int64, to subscription: Subscription?) { entries[number]?.subscription = subscription }
+
+    /// - Returns: The numbers of those removed.
+    mutating func removeAll(where isGone: (Entry) -> Bool) -> [Int64] {
+        let gone = entries.filter { isGone($0.value) }.map(\.key)
+        for number in gone { _ = remove(number) }
+        return gone
     }
 }

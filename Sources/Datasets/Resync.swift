@@ -13,7 +13,7 @@ extension Hub {
     public func brokerHolds(through number: Int64) {
         // A mark beyond our own numbers was written by a life whose last second is lost to us: nothing it says helps.
         let known = number > liveNumber ? 0 : number
-        let missing = liveStates.values.filter { $0.number > known }.sorted { $0.number < $1.number }
+        let missing = liveStates.all.filter { $0.number > known }.sorted { $0.number < $1.number }
         resync = missing.isEmpty ? nil : Resync(waiting: Deque(missing))
     }
 
@@ -27,7 +27,7 @@ extension Hub {
             budget -= 1
         }
         while budget > 0, let state = resync?.waiting.popFirst() {
-            if liveStates[state.topic] === state {
+            if state.isKnown {
                 publishLive(topic: state.topic, payload: state.payload ?? [], into: &effects)
             }
             budget -= 1

@@ -1,33 +1,40 @@
 /// Ids in order, made when first asked for and kept from then on: most datasets are never listed.
+///
+/// What is removed may still be given: whoever lists looks each id up anyway.
 struct SortedIDs {
     private var ids: [String]?
+    /// Added since `ids` was made; sorted in when next asked for, as inserting each would cost a million moves.
+    private var added: [String] = []
 
     mutating func insert(_ id: String) {
-        guard let ids, let index = position(after: id, in: ids) else { return }
-        if index > 0, ids[index - 1] == id { return }
-        self.ids?.insert(id, at: index)
+        guard let count = ids?.count else { return }
+        added.append(id)
+        // Devices that come and go would otherwise gather here until somebody lists them.
+        if added.count > count + 1024 { self = SortedIDs() }
     }
 
-    mutating func remove(_ id: String) {
-        guard let ids, let index = position(after: id, in: ids), index > 0, ids[index - 1] == id else { return }
-        self.ids?.remove(at: index - 1)
-    }
-
-    /// The ids behind this one, whether it still exists or not.
+    /// The ids behind this one, whether it still exists or not, each once.
     mutating func ids(after id: String?, of all: () -> [String]) -> ArraySlice<String> {
-        let ordered = ids ?? all().sorted()
-        ids = ordered
-        guard let id, let index = position(after: id, in: ordered) else { return ordered[...] }
-        return ordered[index...]
-    }
-
-    private func position(after id: String, in ids: [String]) -> Int? {
+        let ordered = self.ordered(all)
+        guard let id else { return ordered[...] }
+        let key = ByteKey(id)
         var low = 0
-        var high = ids.count
+        var high = ordered.count
         while low < high {
             let middle = (low + high) / 2
-            if ids[middle] <= id { low = middle + 1 } else { high = middle }
+            if key < ByteKey(ordered[middle]) { high = middle } else { low = middle + 1 }
         }
-        return low
+        return ordered[low...]
+    }
+
+    private mutating func ordered(_ all: () -> [String]) -> [String] {
+        if let ids, added.isEmpty { return ids }
+        let ordered = (ids.map { $0 + added } ?? all()).sorted { ByteKey($0) < ByteKey($1) }
+        var unique: [String] = []
+        unique.reserveCapacity(ordered.count)
+        for id in ordered where unique.last?.hasSameBytes(as: id) != true { unique.append(id) }
+        ids = unique
+        added = []
+        return unique
     }
 }

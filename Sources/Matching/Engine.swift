@@ -65,10 +65,11 @@ public final class Engine {
 
     /// Moves a device. nil: it stands nowhere from now on, and nothing is in its range.
     ///
-    /// - Parameter position: Valid degrees (`Position.isValid`).
+    /// - Parameter position: Valid degrees (`Position.isValid`); others are ignored, here and in a burst.
     public func move(_ d: DeviceRef, to position: Position?, at now: Int64, into effects: inout [Effect]) {
         guard world.pointee.isAlive(d) else { return }
         guard let position else { return world.pointee.displace(d.index) }
+        guard Position.isValid(latitude: position.latitude, longitude: position.longitude) else { return }
         let point = GridPoint(latitude: position.latitude, longitude: position.longitude)
         world.pointee.runs.truncate(to: 0)
         world.pointee.move(d.index, position, point, at: now, groundwork: 0..<0)
@@ -82,7 +83,9 @@ public final class Engine {
 
     /// Restores where a device stands; nothing is evaluated.
     public func place(_ d: DeviceRef, at position: Position) {
-        guard world.pointee.isAlive(d) else { return }
+        guard world.pointee.isAlive(d), Position.isValid(latitude: position.latitude, longitude: position.longitude) else {
+            return
+        }
         world.pointee.put(d.index, position, GridPoint(latitude: position.latitude, longitude: position.longitude))
         // Whatever is known of its pairs is looked at with its next movement.
         world.pointee.devices[d.index].budget = 0

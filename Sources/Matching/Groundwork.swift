@@ -36,7 +36,7 @@ extension World {
             prepare(moves, start..<end)
             for place in start..<end {
                 let move = moves[place]
-                guard isAlive(move.device) else { continue }
+                guard isPossible(move) else { continue }
                 let number = place - start
                 let probes = groundwork.starts[number]..<groundwork.starts[number + 1]
                 self.move(move.device.index, move.position, groundwork.points[number], at: now, groundwork: probes)
@@ -47,6 +47,11 @@ extension World {
     }
 
     func isAlive(_ device: DeviceRef) -> Bool { Int(device.index) < devices.used && devices[device.index].isAlive }
+
+    @inline(__always)
+    private func isPossible(_ move: Move) -> Bool {
+        isAlive(move.device) && Position.isValid(latitude: move.position.latitude, longitude: move.position.longitude)
+    }
 
     private mutating func prepare(_ moves: UnsafeBufferPointer<Move>, _ group: Range<Int>) {
         runs.truncate(to: 0)
@@ -70,7 +75,7 @@ extension World {
 
     private mutating func prepareProbes(_ move: Move, _ point: GridPoint) {
         groundwork.starts.append(groundwork.probes.count)
-        guard isAlive(move.device) else { return }
+        guard isPossible(move) else { return }
         for side in [Side.publication, .subscription] {
             var index = devices[move.device.index].first(side)
             while index != none {

@@ -60,6 +60,7 @@ struct Slab<Record: BitwiseCopyable> {
         _ old: UnsafeMutablePointer<Record>?, used: Int, capacity: Int
     ) -> UnsafeMutablePointer<Record> {
         let stride = MemoryLayout<Record>.stride
-        return BigMemory.resize(old, used: used * stride, bytes: capacity * stride).bindMemory(to: Record.self, capacity: capacity)
+        return BigMemory.resize(old, used: used * stride, bytes: capacity * stride).bindMemory(
+            to: Record.self, capacity: capacity)
     }
 }

@@ -193,9 +193,11 @@ extension Machine {
 
     @inline(__always)
     private func between(_ value: Datum, _ low: Datum, _ high: Datum) -> Truth {
-        if value.isUnknown || low.isUnknown || high.isUnknown { return Self.unknown }
-        guard value.isNumber, low.isNumber, high.isNumber else { return 0 }
-        return Datum.order(value, low) > 0 && Datum.order(value, high) < 2 ? 1 : 0
+        if value.isUnknown { return Self.unknown }
+        let isAbove = low.isUnknown ? Self.unknown : value.isNumber && low.isNumber && Datum.order(value, low) > 0 ? 1 : 0
+        let isBelow = high.isUnknown ? Self.unknown : value.isNumber && high.isNumber && Datum.order(value, high) < 2 ? 1 : 0
+        if isAbove == 0 || isBelow == 0 { return 0 }
+        return isAbove == 1 && isBelow == 1 ? 1 : Self.unknown
     }
 
     /// - Parameter list: a count, then the data in the order of their words, numbers canonical.

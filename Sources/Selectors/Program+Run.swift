@@ -1,7 +1,7 @@
 extension Program {
     /// Whether the selector is TRUE for the properties.
     @inline(__always)
-    func passes(_ properties: Properties) -> Bool {
+    mutating func passes(_ properties: Properties) -> Bool {
         withBases(properties) { program, properties in
             var met: Machine.Truth = 0
             if program[1] == 0 {
@@ -15,7 +15,7 @@ extension Program {
         }
     }
 
-    func truth(_ properties: Properties) -> Machine.Truth {
+    mutating func truth(_ properties: Properties) -> Machine.Truth {
         withBases(properties) { program, properties in
             if program[1] == 0 {
                 return Self.machine(program, properties).truth(ofBlock: program[0], usesStack: false)
@@ -25,7 +25,7 @@ extension Program {
     }
 
     @inline(__always)
-    private func withBases<Result>(
+    private mutating func withBases<Result>(
         _ properties: Properties, _ body: (UnsafePointer<UInt64>, UnsafePointer<UInt64>) -> Result
     ) -> Result {
         withWords { program in

@@ -3,11 +3,12 @@
 /// `[begin and end of the main block] [depth of the stack, number of inner blocks]`, then long strings and patterns, the main
 /// block, begin and end of each inner block, the inner blocks. Two 32-bit numbers share a word, the first in the lower half.
 struct Program: Sendable {
-    /// A program of at most ``smallSize`` words (three plain comparisons) lies in the selector itself: one line of memory less
-    /// to wait for, which is a quarter of its time among thousands of selectors. Zero for a larger one.
-    private let small: Small
     /// Empty for a small program.
     private let large: ContiguousArray<UInt64>
+    /// A program of at most ``smallSize`` words (three plain comparisons) lies in the selector itself: one line of memory less
+    /// to wait for, which is a quarter of its time among thousands of selectors. Zero for a larger one. Never written after
+    /// the initialiser; a variable because only that gives its address without a copy.
+    private var small: Small
 
     private typealias Pair = (UInt64, UInt64)
     private typealias Small = (Pair, Pair, Pair, Pair, Pair)
@@ -29,11 +30,11 @@ struct Program: Sendable {
     /// Passes always.
     static let empty = Program(words: [UInt64(headSize) | UInt64(headSize) << 32, 0])
 
-    /// Calls `body` with the words.
+    /// Calls `body` with the words. Changes nothing, and so may run on several threads at once.
     @inline(__always)
-    func withWords<Result>(_ body: (UnsafePointer<UInt64>) -> Result) -> Result {
-        withUnsafePointer(to: small) { small in
-            small.withMemoryRebound(to: UInt64.self, capacity: Self.smallSize) { small in
+    mutating func withWords<Result>(_ body: (UnsafePointer<UInt64>) -> Result) -> Result {
+        withUnsafeMutablePointer(to: &small) { [large] small in
+            UnsafePointer(small).withMemoryRebound(to: UInt64.self, capacity: Self.smallSize) { small in
                 large.withUnsafeBufferPointer { large in
                     // The first word of a program, the place of its main block, is never zero.
                     body(small[0] != 0 ? small : large.baseAddress ?? small)

@@ -1,7 +1,7 @@
 /// A condition on a publication's properties: SQL-92 conditional expressions with JMS typing and three-valued logic.
 ///
 /// What the language leaves open is decided so: a lone number, string or arithmetic as a condition is FALSE (unknown without a
-/// value); a condition in parentheses can be used as a boolean value; BETWEEN is unknown when any of its three values is; a
+/// value); a condition in parentheses can be used as a boolean value; BETWEEN is two comparisons joined by AND, as in SQL-92; a
 /// double property that is not finite is there, but every comparison of it is unknown.
 ///
 /// A selector is immutable and may be shared and evaluated from any thread.
@@ -11,7 +11,10 @@ public final class Selector: Sendable {
     /// The deepest nesting of parentheses, NOT and signs. A chain of AND, OR or operators is not nested.
     public static let maximumDepth = 64
 
-    private let program: Program
+    /// Written by the initialiser only. A variable, and without the checks of one, so that it runs where it lies; see
+    /// ``Program``. Nothing that is called on it writes.
+    @exclusivity(unchecked)
+    private nonisolated(unsafe) var program: Program
 
     /// The text as given.
     public let text: String

@@ -16,7 +16,7 @@ struct TraceTests {
         var trace = try CSVTrace.read(
             #"""
             \#u{FEFF}Device,trip,timestamp,lat,lon,altitude,acc\#r
-            bus,1,2026-01-26T15:57:02Z,53.4,-2.9,,5\r
+            bus,1,2026-01-26T15:57:02Z,53.4,-2.9,,5\#r
             "a, ""b""",,1769443021,1.5,2,100,
             c,1,1769443021500,1,2,,
 

@@ -50,7 +50,8 @@ struct GeodesicTests {
         for _ in 0..<20_000 {
             let band = Int.random(in: 0..<3, using: &random)
             let latitude = band == 0 ? Double.random(in: 89...90, using: &random) : Double.random(in: -90...90, using: &random)
-            let longitude = band == 1 ? 180 - Double.random(in: 0...0.1, using: &random) : Double.random(in: -180...180, using: &random)
+            let longitude =
+                band == 1 ? 180 - Double.random(in: 0...0.1, using: &random) : Double.random(in: -180...180, using: &random)
             let reach = Double.random(in: 0...0.2, using: &random)
             let bearing = Double.random(in: 0..<(2 * .pi), using: &random)
             let toLatitude = min(90, max(-90, latitude + reach * cos(bearing)))

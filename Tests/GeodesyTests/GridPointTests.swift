@@ -26,7 +26,8 @@ struct GridPointTests {
                 fromLatitude: latitude, fromLongitude: longitude, toLatitude: back.latitude, toLongitude: back.longitude)
             #expect(error < 0.004)
 
-            let near = Position(latitude: max(-90, min(90, latitude + Double.random(in: -0.05...0.05, using: &random))), longitude: longitude)
+            let near = Position(
+                latitude: max(-90, min(90, latitude + Double.random(in: -0.05...0.05, using: &random))), longitude: longitude)
             let chord = point.squaredChord(to: GridPoint(latitude: near.latitude, longitude: near.longitude)).squareRoot()
             let distance = Geodesic.distance(
                 fromLatitude: latitude, fromLongitude: longitude, toLatitude: near.latitude, toLongitude: near.longitude)

@@ -182,7 +182,10 @@ extension Integration {
                 try withClient(daemon.endpoint, filters: ["geomatch/d/alice/match/#"]) { client in
                     createObjects(trace, pins, client)
                     client.forgetMessages()
-                    try withClient(daemon.endpoint, name: "watcher", filters: ["live/#"], qos: 0, readsReplies: false) { watcher in
+                    try withClient(daemon.endpoint, name: "watcher", filters: ["live/#"], qos: 0, readsReplies: false) {
+                        watcher in
+                        #expect(watcher.wait { $0.count == pins.count }, "the pins' own positions are retained")
+                        watcher.forgetMessages()
                         try withClient(daemon.endpoint, name: "cars", readsReplies: false) { replay(trace, $0, watcher) }
                         let last = Dictionary(watcher.messages.map { ($0.topic, $0) }) { $1 }
                         #expect(last.count == trace.devices.count)

@@ -180,7 +180,9 @@ final class NaiveEngine {
             return abs(distance(position, there) - ranges) < 0.02
         }
         for p in publications.values where p.device == device {
-            if subscriptions.values.contains(where: { $0.topic == p.topic && near($0.device, p.range + $0.range) }) { return true }
+            if subscriptions.values.contains(where: { $0.topic == p.topic && near($0.device, p.range + $0.range) }) {
+                return true
+            }
         }
         for s in subscriptions.values where s.device == device {
             if publications.values.contains(where: { $0.topic == s.topic && near($0.device, s.range + $0.range) }) { return true }

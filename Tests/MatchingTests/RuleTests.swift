@@ -18,14 +18,16 @@ final class Meridian {
 
     init(
         at: Double = 0, ranges: (Double, Double) = (100, 50), selector: String = "", properties: Properties = .none,
-        matchTTL: Int64 = never, matchDTL: Double = 1e7, expiresAt: (Int64, Int64) = (never, never), topics: (String, String) = ("t", "t")
+        matchTTL: Int64 = never, matchDTL: Double = 1e7, expiresAt: (Int64, Int64) = (never, never),
+        topics: (String, String) = ("t", "t")
     ) throws {
         publisher = engine.addDevice()
         subscriber = engine.addDevice()
         engine.move(publisher, to: Position(latitude: 0, longitude: 0), at: 0, into: &effects)
         engine.move(subscriber, to: Position(latitude: at * Self.metre, longitude: 0), at: 0, into: &effects)
         publication = engine.addPublication(
-            on: publisher, topic: topics.0, range: ranges.0, expiresAt: expiresAt.0, properties: properties, at: 0, into: &effects)
+            on: publisher, topic: topics.0, range: ranges.0, expiresAt: expiresAt.0, properties: properties, at: 0, into: &effects
+        )
         subscription = engine.addSubscription(
             on: subscriber, topic: topics.1, range: ranges.1, expiresAt: expiresAt.1, selector: try Selector(selector),
             matchTTL: matchTTL, matchDTL: matchDTL, excludeSelf: false, at: 0, into: &effects)
@@ -168,6 +170,19 @@ struct RuleTests {
         #expect(meridian.engine.position(of: meridian.subscriber) == nil)
         #expect(meridian.advance(to: 2000) == 0)
         #expect(meridian.stand(10, at: 2001) == 1)
+    }
+
+    @Test(
+        "A position that is none on the earth is ignored", arguments: [(Double.nan, 0), (0, .infinity), (90.1, 0), (0, -180.1)])
+    func invalid(_ latitude: Double, _ longitude: Double) throws {
+        let meridian = try Meridian(at: 1000)
+        let before = meridian.engine.position(of: meridian.subscriber)
+        let nowhere = Position(latitude: latitude, longitude: longitude)
+        meridian.engine.move(meridian.subscriber, to: nowhere, at: 1, into: &meridian.effects)
+        meridian.engine.move([Move(device: meridian.subscriber, position: nowhere)], at: 1, into: &meridian.effects)
+        meridian.engine.place(meridian.subscriber, at: nowhere)
+        #expect(meridian.engine.position(of: meridian.subscriber) == before)
+        #expect(meridian.stand(10, at: 2) == 1)
     }
 
     @Test("An update evaluates the pair at once, and what is remembered of it survives")

@@ -36,7 +36,9 @@ struct TwinRun {
     init(_ shape: Shape, seed: UInt64) throws {
         self.shape = shape
         random = SplitMix64(seed: seed)
-        selectors = try ["", "k = 1", "k > 1", "k in (0, 2)", "name = 'a'", "absent = 3", "k = 1 or name = 'b'"].map { try Selector($0) }
+        selectors = try ["", "k = 1", "k > 1", "k in (0, 2)", "name = 'a'", "absent = 3", "k = 1 or name = 'b'"].map {
+            try Selector($0)
+        }
     }
 
     /// - Returns: What went wrong first, or nil.
@@ -166,7 +168,8 @@ struct TwinRun {
         next.hintsLeft = former.hintsLeft
         if Bool.random(using: &random) { next.topic = former.topic }
         if Bool.random(using: &random) { next.range = former.range }
-        guard !twin.isAmbiguous(former.device, range: next.range, topic: next.topic, dtl: next.matchDTL, subscription: index) else {
+        guard !twin.isAmbiguous(former.device, range: next.range, topic: next.topic, dtl: next.matchDTL, subscription: index)
+        else {
             return nil
         }
         var effects: [Effect] = []
@@ -223,8 +226,8 @@ struct TwinRun {
     private mutating func newTopic() -> String { "t\(Int.random(in: 0..<shape.topics, using: &random))" }
 
     private mutating func newRange() -> Double {
-        let class_ = shape.ranges.randomElement(using: &random)!
-        return Double.random(in: class_, using: &random)
+        let spread = shape.ranges.randomElement(using: &random)!
+        return Double.random(in: spread, using: &random)
     }
 
     private mutating func newExpiry() -> Int64 {
@@ -254,7 +257,8 @@ struct TwinRun {
         let north = Double.random(in: -metres...metres, using: &random) / 111_000
         let east = Double.random(in: -metres...metres, using: &random) / 111_000
         var latitude = from.latitude + north
-        var longitude = from.longitude + min(180, max(-180, east / max(1e-6, 1 - (abs(from.latitude) / 90) * (abs(from.latitude) / 90))))
+        var longitude =
+            from.longitude + min(180, max(-180, east / max(1e-6, 1 - (abs(from.latitude) / 90) * (abs(from.latitude) / 90))))
         if latitude > 90 { (latitude, longitude) = (180 - latitude, longitude + 180) }
         if latitude < -90 { (latitude, longitude) = (-180 - latitude, longitude + 180) }
         longitude = longitude.remainder(dividingBy: 360)

@@ -7,14 +7,24 @@ struct TwinTests {
     static let shapes: [TwinRun.Shape] = [
         .init(name: "a few devices with mixed ranges"),
         .init(name: "one busy topic on a grid", devices: 90, topics: 1, entries: 170, weightOfEntries: 5),
-        .init(name: "a dense cluster", devices: 60, topics: 1, ranges: [1...5, 10...15], spread: 60, steps: [0.5, 3, 40], entries: 150),
-        .init(name: "mixed ranges on a grid over the antimeridian", devices: 80, topics: 1, centre: (-17, 180), spread: 8000, entries: 170),
+        .init(
+            name: "a dense cluster", devices: 60, topics: 1, ranges: [1...5, 10...15], spread: 60, steps: [0.5, 3, 40],
+            entries: 150),
+        .init(
+            name: "mixed ranges on a grid over the antimeridian", devices: 80, topics: 1, centre: (-17, 180), spread: 8000,
+            entries: 170),
         .init(name: "the north pole", devices: 80, topics: 1, centre: (89.995, 20), spread: 4000, entries: 170),
-        .init(name: "the south pole, in small ranges", devices: 80, topics: 1, ranges: [5...60], centre: (-90, 0), spread: 300, steps: [1, 30, 200], entries: 170),
-        .init(name: "the equator, long ranges, long steps", devices: 60, topics: 2, ranges: [1...5000], centre: (0, 0), spread: 9000, steps: [2000, 9000, 3_000_000], entries: 170),
+        .init(
+            name: "the south pole, in small ranges", devices: 80, topics: 1, ranges: [5...60], centre: (-90, 0), spread: 300,
+            steps: [1, 30, 200], entries: 170),
+        .init(
+            name: "the equator, long ranges, long steps", devices: 60, topics: 2, ranges: [1...5000], centre: (0, 0),
+            spread: 9000, steps: [2000, 9000, 3_000_000], entries: 170),
         .init(name: "many topics", devices: 40, topics: 60, spread: 500, steps: [10, 100], entries: 150),
         .init(name: "a side that grows and loses its grid", devices: 25, topics: 1, entries: 130, weightOfEntries: 12),
-        .init(name: "eighty degrees north", devices: 80, topics: 1, ranges: [1...100, 2000...5000], centre: (80, -179.99), spread: 5000, entries: 170),
+        .init(
+            name: "eighty degrees north", devices: 80, topics: 1, ranges: [1...100, 2000...5000], centre: (80, -179.99),
+            spread: 5000, entries: 170),
     ]
 
     @Test("in random runs", arguments: shapes)

@@ -42,11 +42,14 @@ struct NaiveTruth {
         case .null(let name, let isNegated): return (properties[name] == nil) != isNegated
         case .comparison(let left, let sign, let right): return Self.compare(value(left), sign, value(right))
         case .between(let operand, let low, let high, let isNegated):
-            guard let operand = value(operand), let low = value(low), let high = value(high) else { return nil }
-            let isNumeric = [operand, low, high].allSatisfy { Self.isNumber($0) }
-            let isBetween =
-                isNumeric && Self.compare(operand, ">=", low) == true && Self.compare(operand, "<=", high) == true
-            return isBetween != isNegated
+            guard let operand = value(operand) else { return nil }
+            func holds(_ sign: String, _ bound: PropertyValue?) -> Bool? {
+                guard let bound else { return nil }
+                return Self.isNumber(operand) && Self.isNumber(bound) && Self.compare(operand, sign, bound) == true
+            }
+            let both = [holds(">=", value(low)), holds("<=", value(high))]
+            if both.contains(false) { return isNegated }
+            return both.contains(nil) ? nil : !isNegated
         case .membership(let operand, let list, let isNegated):
             guard let operand = value(operand) else { return nil }
             return list.contains { Self.compare(operand, "=", $0) == true } != isNegated

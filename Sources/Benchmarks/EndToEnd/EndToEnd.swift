@@ -9,7 +9,8 @@ struct EndToEnd: ParsableCommand {
         abstract: "Positions through a real broker: the daemon against a relay that does nothing.",
         discussion: """
             Each round runs every case on a fresh mosquitto with the daemon's own configuration and unix socket: a relay that only passes \
-            bytes on, one that retains them as the daemon does, and the daemon. Ratios are to the retaining relay of the same round.
+            bytes on, one that retains them as the daemon does, one that also makes them as long as the daemon's, and the daemon. Ratios \
+            are to the plain relay of the same round.
             """)
 
     @Option(help: "Rounds; the median counts.")
@@ -28,8 +29,20 @@ struct EndToEnd: ParsableCommand {
     var matchEvery = 10
 
     private enum Case: String, CaseIterable {
-        case relay, retainingRelay = "retaining relay", daemon
+        case relay, retaining = "retaining relay", growing = "retaining relay, daemon's size", daemon
+
+        /// Arguments of the relay.
+        var options: [String] {
+            switch self {
+            case .relay, .daemon: []
+            case .retaining: ["--retain"]
+            case .growing: ["--retain", "--grow", "\(EndToEnd.growth)"]
+            }
+        }
     }
+
+    /// A `live/…` message is that much longer than the position it tells.
+    fileprivate static let growth = 170
 
     func run() throws {
         let fixed = rates.split(separator: ",").compactMap { Double($0) }
@@ -76,8 +89,7 @@ struct EndToEnd: ParsableCommand {
             defer { broker.stop() }
             guard let socket = broker.endpoint.unixPath else { return }
             let relay = try Program(
-                CommandLine.arguments[0], ["noop-relay", "--socket", socket] + (kind == .retainingRelay ? ["--retain"] : []),
-                until: "ready")
+                CommandLine.arguments[0], ["noop-relay", "--socket", socket] + kind.options, until: "ready")
             defer { relay.stop() }
             try body(port, relay)
         }
@@ -111,11 +123,11 @@ struct EndToEnd: ParsableCommand {
         func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
         func row(_ name: String, _ columns: [String]) {
             let cells = columns.map { $0.count < 12 ? String(repeating: " ", count: 12 - $0.count) + $0 : $0 }
-            print(name.padding(toLength: 34, withPad: " ", startingAt: 0) + cells.joined())
+            print(name.padding(toLength: 52, withPad: " ", startingAt: 0) + cells.joined())
         }
         func number(_ value: Double, _ digits: Int = 2) -> String { String(format: "%.\(digits)f", value) }
         row("case", ["updates/s", "ratio", "µs/update", "live p50", "live p99", "match p50", "match p99"])
-        let yardstick = (found["retaining relay max"] ?? []).map(\.liveRate)
+        let yardstick = (found["\(Case.relay.rawValue) max"] ?? []).map(\.liveRate)
         for kind in Case.allCases {
             let results = found["\(kind.rawValue) max"] ?? []
             let ratios = zip(results, yardstick).map { $0.liveRate / $1 }
@@ -136,6 +148,6 @@ struct EndToEnd: ParsableCommand {
                     ])
             }
         }
-        print("latencies in ms, medians of \(rounds) rounds; ratio to the retaining relay of the same round")
+        print("latencies in ms, medians of \(rounds) rounds; ratio to the relay of the same round")
     }
 }

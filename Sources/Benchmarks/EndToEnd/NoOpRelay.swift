@@ -13,8 +13,11 @@ struct NoOpRelay: ParsableCommand {
     @Flag(help: "Retain what is published, as the daemon does.")
     var retain = false
 
+    @Option(help: "Append so many spaces, so that messages have the size of the daemon's.")
+    var grow = 0
+
     func run() throws {
-        let relay = Relay(retain: retain)
+        let relay = Relay(retain: retain, grow: grow)
         let link = try MQTTLink(
             configuration: MQTTLinkConfiguration(endpoint: MQTTEndpoint(unixPath: socket), clientID: "noop-relay"), handler: relay)
         relay.link = link
@@ -24,9 +27,14 @@ struct NoOpRelay: ParsableCommand {
     private final class Relay: MQTTLinkHandler {
         weak var link: MQTTLink?
         let retain: Bool
+        private let padding: [UInt8]
         private var topic: [CChar] = []
+        private var payload: [UInt8] = []
 
-        init(retain: Bool) { self.retain = retain }
+        init(retain: Bool, grow: Int) {
+            self.retain = retain
+            padding = Array(repeating: UInt8(ascii: " "), count: grow)
+        }
 
         func linkConnected(sessionPresent: Bool, protocolVersion: Int) {
             _ = link?.subscribe([("bench/+/+/+/+/+/+", 0)])
@@ -40,8 +48,16 @@ struct NoOpRelay: ParsableCommand {
                 for byte in "live/".utf8 { topic.append(CChar(bitPattern: byte)) }
                 for byte in message.topic { topic.append(CChar(bitPattern: byte)) }
                 topic.append(0)
-                _ = topic.withUnsafeBufferPointer {
-                    link.publish(topic: $0.baseAddress!, payload: message.payload, qos: 0, retain: retain)
+                _ = topic.withUnsafeBufferPointer { topic in
+                    guard !padding.isEmpty else {
+                        return link.publish(topic: topic.baseAddress!, payload: message.payload, qos: 0, retain: retain)
+                    }
+                    payload.removeAll(keepingCapacity: true)
+                    payload.append(contentsOf: message.payload)
+                    payload.append(contentsOf: padding)
+                    return payload.withUnsafeBytes {
+                        link.publish(topic: topic.baseAddress!, payload: $0, qos: 0, retain: retain)
+                    }
                 }
             }
         }

@@ -39,7 +39,7 @@ extension Hub {
         let administrators = configuration.administrators
         let client = call.client.name
         let visible = datasets.keys.filter { administrators.allow(client: client, in: $0) }
-        return page.encode("datasets", page.ids(visible), item: { id in datasets[id].map(describe) })
+        return page.encode("datasets", page.sorted(visible, by: { $0 }), id: { $0 }, item: { id in datasets[id].map(describe) })
     }
 
     func deleteDataset(_ call: Call, into effects: inout HubEffects) -> [UInt8] {
@@ -52,7 +52,7 @@ extension Hub {
         if parameters.has("name") { record.name = try parameters.optionalString("name", characters: 0...256) }
         if parameters.has("policy") { record.policy = try parameters.optionalWord("policy", of: ["open", "strict"]) ?? "open" }
         if parameters.has("domains") {
-            record.domains = try parameters.optionalStrings("domains", count: 0...256)?.map { $0.lowercased() }
+            record.domains = try parameters.domains("domains")
         }
         if parameters.has("autoCreateDevices") {
             record.autoCreateDevices = try parameters.optionalBool("autoCreateDevices") ?? true
@@ -60,7 +60,7 @@ extension Hub {
         if parameters.has("derivedOccupancy") {
             record.derivedOccupancy = try parameters.optionalBool("derivedOccupancy") ?? false
         }
-        if parameters.has("timeZone") { record.timeZone = try parameters.optionalString("timeZone", characters: 1...64) ?? "UTC" }
+        if parameters.has("timeZone") { record.timeZone = try parameters.timeZone("timeZone") ?? "UTC" }
         guard record.policy == "open" else {
             throw WireError(.unsupported, "`strict` needs an imported structure, which this version does not offer", field: "policy")
         }
@@ -69,12 +69,15 @@ extension Hub {
         }
     }
 
+    private static let activeDomainsShown = 1000
+
     /// The dataset with its active domains and counts.
     func describe(_ dataset: Dataset) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         dataset.record.encodeMembers(into: &writer)
-        writer.member("activeDomains", dataset.activeDomains.keys.sorted())
+        // A free domain is a topic level: there may be as many as live topics.
+        writer.member("activeDomains", Array(dataset.activeDomains.keys.sorted().prefix(Self.activeDomainsShown)))
         writer.key("counts")
         writer.beginObject()
         writer.member("devices", dataset.devices.count)

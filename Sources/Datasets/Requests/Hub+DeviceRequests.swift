@@ -25,16 +25,14 @@ extension Hub {
         guard dataset.devices.count < configuration.limits.devices else {
             throw WireError(.limit, "the dataset has \(configuration.limits.devices) devices, the maximum")
         }
+        if location != nil, id.flatMap({ dataset.positionsWithoutDevice[$0] }) == nil { try checkRoomForLiveTopic(in: dataset) }
         if id == nil { record.id = identifiers.uuid() }
         record.revision = Revision.next(after: nil, content: record.encoded())
         let device = Device(record, reference: dataset.engine.addDevice())
         dataset.register(device)
         effects.changes.append(.putDevice(record))
-        if let location {
-            set(location, of: device, in: dataset, at: call.now, into: &effects)
-        } else if type != .beacon, let known = dataset.positionsWithoutDevice.removeValue(forKey: record.id) {
-            adopt(known, by: device)
-        }
+        takeOverPosition(device, in: dataset)
+        if let location { set(location, of: device, in: dataset, at: call.now, into: &effects) }
         return describe(device)
     }
 
@@ -48,7 +46,7 @@ extension Hub {
         let dataset = call.dataset
         let client = call.client
         return page.encode(
-            "devices", dataset.deviceOrder.ids(after: page.after) { Array(dataset.devices.keys) },
+            "devices", dataset.deviceOrder.ids(after: page.after) { Array(dataset.devices.keys) }, id: { $0 },
             item: { id in
                 guard let device = dataset.devices[id], type == nil || device.record.type == type,
                     dataset.allows(client, owner: device.record.owner)
@@ -77,18 +75,20 @@ extension Hub {
             throw WireError(.invalid, "a PinDevice has a `location`; it can be changed, not removed", field: "location")
         }
         let location = removesLocation ? nil : try call.parameters.location("location")
-        if location != nil { try checkLocation(true, of: record.type) }
-        if record != device.record || location == nil {
-            record.updatedAt = call.now
-            record.revision = Revision.next(after: record.revision, content: record.encoded())
-            device.record = record
+        if location != nil {
+            try checkLocation(true, of: record.type)
+            if device.positionTopic == nil { try checkRoomForLiveTopic(in: call.dataset) }
         }
+        record.updatedAt = call.now
+        record.revision = Revision.next(after: record.revision, content: record.encoded())
+        device.record = record
         effects.changes.append(.putDevice(record))
         if let location {
             set(location, of: device, in: call.dataset, at: call.now, into: &effects)
         } else if removesLocation, let state = device.positionTopic {
+            let former = state.snapshot
             clear(state, at: call.now, into: &effects)
-            keepNow(state, into: &effects)
+            keepNow(state, after: former, into: &effects)
         }
         return describe(device)
     }
@@ -96,6 +96,15 @@ extension Hub {
     func deleteDevice(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
         let device = try device(named: "id", call, ownerless: "only administrators delete a device without an owner")
         effects.changes.append(.deleteDevice(dataset: call.dataset.id, id: device.record.id))
+        if let state = device.positionTopic {
+            // Its position goes with it: left to be written behind, a crash would bring it back.
+            liveNumber += 1
+            effects.changes.append(
+                .putLiveState(
+                    LiveStateRecord(
+                        dataset: call.dataset.id, topic: state.topic, timestamp: call.now, receivedAt: call.now,
+                        number: liveNumber, payload: nil)))
+        }
         effects.deletions.append(.device(dataset: call.dataset.id, id: device.record.id))
         return deleted(device.record.id)
     }
@@ -148,40 +157,29 @@ extension Hub {
         let live = LiveTopic(
             dataset: dataset.id, venue: "-", building: "-", floor: "-", room: "-", location: device.record.id, domain: "position")
         let topic = live.encoded
-        let state =
-            liveStates[topic]
-            ?? LiveState(
-                dataset: dataset, topic: topic, domain: live.domain, itemID: live.itemID, timestamp: .min, receivedAt: .min,
-                number: 0, payload: nil)
-        state.device = device
+        let state = liveStates[topic] ?? LiveState(dataset: dataset, live: live, topic: topic)
+        let former = device.positionTopic === state ? nil : device.positionTopic
+        let before = (state: state.snapshot, former: former?.snapshot)
         // Whoever asks for a location now means it, whatever a device with a fast clock said before.
         let known = max(state.timestamp, device.positionTopic?.timestamp ?? .min)
         let asked = location.timestamp.map { $0 > now + Self.skewMaximumMilliseconds ? now : $0 } ?? now
+        state.device = device
         properties.removeAll(keepingCapacity: true)
         properties.append(contentsOf: location.properties)
-        let former = device.positionTopic
-        dataset.positionsWithoutDevice[device.record.id] = nil
         store(
-            LiveUpdate(timestamp: asked, position: location.position), at: max(asked, known), for: state, receivedAt: now,
-            into: &effects)
-        keepNow(state, into: &effects)
-        if let former, former !== state { keepNow(former, into: &effects) }
+            LiveUpdate(timestamp: asked, originSourceId: location.originSourceId, position: location.position),
+            at: max(asked, known), for: state, receivedAt: now, into: &effects)
+        keepNow(state, after: before.state, into: &effects)
+        if let former { keepNow(former, after: before.former, into: &effects) }
         engineEffects.removeAll(keepingCapacity: true)
         dataset.engine.move(device.reference, to: location.position, at: now, into: &engineEffects)
         handleEngineEffects(of: dataset, at: now, into: &effects)
     }
 
-    /// The position of an id that was no device until now.
-    private func adopt(_ state: LiveState, by device: Device) {
-        state.device = device
-        device.positionTopic = state
-        guard let payload = state.payload, let position = LiveMessage.position(inPayload: payload) else { return }
-        state.dataset.engine.place(device.reference, at: position)
-    }
-
-    /// Makes a state durable in the batch of the request that changed it.
-    private func keepNow(_ state: LiveState, into effects: inout HubEffects) {
+    /// Makes a state durable in the batch of the request that changed it, and remembers what it was in case that fails.
+    private func keepNow(_ state: LiveState, after former: LiveStateRecord?, into effects: inout HubEffects) {
         effects.changes.append(.putLiveState(LiveStateRecord(state)))
+        effects.formerStates.append(FormerLiveState(topic: state.topic, record: former, numberSince: state.number))
     }
 
     /// The device with where it is.
@@ -199,6 +197,9 @@ extension Hub {
 }
 
 extension LiveState {
+    /// nil where nothing is known.
+    fileprivate var snapshot: LiveStateRecord? { isKnown ? LiveStateRecord(self) : nil }
+
     /// A position as objects show it: its properties and when they were true.
     fileprivate func location(using parser: JSONParser) -> JSONObject? {
         guard let payload, case .object(let message)? = try? JSONValue.parse(payload, using: parser),

@@ -4,13 +4,13 @@ import Wire
 
 extension Hub {
     func getMatch(_ call: Call) throws(WireError) -> Outcome {
-        .query(.match(dataset: call.dataset.id, id: try call.parameters.id("id")))
+        .query(.match(dataset: call.dataset.id, id: try call.parameters.id("id")), limit: 1)
     }
 
     func listMatches(_ call: Call) throws(WireError) -> Outcome {
         let device = try device(named: "deviceId", call)
-        let after = try call.parameters.optionalString("after", characters: 1...256)
-        return .query(.matches(dataset: call.dataset.id, deviceId: device.record.id, after: after))
+        let page = try Page(call.parameters)
+        return .query(.matches(dataset: call.dataset.id, deviceId: device.record.id, after: page.after), limit: page.limit)
     }
 
     /// The result of a question to the store. Matches belong to their subscription's owner.
@@ -32,26 +32,8 @@ extension Hub {
             }
             return match.body
         case .matches(let matches):
-            var writer = JSONWriter()
-            writer.beginObject()
-            writer.key("matches")
-            writer.beginArray()
             let visible = matches.filter { dataset.allows(client, owner: $0.owner) }
-            for match in Self.newest(visible, within: Page.maximumBytes) { writer.raw(match.body) }
-            writer.endArray()
-            writer.endObject()
-            return writer.bytes
+            return Page(limit: query.limit).encode("matches", visible, id: \.id, item: \.body)
         }
-    }
-
-    /// The newest whose bodies fit into one reply, oldest first.
-    private static func newest(_ matches: [MatchRecord], within bytes: Int) -> ArraySlice<MatchRecord> {
-        var size = 0
-        var first = matches.endIndex
-        while first > matches.startIndex, size + matches[first - 1].body.count < bytes {
-            first -= 1
-            size += matches[first].body.count + 1
-        }
-        return matches[first...]
     }
 }

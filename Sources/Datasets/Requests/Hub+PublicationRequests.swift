@@ -57,8 +57,8 @@ extension Hub {
         let visible = dataset.publications(of: device).filter {
             $0.expiresAt > now && dataset.allows(client, owner: $0.record.owner)
         }
-        let records = Dictionary(uniqueKeysWithValues: visible.map { ($0.record.id, $0.record) })
-        return page.encode("publications", page.ids(records.keys), item: { records[$0]?.encoded() })
+        return page.encode(
+            "publications", page.sorted(visible, by: \.record.id), id: \.record.id, item: { $0.record.encoded() })
     }
 
     func updatePublication(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {

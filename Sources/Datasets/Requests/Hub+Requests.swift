@@ -7,7 +7,7 @@ extension Hub {
         /// The `result` as JSON.
         case result([UInt8])
         /// The store answers.
-        case query(StoreQuery.Kind)
+        case query(StoreQuery.Kind, limit: Int)
     }
 
     /// Handles `geomatch/{dataset}/{client}/request/{resource}/{verb}`, with any number of levels behind `request`.
@@ -15,53 +15,35 @@ extension Hub {
         // A request that the broker replays is an old one.
         guard !message.retained else { return }
         let levels = String(decoding: topic, as: UTF8.self).split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard levels.count >= 4, levels[3] == "request", levels[1] != "geomatch" else { return }
+        guard levels.count >= 4, levels[3] == "request" else { return }
         let request = Request.parse(message.payload, padded: message.padded, using: parser)
         let context = ReplyContext(
             topic: replyTopic(dataset: levels[1], client: levels[2], responseTopic: message.responseTopic),
             correlation: message.correlation.map(Array.init), requestId: request.requestId,
             request: levels[4...].joined(separator: "/"), dataset: levels[1], client: levels[2])
-        let dataset = datasets[levels[1]]
-        dataset?.counters.requests += 1
-        if let dataset, let deadline = dataset.engine.nextDeadline, deadline <= now {
-            advanceEngine(of: dataset, to: now, into: &effects)
+        if let dataset = datasets[context.dataset] {
+            dataset.counters.requests += 1
+            if let deadline = dataset.engine.nextDeadline, deadline <= now {
+                advanceEngine(of: dataset, to: now, into: &effects)
+            }
         }
-        if let requestId = context.requestId, Name.isClient(context.client),
-            let first = dataset?.replies.reply(to: requestId, of: context.client, at: now)
-        {
-            reply(first, to: context, into: &effects)
-            return
-        }
+        if repeatReply(to: context, at: now, into: &effects) { return }
         let name = RequestName(rawValue: context.request)
         let firstChange = effects.changes.count
         do throws(WireError) {
             let outcome = try perform(name, request, context, at: now, into: &effects)
             switch outcome {
-            case .query(let kind): effects.queries.append(StoreQuery(kind: kind, reply: context))
+            case .query(let kind, let limit):
+                effects.queries.append(StoreQuery(kind: kind, reply: context, limit: limit))
+                if let key = context.key { waitingForAnswer[key] = [] }
             case .result(let result):
-                noteChanges(from: firstChange, asked: name?.changes == true, context, into: &effects)
+                noteChanges(from: firstChange, asked: name?.changes == true, into: &effects)
                 finish(context, context.encode(result: result), name, at: now, into: &effects)
             }
         } catch {
             datasets[context.dataset]?.counters.failedRequests += 1
-            noteChanges(from: firstChange, asked: name?.changes == true, context, into: &effects)
-            if error.code == .internal {
-                reply(context.encode(error), to: context, into: &effects)
-            } else {
-                finish(context, context.encode(error), name, at: now, into: &effects)
-            }
-        }
-    }
-
-    /// Answers with what the store found.
-    public func answer(_ query: StoreQuery, with finding: StoreFinding, at now: Int64, into effects: inout HubEffects) {
-        let context = query.reply
-        do throws(WireError) {
-            let result = try result(of: query, finding)
-            finish(context, context.encode(result: result), nil, at: now, into: &effects)
-        } catch {
-            datasets[context.dataset]?.counters.failedRequests += 1
-            finish(context, context.encode(error), nil, at: now, into: &effects)
+            noteChanges(from: firstChange, asked: name?.changes == true, into: &effects)
+            finish(context, error, name, at: now, into: &effects)
         }
     }
 
@@ -89,7 +71,8 @@ extension Hub {
             throw WireError(.unauthorized, "`\(name.rawValue)` is for administrators")
         }
         if name.changes, !storeIsWritable {
-            throw WireError(.internal, "the store cannot be written; nothing was changed, it will be possible again when it can")
+            let id = outage(context, into: &effects)
+            throw WireError(.internal, "the store cannot be written; nothing was changed, see the log at \(id)")
         }
         if name == .datasetCreate { return try createDataset(parameters, context, at: now, into: &effects) }
         guard let dataset = datasets[context.dataset] else {
@@ -106,16 +89,18 @@ extension Hub {
         _ name: RequestName, _ parameters: JSONObject, _ client: RequestingClient, _ context: ReplyContext, at now: Int64,
         into effects: inout HubEffects
     ) throws(WireError) -> Outcome {
-        let before = effects.changes.count
+        let before = (changes: effects.changes.count, notices: effects.notices.count, filters: effects.filtersChanged)
+        let deletedAt = deletedDatasets[context.dataset]
         let dataset = try createDataset(context.dataset, at: now, into: &effects)
         do throws(WireError) {
             let outcome = try perform(name, parameters, by: client, in: dataset, at: now, into: &effects)
             dataset.counters.requests += 1
             return outcome
         } catch {
-            effects.changes.removeSubrange(before...)
-            effects.notices.removeLast()
-            datasets[context.dataset] = nil
+            effects.changes.removeSubrange(before.changes...)
+            effects.notices.removeSubrange(before.notices...)
+            effects.filtersChanged = before.filters
+            undoCreation(of: dataset, deletedAt: deletedAt)
             throw error
         }
     }
@@ -151,59 +136,10 @@ extension Hub {
         }
     }
 
-    // MARK: Replying
-
-    /// Marks the changes a request asked for, with whom to tell when the store refuses them.
-    private func noteChanges(from first: Int, asked: Bool, _ context: ReplyContext, into effects: inout HubEffects) {
+    /// Marks the changes a request asked for.
+    private func noteChanges(from first: Int, asked: Bool, into effects: inout HubEffects) {
         guard asked, effects.changes.count > first else { return }
         effects.requested.append(first..<effects.changes.count)
-    }
-
-    /// Remembers the first reply to a `requestId` and sends it: behind the changes of the batch where there are some.
-    private func finish(
-        _ context: ReplyContext, _ body: [UInt8], _ name: RequestName?, at now: Int64, into effects: inout HubEffects
-    ) {
-        if let requestId = context.requestId, let dataset = datasets[context.dataset], Name.isClient(context.client) {
-            dataset.replies.remember(body, to: requestId, of: context.client, at: now, limits: configuration.limits)
-            if name?.changes == true, body.count <= 64 << 10, storeIsWritable {
-                let first = effects.changes.count
-                effects.changes.append(
-                    .putReply(
-                        ReplyRecord(
-                            dataset: context.dataset, client: context.client, requestId: requestId, at: now, body: body)))
-                effects.requested.append(first..<first + 1)
-            }
-        }
-        reply(body, to: context, into: &effects)
-    }
-
-    private func reply(_ body: [UInt8], to context: ReplyContext, into effects: inout HubEffects) {
-        if effects.hasRequests {
-            effects.gated.append(
-                topic: context.topic, prefix: configuration.topicsPrefix, qos: 1, retain: false,
-                correlation: context.correlation, payload: body)
-            effects.replies.append(context)
-        } else {
-            effects.messages.append(
-                topic: context.topic, prefix: configuration.topicsPrefix, qos: 1, retain: false,
-                correlation: context.correlation, payload: body)
-        }
-    }
-
-    /// The response topic where it lies in the client's own tree, else `…/reply`: the daemon is no way around the broker's permissions.
-    private func replyTopic(dataset: String, client: String, responseTopic: UnsafeRawBufferPointer?) -> String {
-        let own = "geomatch/\(dataset)/\(client)/"
-        guard let responseTopic, responseTopic.count <= 1024 else { return own + "reply" }
-        let asked = String(decoding: responseTopic, as: UTF8.self)
-        let prefix = configuration.topicsPrefix + own
-        guard asked.utf8.elementsEqual(responseTopic), asked.utf8.starts(with: prefix.utf8),
-            !asked.utf8.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") || $0 == 0 })
-        else { return own + "reply" }
-        let below = String(decoding: asked.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
-        guard !below.isEmpty, below.split(separator: "/", omittingEmptySubsequences: false).first != "request" else {
-            return own + "reply"
-        }
-        return own + below
     }
 }
 
@@ -223,30 +159,4 @@ struct Call {
     let client: RequestingClient
     let parameters: Parameters
     let now: Int64
-}
-
-extension ReplyContext {
-    func encode(result: [UInt8]) -> [UInt8] {
-        encode { writer in
-            writer.key("result")
-            writer.raw(result)
-        }
-    }
-
-    func encode(_ error: WireError) -> [UInt8] {
-        encode { writer in
-            writer.key("error")
-            error.encode(into: &writer)
-        }
-    }
-
-    private func encode(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("requestId", optional: requestId)
-        writer.member("request", request)
-        members(&writer)
-        writer.endObject()
-        return writer.bytes
-    }
 }

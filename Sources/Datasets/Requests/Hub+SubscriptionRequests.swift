@@ -59,9 +59,8 @@ extension Hub {
         let visible = dataset.subscriptions(of: device).filter {
             $0.expiresAt > now && dataset.allows(client, owner: $0.record.owner)
         }
-        let subscriptions = Dictionary(uniqueKeysWithValues: visible.map { ($0.record.id, $0) })
         return page.encode(
-            "subscriptions", page.ids(subscriptions.keys), item: { id in subscriptions[id].map { self.describe($0) } })
+            "subscriptions", page.sorted(visible, by: \.record.id), id: \.record.id, item: { self.describe($0) })
     }
 
     func updateSubscription(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {

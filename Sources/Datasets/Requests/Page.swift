@@ -9,41 +9,45 @@ struct Page {
     var limit: Int
     var after: String?
 
+    init(limit: Int) { self.limit = limit }
+
     init(_ parameters: Parameters) throws(WireError) {
         limit = try parameters.listLimit()
         after = try parameters.optionalString("after", characters: 1...256)
     }
 
-    /// These ids in order, behind `after`.
-    func ids(_ all: some Sequence<String>) -> ArraySlice<String> {
-        let ordered = all.sorted()
-        guard let after else { return ordered[...] }
-        return ordered[(ordered.firstIndex { $0 > after } ?? ordered.endIndex)...]
+    /// What is behind `after`, in the order of ids.
+    func sorted<Element>(_ all: some Sequence<Element>, by id: (Element) -> String) -> [Element] {
+        let keyed = all.map { (key: ByteKey(id($0)), element: $0) }
+        let start = after.map(ByteKey.init)
+        return keyed.filter { entry in start.map { $0 < entry.key } ?? true }.sorted { $0.key < $1.key }.map(\.element)
     }
 
     /// `{"<name>":[…],"next"?}`; `next` is the last id shown, where there is more.
     ///
-    /// - Parameter item: The object of an id as JSON, or nil where the client may not see it.
-    func encode(_ name: String, _ ids: ArraySlice<String>, item: (String) -> [UInt8]?) -> [UInt8] {
+    /// - Parameter item: The element as JSON, or nil where the client may not see it.
+    func encode<Element>(
+        _ name: String, _ elements: some Sequence<Element>, id: (Element) -> String, item: (Element) -> [UInt8]?
+    ) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         writer.key(name)
         writer.beginArray()
         var count = 0
-        var last: String?
-        var next: String?
-        for id in ids {
-            guard let object = item(id) else { continue }
+        var last: Element?
+        var isMore = false
+        for element in elements {
+            guard let object = item(element) else { continue }
             if count == limit || (count > 0 && writer.bytes.count + object.count > Self.maximumBytes) {
-                next = last
+                isMore = true
                 break
             }
             writer.raw(object)
             count += 1
-            last = id
+            last = element
         }
         writer.endArray()
-        writer.member("next", optional: next)
+        if isMore, let last { writer.member("next", id(last)) }
         writer.endObject()
         return writer.bytes
     }

@@ -1,3 +1,4 @@
+import LiveTopics
 import Wire
 
 // The rules that several requests share.
@@ -31,14 +32,36 @@ extension Parameters {
         }
     }
 
+    /// Names of domains, in lower case as they are compared.
+    func domains(_ key: String) throws(WireError) -> [String]? {
+        guard let domains = try optionalStrings(key, count: 0...256) else { return nil }
+        for domain in domains where !Name.isID(domain) { throw error(key, "has names of domains", not: .string(domain)) }
+        return domains.map { $0.lowercased() }
+    }
+
+    /// The shape of an IANA name, such as `Europe/Monaco` or `Etc/GMT+1`; whether the zone exists is not looked up here.
+    func timeZone(_ key: String) throws(WireError) -> String? {
+        guard let name = try optionalString(key, characters: 1...64) else { return nil }
+        let parts = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(Self.isZoneByte) }) else {
+            throw error(key, "must be the name of an IANA time zone", not: .string(name))
+        }
+        return name
+    }
+
+    private static func isZoneByte(_ byte: UInt8) -> Bool {
+        isGroupByte(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
+    }
+
     func location(_ key: String) throws(WireError) -> LocationCoding.Location? {
         guard let value = value(key) else { return nil }
         return try LocationCoding.decode(value, field: key)
     }
 
     func beaconIdentity() throws(WireError) -> BeaconIdentity {
-        let text = try string("proximityUUID", characters: 1...64)
-        guard let uuid = UUIDText.canonical(text) else { throw error("proximityUUID", "must be a UUID", not: .string(text)) }
+        let key = ["proximityUUID", "proximityID", "uuid"].first { value($0) != nil } ?? "proximityUUID"
+        let text = try string(key, characters: 1...64)
+        guard let uuid = UUIDText.canonical(text) else { throw error(key, "must be a UUID", not: .string(text)) }
         return BeaconIdentity(
             proximityUUID: uuid, major: try integer("major", in: 0...65_535), minor: try integer("minor", in: 0...65_535))
     }

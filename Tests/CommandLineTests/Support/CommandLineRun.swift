@@ -10,60 +10,30 @@ struct Said: Equatable {
 
 /// A running `geomatch`, as people start it.
 final class CommandLineRun {
-    private let process = Process()
-    private let out = Pipe()
-    private let errors = Pipe()
-    private let input = Pipe()
+    private let program: SpawnedProgram
 
     /// The environment holds nothing but `environment`.
     init(_ arguments: [String], environment: [String: String] = [:]) throws {
-        process.executableURL = try Self.executable()
-        process.arguments = arguments
-        process.environment = environment
-        process.standardOutput = out
-        process.standardError = errors
-        process.standardInput = input
-        try process.run()
+        program = try SpawnedProgram(Self.executable(), arguments, environment: environment)
     }
 
     /// The executable beside the tests.
-    private static func executable() throws -> URL {
+    private static func executable() throws -> String {
         let places = [try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")] + CommandLine.arguments
         for place in places.compactMap({ $0 }) {
-            let beside = URL(fileURLWithPath: place).deletingLastPathComponent().appendingPathComponent("geomatch")
-            if FileManager.default.isExecutableFile(atPath: beside.path) { return beside }
+            let beside = URL(fileURLWithPath: place).deletingLastPathComponent().appendingPathComponent("geomatch").path
+            if FileManager.default.isExecutableFile(atPath: beside) { return beside }
         }
-        return try #require(nil as URL?, "geomatch is not beside \(places)")
+        return try #require(nil as String?, "geomatch is not beside \(places)")
     }
 
-    /// Waits for a part of standard error, as a sign that the program has come so far.
-    func waitForError(_ part: String) -> String {
-        var text = ""
-        while !text.contains(part) {
-            let chunk = errors.fileHandleForReading.availableData
-            if chunk.isEmpty { break }
-            text += String(decoding: chunk, as: UTF8.self)
-        }
-        return text
-    }
+    /// Waits for a part of standard error, as a sign that the program has come so far; what it said until then.
+    func waitForError(_ part: String) -> String { program.errors(until: part) }
 
-    func interrupt() { kill(process.processIdentifier, SIGINT) }
+    func interrupt() { kill(program.processID, SIGINT) }
 
     /// Gives it `text` to read and waits for its end.
-    func finish(input text: String = "") throws -> Said {
-        // Reading both ends at once: a full pipe would stop the program.
-        nonisolated(unsafe) var said = Said(out: "", error: "", code: 0)
-        let group = DispatchGroup()
-        let (out, errors, input) = (out.fileHandleForReading, errors.fileHandleForReading, input.fileHandleForWriting)
-        DispatchQueue.global().async(group: group) { said.out = String(decoding: out.readDataToEndOfFile(), as: UTF8.self) }
-        DispatchQueue.global().async(group: group) { said.error = String(decoding: errors.readDataToEndOfFile(), as: UTF8.self) }
-        try input.write(contentsOf: Data(text.utf8))
-        try input.close()
-        process.waitUntilExit()
-        group.wait()
-        said.code = process.terminationStatus
-        return said
-    }
+    func finish(input text: String = "") -> Said { program.finish(input: text) }
 }
 
 /// Runs `geomatch` to its end.

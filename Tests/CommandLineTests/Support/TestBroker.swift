@@ -6,7 +6,7 @@ import Testing
 final class TestBroker {
     let port: Int
     let folder: String
-    private let process = Process()
+    private let program: SpawnedProgram
 
     var url: String { "mqtt://127.0.0.1:\(port)" }
 
@@ -16,15 +16,10 @@ final class TestBroker {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let configuration = ["log_dest none", "persistence false", "listener \(port) 127.0.0.1"] + lines
         let file = folder + "/mosquitto.conf"
-        try configuration.joined(separator: "\n").replacing("FOLDER", with: folder)
-            .write(toFile: file, atomically: true, encoding: .utf8)
+        try configuration.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
         let path = (ProcessInfo.processInfo.environment["PATH"] ?? "") + ":/usr/sbin:/usr/local/sbin"
         let executable = path.split(separator: ":").map { "\($0)/mosquitto" }.first(where: FileManager.default.isExecutableFile)
-        process.executableURL = URL(fileURLWithPath: try #require(executable, "no mosquitto"))
-        process.arguments = ["-c", file]
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        program = try SpawnedProgram(#require(executable, "no mosquitto"), ["-c", file], environment: [:])
         let limit = Date(timeIntervalSinceNow: 20)
         while !Self.accepts(port) {
             try #require(Date() < limit, "mosquitto does not answer")
@@ -33,8 +28,8 @@ final class TestBroker {
     }
 
     func end() {
-        process.terminate()
-        process.waitUntilExit()
+        kill(program.processID, SIGKILL)
+        _ = program.finish(input: "")
         try? FileManager.default.removeItem(atPath: folder)
     }
 

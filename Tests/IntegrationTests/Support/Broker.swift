@@ -40,7 +40,9 @@ final class Broker {
 }
 
 /// Runs `body` with a broker of its own.
-func withBroker<Result>(lines: (String) throws -> String = { _ in "allow_anonymous true" }, _ body: (Broker) throws -> Result) throws -> Result {
+func withBroker<Result>(lines: (String) throws -> String = { _ in "allow_anonymous true" }, _ body: (Broker) throws -> Result)
+    throws -> Result
+{
     try withFolder { folder in
         let broker = Broker(folder: folder, lines: try lines(folder))
         defer { broker.end() }
@@ -52,7 +54,10 @@ func withBroker<Result>(lines: (String) throws -> String = { _ in "allow_anonymo
 /// The programs of the mosquitto packages.
 enum Tool {
     static func path(_ name: String) throws -> String {
-        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init) + ["/usr/sbin", "/usr/local/sbin"]
+        let folders =
+            (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init) + [
+                "/usr/sbin", "/usr/local/sbin",
+            ]
         return try #require(folders.map { $0 + "/" + name }.first { access($0, X_OK) == 0 }, "\(name) is not installed")
     }
 

@@ -35,7 +35,8 @@ final class Client: MQTTLinkHandler, @unchecked Sendable {
     ///   - name: The client level of its requests; all replies to it are read.
     ///   - filters: What it reads besides, at QoS 1.
     init(
-        _ endpoint: MQTTEndpoint, name: String = "alice", filters: [String] = [], qos: Int32 = 1, session: String? = nil, version: Int = 5,
+        _ endpoint: MQTTEndpoint, name: String = "alice", filters: [String] = [], qos: Int32 = 1, session: String? = nil,
+        version: Int = 5,
         readsReplies: Bool = true
     ) throws {
         self.name = name
@@ -137,7 +138,9 @@ final class Client: MQTTLinkHandler, @unchecked Sendable {
     }
 
     /// Sends a request and waits for its whole reply.
-    func ask(_ request: String, _ parameters: JSONValue = [:], dataset: String = "d", as client: String? = nil) throws -> JSONValue {
+    func ask(_ request: String, _ parameters: JSONValue = [:], dataset: String = "d", as client: String? = nil) throws
+        -> JSONValue
+    {
         let id = UUID().uuidString
         send(request, parameters, id: id, dataset: dataset, as: client)
         return try #require(reply(to: id), "no reply to \(request)")
@@ -153,7 +156,9 @@ final class Client: MQTTLinkHandler, @unchecked Sendable {
     }
 
     /// Sends a request that is to fail; the name of its error.
-    func refusal(_ request: String, _ parameters: JSONValue = [:], dataset: String = "d", as client: String? = nil) throws -> String? {
+    func refusal(_ request: String, _ parameters: JSONValue = [:], dataset: String = "d", as client: String? = nil) throws
+        -> String?
+    {
         try ask(request, parameters, dataset: dataset, as: client)["error"]?["error"]?.asString
     }
 
@@ -184,7 +189,8 @@ final class Client: MQTTLinkHandler, @unchecked Sendable {
             let message = batch[index]
             new.append(
                 Message(
-                    topic: String(decoding: message.topic, as: UTF8.self), payload: Array(message.payload), retain: message.retain,
+                    topic: String(decoding: message.topic, as: UTF8.self), payload: Array(message.payload),
+                    retain: message.retain,
                     correlation: message.correlation.map(Array.init)))
         }
         let replies = new.filter { $0.topic.hasSuffix("/\(name)/reply") }.compactMap { message in

@@ -16,7 +16,9 @@ final class Daemon {
         ?? Bundle.module.bundleURL.deletingLastPathComponent().appendingPathComponent("geomatchd").path
 
     /// Starts one with its own mosquitto on a free port, or at `broker`.
-    init(folder: String, broker: String? = nil, port: Int? = nil, arguments: [String] = [], environment: [String: String] = [:]) throws {
+    init(folder: String, broker: String? = nil, port: Int? = nil, arguments: [String] = [], environment: [String: String] = [:])
+        throws
+    {
         self.folder = folder
         self.port = port ?? freePort()
         let place = broker.map { ["--broker", $0] } ?? ["--listen", "127.0.0.1:\(self.port)"]

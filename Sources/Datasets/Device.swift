@@ -1,0 +1,16 @@
+import Matching
+
+/// A device as the hub holds it.
+final class Device {
+    var record: DeviceRecord
+    let reference: DeviceRef
+    /// The live topic its position came on; nil while it stands nowhere.
+    var positionTopic: LiveState?
+    /// The numbers of its newest matches, oldest first.
+    var matches: [Int64] = []
+
+    init(_ record: DeviceRecord, reference: DeviceRef) {
+        self.record = record
+        self.reference = reference
+    }
+}

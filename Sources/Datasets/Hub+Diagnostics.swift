@@ -1,0 +1,95 @@
+import LiveTopics
+import Wire
+
+// Telling what was refused, late or skewed.
+
+extension Hub {
+    /// Counts and tells a refusal.
+    ///
+    /// - Parameter counts: It was not yet counted as received.
+    func refuse(
+        _ error: WireError, published: UnsafeRawBufferPointer, counts: Bool, at now: Int64, into effects: inout HubEffects
+    ) {
+        let topic = String(decoding: published, as: UTF8.self)
+        let level = String(topic.prefix { $0 != "/" })
+        if let dataset = datasets[level] {
+            if counts { dataset.counters.received += 1 }
+            dataset.counters.refused += 1
+            report(.init(topic: topic, refused: error), of: dataset, at: now, into: &effects)
+        } else if Name.isDataset(level) {
+            reportStranger(.init(topic: topic, refused: error), dataset: level, at: now, into: &effects)
+        } else {
+            malformedDatasets += 1
+        }
+    }
+
+    func refuseLate(
+        _ timestamp: Int64, _ newest: Int64, _ state: LiveState, _ published: UnsafeRawBufferPointer, at now: Int64,
+        into effects: inout HubEffects
+    ) {
+        state.dataset.counters.late += 1
+        report(
+            .init(
+                kind: .late, topic: String(decoding: published, as: UTF8.self), error: "late",
+                message: "the update of \(timestamp) is older than the state of \(newest)", field: "timestamp", count: 1),
+            of: state.dataset, at: now, into: &effects)
+    }
+
+    func tellSkewed(
+        _ state: LiveState, _ published: UnsafeRawBufferPointer, at now: Int64, into effects: inout HubEffects
+    ) {
+        state.dataset.counters.skewed += 1
+        report(
+            .init(
+                kind: .skewed, topic: String(decoding: published, as: UTF8.self), error: "skewed",
+                message: "the timestamp is more than 5 minutes ahead: the time of arrival was taken", field: "timestamp", count: 1),
+            of: state.dataset, at: now, into: &effects)
+    }
+
+    private func report(
+        _ diagnostic: DiagnosticsWindow.Diagnostic, of dataset: Dataset, at now: Int64, into effects: inout HubEffects
+    ) {
+        if let told = dataset.diagnostics.report(diagnostic, at: now) { tell(told, of: dataset.id, into: &effects) }
+    }
+
+    /// Datasets that do not exist have diagnostics too, of at most a thousand of them in a second.
+    private func reportStranger(
+        _ diagnostic: DiagnosticsWindow.Diagnostic, dataset: String, at now: Int64, into effects: inout HubEffects
+    ) {
+        guard strangers[dataset] != nil || strangers.count < 1000 else { return }
+        if let told = strangers[dataset, default: DiagnosticsWindow()].report(diagnostic, at: now) {
+            tell(told, of: dataset, into: &effects)
+        }
+    }
+
+    func advanceStrangers(to now: Int64, into effects: inout HubEffects) {
+        for name in strangers.keys.sorted() {
+            for diagnostic in strangers[name]?.end(at: now) ?? [] { tell(diagnostic, of: name, into: &effects) }
+            if strangers[name]?.isIdle == true { strangers[name] = nil }
+        }
+    }
+
+    func tell(_ diagnostic: DiagnosticsWindow.Diagnostic, of dataset: String, into effects: inout HubEffects) {
+        effects.messages.append(
+            topic: "geomatch/\(dataset)/diagnostics/\(diagnostic.kind.rawValue)", prefix: configuration.topicsPrefix, qos: 0,
+            retain: false, payload: diagnostic.encode())
+    }
+
+    /// What only the log is told, at most once a second.
+    func noteForLog(into effects: inout HubEffects) {
+        if malformedDatasets > 0 {
+            effects.notices.append(.malformedDataset(count: malformedDatasets))
+            malformedDatasets = 0
+        }
+        for dataset in orderedDatasets where dataset.droppedMatches > 0 {
+            effects.notices.append(.matchesDropped(dataset: dataset.id, count: dataset.droppedMatches))
+            dataset.droppedMatches = 0
+        }
+    }
+}
+
+extension WireError {
+    static func unknownDataset(_ name: String) -> WireError {
+        WireError(.unknownDataset, "there is no dataset `\(name)`", field: "dataset")
+    }
+}

@@ -1,0 +1,130 @@
+import Geodesy
+import LiveTopics
+import Matching
+import Wire
+
+// The known states: told, cleared, and one position for each id.
+
+extension Hub {
+    /// Makes an update the known state, tells it, and remembers to make it durable. Its properties stand in the scratch buffer.
+    func store(
+        _ update: LiveUpdate, at timestamp: Int64, for state: LiveState, receivedAt now: Int64, into effects: inout HubEffects
+    ) {
+        let dataset = state.dataset
+        if state.payload == nil {
+            dataset.countLiveTopic(state.domain, by: 1)
+            if state.isKnown { dataset.clearedStates.revoke() } else { liveStates.insert(state) }
+        }
+        liveNumber += 1
+        state.number = liveNumber
+        state.timestamp = timestamp
+        state.receivedAt = now
+        // The former message's memory serves for the new one, unless it is on its way to the store.
+        var payload = state.payload ?? []
+        state.payload = nil
+        payload.removeAll(keepingCapacity: true)
+        payload.reserveCapacity(properties.count + state.topic.utf8.count + 160)
+        LiveMessage.encode(
+            topic: state.topic, domain: state.domain, itemID: state.itemID, timestamp: timestamp, receivedAt: now,
+            properties: properties, originSourceId: update.originSourceId, derived: false, into: &payload)
+        publishLive(topic: state.topic, payload: payload, into: &effects)
+        state.payload = payload
+        markDirty(state)
+        if state.namesDevice { stand(at: state, at: timestamp, receivedAt: now, into: &effects) }
+    }
+
+    /// The item of a position stands here from now on: the one on another topic is no longer true.
+    private func stand(at state: LiveState, at timestamp: Int64, receivedAt now: Int64, into effects: inout HubEffects) {
+        if let device = state.device {
+            let former = device.positionTopic
+            guard former !== state else { return }
+            device.positionTopic = state
+            // As of when it stood elsewhere, so that it may come back with a time of its own.
+            if let former { forgetState(former, asOf: timestamp, receivedAt: now, into: &effects) }
+        } else {
+            let former = state.dataset.positionsWithoutDevice[state.itemID]
+            guard former !== state else { return }
+            state.dataset.positionsWithoutDevice[state.itemID] = state
+            if let former { forgetState(former, asOf: timestamp, receivedAt: now, into: &effects) }
+        }
+    }
+
+    /// Where the item of a position stands at present; nil for nowhere, and for states of other domains.
+    func standing(of state: LiveState) -> LiveState? {
+        guard state.namesDevice else { return nil }
+        if let device = state.device { return device.positionTopic }
+        if let device = state.dataset.devices[state.itemID], device.record.type != .beacon { return device.positionTopic }
+        return state.dataset.positionsWithoutDevice[state.itemID]
+    }
+
+    /// What was the position of an id is the position of the device that it now names.
+    func takeOverPosition(_ device: Device, in dataset: Dataset) {
+        guard device.record.type != .beacon, let state = dataset.positionsWithoutDevice.removeValue(forKey: device.record.id) else {
+            return
+        }
+        tie(state, to: device)
+    }
+
+    /// Stands a device at a state, without asking what it meets.
+    func tie(_ state: LiveState, to device: Device) {
+        state.device = device
+        device.positionTopic = state
+        guard let payload = state.payload, let position = LiveMessage.position(inPayload: payload, using: parser) else { return }
+        state.dataset.engine.place(device.reference, at: position)
+    }
+
+    /// Clears a state on demand: the device of a position stands nowhere from now on.
+    func clear(_ state: LiveState, at now: Int64, into effects: inout HubEffects) {
+        guard state.isKnown else {
+            // Nothing is known; what a broker may still retain from earlier days goes all the same.
+            publishLive(topic: state.topic, payload: [], into: &effects)
+            return
+        }
+        let device = state.device
+        forgetState(state, asOf: now, receivedAt: now, into: &effects)
+        guard let device, device.positionTopic === state else { return }
+        showMoves(at: now, into: &effects)
+        device.positionTopic = nil
+        engineEffects.removeAll(keepingCapacity: true)
+        state.dataset.engine.move(device.reference, to: nil, at: now, into: &engineEffects)
+        handleEngineEffects(of: state.dataset, at: now, into: &effects)
+    }
+
+    /// - Parameter asOf: From when on it is not true any more; what is older is late.
+    func forgetState(_ state: LiveState, asOf timestamp: Int64, receivedAt now: Int64, into effects: inout HubEffects) {
+        let dataset = state.dataset
+        let wasCleared = state.payload == nil
+        if !wasCleared { dataset.countLiveTopic(state.domain, by: -1) }
+        // It is found anew when it comes back: the device may be gone by then.
+        state.device = nil
+        if dataset.positionsWithoutDevice[state.itemID] === state { dataset.positionsWithoutDevice[state.itemID] = nil }
+        liveNumber += 1
+        state.number = liveNumber
+        state.timestamp = timestamp
+        state.receivedAt = now
+        state.payload = nil
+        dataset.clearedStates.append(state, again: wasCleared)
+        markDirty(state)
+        publishLive(topic: state.topic, payload: [], into: &effects)
+        forgetCleared(of: dataset, before: .min, into: &effects)
+    }
+
+    /// Forgets cleared states that are too old, or too many.
+    func forgetCleared(of dataset: Dataset, before instant: Int64, into effects: inout HubEffects) {
+        let maximum = configuration.limits.liveTopics
+        while let state = dataset.clearedStates.popOldest(clearedBefore: instant, maximum: maximum) {
+            liveStates.remove(state)
+            effects.changes.append(.forgetLiveState(dataset: dataset.id, topic: state.topic))
+        }
+    }
+
+    func markDirty(_ state: LiveState) {
+        guard !state.dirty else { return }
+        state.dirty = true
+        dirty.append(state)
+    }
+
+    func publishLive(topic: String, payload: [UInt8], into effects: inout HubEffects) {
+        effects.messages.append(topic: topic, prefix: livePrefix, qos: configuration.liveQoS, retain: true, payload: payload)
+    }
+}

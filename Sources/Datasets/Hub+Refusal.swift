@@ -1,0 +1,202 @@
+import LiveTopics
+import Wire
+
+// Deletions wait for the store's word, and memory goes back where the store refuses what was asked.
+
+/// What is let go of in memory once the store has.
+public enum Deletion: Equatable, Sendable {
+    case dataset(String)
+    case device(dataset: String, id: String)
+}
+
+/// The state of a topic before a request changed it.
+struct FormerLiveState: Sendable {
+    var topic: String
+    /// nil where nothing was known.
+    var record: LiveStateRecord?
+    /// The number the request gave it: a later update is not taken back.
+    var numberSince: Int64
+}
+
+extension Hub {
+    /// The changes of these effects are durable: deletions take effect.
+    public func committed(_ deletions: [Deletion], at now: Int64, into effects: inout HubEffects) {
+        for deletion in deletions {
+            switch deletion {
+            case .dataset(let id):
+                if let dataset = datasets[id] { removeDataset(dataset, at: now, into: &effects) }
+            case .device(let dataset, let id):
+                guard let dataset = datasets[dataset], let device = dataset.devices[id] else { continue }
+                if let state = device.positionTopic {
+                    device.positionTopic = nil
+                    forgetState(state, asOf: now, receivedAt: now, into: &effects)
+                }
+                dataset.remove(device)
+            }
+        }
+    }
+
+    /// The store refused the changes of these effects: whoever asked is told `internal`.
+    ///
+    /// - Returns: The changes nobody asked for (matches, devices made by their position), which wait; and the datasets
+    ///   whose memory now says more than the store: to be rebuilt by ``beginRebuilding(_:)``, restoring those datasets
+    ///   from the store and then the changes that wait, and ``endRebuilding(_:known:at:into:)``.
+    public func refused(
+        _ refused: HubEffects, reason: String, at now: Int64, into effects: inout HubEffects
+    ) -> (waiting: [DurableChange], datasets: [String]) {
+        storeIsWritable = false
+        let error = WireError(
+            .internal,
+            "the store cannot be written (\(reason)); nothing was changed, see the log at \(outage(refused.replies.first, into: &effects))")
+        for context in refused.replies where !context.isRepeated {
+            if let requestId = context.requestId {
+                datasets[context.dataset]?.replies.forget(requestId: requestId, of: context.client)
+            }
+        }
+        for context in refused.replies { answerRefused(context, error, at: now, into: &effects) }
+        var asked = Set<Int>()
+        for range in refused.requested { asked.formUnion(range) }
+        let missed = takeBackMatches(asked.map { refused.changes[$0] })
+        takeBackLiveStates(refused.formerStates, into: &effects)
+        // Nothing is kept for a dataset that was to be created by a request.
+        let unborn = Set(asked.compactMap { refused.changes[$0].createdDataset })
+        var waiting: [DurableChange] = []
+        for (index, change) in refused.changes.enumerated() where !asked.contains(index) {
+            if let dataset = change.dataset, unborn.contains(dataset) { continue }
+            waiting.append(change.without(missed))
+        }
+        return (waiting, Set(refused.replies.map(\.dataset)).sorted())
+    }
+
+    /// Lets go of what the store gives back of these datasets.
+    public func beginRebuilding(_ names: [String]) {
+        isRebuilding = true
+        for name in names { datasets[name]?.reset() }
+        datasetsWithDeliveries.removeAll { dataset in names.contains(dataset.id) }
+        for state in liveStates.all where names.contains(state.dataset.id) { state.device = nil }
+    }
+
+    /// Stands the devices where they are again. Datasets that the store does not know are gone.
+    public func endRebuilding(_ names: [String], known: Set<String>, at now: Int64, into effects: inout HubEffects) {
+        isRebuilding = false
+        for name in names where !known.contains(name) {
+            guard let dataset = datasets[name] else { continue }
+            // What the store gave back of an earlier deletion stands.
+            let deletedAt = deletedDatasets[name]
+            removeDataset(dataset, at: now, into: &effects)
+            deletedDatasets[name] = deletedAt
+        }
+        for state in liveStates.all where names.contains(state.dataset.id) { settle(state) }
+    }
+
+    /// The name of the present refusal in the log, which is told of it once.
+    func outage(_ context: ReplyContext?, into effects: inout HubEffects) -> String {
+        if let outageID { return outageID }
+        let id = identifiers.uuid()
+        outageID = id
+        effects.notices.append(.internalFailure(id: id, request: context?.request ?? "-"))
+        return id
+    }
+
+    // MARK: Taking back
+
+    private func answerRefused(
+        _ context: ReplyContext, _ error: WireError, at now: Int64, into effects: inout HubEffects
+    ) {
+        var body = context.encode(error)
+        if context.isRepeated, let requestId = context.requestId,
+            let first = datasets[context.dataset]?.replies.reply(to: requestId, of: context.client, at: now)
+        {
+            body = first
+        } else {
+            datasets[context.dataset]?.counters.failedRequests += 1
+        }
+        effects.messages.append(
+            topic: context.topic, prefix: configuration.topicsPrefix, qos: 1, retain: false, correlation: context.correlation,
+            payload: body)
+    }
+
+    /// Matches that a refused request led to never were.
+    ///
+    /// - Returns: How many of them each subscription loses.
+    private func takeBackMatches(_ asked: [DurableChange]) -> [MatchedSubscription: TakenBack] {
+        var missed: [MatchedSubscription: TakenBack] = [:]
+        for case .putMatch(let record) in asked {
+            let isPending = outbox.remove(record.number) != nil
+            let counters = datasets[record.dataset]
+            counters?.counters.matched -= 1
+            if isPending { counters?.counters.pending -= 1 } else { counters?.counters.dropped -= 1 }
+            let key = MatchedSubscription(dataset: record.dataset, id: ByteKey(record.subscriptionId))
+            missed[key, default: TakenBack()].matched += 1
+            if !isPending { missed[key]?.dropped += 1 }
+        }
+        return missed
+    }
+
+    /// Puts live states back, the newest change first, and tells them again.
+    private func takeBackLiveStates(_ former: [FormerLiveState], into effects: inout HubEffects) {
+        var changed: [LiveState] = []
+        for former in former.reversed() {
+            guard let state = liveStates[former.topic], state.number == former.numberSince else { continue }
+            takeBack(state, to: former.record)
+            if !changed.contains(where: { $0 === state }) { changed.append(state) }
+        }
+        for state in changed {
+            publishLive(topic: state.topic, payload: state.payload ?? [], into: &effects)
+            guard state.isKnown else { continue }
+            liveNumber += 1
+            state.number = liveNumber
+            if state.payload == nil { state.dataset.clearedStates.append(state, again: true) }
+            markDirty(state)
+        }
+    }
+
+    private func takeBack(_ state: LiveState, to record: LiveStateRecord?) {
+        let dataset = state.dataset
+        switch (state.payload != nil, record?.payload != nil) {
+        case (true, false): dataset.countLiveTopic(state.domain, by: -1)
+        case (false, true): dataset.countLiveTopic(state.domain, by: 1)
+        default: break
+        }
+        if state.payload == nil { dataset.clearedStates.revoke() }
+        state.device = nil
+        state.payload = record?.payload
+        state.number = record?.number ?? 0
+        state.timestamp = record?.timestamp ?? .min
+        state.receivedAt = record?.receivedAt ?? .min
+        if record == nil {
+            liveStates.remove(state)
+        } else if state.payload == nil {
+            dataset.clearedStates.append(state, again: false)
+        }
+    }
+}
+
+/// A subscription of any dataset.
+private struct MatchedSubscription: Hashable {
+    var dataset: String
+    var id: ByteKey
+}
+
+/// What its delivery counters lose.
+private struct TakenBack {
+    var matched: Int64 = 0
+    var dropped: Int64 = 0
+}
+
+extension DurableChange {
+    /// The dataset that this change creates.
+    fileprivate var createdDataset: String? {
+        if case .putDataset(let record) = self, Revision.generation(of: record.revision) == 1 { record.id } else { nil }
+    }
+
+    /// Delivery counters without the matches that never were.
+    fileprivate func without(_ missed: [MatchedSubscription: TakenBack]) -> DurableChange {
+        guard case .putDelivery(let dataset, let id, var delivery) = self,
+            let missed = missed[MatchedSubscription(dataset: dataset, id: ByteKey(id))]
+        else { return self }
+        delivery.matched -= missed.matched
+        delivery.dropped -= missed.dropped
+        return .putDelivery(dataset: dataset, subscriptionId: id, delivery)
+    }
+}

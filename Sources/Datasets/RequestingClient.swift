@@ -1,0 +1,5 @@
+/// Who asks.
+struct RequestingClient {
+    var name: String
+    var isAdministrator: Bool
+}

@@ -1,0 +1,19 @@
+import Matching
+
+/// A subscription as the hub holds it.
+final class Subscription {
+    var record: SubscriptionRecord
+    let reference: SubscriptionRef
+    /// Stands in the dataset's list of changed deliveries.
+    var deliveryChanged = false
+    /// Deleted, expired or never stored: its matches still on their way are counted for the dataset only, also where
+    /// another subscription has its id by now.
+    var isGone = false
+    /// The first instant at which it no longer lives.
+    var expiresAt: Int64 { deadline(from: record.createdAt, duration: record.duration) }
+
+    init(_ record: SubscriptionRecord, reference: SubscriptionRef) {
+        self.record = record
+        self.reference = reference
+    }
+}

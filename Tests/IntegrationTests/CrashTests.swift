@@ -1,0 +1,242 @@
+import Foundation
+import Testing
+import Wire
+
+extension Integration {
+    /// Killed at any moment, nothing that was acknowledged is lost.
+    @Suite("kill -9 under load")
+    struct Crashes {
+        /// Requests, positions and matches at full speed, and what became of them.
+        private final class Load: @unchecked Sendable {
+            let client: Client
+            private let condition = NSCondition()
+            private var acknowledgedIDs: [String] = []
+            private var firstReplies: [String: String] = [:]
+            private var failure: String?
+            private var isEnding = false
+            private var hasEnded = false
+
+            init(_ client: Client) { self.client = client }
+
+            /// Creates publications one after the other, each asked for again until it is answered; positions in between.
+            func start() {
+                Thread.detachNewThread { [self] in
+                    var number = 0
+                    while condition.withLock({ !isEnding }) {
+                        number += 1
+                        client.publish("d/-/-/-/-/walker/position", #"{"lat":\#(48 + Double(number) / 1e5),"lon":2}"#, qos: 0)
+                        create("p\(number)")
+                    }
+                    condition.withLock {
+                        hasEnded = true
+                        condition.broadcast()
+                    }
+                }
+            }
+
+            private func create(_ id: String) {
+                let parameters: JSONValue = [
+                    "deviceId": "pin", "topic": "news", "range": 10, "duration": 1_000_000, "id": .string(id),
+                    "properties": ["n": 1],
+                ]
+                for _ in 0..<120 {
+                    client.send("publication/create", parameters, id: "r-" + id)
+                    guard let reply = client.reply(to: "r-" + id, seconds: 0.5) else { continue }
+                    condition.withLock {
+                        if reply["result"]?["id"]?.asString != id { failure = failure ?? reply.line }
+                        acknowledgedIDs.append(id)
+                        firstReplies["r-" + id] = reply.line
+                        condition.broadcast()
+                    }
+                    return
+                }
+                condition.withLock { failure = failure ?? "\(id) was never answered" }
+            }
+
+            /// Waits until so many more were acknowledged than now.
+            func advance(by count: Int) -> Bool {
+                let limit = Date(timeIntervalSinceNow: 60)
+                return condition.withLock {
+                    let goal = acknowledgedIDs.count + count
+                    while acknowledgedIDs.count < goal { if !condition.wait(until: limit) { return false } }
+                    return true
+                }
+            }
+
+            func end() -> (ids: [String], replies: [String: String], failure: String?) {
+                let limit = Date(timeIntervalSinceNow: 90)
+                return condition.withLock {
+                    isEnding = true
+                    while !hasEnded { if !condition.wait(until: limit) { break } }
+                    return (acknowledgedIDs, firstReplies, failure)
+                }
+            }
+        }
+
+        private func prepare(_ client: Client) throws {
+            try client.request(
+                "device/create", ["deviceType": "PinDevice", "id": "pin", "location": ["latitude": 48, "longitude": 2]])
+            try client.request("device/create", ["deviceType": "MobileDevice", "id": "walker"])
+            try client.request(
+                "subscription/create",
+                ["deviceId": "pin", "id": "reader", "topic": "news", "range": 10, "duration": 1_000_000, "selector": "n = 1"])
+        }
+
+        /// Every acknowledged publication is there, and met the one subscription under one id.
+        private func check(_ load: Load, _ client: Client) throws {
+            let (ids, replies, failure) = load.end()
+            #expect(failure == nil)
+            for id in ids {
+                #expect(try client.request("publication/get", ["id": .string(id)])["id"]?.asString == id)
+            }
+            func matches() -> [String: Set<String>] {
+                var found: [String: Set<String>] = [:]
+                for message in client.messages(on: "geomatch/d/alice/match/pin/reader") {
+                    guard let id = message.json["id"]?.asString, let publication = message.json["publication"]?["id"]?.asString
+                    else {
+                        continue
+                    }
+                    found[publication, default: []].insert(id)
+                }
+                return found
+            }
+            #expect(
+                client.wait { _ in Set(matches().keys) == Set(ids) },
+                "matches are missing: \(Set(ids).subtracting(matches().keys))")
+            #expect(matches().values.allSatisfy { $0.count == 1 }, "a meeting has one id")
+            let addsUp = try eventually {
+                let delivery = try client.request("subscription/get", ["id": "reader"])["delivery"]
+                return delivery?["matched"]?.asInt64 == Int64(ids.count) && delivery?["delivered"]?.asInt64 == Int64(ids.count)
+                    && delivery?["pending"]?.asInt64 == 0 && delivery?["dropped"]?.asInt64 == 0
+            }
+            let subscription = try client.request("subscription/get", ["id": "reader"]).line
+            #expect(addsUp, "\(subscription) for \(ids.count) matches")
+            let listed = try #require(try client.request("match/list", ["deviceId": "pin"])["matches"]?.asArray)
+            #expect(listed.compactMap { $0["publication"]?["id"]?.asString } == Array(ids.suffix(100)))
+            // A request asked again has no second effect and gets its first reply.
+            for id in ids.suffix(5) {
+                let again = try repeated("r-" + id, client)
+                #expect(again == replies["r-" + id])
+            }
+        }
+
+        private func repeated(_ requestID: String, _ client: Client) throws -> String? {
+            client.forgetMessages()
+            client.send("publication/create", ["deviceId": "nobody"], id: requestID)
+            return try client.first(on: "geomatch/d/alice/reply") { $0.json["requestId"]?.asString == requestID }.json.line
+        }
+
+        @Test("A daemon killed with -9 again and again keeps every acknowledged request and delivers every match, under one id")
+        func daemonKilled() throws {
+            var random = SplitMix64.forTest("daemonKilled")
+            try withDaemon { daemon in
+                try withClient(daemon.endpoint, filters: ["geomatch/d/alice/match/#"], session: "reader") { client in
+                    try prepare(client)
+                    let load = Load(client)
+                    load.start()
+                    for _ in 0..<5 {
+                        #expect(load.advance(by: Int.random(in: 1...120, using: &random)))
+                        usleep(UInt32.random(in: 0...20_000, using: &random))
+                        daemon.program.end(SIGKILL)
+                        try daemon.restart()
+                    }
+                    #expect(load.advance(by: 20))
+                    try check(load, client)
+                }
+            }
+        }
+
+        @Test("The last will says offline when the daemon is killed, and online comes back with it")
+        func lastWill() throws {
+            try withDaemon { daemon in
+                try withClient(daemon.endpoint, filters: ["geomatch/status"]) { client in
+                    let online = try client.first(on: "geomatch/status").json
+                    #expect(online["state"]?.asString == "online")
+                    daemon.program.end(SIGKILL)
+                    let offline = try client.first(on: "geomatch/status") { $0.json["state"]?.asString == "offline" }.json
+                    #expect(offline["instance"] == online["instance"] && offline["startedAt"] == online["startedAt"])
+                    client.forgetMessages()
+                    try daemon.restart()
+                    let again = try client.first(on: "geomatch/status") { $0.json["state"]?.asString == "online" }.json
+                    #expect(again["instance"] == online["instance"] && again["startedAt"] != online["startedAt"])
+                }
+            }
+        }
+
+        @Test("A mosquitto killed with -9 comes back, with every retained state right and every match delivered")
+        func brokerKilled() throws {
+            var random = SplitMix64.forTest("brokerKilled")
+            try withDaemon { daemon in
+                try withClient(daemon.endpoint, filters: ["geomatch/d/alice/match/#"], session: "reader") { client in
+                    try prepare(client)
+                    let load = Load(client)
+                    load.start()
+                    try withClient(daemon.endpoint, name: "watcher", filters: ["live/#"], readsReplies: false) { watcher in
+                        for round in 1...3 {
+                            for thing in 0..<40 {
+                                client.publish("d/-/-/-/\(thing)/-/count", #"{"count":\#(round * 100 + thing)}"#)
+                            }
+                            #expect(load.advance(by: Int.random(in: 1...60, using: &random)))
+                            let process = try #require(daemon.brokerProcessID)
+                            kill(process, SIGKILL)
+                            try daemon.waitOnline(times: round + 1)
+                            #expect(daemon.brokerProcessID != process)
+                        }
+                        #expect(load.advance(by: 20))
+                        try check(load, client)
+                        try checkRetained(daemon, watcher)
+                    }
+                }
+                #expect(daemon.log.contains("warning mosquitto"))
+            }
+        }
+
+        /// What the broker retains is the last that the daemon said of each topic.
+        private func checkRetained(_ daemon: Daemon, _ watcher: Client) throws {
+            func last(_ messages: [Message]) -> [String: String] {
+                Dictionary(messages.map { ($0.topic, $0.text) }) { $1 }.filter { !$0.value.isEmpty }
+            }
+            let said = last(watcher.messages)
+            #expect(said.count == 42)
+            let isRight = try eventually {
+                try withClient(daemon.endpoint, name: "late", filters: ["live/#"], readsReplies: false) { late in
+                    late.wait(seconds: 2) { $0.count >= said.count }
+                    return late.messages.allSatisfy(\.retain) && last(late.messages) == last(watcher.messages)
+                }
+            }
+            #expect(isRight, "the broker retains other states than the daemon has")
+        }
+
+        @Test(
+            "Live state of the last second may be lost with the daemon, older state comes back and a replayed old one never wins")
+        func liveStateReturns() throws {
+            try withDaemon { daemon in
+                try withClient(daemon.endpoint, filters: ["live/#", "geomatch/d/status"]) { client in
+                    client.publish("d/-/-/-/hall/-/temperature", #"{"temperature":21,"timestamp":1700000000000}"#, retain: true)
+                    client.publish("d/-/-/-/hall/-/occupancy", #"{"nrOfPeople":3}"#)
+                    client.publish("d/-/-/-/gone/-/count", #"{"count":3}"#)
+                    client.publish("d/-/-/-/gone/-/count", "")
+                    _ = try client.first(on: "live/d/-/-/-/gone/-/count") { $0.payload.isEmpty }
+                    // Written behind each second: with the retained mark, which follows it, it is durable.
+                    client.publish("d/-/-/-/hall/-/temperature", #"{"temperature":22,"timestamp":1700000001000}"#)
+                    _ = try client.first(on: "live/d/-/-/-/hall/-/temperature") { $0.text.contains(":22") }
+                    usleep(1_300_000)
+                    daemon.program.end(SIGKILL)
+                    let process = try #require(daemon.brokerProcessID)
+                    kill(process, SIGKILL)
+                    _ = eventually { daemon.brokerProcessID == nil }
+                    // The broker's memory is gone as well: only the daemon's store knows.
+                    try FileManager.default.removeItem(atPath: daemon.folder + "/data/broker/mosquitto.db")
+                    try daemon.restart()
+                    client.waitSubscribed(times: 2)
+                    try withClient(daemon.endpoint, name: "late", filters: ["live/#"]) { late in
+                        _ = try late.first(on: "live/d/-/-/-/hall/-/temperature") { $0.text.contains(":22") }
+                        _ = try late.first(on: "live/d/-/-/-/hall/-/occupancy") { $0.text.contains(":3") }
+                        let clearedStates = late.messages(on: "live/d/-/-/-/gone/-/count").filter { !$0.payload.isEmpty }
+                        #expect(clearedStates.isEmpty)
+                    }
+                }
+            }
+        }
+    }
+}
