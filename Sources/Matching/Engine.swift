@@ -76,7 +76,8 @@ public final class Engine {
         world.pointee.finish(into: &effects)
     }
 
-    /// The same as moving one after another in this order, two to three times as fast: the misses of one pass during the others'.
+    /// The same as moving one after another in this order, up to half as fast again where few are in reach: the misses of one
+    /// move pass during the others.
     public func move(_ moves: [Move], at now: Int64, into effects: inout [Effect]) {
         moves.withUnsafeBufferPointer { world.pointee.move($0, at: now, into: &effects) }
     }

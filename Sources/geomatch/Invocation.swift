@@ -13,19 +13,8 @@ enum Invocation {
     /// `request --json device list`. What cannot be understood stays as it is, for the parser to refuse.
     /// - Throws: `usage` for an unknown option where the resource or subcommand would stand.
     static func arranged(_ arguments: [String]) throws(CommandFailure) -> [String] {
-        var leading: [String] = []
         var rest = arguments[...]
-        while let first = rest.first {
-            if optionsWithValue.contains(first) {
-                leading += rest.prefix(2)
-                rest = rest.dropFirst(2)
-            } else if first == "--json" || optionsWithValue.contains(where: { first.hasPrefix($0 + "=") }) {
-                leading.append(first)
-                rest = rest.dropFirst()
-            } else {
-                break
-            }
-        }
+        var leading = takeOptions(from: &rest)
         guard let word = rest.first else { return leading.isEmpty ? [] : ["request"] + leading }
         if isAboutTheProgram(word) { return Array(rest) }
         guard !word.hasPrefix("-") || word == "-" || word == "--" else {
@@ -38,12 +27,29 @@ enum Invocation {
             return [word] + rest
         case "eval":
             // It asks no broker: an option for one, as in an alias of the whole command, does no harm.
-            leading = leading.filter { $0 == "--json" }
+            leading = (leading + takeOptions(from: &rest)).filter { $0 == "--json" }
             guard let evaluation = rest.first, evaluations.contains(evaluation) else { return [word] + rest + leading }
             return [word, evaluation] + leading + rest.dropFirst()
         default:
             return [word] + leading + rest
         }
+    }
+
+    /// The common options, with their values, that stand first.
+    private static func takeOptions(from rest: inout ArraySlice<String>) -> [String] {
+        var options: [String] = []
+        while let first = rest.first {
+            if optionsWithValue.contains(first) {
+                options += rest.prefix(2)
+                rest = rest.dropFirst(2)
+            } else if first == "--json" || optionsWithValue.contains(where: { first.hasPrefix($0 + "=") }) {
+                options.append(first)
+                rest = rest.dropFirst()
+            } else {
+                break
+            }
+        }
+        return options
     }
 
     private static func isAboutTheProgram(_ word: String) -> Bool {

@@ -106,33 +106,34 @@ struct TraceTests {
     }
 
     @Test("Random files are read to their end, and every point is on the earth")
-    func random() throws {
+    func random() {
         var random = SplitMix64(seed: SplitMix64.seed)
-        let csv = ["a,", "1", ",", "\n", "\"", "1769443022", "2026-01-26T15:57:02Z", "48.1", "-", "e9", "é"]
-        let gpx = [
-            "<trk>", "</trk>", "<trkpt lat=\"1\" lon=\"2\">", "</trkpt>", "<time>", "2026-01-26T15:57:02Z", "</time>", "<", ">",
-            "\"",
-            "<!--", "-->", "<![CDATA[", "]]>", "&#1;", "&amp;", "/", "lat=", "\n",
-        ]
-        let json = [
-            "{\"type\":\"Feature\",", "\"geometry\":{\"type\":\"Point\",\"coordinates\":[1,2]}", ",\"properties\":{",
-            "\"device\":\"a\"",
-            ",\"time\":", "1769443022", "}", "\n", "[", "]", "null",
+        let csv = "device,timestamp,lat,lon\na,1769443022,1,2\n\"b\",2026-01-26T15:57:02Z,3,4\n"
+        let gpx = """
+            <gpx><trk><name>a</name><trkseg><trkpt lat="1" lon="2"><ele>3</ele><time>2026-01-26T15:57:02Z</time></trkpt>
+            <trkpt lat="1" lon="2"><time>2026-01-26T15:57:03Z</time></trkpt></trkseg></trk></gpx>
+            """
+        let json = """
+            {"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"device":"a","time":1769443022}}
+            {"type":"Feature","id":1,"geometry":{"type":"Point","coordinates":[1,2,3]},"properties":{"time":1769443022}}
+            """
+        let parts = [
+            "\"", ",", "\n", "<", ">", "/", "<!--", "]]>", "<![CDATA[", "&#1;", "&amp", "{", "]", "9e99", "-", "é", "\0", "=",
         ]
         var read = 0
-        for _ in 0..<3000 {
-            let header = Array("device,timestamp,lat,lon\n".utf8)
-            let traces = [
-                try CSVTrace.read(header + random.text(of: csv, upTo: 20)),
-                GPXTrace.read(random.text(of: gpx, upTo: 25), device: "x"),
-                GeoJSONTrace.read(random.text(of: json, upTo: 12)),
+        for _ in 0..<1500 {
+            let damagedCSV = random.damaged(csv, with: parts, times: 6)
+            var traces = [
+                GPXTrace.read(random.damaged(gpx, with: parts, times: 6), device: "x"),
+                GeoJSONTrace.read(random.damaged(json, with: parts, times: 6)),
             ]
+            if let trace = try? CSVTrace.read(damagedCSV) { traces.append(trace) }
             for point in traces.flatMap(\.points) {
                 #expect(abs(point.latitude) <= 90 && abs(point.longitude) <= 180 && point.timestamp >= 0)
                 read += 1
             }
         }
-        #expect(read > 20)
+        #expect(read > 1000)
     }
 
     @Test("A bar on a terminal, lines elsewhere")

@@ -2,78 +2,109 @@ import Wire
 
 @testable import Datasets
 
-/// A hub with a store that is a list: durable changes are kept, and replayed for a restart.
+/// A hub with a store that is a few tables, a broker that remembers what it retains, and a clock that is advanced.
 final class HubHarness {
     var hub: Hub
     var now: Int64 = 1_700_000_000_000
+    var store = MemoryStore()
     /// What became durable, in order.
     var changes: [DurableChange] = []
-    /// What was published: topic, payload, retain flag and token.
+    /// What was published since the last request.
     var published: [Published] = []
-    var storeRefuses = false
-    var configuration: HubConfiguration
+    /// What the broker retains.
+    var retained: [String: String] = [:]
     var notices: [Notice] = []
+    /// The broker takes each match at once.
+    var acknowledges = false
+    /// The store can be written; it is noticed when something is.
+    var isDiskFull = false
+    private(set) var isRefusalKnown = false
+    private var waiting: [(changes: [DurableChange], matchNumber: Int64)] = []
+    private var configuration: HubConfiguration
+    private var lives: UInt64 = 1
 
     struct Published: Equatable {
         var topic: String
         var payload: String
+        var qos: UInt8
         var retain: Bool
         var token: UInt64
+        var correlation: [UInt8]?
 
         var json: JSONValue? { try? JSONValue.parse(payload) }
     }
 
     init(_ adjust: (inout HubConfiguration) -> Void = { _ in }) {
         var configuration = HubConfiguration()
-        configuration.seed = (1, 2)
+        configuration.seed = (lives, 2)
         adjust(&configuration)
         self.configuration = configuration
         hub = Hub(configuration)
+        connect()
+    }
+
+    func connect() {
         var effects = HubEffects()
         hub.brokerConnected(into: &effects)
+        perform(effects)
+    }
+
+    // MARK: Input
+
+    struct Message {
+        var topic: [UInt8]
+        var payload: [UInt8]
+        var retained = false
+        var responseTopic: [UInt8]?
+        var correlation: [UInt8]?
+
+        init(
+            _ topic: String, _ payload: String, retained: Bool = false, responseTopic: String? = nil, correlation: String? = nil
+        ) {
+            self.init(bytes: Array(topic.utf8), Array(payload.utf8))
+            self.retained = retained
+            self.responseTopic = responseTopic.map { Array($0.utf8) }
+            self.correlation = correlation.map { Array($0.utf8) }
+        }
+
+        init(bytes topic: [UInt8], _ payload: [UInt8]) {
+            self.topic = topic
+            self.payload = payload
+        }
     }
 
     /// A message as the broker would pass it.
     func send(_ topic: String, _ payload: String, retained: Bool = false, responseTopic: String? = nil, correlation: String? = nil) {
-        var effects = HubEffects()
-        receive(topic, Array(payload.utf8), retained: retained, responseTopic: responseTopic, correlation: correlation, &effects)
-        hub.endBatch(at: now, into: &effects)
-        perform(effects)
+        batch([Message(topic, payload, retained: retained, responseTopic: responseTopic, correlation: correlation)])
     }
 
-    func send(_ topic: String, bytes: [UInt8]) {
-        var effects = HubEffects()
-        receive(topic, bytes, retained: false, responseTopic: nil, correlation: nil, &effects)
-        hub.endBatch(at: now, into: &effects)
-        perform(effects)
-    }
+    func send(_ topic: String, bytes: [UInt8]) { batch([Message(bytes: Array(topic.utf8), bytes)]) }
 
-    /// Several messages in one batch.
-    func batch(_ messages: [(topic: String, payload: String)]) {
+    /// Several messages in one batch, as the daemon's loop handles them.
+    func batch(_ messages: [Message]) {
         var effects = HubEffects()
+        hub.storeIsWritable = !isRefusalKnown
         for message in messages {
-            receive(message.topic, Array(message.payload.utf8), retained: false, responseTopic: nil, correlation: nil, &effects)
+            receive(message, &effects)
+            guard !effects.deletions.isEmpty else { continue }
+            hub.endBatch(at: now, into: &effects)
+            perform(effects)
+            effects = HubEffects()
         }
         hub.endBatch(at: now, into: &effects)
         perform(effects)
     }
 
-    private func receive(
-        _ topic: String, _ payload: [UInt8], retained: Bool, responseTopic: String?, correlation: String?,
-        _ effects: inout HubEffects
-    ) {
-        let topic = Array(topic.utf8)
-        let response = responseTopic.map { Array($0.utf8) }
-        let data = correlation.map { Array($0.utf8) }
-        topic.withUnsafeBytes { topic in
-            payload.withUnsafeBytes { payload in
-                (response ?? []).withUnsafeBytes { response in
-                    (data ?? []).withUnsafeBytes { data in
+    private func receive(_ message: Message, _ effects: inout HubEffects) {
+        message.topic.withUnsafeBytes { topic in
+            message.payload.withUnsafeBytes { payload in
+                (message.responseTopic ?? []).withUnsafeBytes { response in
+                    (message.correlation ?? []).withUnsafeBytes { correlation in
                         hub.receive(
                             Inbound(
-                                topic: topic, payload: payload, retained: retained,
-                                responseTopic: responseTopic == nil ? nil : response,
-                                correlation: correlation == nil ? nil : data), at: now, into: &effects)
+                                topic: topic, payload: payload, retained: message.retained,
+                                responseTopic: message.responseTopic == nil ? nil : response,
+                                correlation: message.correlation == nil ? nil : correlation), at: now, into: &effects)
                     }
                 }
             }
@@ -81,64 +112,131 @@ final class HubHarness {
     }
 
     /// Lets time pass in steps of a tick.
-    func advance(milliseconds: Int64) {
+    func advance(milliseconds: Int64, step: Int64 = Hub.tickMilliseconds) {
         let end = now + milliseconds
         while now < end {
-            now = min(end, now + Hub.tickMilliseconds)
+            now = min(end, now + step)
             var effects = HubEffects()
+            hub.storeIsWritable = !isRefusalKnown
             hub.advance(to: now, into: &effects)
             perform(effects)
         }
     }
 
-    /// What the shell does: publish, make durable, publish what waited, and so on until nothing is left.
+    func acknowledge(_ token: UInt64, reason: UInt8 = 0) {
+        var effects = HubEffects()
+        hub.acknowledged(token, reason: reason, into: &effects)
+        hub.endBatch(at: now, into: &effects)
+        perform(effects)
+    }
+
+    // MARK: What the daemon's loop does
+
     func perform(_ effects: HubEffects) {
         var effects = effects
         while !effects.isEmpty {
             var next = HubEffects()
-            publish(effects.messages)
-            if storeRefuses, effects.hasRequests {
-                _ = hub.refused(effects, reason: "no space", at: now, into: &next)
-            } else {
-                if !storeRefuses { changes += effects.changes }
-                publish(effects.gated)
-                hub.committed(effects.deletions, at: now, into: &next)
-                hub.durable(matchesThrough: hub.matchNumber, into: &next)
-            }
-            for query in effects.queries { hub.answer(query, with: finding(query.kind), at: now, into: &next) }
+            publish(effects.messages, &next)
+            keep(effects, &next)
+            for query in effects.queries { hub.answer(query, with: store.finding(query.kind), at: now, into: &next) }
             notices += effects.notices
             effects = next
         }
     }
 
-    private func publish(_ batch: OutboundBatch) {
-        for message in batch.messages {
-            published.append(
-                Published(
-                    topic: String(decoding: batch.bytes[message.topic], as: UTF8.self),
-                    payload: String(decoding: batch.bytes[message.payload], as: UTF8.self), retain: message.retain,
-                    token: message.token))
+    private func keep(_ effects: HubEffects, _ next: inout HubEffects) {
+        if effects.changes.isEmpty {
+            publish(effects.gated, &next)
+        } else if isDiskFull {
+            isRefusalKnown = true
+            if effects.hasRequests { refuse(effects, &next) } else { waiting.append((effects.changes, hub.matchNumber)) }
+        } else {
+            commit(effects.changes)
+            publish(effects.gated, &next)
+            hub.committed(effects.deletions, at: now, into: &next)
+            hub.durable(matchesThrough: hub.matchNumber, into: &next)
         }
     }
 
-    private func finding(_ kind: StoreQuery.Kind) -> StoreFinding {
-        let matches = changes.compactMap { change -> MatchRecord? in
-            if case .putMatch(let record) = change { record } else { nil }
+    private func commit(_ changes: [DurableChange]) {
+        self.changes += changes
+        for change in changes { store.apply(change) }
+    }
+
+    private func refuse(_ effects: HubEffects, _ next: inout HubEffects) {
+        let (left, datasets) = hub.refused(effects, reason: "no space", at: now, into: &next)
+        if !left.isEmpty { waiting.append((left, hub.matchNumber)) }
+        var known = Set<String>()
+        hub.beginRebuilding(datasets)
+        for name in datasets {
+            let unconfirmed = waiting.flatMap(\.changes).filter { $0.dataset == name }
+            for change in store.restored(name) + unconfirmed {
+                if case .putDataset(let record) = change { known.insert(record.id) }
+                try? hub.restore(change, at: now)
+            }
         }
-        switch kind {
-        case .match(let dataset, let id): return .match(matches.first { $0.dataset == dataset && $0.id == id })
-        case .matches(let dataset, let device, let after):
-            let all = matches.filter { $0.dataset == dataset && $0.deviceId == device }.suffix(100)
-            guard let after else { return .matches(Array(all)) }
-            guard let index = all.firstIndex(where: { $0.id == after }) else { return .noSuchMatch }
-            return .matches(Array(all[(index + 1)...]))
+        hub.endRebuilding(datasets, known: known, at: now, into: &next)
+    }
+
+    /// There is room on the disk again.
+    func heal() {
+        isDiskFull = false
+        isRefusalKnown = false
+        hub.storeIsWritable = true
+        for (changes, number) in waiting {
+            commit(changes)
+            var effects = HubEffects()
+            hub.durable(matchesThrough: number, into: &effects)
+            perform(effects)
+        }
+        waiting = []
+    }
+
+    private func publish(_ batch: OutboundBatch, _ next: inout HubEffects) {
+        for message in batch.messages {
+            let published = Published(
+                topic: String(decoding: batch.bytes[message.topic], as: UTF8.self),
+                payload: String(decoding: batch.bytes[message.payload], as: UTF8.self), qos: message.qos,
+                retain: message.retain, token: message.token, correlation: message.correlation.map { Array(batch.bytes[$0]) })
+            self.published.append(published)
+            if message.retain { retained[published.topic] = published.payload.isEmpty ? nil : published.payload }
+            if message.token != 0, acknowledges { hub.acknowledged(message.token, reason: 0, into: &next) }
         }
     }
+
+    /// The daemon ends, or is killed, and starts again on the same store and broker.
+    func restart(killed: Bool = false) {
+        if !killed {
+            var effects = HubEffects()
+            hub.finish(into: &effects)
+            perform(effects)
+        }
+        let mark = killed ? 0 : hub.liveNumber
+        lives += 1
+        configuration.seed = (lives, 2)
+        hub = Hub(configuration)
+        for change in store.restored() { try? hub.restore(change, at: now) }
+        hub.endRestoration(liveNumber: store.highestLiveNumber, matchNumber: store.highestMatchNumber)
+        published.removeAll()
+        hub.brokerHolds(through: mark)
+        while !hub.isSettled {
+            var effects = HubEffects()
+            _ = hub.continueResync(count: 100, into: &effects)
+            perform(effects)
+        }
+        connect()
+    }
+
+    // MARK: Requests
 
     /// Sends a request and takes its reply out.
     func request(_ name: String, _ parameters: String = "{}", client: String = "alice", dataset: String = "d") -> JSONValue? {
         published.removeAll()
         send("geomatch/\(dataset)/\(client)/request/\(name)", parameters)
+        return takeReply(client: client, dataset: dataset)
+    }
+
+    func takeReply(client: String = "alice", dataset: String = "d") -> JSONValue? {
         let topic = "geomatch/\(dataset)/\(client)/reply"
         guard let index = published.firstIndex(where: { $0.topic == topic }) else { return nil }
         return published.remove(at: index).json
@@ -148,25 +246,38 @@ final class HubHarness {
         request(name, parameters, client: client, dataset: dataset)?["result"]
     }
 
-    /// `error` and `field` of a refused request, such as `invalid range`.
+    /// `error` and `field` of a refused request, such as `invalid range`; nil where it succeeded.
     func refusal(_ name: String, _ parameters: String = "{}", client: String = "alice", dataset: String = "d") -> String? {
-        guard let error = request(name, parameters, client: client, dataset: dataset)?["error"] else { return nil }
-        return [error["error"], error["field"]].compactMap { value -> String? in
-            if case .string(let text)? = value { text } else { nil }
-        }.joined(separator: " ")
+        request(name, parameters, client: client, dataset: dataset)?["error"].map(\.refusal)
     }
 
     var matches: [Published] { published.filter { $0.topic.contains("/match/") } }
 
-    /// What a kill -9 leaves: a new hub with what is durable.
-    func restart() throws {
-        hub = Hub(configuration)
-        for change in changes { try hub.restore(change, at: now) }
-        hub.endRestoration(liveNumber: 0, matchNumber: 0)
-        published.removeAll()
-        var effects = HubEffects()
-        hub.brokerConnected(into: &effects)
-        perform(effects)
+    /// What was published on a topic since the last request.
+    func payloads(_ topic: String) -> [String] { published.filter { $0.topic == topic }.map(\.payload) }
+
+    func diagnostics(_ kind: String = "update", dataset: String = "d") -> [JSONValue] {
+        published.filter { $0.topic == "geomatch/\(dataset)/diagnostics/\(kind)" }.compactMap(\.json)
+    }
+
+    var counters: DatasetCounters { hub.datasets["d"]?.counters ?? DatasetCounters() }
+
+    /// The devices that have a publication and a subscription in most tests: a pin and a phone that can be moved.
+    func makePair(_ publication: String = "", _ subscription: String = "") {
+        _ = request("device/create", #"{"deviceType":"PinDevice","id":"pin","location":{"latitude":43.73,"longitude":7.42}}"#)
+        _ = request("device/create", #"{"deviceType":"MobileDevice","id":"phone"}"#)
+        _ = request(
+            "publication/create",
+            #"{"id":"p","deviceId":"pin","topic":"coffee","range":50,"duration":3600\#(publication)}"#)
+        _ = request(
+            "subscription/create",
+            #"{"id":"s","deviceId":"phone","topic":"coffee","range":50,"duration":3600\#(subscription)}"#)
+    }
+
+    /// Moves a device so many metres north of the pin.
+    func move(_ device: String = "phone", metres: Double, extra: String = "") {
+        let latitude = 43.73 + metres / 111_100
+        send("d/-/-/-/-/\(device)/position", #"{"lat":\#(latitude),"lon":7.42\#(extra)}"#)
     }
 }
 
@@ -175,19 +286,14 @@ extension JSONValue {
         if case .object(let object) = self { object[key] } else { nil }
     }
 
-    var text: String? {
-        if case .string(let text) = self { text } else { nil }
-    }
+    var text: String? { asString }
 
-    var number: Double? {
-        switch self {
-        case .integer(let value): Double(value)
-        case .double(let value): value
-        default: nil
-        }
-    }
+    var number: Double? { asDouble }
 
-    var elements: [JSONValue] {
-        if case .array(let elements) = self { elements } else { [] }
-    }
+    var elements: [JSONValue] { asArray ?? [] }
+
+    var keys: [String] { asObject?.keys ?? [] }
+
+    /// `error` and `field` of an error.
+    var refusal: String { [self["error"]?.text, self["field"]?.text].compactMap(\.self).joined(separator: " ") }
 }

@@ -89,21 +89,18 @@ extension Integration {
             for id in ids {
                 #expect(try client.request("publication/get", ["id": .string(id)])["id"]?.asString == id)
             }
-            func matches() -> [String: Set<String>] {
-                var found: [String: Set<String>] = [:]
-                for message in client.messages(on: "geomatch/d/alice/match/pin/reader") {
-                    guard let id = message.json["id"]?.asString, let publication = message.json["publication"]?["id"]?.asString
-                    else {
-                        continue
-                    }
-                    found[publication, default: []].insert(id)
-                }
-                return found
+            let topic = "geomatch/d/alice/match/pin/reader"
+            #expect(client.wait { $0.count { $0.topic == topic } >= ids.count })
+            var matches: [String: Set<String>] = [:]
+            for message in client.messages(on: topic) {
+                let match = message.json
+                let publication = try #require(match["publication"]?["id"]?.asString)
+                matches[publication, default: []].insert(try #require(match["id"]?.asString))
             }
-            #expect(
-                client.wait { _ in Set(matches().keys) == Set(ids) },
-                "matches are missing: \(Set(ids).subtracting(matches().keys))")
-            #expect(matches().values.allSatisfy { $0.count == 1 }, "a meeting has one id")
+            let missing = Set(ids).subtracting(matches.keys)
+            #expect(missing.isEmpty, "matches are missing")
+            let ambiguous = matches.filter { $0.value.count > 1 }
+            #expect(ambiguous.isEmpty, "a meeting has one id")
             let addsUp = try eventually {
                 let delivery = try client.request("subscription/get", ["id": "reader"])["delivery"]
                 return delivery?["matched"]?.asInt64 == Int64(ids.count) && delivery?["delivered"]?.asInt64 == Int64(ids.count)

@@ -42,7 +42,8 @@ extension Hub {
         return page.encode("datasets", page.sorted(visible, by: { $0 }), id: { $0 }, item: { id in datasets[id].map(describe) })
     }
 
-    func deleteDataset(_ call: Call, into effects: inout HubEffects) -> [UInt8] {
+    func deleteDataset(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        try call.parameters.checkRevision(call.dataset.record.revision)
         effects.changes.append(.deleteDataset(id: call.dataset.id, at: call.now))
         effects.deletions.append(.dataset(call.dataset.id))
         return deleted(call.dataset.id)

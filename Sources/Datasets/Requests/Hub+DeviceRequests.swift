@@ -95,6 +95,7 @@ extension Hub {
 
     func deleteDevice(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
         let device = try device(named: "id", call, ownerless: "only administrators delete a device without an owner")
+        try call.parameters.checkRevision(device.record.revision)
         effects.changes.append(.deleteDevice(dataset: call.dataset.id, id: device.record.id))
         if let state = device.positionTopic {
             // Its position goes with it: left to be written behind, a crash would bring it back.

@@ -86,6 +86,7 @@ extension Hub {
 
     func deletePublication(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
         let publication = try publication(call)
+        try call.parameters.checkRevision(publication.record.revision)
         call.dataset.remove(publication)
         effects.changes.append(.deletePublication(dataset: call.dataset.id, id: publication.record.id))
         return deleted(publication.record.id)

@@ -89,6 +89,7 @@ extension Hub {
 
     func deleteSubscription(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
         let subscription = try subscription(call)
+        try call.parameters.checkRevision(subscription.record.revision)
         call.dataset.remove(subscription)
         effects.changes.append(.deleteSubscription(dataset: call.dataset.id, id: subscription.record.id))
         return deleted(subscription.record.id)

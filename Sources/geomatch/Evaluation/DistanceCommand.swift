@@ -21,7 +21,10 @@ struct DistanceCommand: ParsableCommand {
     var output: OutputOptions
 
     @Argument(parsing: .allUnrecognized, help: ArgumentHelp("Four numbers, or -.", valueName: "arguments"))
-    var arguments: [String] = []
+    var words: [String] = []
+
+    /// Without the `--` that the parser leaves here, where unknown options count as arguments.
+    private var arguments: [String] { words.filter { $0 != "--" } }
 
     func validate() throws { try check(arguments, wanted: "LAT1 LON1 LAT2 LON2") }
 

@@ -7,7 +7,7 @@ struct WatchCommand: ParsableCommand {
         commandName: "watch",
         abstract: "Print what comes in, one line for each message, until Ctrl-C.",
         discussion: """
-              matches         this client's matches, with --device those of one subscribing device
+              matches         this client's matches; --device: those of one device
               live            accepted live updates; CRITERIA is a topic with + and #
               diagnostics     why input of the dataset was refused
               circumstances   this client's circumstances

@@ -30,6 +30,9 @@ final class CommandLineRun {
     /// Waits for a part of standard error, as a sign that the program has come so far; what it said until then.
     func waitForError(_ part: String) -> String { program.errors(until: part) }
 
+    /// The same for standard output.
+    func waitForOutput(_ part: String) -> String { program.output(until: part) }
+
     func interrupt() { kill(program.processID, SIGINT) }
 
     /// Gives it `text` to read and waits for its end.

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A child process on three pipes that no other child inherits.
+/// A child process on three pipes (socket pairs) that no other child inherits.
 ///
 /// Foundation's `Process` lets children that are started at the same time inherit each other's pipes, whose end then never
 /// comes.
@@ -14,7 +14,8 @@ final class SpawnedProgram {
     init(_ executable: String, _ arguments: [String], environment: [String: String]) throws {
         let pipes = try (0..<3).map { _ in
             var ends: [Int32] = [-1, -1]
-            try #require(pipe2(&ends, O_CLOEXEC) == 0)
+            // `pipe2` is not to be had in Swift; a pair of sockets is closed at exec as well.
+            try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
             return ends
         }
         var actions = posix_spawn_file_actions_t()
@@ -34,11 +35,16 @@ final class SpawnedProgram {
     }
 
     /// What standard error says until it holds `part`, or ends.
-    func errors(until part: String) -> String {
+    func errors(until part: String) -> String { Self.text(errors, until: part) }
+
+    /// What standard output says until it holds `part`, or ends.
+    func output(until part: String) -> String { Self.text(out, until: part) }
+
+    private static func text(_ descriptor: Int32, until part: String) -> String {
         var text: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
         while !String(decoding: text, as: UTF8.self).contains(part) {
-            let count = read(errors, &chunk, chunk.count)
+            let count = read(descriptor, &chunk, chunk.count)
             if count <= 0 { break }
             text += chunk[..<count]
         }
@@ -52,7 +58,8 @@ final class SpawnedProgram {
         let writer = Thread {
             var bytes = Array(text.utf8)[...]
             while !bytes.isEmpty {
-                let count = bytes.withUnsafeBytes { send($0, to: input) }
+                // A program that does not read its input must not end the tests by a signal.
+                let count = bytes.withUnsafeBytes { send(input, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
                 if count <= 0 { break }
                 bytes = bytes.dropFirst(count)
             }
@@ -69,10 +76,6 @@ final class SpawnedProgram {
         let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
         return Said(out: said, error: error, code: code)
     }
-}
-
-private func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
-    write(descriptor, bytes.baseAddress, bytes.count)
 }
 
 /// Reads a descriptor to its end on a thread of its own.

@@ -33,4 +33,15 @@ struct SplitMix64: RandomNumberGenerator {
         }
         return bytes
     }
+
+    /// `text` with a few bytes taken out, put in or replaced by `parts`.
+    mutating func damaged(_ text: String, with parts: [String], times: Int) -> [UInt8] {
+        var bytes = Array(text.utf8)
+        for _ in 0..<Int.random(in: 0...times, using: &self) {
+            let start = Int.random(in: 0...bytes.count, using: &self)
+            let end = min(bytes.count, start + Int.random(in: 0...3, using: &self))
+            bytes.replaceSubrange(start..<end, with: self.text(of: parts, upTo: 2))
+        }
+        return bytes
+    }
 }

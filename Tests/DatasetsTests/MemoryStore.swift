@@ -1,0 +1,139 @@
+@testable import Datasets
+
+/// What the store promises of durable changes, in a few tables: a restart is a replay of them.
+struct MemoryStore {
+    private struct Key: Hashable {
+        var dataset: String
+        var id: ByteKey
+        var other = ByteKey("")
+
+        init(_ dataset: String, _ id: String, _ other: String = "") {
+            (self.dataset, self.id, self.other) = (dataset, ByteKey(id), ByteKey(other))
+        }
+    }
+
+    private(set) var datasets: [String: DatasetRecord] = [:]
+    private var deleted: [String: Int64] = [:]
+    private var devices: [Key: DeviceRecord] = [:]
+    private var publications: [Key: PublicationRecord] = [:]
+    private var subscriptions: [Key: SubscriptionRecord] = [:]
+    private var pairs: [Key: PairRecord] = [:]
+    private var liveStates: [Key: LiveStateRecord] = [:]
+    private var matches: [Int64: (record: MatchRecord, listed: Bool)] = [:]
+    private var replies: [(key: Key, record: ReplyRecord)] = []
+    private(set) var highestLiveNumber: Int64 = 0
+    private(set) var highestMatchNumber: Int64 = 0
+
+    var liveStateCount: Int { liveStates.count }
+    var pendingMatches: [MatchRecord] { sortedMatches.map(\.record).filter(\.pending) }
+    private var sortedMatches: [(record: MatchRecord, listed: Bool)] { matches.sorted { $0.key < $1.key }.map(\.value) }
+
+    func liveState(_ topic: String) -> LiveStateRecord? {
+        liveStates.values.first { $0.topic.utf8.elementsEqual(topic.utf8) }
+    }
+
+    func delivery(_ dataset: String, _ id: String) -> Delivery? { subscriptions[Key(dataset, id)]?.delivery }
+
+    mutating func apply(_ change: DurableChange) {
+        switch change {
+        case .putDataset(let record):
+            datasets[record.id] = record
+            deleted[record.id] = nil
+        case .deleteDataset(let id, let at):
+            deleteDataset(id)
+            deleted[id] = at
+        case .putDevice(let record): devices[Key(record.dataset, record.id)] = record
+        case .deleteDevice(let dataset, let id): deleteDevice(dataset, id)
+        case .putPublication(let record): publications[Key(record.dataset, record.id)] = record
+        case .deletePublication(let dataset, let id):
+            publications[Key(dataset, id)] = nil
+            pairs = pairs.filter { !($0.value.dataset == dataset && $0.value.publicationId.hasSameBytes(as: id)) }
+        case .putSubscription(let record): subscriptions[Key(record.dataset, record.id)] = record
+        case .deleteSubscription(let dataset, let id):
+            subscriptions[Key(dataset, id)] = nil
+            pairs = pairs.filter { !($0.value.dataset == dataset && $0.value.subscriptionId.hasSameBytes(as: id)) }
+        case .putDelivery(let dataset, let id, let delivery): subscriptions[Key(dataset, id)]?.delivery = delivery
+        case .putHints(let dataset, let id, let hints): subscriptions[Key(dataset, id)]?.hints = hints
+        case .putPair(let record): pairs[Key(record.dataset, record.subscriptionId, record.publicationId)] = record
+        case .putMatch(let record):
+            matches[record.number] = (record, true)
+            highestMatchNumber = max(highestMatchNumber, record.number)
+        case .matchDelivered(let number):
+            matches[number]?.record.pending = false
+            dropUnneeded(number)
+        case .forgetMatch(let number):
+            matches[number]?.listed = false
+            dropUnneeded(number)
+        case .putLiveState(let record):
+            liveStates[Key(record.dataset, record.topic)] = record
+            highestLiveNumber = max(highestLiveNumber, record.number)
+        case .forgetLiveState(let dataset, let topic): liveStates[Key(dataset, topic)] = nil
+        case .putReply(let record):
+            let key = Key(record.dataset, record.client, record.requestId)
+            replies.removeAll { $0.key == key }
+            replies.append((key, record))
+        case .forgetReplies(let instant): replies.removeAll { $0.record.at < instant }
+        case .putFilters: break
+        }
+    }
+
+    private mutating func dropUnneeded(_ number: Int64) {
+        if let match = matches[number], !match.record.pending, !match.listed { matches[number] = nil }
+    }
+
+    private mutating func deleteDevice(_ dataset: String, _ id: String) {
+        for record in publications.values where record.dataset == dataset && record.deviceId.hasSameBytes(as: id) {
+            apply(.deletePublication(dataset: dataset, id: record.id))
+        }
+        for record in subscriptions.values where record.dataset == dataset && record.deviceId.hasSameBytes(as: id) {
+            apply(.deleteSubscription(dataset: dataset, id: record.id))
+        }
+        for (number, match) in matches where match.record.dataset == dataset && match.record.deviceId.hasSameBytes(as: id) {
+            apply(.forgetMatch(number: number))
+        }
+        devices[Key(dataset, id)] = nil
+    }
+
+    private mutating func deleteDataset(_ id: String) {
+        datasets[id] = nil
+        devices = devices.filter { $0.key.dataset != id }
+        publications = publications.filter { $0.key.dataset != id }
+        subscriptions = subscriptions.filter { $0.key.dataset != id }
+        pairs = pairs.filter { $0.key.dataset != id }
+        liveStates = liveStates.filter { $0.key.dataset != id }
+        matches = matches.filter { $0.value.record.dataset != id }
+        replies.removeAll { $0.key.dataset == id }
+    }
+
+    /// In the order the store gives back; of one dataset, or all.
+    func restored(_ dataset: String? = nil) -> [DurableChange] {
+        func isWanted(_ name: String) -> Bool { dataset == nil || dataset == name }
+        var changes: [DurableChange] = []
+        changes += datasets.values.filter { isWanted($0.id) }.map { .putDataset($0) }
+        changes += deleted.filter { isWanted($0.key) }.map { .deleteDataset(id: $0.key, at: $0.value) }
+        changes += devices.values.filter { isWanted($0.dataset) }.map { .putDevice($0) }
+        changes += publications.values.filter { isWanted($0.dataset) }.map { .putPublication($0) }
+        changes += subscriptions.values.filter { isWanted($0.dataset) }.map { .putSubscription($0) }
+        changes += pairs.values.filter { isWanted($0.dataset) }.map { .putPair($0) }
+        changes += liveStates.values.filter { isWanted($0.dataset) }.map { .putLiveState($0) }
+        for match in sortedMatches where isWanted(match.record.dataset) {
+            var record = match.record
+            if !record.pending { record.body = [] }
+            changes.append(.putMatch(record))
+        }
+        changes += replies.filter { isWanted($0.key.dataset) }.map { .putReply($0.record) }
+        return changes
+    }
+
+    func finding(_ kind: StoreQuery.Kind) -> StoreFinding {
+        let listed = sortedMatches.filter(\.listed).map(\.record)
+        switch kind {
+        case .match(let dataset, let id): return .match(listed.first { $0.dataset == dataset && $0.id == id })
+        case .matches(let dataset, let device, let after):
+            let all = listed.filter { $0.dataset == dataset && $0.deviceId.hasSameBytes(as: device) }.suffix(100)
+            guard let after else { return .matches(Array(all)) }
+            guard let index = all.firstIndex(where: { $0.id == after }) else { return .noSuchMatch }
+            return .matches(Array(all[(index + 1)...]))
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import Testing
+import Wire
+
+@testable import Datasets
+
+@Suite("A store that refuses")
+struct StoreRefusalTests {
+    /// Everything a client can ask about the objects of the pair.
+    private func view(_ harness: HubHarness) -> [JSONValue?] {
+        [
+            harness.result("device/list", client: "admin"), harness.result("dataset/get"),
+            harness.result("publication/list", #"{"deviceId":"pin"}"#), harness.result("subscription/list", #"{"deviceId":"phone"}"#),
+            harness.result("match/list", #"{"deviceId":"phone"}"#),
+        ]
+    }
+
+    private func live(_ harness: HubHarness) -> [String: JSONValue?] {
+        harness.retained.filter { $0.key.hasPrefix("live/") }.mapValues { try? JSONValue.parse($0) }
+    }
+
+    @Test(
+        "changes nothing of what was asked",
+        arguments: [
+            ("device/update", #"{"id":"phone","name":"n","location":{"lat":5,"lon":5}}"#),
+            ("device/update", #"{"id":"phone","location":{"lat":43.73,"lon":7.42}}"#), ("device/update", #"{"id":"phone","location":null}"#),
+            ("device/create", #"{"id":"q","deviceType":"PinDevice","location":{"lat":5,"lon":5}}"#), ("device/delete", #"{"id":"phone"}"#),
+            ("publication/create", #"{"id":"q","deviceId":"pin","topic":"coffee","range":4000,"duration":60}"#),
+            ("publication/create", #"{"id":"q","deviceId":"pin","topic":"coffee","range":4000,"duration":0}"#),
+            ("publication/update", #"{"id":"p","range":4000}"#), ("publication/delete", #"{"id":"p"}"#),
+            ("subscription/create", #"{"id":"q","deviceId":"phone","topic":"coffee","range":4000,"duration":60}"#),
+            ("subscription/update", #"{"id":"s","range":4000}"#), ("subscription/delete", #"{"id":"s"}"#), ("dataset/delete", "{}"),
+            ("dataset/update", #"{"name":"n"}"#),
+        ])
+    func nothingChanged(_ request: (name: String, payload: String)) {
+        let harness = HubHarness()
+        harness.makePair()
+        harness.send("d/room/-/-/-/phone/position", #"{"lat":43.74,"lon":7.42}"#)
+        let before = (view(harness), live(harness))
+        harness.isDiskFull = true
+        #expect(harness.refusal(request.name, request.payload, client: "admin") == "internal")
+        #expect(harness.matches.isEmpty)
+        // Again, now that it is known.
+        #expect(harness.refusal(request.name, request.payload, client: "admin") == "internal")
+        #expect(view(harness) == before.0)
+        #expect(live(harness) == before.1)
+        harness.heal()
+        #expect(view(harness) == before.0)
+        // Nothing of it is left in the engine either: this is the pair's first meeting.
+        harness.published.removeAll()
+        harness.move(metres: 1)
+        #expect(harness.matches.count == 1)
+        harness.restart()
+        #expect(harness.result("subscription/get", #"{"id":"s"}"#)?["delivery"]?["matched"]?.number == 1)
+        #expect(harness.refusal(request.name, request.payload, client: "admin") == nil)
+    }
+
+    @Test("creates no dataset, nor keeps what came for it")
+    func noDataset() {
+        let harness = HubHarness()
+        harness.isDiskFull = true
+        let tree = "geomatch/d/alice/request/"
+        harness.batch([
+            .init(tree + "device/create", #"{"deviceType":"PinDevice","id":"pin","location":{"lat":1,"lon":1}}"#),
+            .init("d/-/-/-/-/x/position", #"{"lat":1,"lon":1}"#),
+        ])
+        #expect(harness.takeReply()?["error"]?.refusal == "internal")
+        #expect(harness.hub.datasets.isEmpty && harness.hub.liveStates.count == 0)
+        harness.heal()
+        harness.restart()
+        #expect(harness.hub.datasets.isEmpty)
+        #expect(harness.result("device/create", #"{"deviceType":"MobileDevice","id":"x"}"#)?["location"] == nil)
+    }
+
+    @Test("gets internal, which is logged with the same id and not remembered")
+    func internalReply() {
+        let harness = HubHarness()
+        harness.makePair()
+        harness.isDiskFull = true
+        var ids = Set<String>()
+        for _ in 0..<3 {
+            let error = harness.request("publication/delete", #"{"requestId":"1","id":"p"}"#)?["error"]
+            #expect(error?["code"]?.number == 500)
+            ids.insert(String(error?["message"]?.text?.suffix(36) ?? ""))
+        }
+        #expect(ids.count == 1)
+        #expect(harness.notices.filter { if case .internalFailure = $0 { true } else { false } } == [.internalFailure(id: ids.first ?? "", request: "publication/delete")])
+        harness.heal()
+        #expect(harness.result("publication/delete", #"{"requestId":"1","id":"p"}"#)?["state"]?.text == "deleted")
+    }
+
+    @Test("leaves first replies that are durable as they are")
+    func repeated() {
+        let harness = HubHarness()
+        harness.makePair()
+        let first = harness.request("publication/update", #"{"requestId":"1","id":"p","range":60}"#)
+        harness.isDiskFull = true
+        let tree = "geomatch/d/alice/request/"
+        harness.published.removeAll()
+        harness.batch([
+            .init(tree + "publication/update", #"{"requestId":"2","id":"p","range":70}"#),
+            .init(tree + "publication/update", #"{"requestId":"1","id":"p","range":80}"#),
+            .init(tree + "publication/update", #"{"requestId":"2","id":"p","range":90}"#),
+        ])
+        let replies = harness.published.filter { $0.topic.hasSuffix("/reply") }.compactMap(\.json)
+        #expect(replies.count == 3 && replies[1] == first)
+        #expect(replies[0]["error"]?.refusal == "internal" && replies[2]["error"]?.refusal == "internal")
+        harness.heal()
+        #expect(harness.request("publication/update", #"{"requestId":"1","id":"p","range":80}"#) == first)
+        #expect(harness.result("publication/update", #"{"requestId":"2","id":"p","range":70}"#)?["range"]?.number == 70)
+    }
+
+    @Test("does not stop live state and matching; matches wait, and it heals")
+    func goesOn() {
+        let harness = HubHarness()
+        harness.makePair("", #","matchTTL":0"#)
+        harness.isDiskFull = true
+        harness.published.removeAll()
+        for metres in 1...3 {
+            harness.move(metres: Double(metres))
+            harness.advance(milliseconds: 1200)
+        }
+        harness.send("d/-/-/-/-/new/position", #"{"lat":1,"lon":1}"#)
+        #expect(harness.matches.isEmpty)
+        #expect(harness.published.filter { $0.topic.hasPrefix("live/") }.count == 4)
+        #expect(harness.result("device/get", #"{"id":"new"}"#) != nil)
+        #expect(harness.refusal("device/update", #"{"id":"new"}"#) == "internal")
+        #expect(harness.result("subscription/get", #"{"id":"s"}"#)?["delivery"]?["pending"]?.number == 3)
+        harness.published.removeAll()
+        harness.heal()
+        #expect(harness.matches.count == 3)
+        harness.matches.forEach { harness.acknowledge($0.token) }
+        harness.advance(milliseconds: 1200)
+        harness.restart(killed: true)
+        #expect(harness.result("subscription/get", #"{"id":"s"}"#)?["delivery"]?["delivered"]?.number == 3)
+        #expect(harness.result("device/get", #"{"id":"new"}"#)?["location"]?["latitude"]?.number == 1)
+        #expect(harness.result("device/get", #"{"id":"phone"}"#)?["location"] != nil)
+    }
+
+    @Test("loses no counters and no match of what else was in the batch")
+    func mixedBatch() {
+        let harness = HubHarness()
+        harness.makePair("", #","matchTTL":0"#)
+        harness.move(metres: 1)
+        let first = harness.matches
+        harness.isDiskFull = true
+        harness.published.removeAll()
+        harness.batch([
+            .init("d/-/-/-/-/phone/position", #"{"lat":43.73,"lon":7.42}"#),
+            .init("geomatch/d/alice/request/publication/create", #"{"id":"q","deviceId":"pin","topic":"coffee","range":50,"duration":60}"#),
+            .init("d/-/-/-/-/phone/position", #"{"lat":43.73,"lon":7.42}"#),
+        ])
+        // The pair of p matched twice more; those of q never were, but for the one that a position led to before the store was asked.
+        first.forEach { harness.acknowledge($0.token) }
+        harness.heal()
+        for match in harness.matches { harness.acknowledge(match.token) }
+        harness.advance(milliseconds: 200)
+        let delivery = harness.store.delivery("d", "s")
+        #expect(delivery?.pending == 0 && harness.store.pendingMatches.isEmpty)
+        #expect(delivery?.matched == delivery?.delivered)
+        let counters = harness.counters
+        #expect(counters.pending == 0 && counters.matched == counters.delivered)
+        #expect(harness.result("subscription/get", #"{"id":"s"}"#)?["delivery"]?["matched"]?.number == Double(counters.matched))
+        #expect(harness.refusal("publication/get", #"{"id":"q"}"#) == "notFound id")
+    }
+}
