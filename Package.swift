@@ -88,20 +88,21 @@ let package = Package(
             swiftSettings: unchecked),
 
         // The tests: one folder for each target, and the programs on a real broker.
-        .testTarget(name: "GeodesyTests", dependencies: ["Geodesy"]),
-        .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics"]),
-        .testTarget(name: "SelectorsTests", dependencies: ["Selectors"]),
-        .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors"]),
-        .testTarget(name: "WireTests", dependencies: ["Wire"]),
-        .testTarget(name: "DatasetsTests", dependencies: ["Datasets"]),
+        .target(name: "SeededRandom", path: "Tests/SeededRandom"),
+        .testTarget(name: "GeodesyTests", dependencies: ["Geodesy", "SeededRandom"]),
+        .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
+        .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
+        .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
+        .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),
+        .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "SeededRandom"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
         .testTarget(
-            name: "StoreTests", dependencies: ["Datasets", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
-        .testTarget(name: "DaemonTests", dependencies: ["geomatchd"]),
-        .testTarget(name: "CommandLineTests", dependencies: ["geomatch"]),
+            name: "StoreTests", dependencies: ["Datasets", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
+        .testTarget(name: "DaemonTests", dependencies: ["geomatchd", "SeededRandom"]),
+        .testTarget(name: "CommandLineTests", dependencies: ["geomatch", "MQTTLink", "SeededRandom", "Wire"]),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["Geodesy", "MQTTLink", "Wire"],
+            dependencies: ["Geodesy", "MQTTLink", "SeededRandom", "Wire"],
             resources: [.copy("Data")]),
     ],
     swiftLanguageModes: [.v6]

@@ -72,6 +72,8 @@ public struct HubEffects: Sendable {
     var replies: [ReplyContext] = []
     /// What requests changed of live states, in order: put back when the store refuses.
     var formerStates: [FormerLiveState] = []
+    /// By the place of delivery counters in `changes`: when the subscription's last match before them was.
+    var formerMatchInstants: [Int: Int64?] = [:]
     /// What to let go of in memory once the changes are durable; commit before anything else is handled.
     public var deletions: [Deletion] = []
     /// Questions to the store, answered through ``Hub/answer(_:with:effects:)``.
@@ -98,6 +100,7 @@ public struct HubEffects: Sendable {
         requested.removeAll(keepingCapacity: true)
         replies.removeAll(keepingCapacity: true)
         formerStates.removeAll(keepingCapacity: true)
+        formerMatchInstants.removeAll(keepingCapacity: true)
         deletions.removeAll(keepingCapacity: true)
         queries.removeAll(keepingCapacity: true)
         filtersChanged = false

@@ -142,7 +142,12 @@ extension Hub {
     private func restore(_ record: MatchRecord) {
         matchNumber = max(matchNumber, record.number)
         guard let dataset = datasets[record.dataset] else { return }
-        dataset.devices[record.deviceId]?.matches.append(record.number)
+        if let device = dataset.devices[record.deviceId] {
+            device.matches.append(record.number)
+            if device.matches.count > Self.matchesPerDevice, outbox.entries[device.matches[0]] != nil {
+                outdated.insert(device.matches.removeFirst())
+            }
+        }
         // A subscription that was made since has the id of the one it was for.
         let subscription = dataset.subscriptions[record.subscriptionId].flatMap {
             $0.record.createdAt <= record.createdAt && $0.record.deviceId.hasSameBytes(as: record.deviceId) ? $0 : nil

@@ -168,6 +168,9 @@ extension Hub {
             for subscription in dataset.deliveriesChanged {
                 subscription.deliveryChanged = false
                 guard !subscription.isGone else { continue }
+                // Only what a request led to can be refused.
+                if effects.hasRequests { effects.formerMatchInstants[effects.changes.count] = .some(subscription.lastMatchAtTold) }
+                subscription.lastMatchAtTold = subscription.record.delivery.lastMatchAt
                 effects.changes.append(
                     .putDelivery(
                         dataset: dataset.id, subscriptionId: subscription.record.id, subscription.record.delivery))

@@ -56,14 +56,14 @@ extension Hub {
         for context in refused.replies { answerRefused(context, error, at: now, into: &effects) }
         var asked = Set<Int>()
         for range in refused.requested { asked.formUnion(range) }
-        let missed = takeBackMatches(asked.map { refused.changes[$0] })
+        let missed = takeBackMatches(refused.changes, asked)
         takeBackLiveStates(refused.formerStates, into: &effects)
         // Nothing is kept for a dataset that was to be created by a request.
         let unborn = Set(asked.compactMap { refused.changes[$0].createdDataset })
         var waiting: [DurableChange] = []
         for (index, change) in refused.changes.enumerated() where !asked.contains(index) {
             if let dataset = change.dataset, unborn.contains(dataset) { continue }
-            waiting.append(change.without(missed))
+            waiting.append(change.without(missed, formerMatchAt: refused.formerMatchInstants[index] ?? nil))
         }
         return (waiting, Set(refused.replies.map(\.dataset)).sorted())
     }
@@ -118,15 +118,20 @@ extension Hub {
 
     /// Matches that a refused request led to never were.
     ///
-    /// - Returns: How many of them each subscription loses.
-    private func takeBackMatches(_ asked: [DurableChange]) -> [MatchedSubscription: TakenBack] {
+    /// - Returns: What the delivery counters of each subscription lose.
+    private func takeBackMatches(_ changes: [DurableChange], _ asked: Set<Int>) -> [MatchedSubscription: TakenBack] {
         var missed: [MatchedSubscription: TakenBack] = [:]
-        for case .putMatch(let record) in asked {
+        for (index, change) in changes.enumerated() {
+            guard case .putMatch(let record) = change else { continue }
+            let key = MatchedSubscription(dataset: record.dataset, id: ByteKey(record.subscriptionId))
+            guard asked.contains(index) else {
+                missed[key, default: TakenBack()].keptMatchAt = record.createdAt
+                continue
+            }
             let isPending = outbox.remove(record.number) != nil
             let counters = datasets[record.dataset]
             counters?.counters.matched -= 1
             if isPending { counters?.counters.pending -= 1 } else { counters?.counters.dropped -= 1 }
-            let key = MatchedSubscription(dataset: record.dataset, id: ByteKey(record.subscriptionId))
             missed[key, default: TakenBack()].matched += 1
             if !isPending { missed[key]?.dropped += 1 }
         }
@@ -182,6 +187,8 @@ private struct MatchedSubscription: Hashable {
 private struct TakenBack {
     var matched: Int64 = 0
     var dropped: Int64 = 0
+    /// The last match in the same batch that stays.
+    var keptMatchAt: Int64?
 }
 
 extension DurableChange {
@@ -191,10 +198,11 @@ extension DurableChange {
     }
 
     /// Delivery counters without the matches that never were.
-    fileprivate func without(_ missed: [MatchedSubscription: TakenBack]) -> DurableChange {
+    fileprivate func without(_ missed: [MatchedSubscription: TakenBack], formerMatchAt: Int64?) -> DurableChange {
         guard case .putDelivery(let dataset, let id, var delivery) = self,
-            let missed = missed[MatchedSubscription(dataset: dataset, id: ByteKey(id))]
+            let missed = missed[MatchedSubscription(dataset: dataset, id: ByteKey(id))], missed.matched > 0
         else { return self }
+        delivery.lastMatchAt = missed.keptMatchAt ?? formerMatchAt
         delivery.matched -= missed.matched
         delivery.dropped -= missed.dropped
         return .putDelivery(dataset: dataset, subscriptionId: id, delivery)

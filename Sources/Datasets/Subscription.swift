@@ -6,6 +6,8 @@ final class Subscription {
     let reference: SubscriptionRef
     /// Stands in the dataset's list of changed deliveries.
     var deliveryChanged = false
+    /// Its last match when its delivery was last made durable.
+    var lastMatchAtTold: Int64?
     /// Deleted, expired or never stored: its matches still on their way are counted for the dataset only, also where
     /// another subscription has its id by now.
     var isGone = false
@@ -15,5 +17,6 @@ final class Subscription {
     init(_ record: SubscriptionRecord, reference: SubscriptionRef) {
         self.record = record
         self.reference = reference
+        lastMatchAtTold = record.delivery.lastMatchAt
     }
 }

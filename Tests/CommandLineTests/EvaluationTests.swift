@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 
 @testable import geomatch
@@ -132,7 +133,7 @@ struct EvaluationTests {
 
     @Test("Random lines yield one answer each and the stream goes on")
     func randomLines() throws {
-        var random = SplitMix64(seed: SplitMix64.seed)
+        var random = SplitMix64(seed: SplitMix64.seed())
         let parts = [
             "{", "}", "\"selector\":", "\"a = 1\"", "\"properties\":", "{\"a\":1}", ",", "\"id\":", "1", "[", "]", "null",
         ]

@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 import Wire
 
@@ -41,7 +42,7 @@ struct RequestWordsTests {
 
     @Test("Random words are an object that JSON holds, or a usage error")
     func random() throws {
-        var random = SplitMix64(seed: SplitMix64.seed)
+        var random = SplitMix64(seed: SplitMix64.seed())
         let parts = ["a", "b", ".", "=", ":=", "1", "\"", "{", "}", "[", "]", "id", "\\", "é", " "]
         var accepted = 0
         for _ in 0..<5000 {

@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 
 @testable import geomatch
@@ -107,7 +108,7 @@ struct TraceTests {
 
     @Test("Random files are read to their end, and every point is on the earth")
     func random() {
-        var random = SplitMix64(seed: SplitMix64.seed)
+        var random = SplitMix64(seed: SplitMix64.seed())
         let csv = "device,timestamp,lat,lon\na,1769443022,1,2\n\"b\",2026-01-26T15:57:02Z,3,4\n"
         let gpx = """
             <gpx><trk><name>a</name><trkseg><trkpt lat="1" lon="2"><ele>3</ele><time>2026-01-26T15:57:02Z</time></trkpt>

@@ -1,5 +1,6 @@
 import Foundation
 import Geodesy
+import SeededRandom
 import Testing
 
 struct KnownLine: Sendable, CustomTestStringConvertible {
@@ -46,7 +47,7 @@ struct GeodesicTests {
 
     @Test("Up to 25 km the distance is Vincenty's to half a millimetre, at any latitude and in both directions")
     func nearLines() {
-        var random = SplitMix64.forTests()
+        var random = SplitMix64.forTest()
         for _ in 0..<20_000 {
             let band = Int.random(in: 0..<3, using: &random)
             let latitude = band == 0 ? Double.random(in: 89...90, using: &random) : Double.random(in: -90...90, using: &random)
@@ -71,7 +72,7 @@ struct GeodesicTests {
 
     @Test("Nearly antipodal points give a finite distance between the shortest and the longest half turn")
     func antipodal() {
-        var random = SplitMix64.forTests()
+        var random = SplitMix64.forTest()
         for _ in 0..<5_000 {
             let latitude = Double.random(in: -90...90, using: &random)
             let longitude = Double.random(in: -180...0, using: &random)

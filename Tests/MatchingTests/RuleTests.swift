@@ -1,5 +1,6 @@
 import Geodesy
 import Matching
+import SeededRandom
 import Selectors
 import Testing
 
@@ -242,7 +243,7 @@ struct MemoryTests {
     func churn() throws {
         let engine = Engine()
         let empty = engine.memoryBytes
-        var random = SplitMix64.forTests()
+        var random = SplitMix64.forTest()
         var effects: [Effect] = []
         let selector = try Selector("k > 1")
         var devices: [DeviceRef] = []

@@ -1,5 +1,6 @@
 import Geodesy
 import Matching
+import SeededRandom
 import Selectors
 import Testing
 

@@ -1,3 +1,4 @@
+import SeededRandom
 import Selectors
 
 /// Makes random selectors as trees and as texts.

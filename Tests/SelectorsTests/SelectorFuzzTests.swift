@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 
 @testable import Selectors
@@ -6,7 +7,7 @@ import Testing
 struct SelectorFuzzTests {
     @Test("evaluate as their naive twin says, and so do their normalised texts")
     func againstTwin() throws {
-        var maker = RandomSelector(random: .seeded(for: "selectors against their twin"))
+        var maker = RandomSelector(random: .forTest("selectors against their twin"))
         var counts: [Bool?: Int] = [:]
         for _ in 0..<6000 {
             let expression = maker.condition(4)
@@ -33,7 +34,7 @@ struct SelectorFuzzTests {
 
     @Test("A selector whose comparisons types decide is never true by them")
     func advice() throws {
-        var maker = RandomSelector(random: .seeded(for: "advice"))
+        var maker = RandomSelector(random: .forTest("advice"))
         var told = 0
         for _ in 0..<6000 {
             let selector = try Selector(maker.text(maker.condition(0)))
@@ -58,7 +59,7 @@ struct SelectorFuzzTests {
 
     @Test("Random tokens are read or refused within the text")
     func tokenSoup() {
-        var random = SplitMix64.seeded(for: "token soup")
+        var random = SplitMix64.forTest( "token soup")
         let tokens = [
             "a", "b", "tags", "\"a b\"", "'x'", "''", "1", "2.5", "-", "+", "*", "/", "(", ")", "(", ")", ",", "=", "<>", "<",
             ">=", "AND",
@@ -80,7 +81,7 @@ struct SelectorFuzzTests {
 
     @Test("Random bytes are refused within the text, or read")
     func bytes() {
-        var random = SplitMix64.seeded(for: "random bytes")
+        var random = SplitMix64.forTest( "random bytes")
         for _ in 0..<10_000 {
             let bytes = (0..<random.below(40)).map { _ in
                 UInt8.random(in: random.chance(70) ? 0x20...0x7E : 0...255, using: &random)
@@ -92,7 +93,7 @@ struct SelectorFuzzTests {
 
     @Test("A mutilated selector is refused within the text, or read")
     func mutilated() {
-        var maker = RandomSelector(random: .seeded(for: "mutilated selectors"))
+        var maker = RandomSelector(random: .forTest("mutilated selectors"))
         for _ in 0..<4000 {
             var scalars = Array(maker.text(maker.condition(3)).unicodeScalars)
             for _ in 0..<(1 + maker.random.below(3)) where !scalars.isEmpty {

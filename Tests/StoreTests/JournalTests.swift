@@ -1,6 +1,7 @@
 import Datasets
 import Foundation
 import GRDB
+import SeededRandom
 import Testing
 
 @testable import Store
@@ -233,7 +234,7 @@ struct JournalTests {
 
     @Test("Whatever fails in between, what is kept is what was appended and what was not refused, in order")
     func randomFaults() throws {
-        let seed = testSeed()
+        let seed = SplitMix64.seed()
         try withScratch { scratch in
             let store = try scratch.store()
             let recorder = JournalRecorder()

@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 
 @testable import Store
@@ -18,7 +19,7 @@ struct ListTextTests {
 
     @Test("Random text is read again")
     func randomText() {
-        var random = SplitMix64(seed: testSeed())
+        var random = SplitMix64(seed: SplitMix64.seed())
         for _ in 0..<2000 {
             let list = (0..<Int.random(in: 0..<4, using: &random)).map { _ in
                 String(
@@ -55,7 +56,7 @@ struct ListTextTests {
 
     @Test("Random bytes stop nothing")
     func randomBytes() {
-        var random = SplitMix64(seed: testSeed())
+        var random = SplitMix64(seed: SplitMix64.seed())
         let alphabet = Array("[]\",\\u0a é".utf8)
         for _ in 0..<20_000 {
             let bytes = (0..<Int.random(in: 0..<12, using: &random)).map { _ in alphabet.randomElement(using: &random) ?? 0 }

@@ -1,4 +1,5 @@
 import Datasets
+import SeededRandom
 
 /// Random changes over a few names, so that they meet.
 struct RandomHistory {

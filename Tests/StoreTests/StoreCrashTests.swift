@@ -1,5 +1,6 @@
 import Datasets
 import Foundation
+import SeededRandom
 import Synchronization
 import Testing
 
@@ -48,7 +49,7 @@ struct StoreCrashTests {
 
     @Test("At any moment a crash leaves a prefix of the batches, and every acknowledged one")
     func anyMoment() throws {
-        let seed = testSeed()
+        let seed = SplitMix64.seed()
         try withScratch { scratch in
             let store = try scratch.store()
             // Checkpoints are taken between the rounds: one in the middle of a copy would mix two moments.
@@ -109,7 +110,7 @@ struct StoreCrashTests {
 
     @Test("A crash in the middle of a checkpoint loses nothing")
     func duringCheckpoint() throws {
-        let seed = testSeed()
+        let seed = SplitMix64.seed()
         try withScratch { scratch in
             let store = try scratch.store()
             try store.queue.inDatabase { try $0.execute(sql: "PRAGMA wal_autocheckpoint = 0") }

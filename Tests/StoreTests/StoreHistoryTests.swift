@@ -1,5 +1,6 @@
 import Datasets
 import GRDB
+import SeededRandom
 import Testing
 
 @testable import Store
@@ -8,7 +9,7 @@ import Testing
 struct StoreHistoryTests {
     @Test("A restart gives back exactly what was committed, over random histories")
     func restartIsReplay() throws {
-        let seed = testSeed()
+        let seed = SplitMix64.seed()
         for run in 0..<4 {
             try withScratch { scratch in
                 var history = RandomHistory(seed: seed &+ UInt64(run))
@@ -38,7 +39,7 @@ struct StoreHistoryTests {
 
     @Test("What later changes replace in one transaction may be left out")
     func coalescingChangesNothing() throws {
-        var history = RandomHistory(seed: testSeed())
+        var history = RandomHistory(seed: SplitMix64.seed())
         var leftOut = 0
         for _ in 0..<300 {
             let batch = history.batch(upTo: 120)
@@ -56,7 +57,7 @@ struct StoreHistoryTests {
     @Test("A restore of one dataset gives its own, and no other's")
     func restoreOfOne() throws {
         try withScratch { scratch in
-            var history = RandomHistory(seed: testSeed())
+            var history = RandomHistory(seed: SplitMix64.seed())
             let store = try scratch.store()
             for _ in 0..<60 {
                 // Deletions of whole datasets would leave little to tell apart.

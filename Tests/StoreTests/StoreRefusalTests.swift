@@ -1,6 +1,7 @@
 import Datasets
 import Foundation
 import GRDB
+import SeededRandom
 import Testing
 
 @testable import Store
@@ -21,7 +22,7 @@ struct StoreRefusalTests {
     @Test("A file that is no database is refused and left as it is", arguments: [1, 99, 511, 4096, 10_000])
     func garbage(_ size: Int) throws {
         try withScratch { scratch in
-            var random = SplitMix64(seed: testSeed())
+            var random = SplitMix64(seed: SplitMix64.seed())
             let bytes = Data((0..<size).map { _ in UInt8.random(in: 0...255, using: &random) })
             try bytes.write(to: URL(fileURLWithPath: scratch.storePath))
             #expect(throws: StoreError.corrupt) { try scratch.store() }
@@ -76,7 +77,7 @@ struct StoreRefusalTests {
             try store.commit((0..<500).map { Self.live($0) } + [Self.dataset("city")])
             try store.close()
             let bytes = try scratch.bytes()
-            var random = SplitMix64(seed: testSeed())
+            var random = SplitMix64(seed: SplitMix64.seed())
             var refused = 0
             for _ in 0..<40 {
                 var damaged = bytes

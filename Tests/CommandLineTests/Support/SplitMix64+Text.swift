@@ -1,26 +1,6 @@
-import Foundation
+import SeededRandom
 
-/// Random numbers that come again with their seed. Source: G. Steele et al., "Fast splittable pseudorandom number generators", 2014.
-struct SplitMix64: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    /// The seed of this run: `GEOMATCH_TEST_SEED`, else always the same one.
-    static var seed: UInt64 {
-        let seed = ProcessInfo.processInfo.environment["GEOMATCH_TEST_SEED"].flatMap { UInt64($0) } ?? 20_261_121
-        print("seed \(seed)")
-        return seed
-    }
-
+extension SplitMix64 {
     /// Text of which the parts are often those that mean something.
     mutating func text(of parts: [String], upTo count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
