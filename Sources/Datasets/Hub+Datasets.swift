@@ -43,7 +43,7 @@ extension Hub {
         if !replies.isEmpty { repliesOfDeleted[dataset.id] = replies }
         liveStates.removeAll { state in
             guard state.dataset === dataset else { return false }
-            if state.payload != nil { clearances.append(state.topic) }
+            if state.payload != nil { clearances.append(Clearance(dataset: dataset.id, topic: state.topic)) }
             // Devices and states know each other, and states their dataset.
             state.device = nil
             return true
@@ -54,8 +54,7 @@ extension Hub {
         for number in outbox.removeAll(where: { $0.dataset === dataset }) { outdated.remove(number) }
         dataset.reset()
         dataset.clearedStates = ClearedStates()
-        effects.messages.append(
-            topic: "geomatch/\(dataset.id)/status", prefix: configuration.topicsPrefix, qos: 1, retain: true, payload: [])
+        clearances.prepend(Clearance(dataset: dataset.id, topic: nil))
         effects.filtersChanged = true
         effects.notices.append(.datasetDeleted(dataset.id))
     }

@@ -42,7 +42,8 @@ extension Hub {
         report(
             .init(
                 kind: .skewed, topic: String(decoding: published, as: UTF8.self), error: "skewed",
-                message: "the timestamp is more than 5 minutes ahead: the time of arrival was taken", field: "timestamp", count: 1),
+                message: "the timestamp is more than 5 minutes ahead: the time of arrival was taken", field: "timestamp", count: 1
+            ),
             of: state.dataset, at: now, into: &effects)
     }
 

@@ -14,7 +14,9 @@ extension Hub {
         switch change {
         case .putDataset(let record):
             if let dataset = datasets[record.id] { dataset.record = record } else { datasets[record.id] = Dataset(record) }
-        case .deleteDataset(let id, let at): deletedDatasets[id] = at
+        case .deleteDataset(let id, let at):
+            deletedDatasets[id] = at
+            if !isRebuilding { clearances.append(Clearance(dataset: id, topic: nil)) }
         case .putDevice(let record): restore(record)
         case .putPublication(let record): try restore(record, at: now)
         case .putSubscription(let record): try restore(record, at: now)
@@ -22,7 +24,10 @@ extension Hub {
         case .putLiveState(let record): restore(record)
         case .putMatch(let record): restore(record)
         case .putReply(let record): restore(record)
-        case .putDelivery(let dataset, let id, let delivery): datasets[dataset]?.subscriptions[id]?.record.delivery = delivery
+        case .putDelivery(let dataset, let id, let delivery):
+            guard let subscription = datasets[dataset]?.subscriptions[id] else { break }
+            subscription.record.delivery = delivery
+            subscription.lastMatchAtTold = delivery.lastMatchAt
         case .putHints(let dataset, let id, let hints): datasets[dataset]?.subscriptions[id]?.record.hints = hints
         case .deleteDevice(let dataset, let id):
             if let dataset = datasets[dataset], let device = dataset.devices[id] { dataset.remove(device) }
@@ -95,9 +100,12 @@ extension Hub {
 
     private func restore(_ record: LiveStateRecord) {
         // While rebuilding, memory knows live states better than the store.
-        guard !isRebuilding, let dataset = datasets[record.dataset], liveStates[record.topic] == nil,
-            let live = try? LiveTopic(encoded: record.topic)
-        else { return }
+        guard !isRebuilding else { return }
+        guard !record.isRemnant, let dataset = datasets[record.dataset] else {
+            clearances.append(Clearance(dataset: record.dataset, topic: record.topic))
+            return
+        }
+        guard liveStates[record.topic] == nil, let live = try? LiveTopic(encoded: record.topic) else { return }
         let state = LiveState(dataset: dataset, live: live, topic: record.topic)
         state.timestamp = record.timestamp
         state.receivedAt = record.receivedAt
@@ -134,8 +142,7 @@ extension Hub {
                 record.body, to: record.requestId, of: record.client, at: record.at, limits: configuration.limits)
         } else if deletedDatasets[record.dataset] != nil {
             repliesOfDeleted[record.dataset, default: ReplyMemory()].remember(
-                record.body, to: record.requestId, of: record.client, at: record.at, outlivesDataset: true,
-                limits: configuration.limits)
+                record.body, to: record.requestId, of: record.client, at: record.at, limits: configuration.limits)
         }
     }
 
@@ -190,6 +197,15 @@ extension Hub {
 }
 
 extension LiveStateRecord {
+    /// What is left of a state whose dataset was deleted: nothing is known of it, but the broker may retain it.
+    static func remnant(of state: LiveState) -> LiveStateRecord {
+        LiveStateRecord(
+            dataset: state.dataset.id, topic: state.topic, timestamp: .min, receivedAt: state.receivedAt, number: state.number,
+            payload: nil)
+    }
+
+    var isRemnant: Bool { payload == nil && timestamp == .min }
+
     init(_ state: LiveState) {
         self.init(
             dataset: state.dataset.id, topic: state.topic, timestamp: state.timestamp, receivedAt: state.receivedAt,

@@ -59,7 +59,8 @@ extension Hub {
 
     /// What was the position of an id is the position of the device that it now names.
     func takeOverPosition(_ device: Device, in dataset: Dataset) {
-        guard device.record.type != .beacon, let state = dataset.positionsWithoutDevice.removeValue(forKey: device.record.id) else {
+        guard device.record.type != .beacon, let state = dataset.positionsWithoutDevice.removeValue(forKey: device.record.id)
+        else {
             return
         }
         tie(state, to: device)

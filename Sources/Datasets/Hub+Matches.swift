@@ -96,7 +96,11 @@ extension Hub {
         device.matches.append(number)
         while device.matches.count > Self.matchesPerDevice {
             let oldest = device.matches.removeFirst()
-            if outbox.entries[oldest] == nil { effects.changes.append(.forgetMatch(number: oldest)) } else { outdated.insert(oldest) }
+            if outbox.entries[oldest] == nil {
+                effects.changes.append(.forgetMatch(number: oldest))
+            } else {
+                outdated.insert(oldest)
+            }
         }
     }
 
@@ -169,7 +173,9 @@ extension Hub {
                 subscription.deliveryChanged = false
                 guard !subscription.isGone else { continue }
                 // Only what a request led to can be refused.
-                if effects.hasRequests { effects.formerMatchInstants[effects.changes.count] = .some(subscription.lastMatchAtTold) }
+                if effects.hasRequests {
+                    effects.formerMatchInstants[effects.changes.count] = .some(subscription.lastMatchAtTold)
+                }
                 subscription.lastMatchAtTold = subscription.record.delivery.lastMatchAt
                 effects.changes.append(
                     .putDelivery(

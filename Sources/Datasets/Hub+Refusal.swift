@@ -47,7 +47,8 @@ extension Hub {
         storeIsWritable = false
         let error = WireError(
             .internal,
-            "the store cannot be written (\(reason)); nothing was changed, see the log at \(outage(refused.replies.first, into: &effects))")
+            "the store cannot be written (\(reason)); nothing was changed, see the log at \(outage(refused.replies.first, into: &effects))"
+        )
         for context in refused.replies where !context.isRepeated {
             if let requestId = context.requestId {
                 datasets[context.dataset]?.replies.forget(requestId: requestId, of: context.client)
@@ -56,6 +57,7 @@ extension Hub {
         for context in refused.replies { answerRefused(context, error, at: now, into: &effects) }
         var asked = Set<Int>()
         for range in refused.requested { asked.formUnion(range) }
+        asked.formUnion(Self.matchesOfUnborn(in: refused.changes, asked))
         let missed = takeBackMatches(refused.changes, asked)
         takeBackLiveStates(refused.formerStates, into: &effects)
         // Nothing is kept for a dataset that was to be created by a request.
@@ -114,6 +116,31 @@ extension Hub {
         effects.messages.append(
             topic: context.topic, prefix: configuration.topicsPrefix, qos: 1, retain: false, correlation: context.correlation,
             payload: body)
+    }
+
+    /// Where in the changes stand matches of what a refused request was to create: positions in the same batch led to them.
+    private static func matchesOfUnborn(in changes: [DurableChange], _ asked: Set<Int>) -> [Int] {
+        var unborn = Set<UnbornObject>()
+        for index in asked {
+            switch changes[index] {
+            case .putPublication(let record) where Revision.generation(of: record.revision) == 1:
+                unborn.insert(UnbornObject(dataset: record.dataset, id: ByteKey(record.id), isPublication: true))
+            case .putSubscription(let record) where Revision.generation(of: record.revision) == 1:
+                unborn.insert(UnbornObject(dataset: record.dataset, id: ByteKey(record.id), isPublication: false))
+            default: break
+            }
+        }
+        guard !unborn.isEmpty else { return [] }
+        return changes.indices.filter { index in
+            let pair: (dataset: String, publication: String, subscription: String)
+            switch changes[index] {
+            case .putMatch(let record): pair = (record.dataset, record.publicationId, record.subscriptionId)
+            case .putPair(let record): pair = (record.dataset, record.publicationId, record.subscriptionId)
+            default: return false
+            }
+            return unborn.contains(UnbornObject(dataset: pair.dataset, id: ByteKey(pair.publication), isPublication: true))
+                || unborn.contains(UnbornObject(dataset: pair.dataset, id: ByteKey(pair.subscription), isPublication: false))
+        }
     }
 
     /// Matches that a refused request led to never were.
@@ -175,6 +202,13 @@ extension Hub {
             dataset.clearedStates.append(state, again: false)
         }
     }
+}
+
+/// A publication or subscription that was to be created.
+private struct UnbornObject: Hashable {
+    var dataset: String
+    var id: ByteKey
+    var isPublication: Bool
 }
 
 /// A subscription of any dataset.

@@ -40,8 +40,8 @@ public final class Hub {
     var malformedDatasets = 0
     /// Where the retained `live/…` messages are being made right again; nil when they are.
     var resync: Resync?
-    /// Topics whose retained `live/…` message of a deleted dataset is still to be cleared.
-    var clearances = Deque<String>()
+    /// What a broker may still retain of deleted datasets.
+    var clearances = Deque<Clearance>()
     var identifiers: Identifiers
     /// Datasets whose engines have not yet seen every position of this batch.
     var moved: [Dataset] = []

@@ -67,7 +67,8 @@ struct ReplyMemory {
         clients[client, default: Client()].order.append(mention)
         clients[client]?.count += 1
         mentionCount += 2
-        while let count = clients[client]?.count, count > limits.rememberedReplies, let oldest = clients[client]?.order.popFirst() {
+        while let count = clients[client]?.count, count > limits.rememberedReplies, let oldest = clients[client]?.order.popFirst()
+        {
             mentionCount -= 1
             forget(oldest)
         }

@@ -8,6 +8,13 @@ struct Resync {
     var waiting: Deque<LiveState>
 }
 
+/// A retained message of a dataset that was deleted, to be cleared.
+struct Clearance {
+    var dataset: String
+    /// The seven levels of a `live/…` message; nil for the status.
+    var topic: String?
+}
+
 extension Hub {
     /// The broker holds everything up to this number.
     public func brokerHolds(through number: Int64) {
@@ -22,8 +29,8 @@ extension Hub {
     /// - Returns: False when nothing is left.
     public func continueResync(count: Int, into effects: inout HubEffects) -> Bool {
         var budget = count
-        while budget > 0, let topic = clearances.popFirst() {
-            if liveStates[topic] == nil { publishLive(topic: topic, payload: [], into: &effects) }
+        while budget > 0, let clearance = clearances.popFirst() {
+            clear(clearance, into: &effects)
             budget -= 1
         }
         while budget > 0, let state = resync?.waiting.popFirst() {
@@ -38,4 +45,17 @@ extension Hub {
 
     /// The broker's retained messages are as they should be.
     public var isSettled: Bool { resync == nil && clearances.isEmpty }
+
+    private func clear(_ clearance: Clearance, into effects: inout HubEffects) {
+        if let topic = clearance.topic {
+            // A dataset of this name made since may have told the topic anew.
+            guard liveStates[topic] == nil else { return }
+            publishLive(topic: topic, payload: [], into: &effects)
+            effects.changes.append(.forgetLiveState(dataset: clearance.dataset, topic: topic))
+        } else if datasets[clearance.dataset] == nil {
+            effects.messages.append(
+                topic: "geomatch/\(clearance.dataset)/status", prefix: configuration.topicsPrefix, qos: 1, retain: true,
+                payload: [])
+        }
+    }
 }

@@ -29,7 +29,9 @@ struct Geomatchd: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Where everything is kept. (default: ./geomatch-data)", valueName: "DIR"))
     var dataDir: String?
 
-    @Option(help: ArgumentHelp("Accepted; HTTP is not offered by this version. (default: 127.0.0.1:8080)", valueName: "HOST:PORT|off"))
+    @Option(
+        help: ArgumentHelp("Accepted; HTTP is not offered by this version. (default: 127.0.0.1:8080)", valueName: "HOST:PORT|off")
+    )
     var http: String?
 
     @Option(help: ArgumentHelp("Datasets that exist from the start.", valueName: "a,b"))
@@ -40,15 +42,19 @@ struct Geomatchd: AsyncParsableCommand {
             "First use creates a dataset. (default: true with the own broker on loopback, else false)", valueName: "BOOL"))
     var autoCreateDatasets: String?
 
-    @Option(help: ArgumentHelp("Patterns of administrators' clients, or dataset/client. (default: admin)", valueName: "PATTERN,…"))
+    @Option(
+        help: ArgumentHelp("Patterns of administrators' clients, or dataset/client. (default: admin)", valueName: "PATTERN,…"))
     var admins: String?
 
-    @Option(help: ArgumentHelp("mosquitto's password file for the own broker. (default: everybody on loopback is trusted)", valueName: "FILE"))
+    @Option(
+        help: ArgumentHelp(
+            "mosquitto's password file for the own broker. (default: everybody on loopback is trusted)", valueName: "FILE"))
     var users: String?
 
     @Option(
         help: ArgumentHelp(
-            "Webhooks may go to private addresses. (default: true with the own broker on loopback, else false)", valueName: "BOOL"))
+            "Webhooks may go to private addresses. (default: true with the own broker on loopback, else false)", valueName: "BOOL"
+        ))
     var webhooksAllowPrivate: String?
 
     @Option(help: ArgumentHelp("How long being online may take at the start. (default: 30)", valueName: "SECONDS"))
@@ -78,7 +84,9 @@ struct Geomatchd: AsyncParsableCommand {
         let (level, format) = (settings.logLevel, settings.logFormat)
         LoggingSystem.bootstrap { _ in LineLogHandler(level: level, format: format) }
         let log = Logger(label: "geomatchd")
-        if settings.http != nil, http != nil { log.notice("HTTP is not offered by this version", metadata: ["http": "\(http ?? "")"]) }
+        if settings.http != nil, http != nil {
+            log.notice("HTTP is not offered by this version", metadata: ["http": "\(http ?? "")"])
+        }
         do {
             try await Daemon(settings: settings, version: Self.release, log: log).run()
         } catch let failure as Daemon.Failure {

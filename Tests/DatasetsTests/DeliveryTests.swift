@@ -16,7 +16,9 @@ struct DeliveryTests {
         return counters
     }
 
-    private func matching(_ adjust: (inout HubConfiguration) -> Void = { _ in }, count: Int) -> (HubHarness, [HubHarness.Published]) {
+    private func matching(_ adjust: (inout HubConfiguration) -> Void = { _ in }, count: Int) -> (
+        HubHarness, [HubHarness.Published]
+    ) {
         let harness = HubHarness(adjust)
         harness.makePair("", #","matchTTL":0"#)
         harness.published.removeAll()
@@ -133,7 +135,8 @@ struct DeliveryTests {
         #expect(effects.changes.isEmpty)
         harness.hub.advance(to: harness.now, into: &effects)
         #expect(effects.changes.contains(.matchDelivered(number: Int64(matches[0].token))))
-        #expect(effects.changes.contains { if case .putDelivery(_, _, let delivery) = $0 { delivery.delivered == 1 } else { false } })
+        #expect(
+            effects.changes.contains { if case .putDelivery(_, _, let delivery) = $0 { delivery.delivered == 1 } else { false } })
     }
 
     @Test("that left the newest hundred is forgotten when the broker has it")
@@ -158,12 +161,14 @@ struct DeliveryTests {
         #expect(status?.retain == true && status?.qos == 1)
         #expect(
             status?.json?.keys == [
-                "dataset", "at", "updates", "requests", "matches", "devices", "publications", "subscriptions", "liveSubscriptions",
+                "dataset", "at", "updates", "requests", "matches", "devices", "publications", "subscriptions",
+                "liveSubscriptions",
                 "circumstances", "places",
             ])
         #expect(status?.json?["updates"] == ["received": 1, "accepted": 1, "refused": 0, "late": 0, "skewed": 0, "conflated": 0])
         #expect(status?.json?["requests"] == ["received": 4, "failed": 0])
-        #expect(status?.json?["matches"] == ["matched": 1, "delivered": 0, "retried": 0, "expired": 0, "dropped": 0, "pending": 1])
+        #expect(
+            status?.json?["matches"] == ["matched": 1, "delivered": 0, "retried": 0, "expired": 0, "dropped": 0, "pending": 1])
         #expect(status?.json?["devices"] == 2 && status?.json?["publications"] == 1)
         harness.move(metres: 2)
         harness.advance(milliseconds: 7_000)

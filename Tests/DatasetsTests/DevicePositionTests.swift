@@ -106,7 +106,9 @@ struct DevicePositionTests {
         harness.send(a, position())
         harness.send("d/v/-/-/b/x/position", position())
         #expect(harness.hub.datasets["d"]?.devices.count == 2)
-        #expect(harness.result("device/create", #"{"deviceType":"MobileDevice","id":"x"}"#)?["location"]?["latitude"]?.number == 43.73)
+        #expect(
+            harness.result("device/create", #"{"deviceType":"MobileDevice","id":"x"}"#)?["location"]?["latitude"]?.number == 43.73
+        )
         _ = harness.request("subscription/create", #"{"id":"sx","deviceId":"x","topic":"coffee","range":50,"duration":3600}"#)
         #expect(harness.matches.count == 1)
         harness.send(a, position())

@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 import Wire
 
@@ -38,7 +39,7 @@ struct DiagnosticsTests {
 
     @Test("No topic is told twice within a second, no more than a hundred topics, and every refusal is told")
     func bounds() {
-        var random = SplitMix64(seed: testSeed())
+        var random = SplitMix64(seed: SplitMix64.seed())
         var window = DiagnosticsWindow()
         var now: Int64 = 1_000_000
         var told: [(topic: String, at: Int64)] = []

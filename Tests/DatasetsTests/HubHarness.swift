@@ -74,7 +74,9 @@ final class HubHarness {
     }
 
     /// A message as the broker would pass it.
-    func send(_ topic: String, _ payload: String, retained: Bool = false, responseTopic: String? = nil, correlation: String? = nil) {
+    func send(
+        _ topic: String, _ payload: String, retained: Bool = false, responseTopic: String? = nil, correlation: String? = nil
+    ) {
         batch([Message(topic, payload, retained: retained, responseTopic: responseTopic, correlation: correlation)])
     }
 
@@ -219,12 +221,17 @@ final class HubHarness {
         hub.endRestoration(liveNumber: store.highestLiveNumber, matchNumber: store.highestMatchNumber)
         published.removeAll()
         hub.brokerHolds(through: mark)
+        settle()
+        connect()
+    }
+
+    /// Makes what the broker retains right again.
+    func settle() {
         while !hub.isSettled {
             var effects = HubEffects()
             _ = hub.continueResync(count: 100, into: &effects)
             perform(effects)
         }
-        connect()
     }
 
     // MARK: Requests

@@ -74,14 +74,21 @@ struct LiveTopicRulesTests {
         let harness = HubHarness()
         for id in ["\u{E9}", "e\u{301}"] {
             harness.send("d/-/-/-/-/\(id)/position", #"{"lat":1,"lon":1}"#)
-            #expect(harness.published.last { $0.topic.hasPrefix("live/") }?.topic.utf8.elementsEqual("live/d/-/-/-/-/\(id)/position".utf8) == true)
+            #expect(
+                harness.published.last { $0.topic.hasPrefix("live/") }?.topic.utf8.elementsEqual(
+                    "live/d/-/-/-/-/\(id)/position".utf8) == true)
         }
         #expect(harness.hub.datasets["d"]?.devices.count == 2)
         #expect(harness.result("dataset/get")?["counts"]?["liveTopics"]?.number == 2)
         let listed = harness.result("device/list")?["devices"]?.elements.compactMap { $0["id"]?.text } ?? []
         #expect(listed.map { Array($0.utf8) } == [Array("e\u{301}".utf8), Array("\u{E9}".utf8)])
-        #expect(harness.result("publication/create", #"{"id":"é","deviceId":"\#("\u{E9}")","topic":"t","range":1,"duration":9}"#) != nil)
-        #expect(harness.result("publication/create", #"{"id":"\#("e\u{301}")","deviceId":"\#("\u{E9}")","topic":"t","range":1,"duration":9}"#) != nil)
+        #expect(
+            harness.result("publication/create", #"{"id":"é","deviceId":"\#("\u{E9}")","topic":"t","range":1,"duration":9}"#)
+                != nil)
+        #expect(
+            harness.result(
+                "publication/create", #"{"id":"\#("e\u{301}")","deviceId":"\#("\u{E9}")","topic":"t","range":1,"duration":9}"#)
+                != nil)
         #expect(harness.result("publication/list", #"{"deviceId":"\#("\u{E9}")"}"#)?["publications"]?.elements.count == 2)
     }
 
@@ -137,10 +144,12 @@ struct LiveTopicRulesTests {
     @Test("A live message has the fields of the contract, in native types")
     func message() {
         let harness = HubHarness()
-        harness.send("d/v/-/-/-/l/OCCUPANCY", #"{"numberOfPeople":"7","timestamp":1600000000000,"originSourceId":"x","more":[1]}"#)
+        harness.send(
+            "d/v/-/-/-/l/OCCUPANCY", #"{"numberOfPeople":"7","timestamp":1600000000000,"originSourceId":"x","more":[1]}"#)
         #expect(
             harness.published.first?.payload
-                == #"{"topic":"d/v/-/-/-/l/occupancy","domainType":"occupancy","itemId":"l","timestamp":1600000000000,"receivedAt":1700000000000,"properties":{"nrOfPeople":7,"more":[1]},"originSourceId":"x"}"#)
+                == #"{"topic":"d/v/-/-/-/l/occupancy","domainType":"occupancy","itemId":"l","timestamp":1600000000000,"receivedAt":1700000000000,"properties":{"nrOfPeople":7,"more":[1]},"originSourceId":"x"}"#
+        )
         #expect(harness.published.first?.retain == true && harness.published.first?.qos == 0)
     }
 

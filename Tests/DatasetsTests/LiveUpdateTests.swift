@@ -54,7 +54,9 @@ struct LiveUpdateTests {
                 steps: [Step(1, 400_000), Step(2, 0), Step(1, 400_000, retained: true)], co2: 2, skewed: 1, accepted: 2),
             Row(testDescription: "cleared", steps: [Step(1), Step(nil)], co2: nil, accepted: 2),
             Row(testDescription: "cleared, then told again", steps: [Step(1), Step(nil), Step(2)], co2: 2, accepted: 3),
-            Row(testDescription: "cleared, then replayed", steps: [Step(1), Step(nil), Step(2, retained: true)], co2: nil, accepted: 2),
+            Row(
+                testDescription: "cleared, then replayed", steps: [Step(1), Step(nil), Step(2, retained: true)], co2: nil,
+                accepted: 2),
             Row(
                 testDescription: "cleared, then an older replay",
                 steps: [Step(1, -9), Step(nil), Step(2, -1, retained: true)], co2: nil, accepted: 2),
@@ -152,14 +154,16 @@ struct LiveUpdateTests {
     @Test(
         "What is refused is told, and has no effect",
         arguments: [
-            Refused("position", "rubbish", "invalid"), Refused("position", "[]", "invalid"), Refused("position", "{}", "invalid latitude"),
+            Refused("position", "rubbish", "invalid"), Refused("position", "[]", "invalid"),
+            Refused("position", "{}", "invalid latitude"),
             Refused("position", #"{"latitude":90.1,"longitude":0}"#, "invalid latitude"),
             Refused("position", #"{"latitude":0,"longitude":-180.1}"#, "invalid longitude"),
             Refused("position", #"{"latitude":"north","longitude":0}"#, "invalid latitude"),
             Refused("position", #"{"latitude":1e999,"longitude":0}"#, "invalid"),
             Refused("position", #"{"_type":"transition","lat":1,"lon":1}"#, "invalid _type"),
             Refused("availability", #"{"available":1}"#, "invalid available"),
-            Refused("occupancy", #"{"nrOfPeople":-1}"#, "invalid nrOfPeople"), Refused("count", #"{"count":1.5}"#, "invalid count"),
+            Refused("occupancy", #"{"nrOfPeople":-1}"#, "invalid nrOfPeople"),
+            Refused("count", #"{"count":1.5}"#, "invalid count"),
             Refused("free", #"{"a":{"b":1}}"#, "invalid a"), Refused("free", #"{"a":[[1]]}"#, "invalid a"),
             Refused("co2", "{\"co2\":1,\"x\":\"" + String(repeating: "x", count: 65_536) + "\"}", "tooLarge"),
         ])
@@ -205,9 +209,7 @@ struct LiveUpdateTests {
         harness.send(Self.topic, #"{"co2":1}"#, retained: true)
         #expect(co2(harness) == 1)
         #expect(harness.result("dataset/delete", client: "admin")?["state"]?.text == "deleted")
-        var effects = HubEffects()
-        while harness.hub.continueResync(count: 10, into: &effects) {}
-        harness.perform(effects)
+        harness.settle()
         #expect(harness.retained.isEmpty)
         harness.send(Self.topic, #"{"co2":1,"timestamp":\#(harness.now + 9)}"#, retained: true)
         harness.restart()

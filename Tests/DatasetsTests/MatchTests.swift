@@ -24,7 +24,8 @@ struct MatchTests {
         func withoutLocation(_ value: JSONValue?) -> [String] { (value?.keys ?? []).filter { $0 != "location" } }
         #expect(withoutLocation(publication) == harness.result("publication/get", #"{"id":"p"}"#)?.keys)
         #expect(
-            withoutLocation(subscription) == harness.result("subscription/get", #"{"id":"s"}"#)?.keys.filter { $0 != "delivery" && $0 != "hints" })
+            withoutLocation(subscription)
+                == harness.result("subscription/get", #"{"id":"s"}"#)?.keys.filter { $0 != "delivery" && $0 != "hints" })
         #expect(publication?["properties"] == ["price": 3])
     }
 
@@ -47,14 +48,27 @@ struct MatchTests {
     @Test(
         "A pair matches again after matchTTL, or at matchDTL from where it matched",
         arguments: [
-            Suppression(testDescription: "default: once", options: "", steps: [(0, 0, 1), (1000, 10, 1), (1000, 99, 1), (60_000, 0, 1)]),
-            Suppression(testDescription: "leaving and coming back alone changes nothing", options: #","matchDTL":500"#, steps: [(0, 0, 1), (9, 300, 1), (9, 1, 1)]),
-            Suppression(testDescription: "default distance: twice the range", options: "", steps: [(0, -50, 1), (9, 49.5, 1), (9, 51, 2)]),
-            Suppression(testDescription: "distance", options: #","matchDTL":20"#, steps: [(0, 0, 1), (9, 19.9, 1), (9, 20.1, 2), (9, 30, 2)]),
-            Suppression(testDescription: "far but out of range", options: #","matchDTL":20"#, steps: [(0, 0, 1), (9, 200, 1), (9, 99, 2)]),
-            Suppression(testDescription: "time alone", options: #","matchTTL":5"#, steps: [(0, 0, 1), (4900, nil, 1), (200, nil, 2), (5000, nil, 3)]),
-            Suppression(testDescription: "time, out of range", options: #","matchTTL":5"#, steps: [(0, 0, 1), (0, 500, 1), (9000, nil, 1), (0, 1, 2)]),
-            Suppression(testDescription: "0: every movement", options: #","matchTTL":0"#, steps: [(0, 0, 1), (0, 0, 2), (0, 1, 3), (5000, nil, 3), (0, 500, 3)]),
+            Suppression(
+                testDescription: "default: once", options: "", steps: [(0, 0, 1), (1000, 10, 1), (1000, 99, 1), (60_000, 0, 1)]),
+            Suppression(
+                testDescription: "leaving and coming back alone changes nothing", options: #","matchDTL":500"#,
+                steps: [(0, 0, 1), (9, 300, 1), (9, 1, 1)]),
+            Suppression(
+                testDescription: "default distance: twice the range", options: "", steps: [(0, -50, 1), (9, 49.5, 1), (9, 51, 2)]),
+            Suppression(
+                testDescription: "distance", options: #","matchDTL":20"#,
+                steps: [(0, 0, 1), (9, 19.9, 1), (9, 20.1, 2), (9, 30, 2)]),
+            Suppression(
+                testDescription: "far but out of range", options: #","matchDTL":20"#, steps: [(0, 0, 1), (9, 200, 1), (9, 99, 2)]),
+            Suppression(
+                testDescription: "time alone", options: #","matchTTL":5"#,
+                steps: [(0, 0, 1), (4900, nil, 1), (200, nil, 2), (5000, nil, 3)]),
+            Suppression(
+                testDescription: "time, out of range", options: #","matchTTL":5"#,
+                steps: [(0, 0, 1), (0, 500, 1), (9000, nil, 1), (0, 1, 2)]),
+            Suppression(
+                testDescription: "0: every movement", options: #","matchTTL":0"#,
+                steps: [(0, 0, 1), (0, 0, 2), (0, 1, 3), (5000, nil, 3), (0, 500, 3)]),
         ], [false, true])
     func suppression(_ row: Suppression, restarts: Bool) {
         let harness = HubHarness()

@@ -39,7 +39,9 @@ struct ObjectTests {
         #expect(harness.refusal("device/update", #"{"id":"phone","revision":"\#(revision)"}"#) == "conflict revision")
 
         let publication = harness.result("publication/update", #"{"id":"p","range":60}"#)
-        #expect(publication?["properties"] == ["a": 1] && publication?["topic"]?.text == "coffee" && publication?["range"]?.number == 60)
+        #expect(
+            publication?["properties"] == ["a": 1] && publication?["topic"]?.text == "coffee"
+                && publication?["range"]?.number == 60)
         #expect(harness.result("publication/update", #"{"id":"p","properties":null}"#)?["properties"] == [:])
 
         #expect(harness.result("subscription/get", #"{"id":"s"}"#)?["matchTTL"]?.number == 7)
@@ -93,7 +95,8 @@ struct ObjectTests {
         let tree = "geomatch/d/alice/request/"
         harness.batch([
             .init(tree + "device/delete", #"{"id":"phone"}"#), .init(tree + "device/get", #"{"id":"phone"}"#),
-            .init(tree + "device/create", #"{"deviceType":"MobileDevice","id":"phone"}"#), .init(tree + "subscription/get", #"{"id":"s"}"#),
+            .init(tree + "device/create", #"{"deviceType":"MobileDevice","id":"phone"}"#),
+            .init(tree + "subscription/get", #"{"id":"s"}"#),
             .init("geomatch/d/admin/request/dataset/delete", "{}"), .init(tree + "device/list", "{}"),
         ])
         let replies = harness.published.filter { $0.topic.hasSuffix("/reply") }.compactMap(\.json)
@@ -108,9 +111,7 @@ struct ObjectTests {
         harness.advance(milliseconds: 1100)
         #expect(harness.retained["geomatch/d/status"] != nil)
         #expect(harness.result("dataset/delete", client: "admin") == ["id": "d", "state": "deleted"])
-        var effects = HubEffects()
-        while harness.hub.continueResync(count: 1, into: &effects) {}
-        harness.perform(effects)
+        harness.settle()
         #expect(harness.retained.isEmpty)
         for match in harness.matches { harness.acknowledge(match.token) }
         #expect(harness.hub.liveStates.count == 0 && harness.hub.outbox.entries.isEmpty && harness.hub.outbox.inflight == 0)
@@ -120,6 +121,18 @@ struct ObjectTests {
         #expect(harness.hub.datasets.isEmpty && harness.retained.isEmpty)
         #expect(harness.result("device/create", #"{"deviceType":"MobileDevice","id":"phone"}"#) != nil)
         #expect(harness.result("match/list", #"{"deviceId":"phone"}"#)?["matches"]?.elements.isEmpty == true)
+    }
+
+    @Test("The retained messages of a deleted dataset are cleared although the daemon is killed at once")
+    func clearsAfterCrash() {
+        let harness = HubHarness()
+        harness.makePair()
+        harness.advance(milliseconds: 1100)
+        #expect(harness.retained.count == 2)
+        _ = harness.request("dataset/delete", client: "admin")
+        harness.restart(killed: true)
+        #expect(harness.retained.isEmpty)
+        #expect(harness.store.liveStateCount == 0)
     }
 
     @Test("A deleted dataset leaves memory")
@@ -133,6 +146,7 @@ struct ObjectTests {
         weak let device = dataset?.devices["phone"]
         #expect(dataset != nil && device != nil)
         _ = harness.request("dataset/delete", client: "admin")
+        harness.settle()
         #expect(dataset == nil && device == nil)
     }
 
@@ -174,12 +188,14 @@ struct ObjectTests {
         _ = harness.request("publication/delete", #"{"id":"p"}"#)
         harness.move(metres: 10)
         if isPublication {
-            let reply = harness.result("publication/create", #"{"id":"z","deviceId":"pin","topic":"coffee","range":50,"duration":0}"#)
+            let reply = harness.result(
+                "publication/create", #"{"id":"z","deviceId":"pin","topic":"coffee","range":50,"duration":0}"#)
             #expect(reply?["id"]?.text == "z" && reply?["duration"]?.number == 0)
             #expect(harness.matches.count == 1)
         } else {
             _ = harness.request("publication/create", #"{"id":"p","deviceId":"pin","topic":"coffee","range":50,"duration":9}"#)
-            let reply = harness.result("subscription/create", #"{"id":"z","deviceId":"phone","topic":"coffee","range":50,"duration":0}"#)
+            let reply = harness.result(
+                "subscription/create", #"{"id":"z","deviceId":"phone","topic":"coffee","range":50,"duration":0}"#)
             #expect(reply?["id"]?.text == "z" && reply?["delivery"]?["matched"]?.number == 1)
             #expect(harness.matches.map(\.topic) == ["geomatch/d/alice/match/phone/z"])
         }
@@ -228,11 +244,13 @@ struct ObjectTests {
         #expect(harness.refusal("subscription/get", #"{"id":"bob"}"#, client: "carol") == "forbidden id")
         #expect(harness.result("device/list", client: "bob")?["devices"]?.elements.compactMap { $0["id"]?.text } == ["free"])
         #expect(harness.result("device/list", client: "ops-1")?["devices"]?.elements.count == 3)
-        #expect(harness.result("publication/list", #"{"deviceId":"free"}"#, client: "ops-1")?["publications"]?.elements.count == 2)
+        #expect(
+            harness.result("publication/list", #"{"deviceId":"free"}"#, client: "ops-1")?["publications"]?.elements.count == 2)
         #expect(harness.result("subscription/update", #"{"id":"bob","range":2}"#, client: "root")?["owner"]?.text == "bob")
         #expect(harness.refusal("dataset/create", client: "ops-1", dataset: "e") == "unauthorized")
         #expect(harness.result("dataset/create", client: "root", dataset: "e") != nil)
-        #expect(harness.result("dataset/list", client: "root")?["datasets"]?.elements.compactMap { $0["id"]?.text } == ["d", "e"])
+        #expect(
+            harness.result("dataset/list", client: "root")?["datasets"]?.elements.compactMap { $0["id"]?.text } == ["d", "e"])
         #expect(harness.result("dataset/list", client: "ops-1")?["datasets"]?.elements.compactMap { $0["id"]?.text } == ["d"])
     }
 
@@ -241,7 +259,8 @@ struct ObjectTests {
         let harness = HubHarness()
         harness.makePair()
         harness.send("d/-/-/-/-/free/position", #"{"lat":43.73,"lon":7.42}"#)
-        _ = harness.request("subscription/create", #"{"id":"b","deviceId":"free","topic":"coffee","range":1,"duration":99}"#, client: "bob")
+        _ = harness.request(
+            "subscription/create", #"{"id":"b","deviceId":"free","topic":"coffee","range":1,"duration":99}"#, client: "bob")
         let match = harness.matches.first
         #expect(match?.topic == "geomatch/d/bob/match/free/b")
         let id = match?.json?["id"]?.text ?? ""
@@ -283,7 +302,8 @@ struct ObjectTests {
         for number in 0..<12 {
             _ = harness.request(
                 "publication/create",
-                "{\"id\":\"\(number + 10)\",\"deviceId\":\"c\",\"topic\":\"t\",\"range\":1,\"duration\":99,\"properties\":{\"x\":\"\(filler)\"}}")
+                "{\"id\":\"\(number + 10)\",\"deviceId\":\"c\",\"topic\":\"t\",\"range\":1,\"duration\":99,\"properties\":{\"x\":\"\(filler)\"}}"
+            )
         }
         harness.published.removeAll()
         harness.send("geomatch/d/alice/request/publication/list", #"{"deviceId":"c"}"#)

@@ -14,7 +14,10 @@ struct RequestTests {
         var position: Double?
         var testDescription: String { "\(client) \(request) \(payload.prefix(60))" }
 
-        init(_ request: String, _ payload: String, _ code: Double, _ refusal: String, position: Double? = nil, client: String = "alice") {
+        init(
+            _ request: String, _ payload: String, _ code: Double, _ refusal: String, position: Double? = nil,
+            client: String = "alice"
+        ) {
             (self.request, self.payload, self.code, self.refusal, self.position, self.client) =
                 (request, payload, code, refusal, position, client)
         }
@@ -25,7 +28,8 @@ struct RequestTests {
     @Test(
         "Each error has its name, code, field and position",
         arguments: [
-            Row("device/list", "rubbish", 400, "invalid"), Row("device/list", "", 400, "invalid"), Row("device/list", "[]", 400, "invalid"),
+            Row("device/list", "rubbish", 400, "invalid"), Row("device/list", "", 400, "invalid"),
+            Row("device/list", "[]", 400, "invalid"),
             Row("device/list", "7", 400, "invalid"), Row("device/list", "null", 400, "invalid"),
             Row("device/list", #"{"requestId":7}"#, 400, "invalid requestId"),
             Row("device/list", "{\"requestId\":\"" + String(repeating: "é", count: 65) + "\"}", 400, "invalid requestId"),
@@ -49,20 +53,39 @@ struct RequestTests {
             Row("device/create", #"{"deviceType":"MobileDevice","id":"-"}"#, 400, "invalid id"),
             Row("device/create", #"{"deviceType":"MobileDevice","id":""}"#, 400, "invalid id"),
             Row("device/create", #"{"deviceType":"MobileDevice","id":7}"#, 400, "invalid id"),
-            Row("device/create", "{\"deviceType\":\"MobileDevice\",\"id\":\"" + String(repeating: "é", count: 65) + "\"}", 400, "invalid id"),
+            Row(
+                "device/create", "{\"deviceType\":\"MobileDevice\",\"id\":\"" + String(repeating: "é", count: 65) + "\"}", 400,
+                "invalid id"),
             Row("device/create", #"{"deviceType":"PinDevice"}"#, 400, "invalid location"),
             Row("device/create", #"{"deviceType":"PinDevice","location":{}}"#, 400, "invalid location.latitude"),
             Row("device/create", #"{"deviceType":"PinDevice","location":{"lat":91,"lon":0}}"#, 400, "invalid location.lat"),
             Row("device/create", #"{"deviceType":"PinDevice","location":"here"}"#, 400, "invalid location"),
             Row("device/create", #"{"deviceType":"MobileDevice","group":["a b"]}"#, 400, "invalid group"),
             Row("device/create", #"{"deviceType":"MobileDevice","group":["aaaaaaaaaaaaaaaaaaaaaaaaaa"]}"#, 400, "invalid group"),
-            Row("device/create", "{\"deviceType\":\"MobileDevice\",\"group\":[" + Array(repeating: "\"a\"", count: 26).joined(separator: ",") + "]}", 400, "invalid group"),
+            Row(
+                "device/create",
+                "{\"deviceType\":\"MobileDevice\",\"group\":[" + Array(repeating: "\"a\"", count: 26).joined(separator: ",")
+                    + "]}", 400, "invalid group"),
             Row("device/create", #"{"deviceType":"IBeaconDevice"}"#, 400, "invalid proximityUUID"),
-            Row("device/create", #"{"deviceType":"IBeaconDevice","proximityUUID":"x","major":1,"minor":1}"#, 400, "invalid proximityUUID"),
-            Row("device/create", #"{"deviceType":"IBeaconDevice","proximityUUID":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":65536,"minor":1}"#, 400, "invalid major"),
-            Row("device/create", #"{"deviceType":"IBeaconDevice","proximityUUID":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":0,"minor":-1}"#, 400, "invalid minor"),
-            Row("device/create", #"{"deviceType":"IBeaconDevice","proximityID":"f7826da64fa24e988024bc5b71e0893e","major":1,"minor":2}"#, 409, "conflict proximityUUID"),
-            Row("device/create", #"{"deviceType":"IBeaconDevice","location":{"lat":1,"lon":1},"uuid":"f7826da64fa24e988024bc5b71e0893e","major":1,"minor":9}"#, 400, "invalid location"),
+            Row(
+                "device/create", #"{"deviceType":"IBeaconDevice","proximityUUID":"x","major":1,"minor":1}"#, 400,
+                "invalid proximityUUID"),
+            Row(
+                "device/create",
+                #"{"deviceType":"IBeaconDevice","proximityUUID":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":65536,"minor":1}"#,
+                400, "invalid major"),
+            Row(
+                "device/create",
+                #"{"deviceType":"IBeaconDevice","proximityUUID":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":0,"minor":-1}"#,
+                400, "invalid minor"),
+            Row(
+                "device/create",
+                #"{"deviceType":"IBeaconDevice","proximityID":"f7826da64fa24e988024bc5b71e0893e","major":1,"minor":2}"#, 409,
+                "conflict proximityUUID"),
+            Row(
+                "device/create",
+                #"{"deviceType":"IBeaconDevice","location":{"lat":1,"lon":1},"uuid":"f7826da64fa24e988024bc5b71e0893e","major":1,"minor":9}"#,
+                400, "invalid location"),
             Row("device/get", "{}", 400, "invalid id"), Row("device/get", #"{"id":"nobody"}"#, 404, "notFound id"),
             Row("device/get", #"{"id":"phone"}"#, 403, "forbidden id", client: "bob"),
             Row("device/update", #"{"id":"phone"}"#, 403, "forbidden id", client: "bob"),
@@ -70,8 +93,10 @@ struct RequestTests {
             Row("device/update", #"{"id":"phone","revision":"1-0000000000000000"}"#, 409, "conflict revision"),
             Row("device/update", #"{"id":"pin","location":null}"#, 400, "invalid location"),
             Row("device/update", #"{"id":"phone","carries":{}}"#, 501, "unsupported carries"),
-            Row("device/list", #"{"limit":0}"#, 400, "invalid limit"), Row("device/list", #"{"limit":"x"}"#, 400, "invalid limit"),
-            Row("device/list", #"{"deviceType":"x"}"#, 400, "invalid deviceType"), Row("device/list", #"{"after":7}"#, 400, "invalid after"),
+            Row("device/list", #"{"limit":0}"#, 400, "invalid limit"),
+            Row("device/list", #"{"limit":"x"}"#, 400, "invalid limit"),
+            Row("device/list", #"{"deviceType":"x"}"#, 400, "invalid deviceType"),
+            Row("device/list", #"{"after":7}"#, 400, "invalid after"),
             Row("publication/create", #"{"deviceId":"phone","range":1,"duration":9}"#, 400, "invalid topic"),
             Row("publication/create", #"{"deviceId":"phone","topic":"t","duration":9}"#, 400, "invalid range"),
             Row("publication/create", #"{"deviceId":"phone","topic":"t","range":1}"#, 400, "invalid duration"),
@@ -83,12 +108,17 @@ struct RequestTests {
             Row("publication/create", #"{"deviceId":"phone","topic":"t","range":"1","duration":9}"#, 400, "invalid range"),
             Row("publication/create", #"{"deviceId":"phone","topic":"t","range":1,"duration":-1}"#, 400, "invalid duration"),
             Row("publication/create", #"{"deviceId":"phone","topic":"","range":1,"duration":9}"#, 400, "invalid topic"),
-            Row("publication/create", "{\"deviceId\":\"phone\",\"topic\":\"" + String(repeating: "é", count: 129) + "\",\"range\":1,\"duration\":9}", 400, "invalid topic"),
+            Row(
+                "publication/create",
+                "{\"deviceId\":\"phone\",\"topic\":\"" + String(repeating: "é", count: 129) + "\",\"range\":1,\"duration\":9}",
+                400, "invalid topic"),
             Row("publication/create", "{\(phone),\"properties\":[]}", 400, "invalid properties"),
             Row("publication/create", "{\(phone),\"properties\":{\"a\":{}}}", 400, "invalid properties"),
             Row("publication/create", "{\(phone),\"properties\":{\"a\":null}}", 400, "invalid properties"),
             Row("publication/create", "{\(phone),\"properties\":{\"a\":[[1]]}}", 400, "invalid properties"),
-            Row("publication/create", "{\(phone),\"properties\":{" + (0..<65).map { "\"\($0)\":1" }.joined(separator: ",") + "}}", 400, "invalid properties"),
+            Row(
+                "publication/create", "{\(phone),\"properties\":{" + (0..<65).map { "\"\($0)\":1" }.joined(separator: ",") + "}}",
+                400, "invalid properties"),
             Row("publication/create", "{\(phone),\"id\":\"p\"}", 409, "conflict id"),
             Row("publication/get", #"{"id":"p"}"#, 403, "forbidden id", client: "bob"),
             Row("publication/get", #"{"id":"q"}"#, 404, "notFound id"), Row("publication/list", "{}", 400, "invalid deviceId"),
@@ -106,7 +136,9 @@ struct RequestTests {
             Row("subscription/create", "{\(phone),\"selector\":\"a =\"}", 400, "invalid selector", position: 3),
             Row("subscription/create", "{\(phone),\"selector\":\"'é' = a = 1\"}", 400, "invalid selector", position: 8),
             Row("subscription/create", "{\(phone),\"selector\":7}", 400, "invalid selector"),
-            Row("subscription/create", "{\(phone),\"selector\":\"" + String(repeating: " ", count: 4097) + "\"}", 400, "invalid selector", position: 4096),
+            Row(
+                "subscription/create", "{\(phone),\"selector\":\"" + String(repeating: " ", count: 4097) + "\"}", 400,
+                "invalid selector", position: 4096),
             Row("subscription/create", "{\(phone),\"matchTTL\":-1}", 400, "invalid matchTTL"),
             Row("subscription/create", "{\(phone),\"matchDTL\":\"x\"}", 400, "invalid matchDTL"),
             Row("subscription/create", "{\(phone),\"excludeSelf\":1}", 400, "invalid excludeSelf"),
@@ -122,11 +154,14 @@ struct RequestTests {
             Row("subscription/delete", #"{"id":"s"}"#, 403, "forbidden id", client: "bob"),
             Row("subscription/list", #"{"deviceId":"phone"}"#, 403, "forbidden deviceId", client: "bob"),
             Row("subscription/update", #"{"id":"s","selector":"("}"#, 400, "invalid selector", position: 1),
-            Row("match/list", "{}", 400, "invalid deviceId"), Row("match/list", #"{"deviceId":"phone"}"#, 403, "forbidden deviceId", client: "bob"),
+            Row("match/list", "{}", 400, "invalid deviceId"),
+            Row("match/list", #"{"deviceId":"phone"}"#, 403, "forbidden deviceId", client: "bob"),
             Row("match/list", #"{"deviceId":"phone","after":"none"}"#, 404, "notFound after"),
             Row("match/get", #"{"id":"none"}"#, 404, "notFound id"), Row("match/get", "{}", 400, "invalid id"),
-            Row("device/list", "{}", 401, "unauthorized", client: "status"), Row("device/list", "{}", 401, "unauthorized", client: "diagnostics"),
-            Row("device/list", "rubbish", 401, "unauthorized", client: "al ice"), Row("device/list", "{}", 401, "unauthorized", client: ""),
+            Row("device/list", "{}", 401, "unauthorized", client: "status"),
+            Row("device/list", "{}", 401, "unauthorized", client: "diagnostics"),
+            Row("device/list", "rubbish", 401, "unauthorized", client: "al ice"),
+            Row("device/list", "{}", 401, "unauthorized", client: ""),
             Row("device/list", "{}", 401, "unauthorized", client: "élise"),
             Row("x", "{}", 401, "unauthorized", client: String(repeating: "x", count: 65)),
         ])
@@ -135,7 +170,8 @@ struct RequestTests {
         harness.makePair()
         _ = harness.request(
             "device/create",
-            #"{"deviceType":"IBeaconDevice","id":"beacon","proximityUUID":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":1,"minor":2}"#)
+            #"{"deviceType":"IBeaconDevice","id":"beacon","proximityUUID":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":1,"minor":2}"#
+        )
         let before = harness.changes.count
         harness.published.removeAll()
         harness.send("geomatch/d/\(row.client)/request\(row.request.isEmpty ? "" : "/" + row.request)", row.payload)
@@ -160,18 +196,29 @@ struct RequestTests {
         let id = String(repeating: "é", count: 64)
         #expect(harness.result("device/create", "{\"deviceType\":\"MobileDevice\",\"id\":\"\(id)\"}")?["id"]?.text == id)
         let group = Array(repeating: "\"aZ0_aaaaaaaaaaaaaaaaaaaaa\"", count: 25).joined(separator: ",")
-        #expect(harness.result("device/create", "{\"deviceType\":\"MobileDevice\",\"group\":[\(group)]}")?["group"]?.elements.count == 25)
+        #expect(
+            harness.result("device/create", "{\"deviceType\":\"MobileDevice\",\"group\":[\(group)]}")?["group"]?.elements.count
+                == 25)
         for range in ["1", "5000", "7.0"] {
-            #expect(harness.result("publication/create", "{\"deviceId\":\"pin\",\"topic\":\"t\",\"range\":\(range),\"duration\":1e300}") != nil)
+            #expect(
+                harness.result(
+                    "publication/create", "{\"deviceId\":\"pin\",\"topic\":\"t\",\"range\":\(range),\"duration\":1e300}") != nil)
         }
         let topic = String(repeating: "é", count: 128)
-        #expect(harness.result("publication/create", "{\"deviceId\":\"pin\",\"topic\":\"\(topic)\",\"range\":1,\"duration\":1}") != nil)
+        #expect(
+            harness.result("publication/create", "{\"deviceId\":\"pin\",\"topic\":\"\(topic)\",\"range\":1,\"duration\":1}")
+                != nil)
         let properties = (0..<64).map { "\"\($0)\":[1,\"a\",true]" }.joined(separator: ",")
         #expect(
-            harness.result("publication/create", "{\"deviceId\":\"pin\",\"topic\":\"t\",\"range\":1,\"duration\":1,\"properties\":{\(properties)}}")?[
-                "properties"]?.keys.count == 64)
+            harness.result(
+                "publication/create",
+                "{\"deviceId\":\"pin\",\"topic\":\"t\",\"range\":1,\"duration\":1,\"properties\":{\(properties)}}")?[
+                    "properties"]?.keys.count == 64)
         let selector = "a=1" + String(repeating: " ", count: 4093)
-        #expect(harness.result("subscription/create", "{\(Self.phone),\"selector\":\"\(selector)\",\"pushers\":[\"ws\",\"localhost\"],\"mode\":\"once\"}") != nil)
+        #expect(
+            harness.result(
+                "subscription/create",
+                "{\(Self.phone),\"selector\":\"\(selector)\",\"pushers\":[\"ws\",\"localhost\"],\"mode\":\"once\"}") != nil)
         let requestId = String(repeating: "é", count: 64)
         #expect(harness.request("device/list", "{\"requestId\":\"\(requestId)\"}")?["requestId"]?.text == requestId)
     }
@@ -182,13 +229,15 @@ struct RequestTests {
         for name in RequestName.allCases where !name.createsDataset {
             #expect(harness.refusal(name.rawValue, #"{"id":"x","deviceId":"x"}"#, client: "admin") == "unknownDataset dataset")
         }
-        #expect(harness.refusal("publication/create", #"{"deviceId":"x","topic":"t","range":1,"duration":1}"#) == "notFound deviceId")
+        #expect(
+            harness.refusal("publication/create", #"{"deviceId":"x","topic":"t","range":1,"duration":1}"#) == "notFound deviceId")
         #expect(harness.refusal("device/create", #"{"deviceType":"PinDevice"}"#) == "invalid location")
         #expect(harness.hub.datasets.isEmpty && harness.changes.isEmpty && harness.notices.isEmpty)
         #expect(harness.result("device/create", #"{"deviceType":"MobileDevice"}"#) != nil)
         #expect(harness.hub.datasetNames == ["d"] && harness.counters.requests == 1)
         for name in ["live", "geomatch", "a b", "-", String(repeating: "x", count: 65)] {
-            #expect(harness.refusal("device/create", #"{"deviceType":"MobileDevice"}"#, dataset: name) == "unknownDataset dataset")
+            #expect(
+                harness.refusal("device/create", #"{"deviceType":"MobileDevice"}"#, dataset: name) == "unknownDataset dataset")
             #expect(harness.refusal("dataset/create", client: "admin", dataset: name) == "invalid dataset")
         }
         let closed = HubHarness { $0.autoCreateDatasets = false }
@@ -203,7 +252,9 @@ struct RequestTests {
         #expect(harness.published.isEmpty && harness.hub.datasets.isEmpty)
     }
 
-    @Test("What is below geomatch and no request gets no answer", arguments: ["geomatch", "geomatch/d/alice", "geomatch/status", "geomatch/d/alice/reply", "geomatch/d/alice/match/a/b"])
+    @Test(
+        "What is below geomatch and no request gets no answer",
+        arguments: ["geomatch", "geomatch/d/alice", "geomatch/status", "geomatch/d/alice/reply", "geomatch/d/alice/match/a/b"])
     func noRequest(_ topic: String) {
         let harness = HubHarness()
         harness.send(topic, "{}")
@@ -221,11 +272,13 @@ struct RequestTests {
     @Test(
         "A response topic is honoured below the client's own tree, but not as a request",
         arguments: [
-            Response("geomatch/d/alice/mine", true), Response("geomatch/d/alice/a/b/c", true), Response("geomatch/d/alice/requests", true),
+            Response("geomatch/d/alice/mine", true), Response("geomatch/d/alice/a/b/c", true),
+            Response("geomatch/d/alice/requests", true),
             Response("geomatch/d/alice/request", false), Response("geomatch/d/alice/request/device/delete", false),
             Response("geomatch/d/alice/", false), Response("geomatch/d/alice", false), Response("geomatch/d/bob/mine", false),
             Response("geomatch/e/alice/mine", false), Response("live/d/-/-/-/-/l/co2", false), Response("", false),
-            Response("geomatch/d/alice/a+b", false), Response("geomatch/d/alice/#", false), Response("geomatch/d/alice/a\u{0}b", false),
+            Response("geomatch/d/alice/a+b", false), Response("geomatch/d/alice/#", false),
+            Response("geomatch/d/alice/a\u{0}b", false),
             Response("geomatch/d/alice/" + String(repeating: "x", count: 1024 - 17), true),
             Response("geomatch/d/alice/" + String(repeating: "x", count: 1025 - 17), false),
         ])
@@ -234,7 +287,9 @@ struct RequestTests {
         harness.send("geomatch/d/alice/request/device/list", "{}", responseTopic: row.asked, correlation: "\u{0}c")
         #expect(harness.published.map(\.topic) == [row.isHonoured ? row.asked : "geomatch/d/alice/reply"])
         #expect(harness.published.first?.correlation == [0, 0x63])
-        harness.send("geomatch/d/alice/request/device/create", #"{"deviceType":"MobileDevice"}"#, responseTopic: row.asked, correlation: "\u{0}c")
+        harness.send(
+            "geomatch/d/alice/request/device/create", #"{"deviceType":"MobileDevice"}"#, responseTopic: row.asked,
+            correlation: "\u{0}c")
         #expect(harness.published.last?.topic == (row.isHonoured ? row.asked : "geomatch/d/alice/reply"))
         #expect(harness.published.last?.correlation == [0, 0x63])
     }

@@ -136,23 +136,45 @@ extension Integration {
             }
         }
 
-        @Test("A subscription the access list refuses ends the start with 69, names the filter, and status says why")
-        func refusedFilter() throws {
-            // mosquitto 2.0 grants filters and passes nothing: the probe that does not come is what tells. A filter is refused with
-            // 0x80 only where an access list denies it for certain, so both show the same way: offline, and why.
-            try withBroker(lines: { folder in
+        /// Ends the start with 69, and tells in the log and in the status, in these words, what is wrong.
+        private func expectRefusal(saying words: String, lines: @escaping (String) throws -> String) throws {
+            try withBroker(lines: lines) { broker in
+                let (code, log) = try failedStart(at: broker)
+                #expect(code == 69, "\(log)")
+                #expect(log.contains("error   subscription refused") && log.contains(words), "\(log)")
+                let began = log.components(separatedBy: "subscription refused").count
+                #expect(began == 2, "a refused subscription is not tried in a loop")
+                try withClient(broker.endpoint, name: "watcher", filters: ["geomatch/status"], readsReplies: false) { client in
+                    let status = try client.first(on: "geomatch/status").json
+                    #expect(status["state"]?.asString == "offline")
+                    #expect(status["error"]?.asString?.contains(words) == true, "\(status.line)")
+                }
+            }
+        }
+
+        @Test("Filters a broker grants and passes nothing of end the start with 69: the probe does not come")
+        func absentProbe() throws {
+            try expectRefusal(saying: "passes nothing") { folder in
                 try "topic readwrite geomatch/status\ntopic write geomatch/#\n".write(
                     toFile: folder + "/acl", atomically: true, encoding: .utf8)
                 return "allow_anonymous true\nacl_file \(folder)/acl"
-            }) { broker in
-                try withClient(broker.endpoint, filters: ["geomatch/status"], readsReplies: false) { client in
-                    let (code, log) = try failedStart(at: broker)
-                    #expect(code == 69, "\(log)")
-                    #expect(log.contains("access list"))
-                    let status = try client.first(on: "geomatch/status") { $0.json["error"] != nil }.json
-                    #expect(status["state"]?.asString == "offline")
-                    #expect(status["error"]?.asString?.contains("access list") == true)
-                }
+            }
+        }
+
+        private static let securityPlugin = "/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so"
+
+        @Test(
+            "A subscription the broker refuses ends the start with 69 and is named",
+            .enabled(if: access(securityPlugin, R_OK) == 0, "mosquitto's dynamic security plugin is not installed"))
+        func refusedSubscription() throws {
+            try expectRefusal(saying: "refused geomatch/+/+/request/#") { folder in
+                let security = """
+                    {"defaultACLAccess":{"publishClientSend":true,"publishClientReceive":true,"subscribe":false,"unsubscribe":true},
+                    "clients":[],"groups":[{"groupname":"all","roles":[{"rolename":"watch"}]}],"anonymousGroup":"all",
+                    "roles":[{"rolename":"watch","acls":[{"acltype":"subscribeLiteral","topic":"geomatch/status","allow":true}]}]}
+                    """
+                try security.write(toFile: folder + "/security.json", atomically: true, encoding: .utf8)
+                return "allow_anonymous true\nplugin \(Self.securityPlugin)\nplugin_opt_config_file \(folder)/security.json"
             }
         }
 

@@ -45,6 +45,10 @@ extension Hub {
     func deleteDataset(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
         try call.parameters.checkRevision(call.dataset.record.revision)
         effects.changes.append(.deleteDataset(id: call.dataset.id, at: call.now))
+        // What the broker retains of it is cleared at leisure, and after a crash, too.
+        for state in liveStates.all where state.dataset === call.dataset && state.payload != nil {
+            effects.changes.append(.putLiveState(.remnant(of: state)))
+        }
         effects.deletions.append(.dataset(call.dataset.id))
         return deleted(call.dataset.id)
     }
@@ -63,7 +67,8 @@ extension Hub {
         }
         if parameters.has("timeZone") { record.timeZone = try parameters.timeZone("timeZone") ?? "UTC" }
         guard record.policy == "open" else {
-            throw WireError(.unsupported, "`strict` needs an imported structure, which this version does not offer", field: "policy")
+            throw WireError(
+                .unsupported, "`strict` needs an imported structure, which this version does not offer", field: "policy")
         }
         guard !record.derivedOccupancy else {
             throw WireError(.unsupported, "derived occupancy is not offered by this version", field: "derivedOccupancy")

@@ -19,7 +19,8 @@ extension Hub {
         guard duration == 0 || dataset.engine.publications(of: device.reference).count < configuration.limits.attachmentsPerDevice
         else {
             throw WireError(
-                .limit, "the device has \(configuration.limits.attachmentsPerDevice) publications, the maximum", field: "deviceId")
+                .limit, "the device has \(configuration.limits.attachmentsPerDevice) publications, the maximum", field: "deviceId"
+            )
         }
         var record = PublicationRecord(
             dataset: dataset.id, id: id ?? identifiers.uuid(), deviceId: device.record.id, topic: topic, range: range,
@@ -69,7 +70,8 @@ extension Hub {
         if call.parameters.has("topic") { record.topic = try call.parameters.string("topic", bytes: 1...256) }
         if call.parameters.has("range") { record.range = try call.parameters.range("range") }
         if call.parameters.has("duration") { record.duration = try call.parameters.lastingDuration("duration") }
-        let properties = try call.parameters.has("properties")
+        let properties =
+            try call.parameters.has("properties")
             ? PropertiesCoding.decode(call.parameters.value("properties")) : PropertiesCoding.decode(text: record.properties)
         record.properties = String(decoding: PropertiesCoding.encode(properties), as: UTF8.self)
         record.updatedAt = call.now

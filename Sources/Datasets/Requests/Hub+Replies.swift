@@ -39,12 +39,12 @@ extension Hub {
 
     /// Remembers the first reply to a `requestId` and sends it: behind the changes of the batch where there are some.
     func finish(
-        _ context: ReplyContext, _ body: [UInt8], _ name: RequestName?, repeated: [ReplyContext] = [], at now: Int64,
-        into effects: inout HubEffects
+        _ context: ReplyContext, _ body: [UInt8], _ name: RequestName?, isError: Bool = false, repeated: [ReplyContext] = [],
+        at now: Int64, into effects: inout HubEffects
     ) {
         if let requestId = context.requestId, context.key != nil, let dataset = datasets[context.dataset] {
             dataset.replies.remember(
-                body, to: requestId, of: context.client, at: now, outlivesDataset: name == .datasetDelete,
+                body, to: requestId, of: context.client, at: now, outlivesDataset: name == .datasetDelete && !isError,
                 limits: configuration.limits)
             if name?.changes == true, body.count <= Self.durableReplyMaximumBytes, storeIsWritable {
                 let first = effects.changes.count
@@ -65,7 +65,7 @@ extension Hub {
         into effects: inout HubEffects
     ) {
         guard error.code == .internal else {
-            finish(context, context.encode(error), name, repeated: repeated, at: now, into: &effects)
+            finish(context, context.encode(error), name, isError: true, repeated: repeated, at: now, into: &effects)
             return
         }
         for context in [context] + repeated { reply(context.encode(error), to: context, into: &effects) }

@@ -14,7 +14,8 @@ extension Hub {
     func receiveRequest(_ topic: UnsafeRawBufferPointer, _ message: Inbound, at now: Int64, into effects: inout HubEffects) {
         // A request that the broker replays is an old one.
         guard !message.retained else { return }
-        let levels = String(decoding: topic, as: UTF8.self).split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        let levels = String(decoding: topic, as: UTF8.self).split(separator: "/", omittingEmptySubsequences: false).map(
+            String.init)
         guard levels.count >= 4, levels[3] == "request" else { return }
         let request = Request.parse(message.payload, padded: message.padded, using: parser)
         let context = ReplyContext(
@@ -54,7 +55,8 @@ extension Hub {
         guard Name.isClient(context.client) else {
             throw WireError(
                 .unauthorized,
-                "a client's name has 1 to 64 of A-Z a-z 0-9 . _ - and is not `diagnostics` or `status`, unlike `\(context.client.prefix(80))`")
+                "a client's name has 1 to 64 of A-Z a-z 0-9 . _ - and is not `diagnostics` or `status`, unlike `\(context.client.prefix(80))`"
+            )
         }
         guard let name else {
             throw WireError(.notFound, "there is no request `\(context.request.prefix(80))`", field: "request")

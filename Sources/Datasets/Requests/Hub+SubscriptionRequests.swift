@@ -22,7 +22,8 @@ extension Hub {
         guard !isLasting || dataset.engine.subscriptions(of: device.reference).count < configuration.limits.attachmentsPerDevice
         else {
             throw WireError(
-                .limit, "the device has \(configuration.limits.attachmentsPerDevice) subscriptions, the maximum", field: "deviceId")
+                .limit, "the device has \(configuration.limits.attachmentsPerDevice) subscriptions, the maximum",
+                field: "deviceId")
         }
         if id == nil { record.id = identifiers.uuid() }
         record.hints = selector.hints
@@ -111,7 +112,8 @@ extension Hub {
         try parameters.offerOnly("accuracy", ["centre"], of: ["centre", "possible", "certain"])
         try parameters.offerOnly("floor", ["any"], of: ["any", "same"])
         for key in ["exitMargin", "dwell", "staleAfter", "secret"] where parameters.has(key) && !parameters.isNull(key) {
-            throw WireError(.unsupported, "`\(key)` belongs to visits and webhooks, which this version does not offer", field: key)
+            throw WireError(
+                .unsupported, "`\(key)` belongs to visits and webhooks, which this version does not offer", field: key)
         }
         return selector
     }
@@ -123,7 +125,8 @@ extension Hub {
             switch scheme {
             case "apns", "fcm":
                 throw WireError(
-                    .unsupported, "`\(scheme)://` pushers are not offered: subscribe to the match topic over MQTT, and let a server of yours push",
+                    .unsupported,
+                    "`\(scheme)://` pushers are not offered: subscribe to the match topic over MQTT, and let a server of yours push",
                     field: "pushers")
             case "http", "https", "mqtt":
                 throw WireError(

@@ -97,6 +97,7 @@ extension Parameters {
     func offerOnly(_ key: String, _ offered: [String], of words: [String]) throws(WireError) {
         guard let word = try optionalWord(key, of: words), !offered.contains(word) else { return }
         throw WireError(
-            .unsupported, "`\(key)`: \"\(word)\" is not offered by this version; leave it out or use \"\(offered[0])\"", field: key)
+            .unsupported, "`\(key)`: \"\(word)\" is not offered by this version; leave it out or use \"\(offered[0])\"",
+            field: key)
     }
 }

@@ -19,7 +19,7 @@ struct ConfigurationFile {
         do {
             root = try Yams.compose(yaml: text)
         } catch {
-            throw SettingsError(key: "", source: .file(path), problem: "is not YAML: \(error)")
+            throw SettingsError(key: "", source: .file(path), problem: "is not YAML: \(Self.problem(error))")
         }
         guard let root, root.null == nil || root.mapping != nil else { return }
         guard let mapping = root.mapping else {
@@ -32,10 +32,15 @@ struct ConfigurationFile {
         for (keyNode, value) in mapping {
             let key = prefix + (keyNode.string ?? "")
             if let nested = value.mapping {
-                guard SettingsKey.all.contains(where: { $0.name.hasPrefix(key + ".") }) else { throw unknown(key) }
+                if let known = SettingsKey.all.first(where: { $0.name == key }) {
+                    throw SettingsError(key: key, source: .file(path), problem: "has keys below it, allowed is \(known.takes)")
+                }
+                guard Self.isSection(key) else { throw unknown(key) }
                 try flatten(nested, below: key + ".")
                 continue
             }
+            // A section whose keys are all comments.
+            if value.null != nil, Self.isSection(key) { continue }
             guard SettingsKey.all.contains(where: { $0.name == key }) else { throw unknown(key) }
             guard values[key] == nil else { throw SettingsError(key: key, source: .file(path), problem: "stands twice") }
             if let list = value.sequence {
@@ -44,16 +49,33 @@ struct ConfigurationFile {
                     throw SettingsError(key: key, source: .file(path), problem: "is a list of plain values")
                 }
                 values[key] = items.compactMap { $0 }.joined(separator: ",")
-            } else if let scalar = value.scalar, value.null == nil || !scalar.string.isEmpty {
+            } else if let scalar = value.scalar, value.null == nil {
                 values[key] = scalar.string
             }
+        }
+    }
+
+    private static func isSection(_ key: String) -> Bool {
+        SettingsKey.all.contains { $0.name.hasPrefix(key + ".") }
+    }
+
+    /// What is wrong and where; never the line itself, in which a password may stand.
+    private static func problem(_ error: any Error) -> String {
+        switch error as? YamlError {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _), .composer(_, let problem, let mark, _):
+            "line \(mark.line), column \(mark.column): \(problem)"
+        case .reader(let problem, _, _, _): problem
+        case .duplicatedKeysInMapping(_, let context):
+            "\(context.mark.line > 0 ? "line \(context.mark.line): " : "")a key stands twice"
+        default: "it cannot be read"
         }
     }
 
     private func unknown(_ key: String) -> SettingsError {
         if key == "adapters" || key.hasPrefix("adapters.") {
             return SettingsError(
-                key: key, source: .file(path), problem: "adapters are not offered by this version; publish on live topics instead")
+                key: key, source: .file(path), problem: "adapters are not offered by this version; publish on live topics instead"
+            )
         }
         let names = SettingsKey.all.map(\.name).joined(separator: ", ")
         return SettingsError(key: key, source: .file(path), problem: "there is no such key; the keys are \(names)")

@@ -1,29 +1,61 @@
-import Foundation
-
 extension Settings {
-    /// The configuration as a file would have it, without credentials.
+    /// The configuration as a file would have it, without credentials: read back, it is the same but for those.
     var text: String {
         var lines: [String] = []
         func line(_ key: String, _ value: String) { lines.append("\(key): \(value)") }
-        line("broker", broker.map { $0.name + ($0.username == nil ? "" : "  # with credentials") } ?? "\"\"  # the own mosquitto")
-        line("listen", "\"\(listenHost.contains(":") ? "[\(listenHost)]" : listenHost):\(listenPort)\"")
-        line("data-dir", dataDirectory)
-        line("http", http.map { "\"\($0)\"" } ?? "off")
-        line("datasets", "[\(datasets.joined(separator: ", "))]")
+        if let broker {
+            line("broker", Self.quoted(broker.name) + (broker.username == nil ? "" : "  # with credentials"))
+        } else {
+            lines.append("broker:  # the own mosquitto")
+        }
+        line("listen", Self.quoted("\(listenHost.contains(":") ? "[\(listenHost)]" : listenHost):\(listenPort)"))
+        line("data-dir", Self.quoted(dataDirectory))
+        line("http", http.map(Self.quoted) ?? "off")
+        line("datasets", Self.list(datasets))
         line("auto-create-datasets", "\(autoCreateDatasets)")
-        line("admins", "[\(administrators.map { "\"\($0)\"" }.joined(separator: ", "))]")
-        line("users", usersFile ?? "\"\"")
+        line("admins", Self.list(administrators))
+        if let usersFile { line("users", Self.quoted(usersFile)) } else { lines.append("users:") }
         line("webhooks-allow-private", "\(webhooksAllowPrivate)")
         line("start-timeout", "\(startTimeoutSeconds)")
         line("log-level", logLevel.rawValue)
         line("log-format", logFormat.rawValue)
-        lines += ["topics:", "  prefix: \"\(topicsPrefix)\"", "live:", "  qos: \(liveQoS)", "  input-qos: \(liveInputQoS)"]
-        lines.append("  readers: [\(liveReaders.map { "\"\($0)\"" }.joined(separator: ", "))]")
+        lines += tlsLines
+        lines += ["topics:", "  prefix: \(Self.quoted(topicsPrefix))"]
+        lines += ["live:", "  qos: \(liveQoS)", "  input-qos: \(liveInputQoS)", "  readers: \(Self.list(liveReaders))"]
         lines += [
             "limits:", "  datasets: \(limits.datasets)", "  live-topics: \(limits.liveTopics)", "  devices: \(limits.devices)",
             "  attachments-per-device: \(limits.attachmentsPerDevice)", "  remembered-replies: \(limits.rememberedReplies)",
             "  pending-matches: \(limits.pendingMatches)", "  inflight-matches: \(limits.inflightMatches)",
         ]
         return lines.joined(separator: "\n")
+    }
+
+    private var tlsLines: [String] {
+        let files = [
+            ("ca-file", broker?.tls?.caFile), ("certificate-file", broker?.tls?.certificateFile),
+            ("key-file", broker?.tls?.keyFile),
+        ]
+        let given = files.compactMap { name, path in path.map { "  \(name): \(Self.quoted($0))" } }
+        return given.isEmpty ? [] : ["tls:"] + given
+    }
+
+    private static func list(_ items: [String]) -> String {
+        "[\(items.map(quoted).joined(separator: ", "))]"
+    }
+
+    /// A double-quoted YAML scalar: any path or pattern is read back as it was.
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
+            case 0x22, 0x5C: quoted += "\\\(scalar)"
+            // Printable everywhere; the rest YAML may refuse, fold or take for a line's end.
+            case 0x20...0x7E, 0xA1...0x1FFF, 0x3000...0xD7FF: quoted.unicodeScalars.append(scalar)
+            default:
+                let digits = String(scalar.value, radix: 16, uppercase: true)
+                quoted += "\\U" + String(repeating: "0", count: 8 - digits.count) + digits
+            }
+        }
+        return quoted + "\""
     }
 }

@@ -31,8 +31,14 @@ struct Settings: Sendable {
     /// The embedded broker, reached from this machine only: whoever reaches it is trusted.
     var isTrustedLoopback: Bool { broker == nil && Self.isLoopback(listenHost) }
 
+    /// Only an address that cannot be another machine's: a name such as `127.example.org` can.
     static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host.hasPrefix("127.")
+        if host == "localhost" || host == "::1" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127"
+            && parts.allSatisfy { part in
+                part.utf8.count <= 3 && part.utf8.allSatisfy { (48...57).contains($0) } && UInt8(part) != nil
+            }
     }
 }
 

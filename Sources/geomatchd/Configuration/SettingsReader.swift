@@ -48,7 +48,8 @@ struct SettingsReader {
         settings.autoCreateDatasets = try value("auto-create-datasets", parse: Self.boolean) ?? settings.isTrustedLoopback
         settings.webhooksAllowPrivate = try value("webhooks-allow-private", parse: Self.boolean) ?? settings.isTrustedLoopback
         settings.startTimeoutSeconds =
-            try value("start-timeout") { Double($0).flatMap { (1...3600).contains($0) ? $0 : nil } } ?? settings.startTimeoutSeconds
+            try value("start-timeout") { Double($0).flatMap { (1...3600).contains($0) ? $0 : nil } }
+            ?? settings.startTimeoutSeconds
         settings.logLevel = try value("log-level") { Self.logLevel($0) } ?? settings.logLevel
         settings.logFormat = try value("log-format") { Settings.LogFormat(rawValue: $0) } ?? settings.logFormat
         settings.topicsPrefix = try value("topics.prefix", parse: Self.topicPrefix) ?? ""
@@ -77,7 +78,8 @@ struct SettingsReader {
         let key = try value("tls.key-file", parse: file)
         guard authority != nil || certificate != nil || key != nil else { return }
         guard settings.broker?.tls != nil else {
-            throw error("tls.ca-file", "is for a broker whose URL begins with mqtts://")
+            let given = authority != nil ? "tls.ca-file" : certificate != nil ? "tls.certificate-file" : "tls.key-file"
+            throw error(given, "is for a broker whose URL begins with mqtts://")
         }
         settings.broker?.tls = MQTTEndpoint.TLS(caFile: authority, certificateFile: certificate, keyFile: key)
     }
@@ -148,7 +150,10 @@ struct SettingsReader {
     }
 
     static func list(_ text: String) -> [String]? {
-        let items = text.split(separator: ",").map { $0.filter { !$0.isWhitespace } }
+        if text.allSatisfy(\.isWhitespace) { return [] }
+        let items = text.split(separator: ",", omittingEmptySubsequences: false).map { item in
+            String(item.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+        }
         return items.contains("") ? nil : items
     }
 
@@ -158,11 +163,23 @@ struct SettingsReader {
 
     /// `127.0.0.1:1883`, `[::1]:1883`, `localhost:1883`.
     static func hostAndPort(_ text: String) -> (String, Int)? {
-        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]), (1...65_535).contains(port)
+        guard let colon = text.lastIndex(of: ":") else { return nil }
+        let digits = text[text.index(after: colon)...]
+        guard digits.utf8.count <= 5, digits.utf8.allSatisfy({ (48...57).contains($0) }), let port = Int(digits),
+            (1...65_535).contains(port)
         else { return nil }
         var host = String(text[..<colon])
-        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) } else if host.contains(":") { return nil }
-        return host.isEmpty ? nil : (host, port)
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = String(host.dropFirst().dropLast())
+        } else if host.contains(":") {
+            return nil
+        }
+        // It is written into the own broker's configuration, one word of one line.
+        let isWord = host.unicodeScalars.allSatisfy { scalar in
+            scalar.value > 32 && scalar.value != 127 && !scalar.properties.isWhitespace
+                && !"[]\"\\/#".unicodeScalars.contains(scalar)
+        }
+        return host.isEmpty || !isWord ? nil : (host, port)
     }
 
     private static func logLevel(_ text: String) -> Logger.Level? {

@@ -129,6 +129,8 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     /// Does what the hub wants, and what it wants then.
     func perform(at now: Int64) {
         while !effects.isEmpty {
+            // What changed a counter is durable together with it, whichever way it came.
+            hub.endBatch(at: now, into: &effects)
             swap(&effects, &current)
             publish(current.messages)
             keep(&current, at: now)
@@ -248,7 +250,8 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
                 unsent.append(
                     UnsentMessage(
                         topic: String(decoding: bytes[message.topic], as: UTF8.self), payload: Array(bytes[message.payload]),
-                        qos: Int32(message.qos), retain: message.retain, correlation: message.correlation.map { Array(bytes[$0]) }))
+                        qos: Int32(message.qos), retain: message.retain, correlation: message.correlation.map { Array(bytes[$0]) }
+                    ))
                 if unsent.count > 10_000 { unsent.removeFirst() }
             }
         case .tooLarge, .invalidTopic:
@@ -321,7 +324,8 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         isStopping = true
         hub.finish(into: &effects)
         perform(at: now)
-        if session.phase != .away {
+        // Where a subscription was refused, the status already says so, and why.
+        if session.phase != .away, session.phase != .refused {
             publish(configuration.status.encode(isOnline: false), on: "geomatch/status", qos: 1, retain: true)
         }
         link?.stop(drainSeconds: 5)

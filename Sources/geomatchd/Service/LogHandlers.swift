@@ -18,14 +18,18 @@ struct LineLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let all = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
-        let time = Date().formatted(Self.time)
-        let line =
-            switch format {
-            case .text: Self.text(time, event.level, "\(event.message)", all)
-            case .json: Self.json(time, event.level, "\(event.message)", all)
-            }
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }
+        let line = line(at: Date().formatted(Self.time), event.level, "\(event.message)", all)
         FileHandle.standardError.write(Data(line.utf8))
+    }
+
+    /// The line of a record, with its end: whatever a client or a broker made somebody say, it stays one line.
+    func line(at time: String, _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
+        let sorted = metadata.sorted { $0.key < $1.key }
+        return switch format {
+        case .text: Self.text(time, level, message, sorted)
+        case .json: Self.json(time, level, message, sorted)
+        }
     }
 
     private static let time = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
@@ -33,10 +37,12 @@ struct LineLogHandler: LogHandler {
     private static func text(
         _ time: String, _ level: Logger.Level, _ message: String, _ metadata: [(key: String, value: Logger.MetadataValue)]
     ) -> String {
-        var line = "\(time) \(level.rawValue.padding(toLength: 7, withPad: " ", startingAt: 0)) \(message)"
+        var line =
+            "\(time) \(level.rawValue.padding(toLength: 7, withPad: " ", startingAt: 0)) \(escaped(message, quotes: false))"
         for (key, value) in metadata {
             let text = "\(value)"
-            line += text.contains(where: { $0 == " " || $0 == "\n" || $0 == "\"" }) ? " \(key)=\(quoted(text))" : " \(key)=\(text)"
+            let isPlain = text.unicodeScalars.allSatisfy { $0.value > 32 && $0 != "\"" && !isControl($0) }
+            line += isPlain && !text.isEmpty ? " \(key)=\(text)" : " \(key)=\(quoted(text))"
         }
         return line + "\n"
     }
@@ -45,25 +51,34 @@ struct LineLogHandler: LogHandler {
         _ time: String, _ level: Logger.Level, _ message: String, _ metadata: [(key: String, value: Logger.MetadataValue)]
     ) -> String {
         var line = "{\"time\":\"\(time)\",\"level\":\"\(level.rawValue)\",\"message\":\(quoted(message))"
-        for (key, value) in metadata { line += ",\(quoted(key)):\(quoted("\(value)"))" }
+        for (key, value) in metadata {
+            let name = ["time", "level", "message"].contains(key) ? "metadata.\(key)" : key
+            line += ",\(quoted(name)):\(quoted("\(value)"))"
+        }
         return line + "}\n"
     }
 
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
+    private static func quoted(_ text: String) -> String { "\"" + escaped(text, quotes: true) + "\"" }
+
+    /// As JSON has it; C1 controls and line separators too, which some terminals and readers obey.
+    private static func escaped(_ text: String, quotes: Bool) -> String {
+        var escaped = ""
         for scalar in text.unicodeScalars {
             switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case "\n": quoted += "\\n"
-            default:
-                if scalar.value < 32 {
-                    quoted += "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
-                } else {
-                    quoted.unicodeScalars.append(scalar)
-                }
+            case "\"" where quotes: escaped += "\\\""
+            case "\\" where quotes: escaped += "\\\\"
+            case "\n": escaped += "\\n"
+            case "\r": escaped += "\\r"
+            case _ where isControl(scalar):
+                let digits = String(scalar.value, radix: 16)
+                escaped += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: escaped.unicodeScalars.append(scalar)
             }
         }
-        return quoted + "\""
+        return escaped
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.value == 0x2028 || scalar.value == 0x2029
     }
 }

@@ -61,6 +61,12 @@ enum Tool {
         return try #require(folders.map { $0 + "/" + name }.first { access($0, X_OK) == 0 }, "\(name) is not installed")
     }
 
+    /// Whether file systems can be mounted here; tried in a namespace that is gone with it.
+    static let canMount: Bool = {
+        let program = try? Program("/usr/bin/env", ["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"])
+        return program?.waitForExit() == 0
+    }()
+
     /// A mosquitto password file in which each user's password is the user's name.
     static func passwordFile(_ users: [String], in folder: String) throws -> String {
         let file = folder + "/users"

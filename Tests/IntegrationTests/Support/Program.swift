@@ -9,6 +9,8 @@ final class Program: @unchecked Sendable {
     private var written: [String] = []
     private var partial: [UInt8] = []
     private var status: Int32?
+    /// Its output has ended: a child of its own may keep that open.
+    private var isDrained = false
 
     /// - Parameter environment: Put over the test's own; an empty value removes.
     init(_ executable: String, _ arguments: [String], environment: [String: String] = [:], folder: String? = nil) throws {
@@ -31,7 +33,7 @@ final class Program: @unchecked Sendable {
                 self.condition.broadcast()
             }
         }
-        try process.run()
+        try withNoSignalBlocked { try process.run() }
         let reading = pipe.fileHandleForReading
         Thread.detachNewThread { [weak self] in
             var chunk = [UInt8](repeating: 0, count: 1 << 16)
@@ -41,7 +43,18 @@ final class Program: @unchecked Sendable {
                 take(chunk[..<count])
             }
             withExtendedLifetime(reading) {}
+            self?.drained()
         }
+    }
+
+    /// A child inherits what its parent's thread blocks, and the threads of the test run block SIGTERM.
+    private func withNoSignalBlocked(_ body: () throws -> Void) rethrows {
+        var none = sigset_t()
+        var former = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &former)
+        defer { pthread_sigmask(SIG_SETMASK, &former, nil) }
+        try body()
     }
 
     var processID: Int32 { process.processIdentifier }
@@ -59,12 +72,19 @@ final class Program: @unchecked Sendable {
         }
     }
 
+    private func drained() {
+        condition.withLock {
+            isDrained = true
+            condition.broadcast()
+        }
+    }
+
     /// Waits until so many lines hold this text; false after `seconds`, or when the program has ended without.
     func waitForLine(_ text: String, count: Int = 1, seconds: Double = 30) -> Bool {
         let limit = Date(timeIntervalSinceNow: seconds)
         return condition.withLock {
             while written.count(where: { $0.contains(text) }) < count {
-                if status != nil || !condition.wait(until: limit) {
+                if isDrained || !condition.wait(until: limit) {
                     return written.count(where: { $0.contains(text) }) >= count
                 }
             }
@@ -79,6 +99,9 @@ final class Program: @unchecked Sendable {
         let limit = Date(timeIntervalSinceNow: seconds)
         return condition.withLock {
             while status == nil { if !condition.wait(until: limit) { return status } }
+            // What it wrote last is read by another thread.
+            let patience = Date(timeIntervalSinceNow: 2)
+            while !isDrained { if !condition.wait(until: patience) { break } }
             return status
         }
     }

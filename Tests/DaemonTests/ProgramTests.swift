@@ -1,0 +1,110 @@
+import Foundation
+import Testing
+
+@testable import geomatchd
+
+@Suite("geomatchd on the command line")
+struct ProgramTests {
+    @Test("The version is one line, and the help names every flag; both end with 0")
+    func versionAndHelp() throws {
+        #expect(try geomatchd(["--version"]) == Said(out: "\(Geomatchd.release)\n", error: "", code: 0))
+        let help = try geomatchd(["--help"])
+        #expect(help.code == 0 && help.error.isEmpty)
+        for key in SettingsKey.all where !key.isFileOnly { #expect(help.out.contains("--\(key.name) "), "\(key.name)") }
+        for flag in ["--config", "--print-config", "--check-config", "--version"] { #expect(help.out.contains(flag)) }
+    }
+
+    @Test("Checking the configuration says nothing where it is right, and leaves nothing behind")
+    func check() throws {
+        let said = try geomatchd(["--check-config"]) { #expect($0.isEmpty) }
+        #expect(said == Said(out: "", error: "", code: 0))
+        let printed = try geomatchd(["--print-config"]) { #expect($0.isEmpty) }
+        #expect(printed.code == 0 && printed.error.isEmpty && printed.out == Settings().text + "\n")
+    }
+
+    @Test(
+        "A command line that cannot be read is usage, 64",
+        arguments: [["--nonsense"], ["--listen"], ["--check-config=yes"], ["-x"], ["start"]])
+    func usage(_ arguments: [String]) throws {
+        let said = try geomatchd(arguments + ["--check-config"])
+        #expect(said.code == 64 && said.out.isEmpty && said.error.contains("Usage"), "\(said)")
+    }
+
+    static let wrongValues: [(key: String, value: String)] = [
+        ("broker", "http://u:hunter2@h"), ("listen", "here"), ("data-dir", ""), ("http", "here"), ("datasets", "a/b"),
+        ("auto-create-datasets", "2"), ("admins", ","), ("users", ""), ("webhooks-allow-private", "2"), ("start-timeout", "0"),
+        ("log-level", "loud"), ("log-format", "xml"),
+    ]
+
+    @Test(
+        "Each key is a flag, a variable and a key of the file; where its value is wrong the first ends with 64, the others with 78"
+    )
+    func sources() throws {
+        #expect(Self.wrongValues.map(\.key) == SettingsKey.all.filter { !$0.isFileOnly }.map(\.name))
+        for (key, value) in Self.wrongValues {
+            let flag = try geomatchd(["--\(key)", value, "--check-config"])
+            let name = SettingsKey.environmentName(key)
+            let variable = try geomatchd(["--check-config"], environment: [name: value])
+            let file = try geomatchd(["--check-config", "--config", "f.yaml"], files: ["f.yaml": "\(key): \"\(value)\"\n"])
+            for (said, code, start) in [(flag, 64, "--\(key)"), (variable, 78, name), (file, 78, "f.yaml: \(key)")] {
+                #expect(said.code == code && said.out.isEmpty, "\(said)")
+                #expect(said.error.hasPrefix("geomatchd: \(start): ") && !said.error.contains("hunter2"), "\(said)")
+                #expect(said.error.hasSuffix("\n") && said.error.filter { $0 == "\n" }.count == 1, "\(said)")
+            }
+        }
+    }
+
+    @Test("A file that cannot be read, or is none, is configuration, 78, and named, whoever named it")
+    func unreadableFiles() throws {
+        for path in ["missing.yaml", ".", "binary.yaml", "list.yaml"] {
+            let files = ["list.yaml": "- a\n", "binary.yaml": "a\u{0}b"]
+            for said in [
+                try geomatchd(["--config", path, "--check-config"], files: files),
+                try geomatchd(["--check-config"], environment: ["GEOMATCH_CONFIG": path], files: files),
+            ] {
+                #expect(said.code == 78 && said.error.hasPrefix("geomatchd: \(path): "), "\(said)")
+            }
+        }
+    }
+
+    @Test("A flag goes before the environment, that before the file, also for which file it is")
+    func precedence() throws {
+        let files = ["one.yaml": "log-level: error\nstart-timeout: 5\ndata-dir: one", "two.yaml": "data-dir: two\n"]
+        let environment = ["GEOMATCH_CONFIG": "one.yaml", "GEOMATCH_LOG_LEVEL": "debug", "GEOMATCH_START_TIMEOUT": "6"]
+        let one = try geomatchd(["--start-timeout", "7", "--print-config"], environment: environment, files: files)
+        for line in ["data-dir: \"one\"", "log-level: debug", "start-timeout: 7.0"] {
+            #expect(one.out.contains(line + "\n"), "\(one)")
+        }
+        let two = try geomatchd(["--config", "two.yaml", "--print-config"], environment: environment, files: files)
+        for line in ["data-dir: \"two\"", "log-level: debug", "start-timeout: 6.0"] {
+            #expect(two.out.contains(line + "\n"), "\(two)")
+        }
+    }
+
+    @Test("What is printed can be given back as a file, and shows no password wherever it came from")
+    func printed() throws {
+        let url = "mqtts://alice:hunter2@[::1]:2000"
+        let file = "broker: \(url)\ntls: {ca-file: \"a # b\"}\ndatasets: [a, b]\nadmins: [\"ops-*\", museum/boss]\nhttp: off\n"
+        for (arguments, environment, files) in [
+            (["--broker", url], [:], ["f.yaml": file.replacing(url, with: "mqtts://h")]),
+            ([], ["GEOMATCH_BROKER": url], ["f.yaml": file.replacing(url, with: "mqtts://h")]),
+            ([], [:], ["f.yaml": file]),
+        ] {
+            let printed = try geomatchd(
+                ["--print-config", "--config", "f.yaml"] + arguments, environment: environment, files: files)
+            #expect(printed.code == 0 && printed.out.contains("mqtts://[::1]:2000"), "\(printed)")
+            #expect(!(printed.out + printed.error).contains("hunter2") && !printed.out.contains("alice"))
+            let again = try geomatchd(["--print-config", "--config", "g.yaml"], files: ["g.yaml": printed.out])
+            #expect(again.code == 0 && again.out == printed.out.replacing("  # with credentials", with: ""), "\(again)")
+        }
+    }
+
+    @Test("A listener beyond loopback without users is not checked as right")
+    func openListener() throws {
+        let said = try geomatchd(["--check-config"], environment: ["GEOMATCH_LISTEN": "0.0.0.0:1883"])
+        #expect(said.code == 78)
+        for way in ["GEOMATCH_LISTEN", "--users", "127.0.0.1", "--broker"] { #expect(said.error.contains(way), "\(said)") }
+        #expect(try geomatchd(["--listen", "0.0.0.0:1883", "--check-config"]).code == 64)
+        #expect(try geomatchd(["--listen", "0.0.0.0:1883", "--users", "f", "--check-config"]).code == 0)
+    }
+}

@@ -1,0 +1,292 @@
+import Foundation
+import Logging
+import SeededRandom
+import Testing
+
+@testable import geomatchd
+
+/// Runs `body` with a file of this text, which is removed afterwards.
+func withFile<Result>(_ text: String, _ body: (String) throws -> Result) throws -> Result {
+    let path = "/tmp/geomatch-test-\(UInt64.random(in: 0 ... .max)).yaml"
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    defer { unlink(path) }
+    return try body(path)
+}
+
+/// Reads a configuration as the daemon does.
+func read(flags: [String: String] = [:], environment: [String: String] = [:], file: String? = nil) throws -> Settings {
+    guard let file else { return try SettingsReader(flags: flags, environment: environment, file: nil).settings() }
+    return try withFile(file) { path in
+        try SettingsReader(flags: flags, environment: environment, file: try ConfigurationFile(path: path)).settings()
+    }
+}
+
+/// Why a configuration is refused; nil where it is not.
+func refusal(flags: [String: String] = [:], environment: [String: String] = [:], file: String? = nil) -> SettingsError? {
+    do {
+        _ = try read(flags: flags, environment: environment, file: file)
+        return nil
+    } catch {
+        return error as? SettingsError
+    }
+}
+
+@Suite("Settings")
+struct SettingsTests {
+    @Test("Without anything given the defaults are those of the contract")
+    func defaults() throws {
+        let settings = try read()
+        #expect(settings.broker == nil)
+        #expect(settings.listenHost == "127.0.0.1" && settings.listenPort == 1883)
+        #expect(settings.dataDirectory == "./geomatch-data")
+        #expect(settings.http == "127.0.0.1:8080")
+        #expect(settings.datasets.isEmpty)
+        #expect(settings.autoCreateDatasets && settings.webhooksAllowPrivate)
+        #expect(settings.administrators == ["admin"])
+        #expect(settings.usersFile == nil)
+        #expect(settings.startTimeoutSeconds == 30)
+        #expect(settings.logLevel == .info && settings.logFormat == .text)
+        #expect(settings.topicsPrefix.isEmpty)
+        #expect(settings.liveQoS == 0 && settings.liveInputQoS == 0)
+        #expect(settings.liveReaders == ["*"])
+        #expect(settings.limits.datasets == 10_000)
+        #expect(settings.limits.liveTopics == 1_000_000 && settings.limits.devices == 1_000_000)
+        #expect(settings.limits.attachmentsPerDevice == 1000 && settings.limits.rememberedReplies == 10_000)
+    }
+
+    @Test("A flag goes before the environment, that before the file, that before the default")
+    func precedence() throws {
+        let file = "data-dir: from-file\nlog-level: error\nstart-timeout: 7\n"
+        let environment = ["GEOMATCH_DATA_DIR": "from-environment", "GEOMATCH_LOG_LEVEL": "debug"]
+        let settings = try read(flags: ["data-dir": "from-flag"], environment: environment, file: file)
+        #expect(settings.dataDirectory == "from-flag")
+        #expect(settings.logLevel == .debug)
+        #expect(settings.startTimeoutSeconds == 7)
+        #expect(settings.logFormat == .text)
+    }
+
+    @Test("What a higher place gives hides a wrong value below it")
+    func hidden() throws {
+        #expect(try read(flags: ["log-level": "trace"], environment: ["GEOMATCH_LOG_LEVEL": "loud"]).logLevel == .trace)
+    }
+
+    @Test("Every key that is not file-only is a flag and a GEOMATCH_ name; a file-only one is not read from the environment")
+    func environmentNames() throws {
+        #expect(SettingsKey.environmentName("auto-create-datasets") == "GEOMATCH_AUTO_CREATE_DATASETS")
+        #expect(SettingsKey.all.filter { !$0.isFileOnly }.count == 12)
+        for key in SettingsKey.all where key.isFileOnly {
+            #expect(refusal(environment: [SettingsKey.environmentName(key.name): "\u{1}"]) == nil, "\(key.name)")
+        }
+    }
+
+    struct Value: Sendable, CustomTestStringConvertible {
+        var key: String
+        var text: String
+        init(_ key: String, _ text: String) { (self.key, self.text) = (key, text) }
+        var testDescription: String { "\(key)=\(text)" }
+    }
+
+    @Test(
+        "A wrong value is refused with its key, what was read and what is allowed",
+        arguments: [
+            Value("listen", "1883"), Value("listen", ":1883"), Value("listen", "host:"), Value("listen", "host:0"),
+            Value("listen", "host:65536"), Value("listen", "host:+80"), Value("listen", "::1:1883"), Value("listen", "[]:1"),
+            Value("listen", ""),
+            Value("data-dir", ""), Value("http", "8080"), Value("http", "OFF:x"), Value("datasets", "a,,b"),
+            Value("datasets", "a/b"),
+            Value("datasets", "live"), Value("datasets", "geomatch"), Value("auto-create-datasets", "maybe"),
+            Value("auto-create-datasets", "1"),
+            Value("admins", "a,,b"), Value("users", ""), Value("webhooks-allow-private", ""), Value("start-timeout", "0"),
+            Value("start-timeout", "soon"), Value("start-timeout", "nan"), Value("start-timeout", "1e9"),
+            Value("log-level", "critical"),
+            Value("log-level", "INFO "), Value("log-format", "xml"),
+        ])
+    func wrongValues(_ value: Value) throws {
+        let takes = try #require(SettingsKey.all.first { $0.name == value.key }?.takes)
+        for (error, name) in [
+            (refusal(flags: [value.key: value.text]), "--\(value.key)"),
+            (
+                refusal(environment: [SettingsKey.environmentName(value.key): value.text]),
+                SettingsKey.environmentName(value.key)
+            ),
+        ] {
+            let text = try #require(error).description
+            #expect(text.hasPrefix(name + ": ") && text.contains("`\(value.text)`") && text.contains(takes), "\(text)")
+        }
+    }
+
+    @Test(
+        "A wrong value of a file-only key is refused with the file, the key, what was read and what is allowed",
+        arguments: [
+            Value("live.qos", "2"), Value("live.qos", "-1"), Value("live.input-qos", "one"), Value("limits.datasets", "0"),
+            Value("limits.live-topics", "1.5"), Value("limits.devices", "99999999999999999999"),
+            Value("limits.attachments-per-device", "true"),
+            Value("limits.remembered-replies", "-1"), Value("limits.pending-matches", "0"),
+            Value("limits.inflight-matches", "10001"),
+            Value("topics.prefix", "'a/+'"), Value("topics.prefix", "'#'"), Value("topics.prefix", "'$SYS'"),
+            Value("topics.prefix", "'a//b'"),
+        ])
+    func wrongFileValues(_ value: Value) throws {
+        let parts = value.key.split(separator: ".")
+        let error = try #require(refusal(file: "\(parts[0]):\n  \(parts[1]): \(value.text)\n"))
+        let takes = try #require(SettingsKey.all.first { $0.name == value.key }?.takes)
+        let shown = value.text.trimmingCharacters(in: ["'"])
+        #expect(error.description.contains(".yaml: \(value.key): `\(shown)` was read, allowed is \(takes)"), "\(error)")
+    }
+
+    @Test("The broker's URL is refused without its credentials")
+    func wrongBroker() throws {
+        for url in [
+            "http://user:secret@host", "user:secret@host", "mqtt://user:secret@", "mqtt://user:secret@host:port",
+            "mqtt://u:secret%@h",
+        ] {
+            let text = try #require(refusal(flags: ["broker": url])).description
+            #expect(text.hasPrefix("--broker: ") && !text.contains("secret"), "\(text)")
+        }
+    }
+
+    @Test("A key that does not exist is refused with those that do, at the top and below")
+    func unknownKeys() throws {
+        for (file, key) in [
+            ("lisen: x", "lisen"), ("live:\n  qoss: 1", "live.qoss"), ("limits:\n  a:\n    b: 1", "limits.a"),
+            ("config: x", "config"),
+            ("1: 2", "1"), ("live.qos.x: 1", "live.qos.x"),
+        ] {
+            let error = try #require(refusal(file: file), "\(file)")
+            #expect(error.key == key, "\(error)")
+            #expect(error.description.contains("no such key") && error.description.contains("auto-create-datasets"))
+        }
+        #expect(
+            try #require(refusal(file: "listen:\n  port: 1")).description.contains(
+                "listen: has keys below it, allowed is HOST:PORT"))
+        #expect(try #require(refusal(file: "adapters: []")).description.contains("not offered"))
+        #expect(try #require(refusal(file: "adapters:\n - filter: x")).description.contains("not offered"))
+    }
+
+    @Test("A key that stands twice is refused, however it is nested")
+    func duplicates() {
+        #expect(refusal(file: "listen: 127.0.0.1:1\nlisten: 127.0.0.1:2") != nil)
+        #expect(refusal(file: "live.qos: 1\nlive:\n  qos: 0") != nil)
+    }
+
+    @Test("YAML's own forms are read: an unquoted off, lists, nesting or dots, comments, null")
+    func forms() throws {
+        #expect(try read(file: "http: off").http == nil)
+        #expect(try read(file: "http: 'off'").http == nil)
+        #expect(try read(file: "http: \"0.0.0.0:80\"").http == "0.0.0.0:80")
+        #expect(try read(file: "auto-create-datasets: off").autoCreateDatasets == false)
+        #expect(try read(file: "datasets: [a, b]").datasets == ["a", "b"])
+        #expect(try read(file: "datasets:\n  - a\n  - b-2\n").datasets == ["a", "b-2"])
+        #expect(try read(file: "datasets: a, b").datasets == ["a", "b"])
+        #expect(try read(file: "datasets: []").datasets.isEmpty)
+        #expect(try read(file: "datasets: [1, 2014-01-01]").datasets == ["1", "2014-01-01"])
+        #expect(try read(file: "admins: [\"ops-*\", museum/boss]").administrators == ["ops-*", "museum/boss"])
+        #expect(try read(file: "live:\n  qos: 1\n  readers: [a*]").liveQoS == 1)
+        #expect(try read(file: "live.qos: 1").liveQoS == 1)
+        #expect(try read(file: "topics:\n  prefix: site/1").topicsPrefix == "site/1/")
+        #expect(try read(file: "topics:\n  prefix: site/").topicsPrefix == "site/")
+        #expect(try read(file: "broker: mqtt://h # mine").broker?.host == "h")
+        #expect(try read(file: "users:\nbroker: ~").usersFile == nil)
+        #expect(try read(file: "").listenPort == 1883)
+        #expect(try read(file: "# nothing\n").listenPort == 1883)
+        #expect(try read(file: "limits: { devices: 5 }").limits.devices == 5)
+    }
+
+    @Test("Defaults follow the broker: only the embedded one on loopback trusts everybody")
+    func brokerDefaults() throws {
+        #expect(try read(flags: ["listen": "[::1]:1883"]).autoCreateDatasets)
+        #expect(try read(flags: ["listen": "localhost:1883"]).webhooksAllowPrivate)
+        let own = try read(flags: ["broker": "mqtt://127.0.0.1"])
+        #expect(!own.autoCreateDatasets && !own.webhooksAllowPrivate)
+        let open = try read(flags: ["listen": "0.0.0.0:1883", "users": "file"])
+        #expect(!open.autoCreateDatasets && !open.webhooksAllowPrivate)
+        #expect(try read(flags: ["broker": "mqtt://h", "auto-create-datasets": "true"]).autoCreateDatasets)
+    }
+
+    @Test("A listener beyond loopback without users is refused and names the ways out")
+    func openListener() throws {
+        for host in ["0.0.0.0", "[::]", "192.168.1.5", "example.org", "127.evil.example"] {
+            let text = try #require(refusal(flags: ["listen": "\(host):1883"]), "\(host)").description
+            for way in ["--users", "127.0.0.1", "--broker"] { #expect(text.contains(way)) }
+            #expect(refusal(flags: ["listen": "\(host):1883", "users": "f"]) == nil)
+            #expect(refusal(flags: ["listen": "\(host):1883", "broker": "mqtt://h"]) == nil)
+        }
+    }
+
+    @Test("TLS files are for an encrypted broker")
+    func tls() throws {
+        #expect(try read(file: "broker: mqtts://h\ntls:\n  ca-file: ca.pem").broker?.tls?.caFile == "ca.pem")
+        let text = try #require(refusal(file: "broker: mqtt://h\ntls:\n  key-file: key.pem")).description
+        #expect(text.contains("tls.key-file") && text.contains("mqtts://"))
+    }
+
+    @Test("The configuration as printed reads back as the same, and shows no credentials")
+    func printed() throws {
+        let settings = try read(
+            flags: ["listen": "[::1]:1", "datasets": "a,b", "http": "off"], file: "live:\n  qos: 1\ntopics:\n  prefix: 'x y'")
+        #expect(try read(file: settings.text).text == settings.text)
+        #expect(try read(file: settings.text).listenHost == "::1")
+        let secret = try read(flags: ["broker": "mqtts://user:secret@h:1", "data-dir": "a: #b"])
+        #expect(!secret.text.contains("secret"))
+        #expect(try read(file: secret.text).dataDirectory == "a: #b")
+    }
+
+    @Test("HOST:PORT takes any bytes without a trap, and gives back what it was made of")
+    func hostAndPortFuzz() {
+        var random = SplitMix64.forTest()
+        let alphabet = Array("[]:.0123456789-+ax%é\u{0}\n")
+        for _ in 0..<20_000 {
+            let text = String(
+                (0..<Int.random(in: 0...14, using: &random)).map { _ in
+                    alphabet[Int.random(in: 0..<alphabet.count, using: &random)]
+                })
+            guard let (host, port) = SettingsReader.hostAndPort(text) else { continue }
+            #expect((1...65_535).contains(port) && !host.isEmpty, "\(text)")
+            let written = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+            #expect(SettingsReader.hostAndPort(written).map { $0.0 == host && $0.1 == port } == true, "\(text)")
+        }
+    }
+
+    @Test("A file of any bytes is read or refused, never a trap")
+    func fileFuzz() throws {
+        var random = SplitMix64.forTest()
+        let seed = Array(
+            "live:\n  qos: 1\nlisten: '127.0.0.1:1'\ndatasets: [a, *b, &c d]\nlimits: {devices: !!int 5}\n? x\n: - |\n  <<: *a\n"
+                .utf8)
+        for _ in 0..<1500 {
+            var bytes = seed
+            for _ in 0..<Int.random(in: 1...8, using: &random) {
+                switch Int.random(in: 0...2, using: &random) {
+                case 0: bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+                case 1: bytes.removeSubrange(Int.random(in: 0..<bytes.count / 2, using: &random)..<(bytes.count / 2))
+                default: bytes.insert(contentsOf: seed.suffix(Int.random(in: 0...30, using: &random)), at: bytes.count / 2)
+                }
+                if bytes.isEmpty { bytes = seed }
+            }
+            let path = "/tmp/geomatch-fuzz-\(getpid()).yaml"
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
+            defer { unlink(path) }
+            do {
+                _ = try SettingsReader(flags: [:], environment: [:], file: try ConfigurationFile(path: path)).settings()
+            } catch {
+                #expect(!error.description.isEmpty)
+            }
+        }
+    }
+
+    @Test("A file that grows without end or nests without end is refused")
+    func yamlBombs() {
+        let levels = (1...12).map { "a\($0): &a\($0) [\(Array(repeating: "*a\($0 - 1)", count: 10).joined(separator: ","))]" }
+        #expect(refusal(file: "a0: &a0 [x]\n" + levels.joined(separator: "\n")) != nil)
+        #expect(refusal(file: String(repeating: "[", count: 50_000)) != nil)
+        #expect(refusal(file: String(repeating: "{a: ", count: 20_000)) != nil)
+    }
+
+    @Test("A file that is missing, a folder, or not UTF-8 is told with its name")
+    func unreadableFiles() {
+        for path in ["/nowhere/geomatch.yaml", "/tmp"] {
+            let error = #expect(throws: SettingsError.self) { _ = try ConfigurationFile(path: path) }
+            #expect(error?.description.contains(path) == true && error?.description.contains("cannot be read") == true)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import Testing
+
+extension Integration {
+    @Suite("Exit codes and refusals")
+    struct Exits {
+        private func run(
+            _ arguments: [String], environment: [String: String] = [:], folder: String
+        ) throws -> (code: Int32?, text: String) {
+            let program = try Program(Daemon.executable, arguments, environment: environment, folder: folder)
+            defer { program.end() }
+            let code = program.waitForExit(seconds: 40)
+            return (code, program.lines.joined(separator: "\n"))
+        }
+
+        /// What is asked, the code it ends with, and what it says.
+        struct Refusal: CustomTestStringConvertible, Sendable {
+            var arguments: [String] = []
+            var environment: [String: String] = [:]
+            var file: String?
+            var code: Int32
+            var says: [String]
+            var testDescription: String { (arguments + environment.map { "\($0)=\($1)" } + [file ?? ""]).joined(separator: " ") }
+        }
+
+        @Test(
+            "A wrong flag is usage, a wrong environment or file configuration; the key, what was read and what is allowed are told",
+            arguments: [
+                Refusal(arguments: ["--nonsense"], code: 64, says: ["--nonsense"]),
+                Refusal(arguments: ["extra"], code: 64, says: ["extra"]),
+                Refusal(arguments: ["--listen", "here"], code: 64, says: ["--listen", "`here`", "HOST:PORT"]),
+                Refusal(arguments: ["--broker", "http://u:secret@h"], code: 64, says: ["--broker", "mqtt"]),
+                Refusal(
+                    arguments: ["--listen", "0.0.0.0:1883"], code: 64, says: ["--listen", "--users", "--broker", "127.0.0.1"]),
+                Refusal(environment: ["GEOMATCH_LOG_LEVEL": "loud"], code: 78, says: ["GEOMATCH_LOG_LEVEL", "`loud`", "trace"]),
+                Refusal(file: "live:\n  qos: 2\n", code: 78, says: ["live.qos", "`2`", "0 or 1"]),
+                Refusal(file: "lisen: x\n", code: 78, says: ["lisen", "no such key", "listen"]),
+                Refusal(file: "a: [", code: 78, says: ["not YAML"]),
+                Refusal(arguments: ["--config", "/nowhere/at.yaml"], code: 78, says: ["/nowhere/at.yaml", "cannot be read"]),
+                Refusal(arguments: ["--users", "/nowhere/users"], code: 78, says: ["/nowhere/users", "mosquitto_passwd"]),
+                Refusal(arguments: ["--data-dir", "/proc/geomatch"], code: 78, says: ["/proc/geomatch", "--data-dir"]),
+            ])
+        func refusals(_ refusal: Refusal) throws {
+            try withFolder { folder in
+                var arguments = refusal.arguments
+                if let file = refusal.file {
+                    try file.write(toFile: folder + "/geomatch.yaml", atomically: true, encoding: .utf8)
+                    arguments += ["--config", "geomatch.yaml"]
+                }
+                let (code, text) = try run(arguments, environment: refusal.environment, folder: folder)
+                #expect(code == refusal.code, "\(text)")
+                for part in refusal.says { #expect(text.contains(part), "\(text)") }
+                #expect(!text.contains("secret"))
+            }
+        }
+
+        @Test("Printing and checking the configuration, the version and the help end with 0 and start nothing")
+        func asking() throws {
+            try withFolder { folder in
+                for arguments in [["--print-config"], ["--check-config"], ["--version"], ["--help"]] {
+                    let (code, text) = try run(arguments, folder: folder)
+                    #expect(code == 0, "\(text)")
+                }
+                let (_, printed) = try run(["--print-config", "--broker", "mqtt://u:secret@example.org"], folder: folder)
+                #expect(printed.contains("mqtt://example.org:1883") && !printed.contains("secret"))
+                #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+            }
+        }
+
+        @Test("A second daemon on a data directory in use ends with 69 and names the process that has it")
+        func directoryInUse() throws {
+            try withDaemon { daemon in
+                let (code, text) = try run(
+                    ["--data-dir", daemon.folder + "/data", "--listen", "127.0.0.1:\(freePort())"], folder: daemon.folder)
+                #expect(code == 69)
+                #expect(text.contains("\(daemon.program.processID)") && text.contains("--data-dir"), "\(text)")
+                try withClient(daemon.endpoint) { _ = try $0.ask("dataset/get") }
+            }
+        }
+
+        @Test("A port that is taken ends with 69 and names the ways out")
+        func portTaken() throws {
+            try withBroker { broker in
+                let (code, text) = try run(["--listen", "127.0.0.1:\(broker.port)"], folder: broker.folder)
+                #expect(code == 69)
+                #expect(
+                    text.contains("127.0.0.1:\(broker.port)") && text.contains("--listen") && text.contains("--broker"), "\(text)"
+                )
+            }
+        }
+
+        @Test(
+            "Without mosquitto the start ends with 69 and says how to install it, or to use another broker",
+            .enabled(if: Tool.canMount, "hiding mosquitto takes a mount namespace"))
+        func noMosquitto() throws {
+            try withFolder { folder in
+                // PATH alone hides nothing where it lies in /usr/sbin: an empty file over it, in a mount namespace of this child's own.
+                let script = """
+                    for place in /usr/sbin/mosquitto /usr/local/sbin/mosquitto; do
+                        if [ -e $place ]; then mount --bind /dev/null $place || exit 99; fi
+                    done
+                    PATH=/nowhere exec \(Daemon.executable) --listen 127.0.0.1:\(freePort())
+                    """
+                let program = try Program("/usr/bin/env", ["unshare", "-m", "sh", "-c", script], folder: folder)
+                defer { program.end() }
+                let code = program.waitForExit(seconds: 40)
+                let text = program.lines.joined(separator: "\n")
+                #expect(code == 69, "\(text)")
+                #expect(text.contains("apt install mosquitto") && text.contains("--broker"), "\(text)")
+            }
+        }
+
+        @Test("A damaged store ends the start with 70 and is left as it is")
+        func damagedStore() throws {
+            try withFolder { folder in
+                try FileManager.default.createDirectory(atPath: folder + "/data", withIntermediateDirectories: true)
+                let damaged = Data("not a database, whatever the name says".utf8) + Data(repeating: 7, count: 5000)
+                try damaged.write(to: URL(fileURLWithPath: folder + "/data/geomatch.sqlite"))
+                let (code, text) = try run(["--data-dir", "data", "--listen", "127.0.0.1:\(freePort())"], folder: folder)
+                #expect(code == 70 && text.contains("geomatch.sqlite"), "\(text)")
+                #expect(try Data(contentsOf: URL(fileURLWithPath: folder + "/data/geomatch.sqlite")) == damaged)
+            }
+        }
+
+        @Test("SIGINT ends with 0 under load, within ten seconds, and what was acknowledged is there")
+        func interrupted() throws {
+            try withFolder { folder in
+                let daemon = try Daemon(folder: folder)
+                defer { daemon.end() }
+                try daemon.waitOnline()
+                try withClient(daemon.endpoint) { client in
+                    for number in 0..<500 {
+                        client.publish("d/-/-/-/-/m\(number % 20)/position", #"{"lat":\#(number / 100),"lon":2}"#, qos: 0)
+                        client.send(
+                            "device/create", ["deviceType": "MobileDevice", "id": .string("n\(number)")], id: "\(number)")
+                    }
+                    #expect(client.reply(to: "100") != nil)
+                    let began = Date()
+                    #expect(daemon.program.end(SIGINT) == 0, "\(daemon.log)")
+                    #expect(Date().timeIntervalSince(began) < 10)
+                    let acknowledged = client.messages.compactMap { $0.json["result"]?["id"]?.asString }
+                    try daemon.restart()
+                    client.waitSubscribed(times: 2)
+                    for id in acknowledged.suffix(20) {
+                        #expect(try client.request("device/get", ["id": .string(id)])["id"]?.asString == id)
+                    }
+                    // The rest waited at the broker and is answered now.
+                    #expect(client.reply(to: "499") != nil)
+                }
+            }
+        }
+    }
+}
