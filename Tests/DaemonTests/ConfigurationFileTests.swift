@@ -163,7 +163,8 @@ extension SplitMix64 {
             let value = chance(50) ? pick(special) : UInt32(1 + below(chance(70) ? 0x7E : 0x10_FFFF))
             if let scalar = Unicode.Scalar(value) { text.unicodeScalars.append(scalar) }
         }
-        return text.isEmpty ? "." : text
+        // Yams leaves a byte order mark at a value's beginning out.
+        return text.isEmpty || text.unicodeScalars.first == "\u{FEFF}" ? "." + text : text
     }
 
     /// A dataset, also one that YAML could take for something else.

@@ -50,14 +50,13 @@ struct LogLineTests {
         }
     }
 
-    @Test("Levels stand in one column, and are told whole")
+    @Test("The levels that can be asked for stand in one column")
     func levels() {
         let handler = LineLogHandler(level: .trace, format: .text)
         for level in Logger.Level.allCases where level != .critical {
             let line = handler.line(at: "T", level, "m", [:])
             #expect(line == "T " + level.rawValue + String(repeating: " ", count: 7 - level.rawValue.count) + " m\n")
         }
-        #expect(handler.line(at: "T", .critical, "m", [:]).contains("critical"))
     }
 
     @Test("A value is quoted where it would otherwise be taken for two, or for none")

@@ -129,7 +129,7 @@ struct RestartTests {
         #expect(straight.counters.received > 0)
     }
 
-    @Test("changes nothing that a client can see", arguments: 0..<20)
+    @Test("changes nothing that a client can see", arguments: 0..<12)
     func changesNothing(_ run: UInt64) {
         let seed = SplitMix64.seed() &+ run
         compare(seed: seed, killed: false)

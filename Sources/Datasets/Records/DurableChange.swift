@@ -26,6 +26,8 @@ public enum DurableChange: Equatable, Sendable {
     case matchDelivered(number: Int64)
     /// The match has left the newest hundred of its device.
     case forgetMatch(number: Int64)
+    /// Also behind the deletion of its dataset, without a payload and with the timestamp `Int64.min`: what the broker may still retain
+    /// of it, until it was cleared there and is forgotten.
     case putLiveState(LiveStateRecord)
     case forgetLiveState(dataset: String, topic: String)
     case putReply(ReplyRecord)

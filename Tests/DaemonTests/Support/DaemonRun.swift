@@ -47,24 +47,20 @@ private func daemonExecutable() throws -> String {
 private func run(
     _ executable: String, _ arguments: [String], environment: [String: String], in folder: String, out: String, errors: String
 ) throws -> Int32 {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addchdir_np(&actions, folder)
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    posix_spawn_file_actions_addopen(&actions, 1, out, O_WRONLY | O_CREAT, 0o600)
-    posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT, 0o600)
-    let words = ([executable] + arguments).map { strdup($0) } + [nil]
-    let variables = environment.map { strdup("\($0)=\($1)") } + [nil]
-    defer { (words + variables).forEach { free($0) } }
-    var child: pid_t = 0
-    try #require(posix_spawn(&child, executable, &actions, nil, words, variables) == 0, "\(executable)")
+    let program = Process()
+    program.executableURL = URL(fileURLWithPath: executable)
+    program.arguments = arguments
+    program.environment = environment
+    program.currentDirectoryURL = URL(fileURLWithPath: folder)
+    program.standardInput = FileHandle.nullDevice
+    for place in [out, errors] { try Data().write(to: URL(fileURLWithPath: place)) }
+    program.standardOutput = FileHandle(forWritingAtPath: out)
+    program.standardError = FileHandle(forWritingAtPath: errors)
+    try program.run()
     // A daemon that starts where it should have refused must not keep the tests.
-    let processID = child
-    let deadline = DispatchWorkItem { kill(processID, SIGKILL) }
+    let deadline = DispatchWorkItem { [id = program.processIdentifier] in kill(id, SIGKILL) }
     DispatchQueue.global().asyncAfter(deadline: .now() + 60, execute: deadline)
-    var status: Int32 = 0
-    while waitpid(child, &status, 0) < 0, errno == EINTR {}
+    program.waitUntilExit()
     deadline.cancel()
-    return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+    return program.terminationReason == .exit ? program.terminationStatus : 128 + program.terminationStatus
 }
