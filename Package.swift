@@ -97,8 +97,15 @@ let package = Package(
         .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "SeededRandom"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
         .testTarget(
-            name: "StoreTests", dependencies: ["Datasets", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
-        .testTarget(name: "DaemonTests", dependencies: ["geomatchd", "SeededRandom"]),
+            name: "StoreTests",
+            dependencies: ["Datasets", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
+        .testTarget(
+            name: "DaemonTests",
+            dependencies: [
+                "Datasets", "LiveTopics", "MQTTLink", "SeededRandom", "Store", "Wire", "geomatchd",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
         .testTarget(name: "CommandLineTests", dependencies: ["geomatch", "MQTTLink", "SeededRandom", "Wire"]),
         .testTarget(
             name: "IntegrationTests",

@@ -49,6 +49,7 @@ extension Hub {
             return true
         }
         dirty.removeAll { $0.dataset === dataset }
+        dueToWrite = min(dueToWrite, dirty.count)
         moved.removeAll { $0 === dataset }
         datasetsWithDeliveries.removeAll { $0 === dataset }
         for number in outbox.removeAll(where: { $0.dataset === dataset }) { outdated.remove(number) }

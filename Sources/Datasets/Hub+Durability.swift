@@ -177,21 +177,26 @@ extension Hub {
 
     // MARK: Writing behind
 
-    /// The changes of a state that are still only in memory.
-    func writeBehind(into effects: inout HubEffects) {
-        guard storeIsWritable else { return }
-        for state in dirty {
+    /// Some live state is to be made durable now.
+    public var hasStatesToWrite: Bool { dueToWrite > 0 && storeIsWritable }
+
+    /// Makes up to so many live states durable: in small portions, so that a match never waits behind all of them.
+    public func writeBehind(count: Int, into effects: inout HubEffects) {
+        guard hasStatesToWrite else { return }
+        for _ in 0..<min(count, dueToWrite) {
+            guard let state = dirty.popFirst() else { break }
+            dueToWrite -= 1
             state.dirty = false
             guard state.isKnown else { continue }
             effects.changes.append(.putLiveState(LiveStateRecord(state)))
         }
-        dirty.removeAll(keepingCapacity: true)
     }
 
     /// Everything that is only in memory, for a clean stop.
     public func finish(into effects: inout HubEffects) {
         storeIsWritable = true
-        writeBehind(into: &effects)
+        dueToWrite = dirty.count
+        writeBehind(count: dueToWrite, into: &effects)
         tellDeliveries(into: &effects)
     }
 }

@@ -118,7 +118,7 @@ extension Hub {
     /// Checks that there is room for the state, and finds or makes the device that a position names.
     ///
     /// - Parameter instead: The state that goes when this one comes.
-    private func admit(
+    func admit(
         _ state: LiveState, instead standing: LiveState?, at now: Int64, into effects: inout HubEffects
     ) throws(WireError) {
         if state.payload == nil, standing == nil { try checkRoomForLiveTopic(in: state.dataset) }

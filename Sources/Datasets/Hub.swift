@@ -30,7 +30,9 @@ public final class Hub {
     public internal(set) var matchNumber: Int64 = 0
     var outbox = Outbox()
     /// Live states changed since they were last made durable, in the order they first changed.
-    var dirty: [LiveState] = []
+    var dirty = Deque<LiveState>()
+    /// How many of them, from the first on, are to be made durable now.
+    var dueToWrite = 0
     /// Refusals of updates for datasets that do not exist.
     var strangers: [String: DiagnosticsWindow] = [:]
     /// When a dataset was deleted: a message replayed by the broker never creates it again.
@@ -61,6 +63,7 @@ public final class Hub {
     var properties: [UInt8] = []
     var engineEffects: [Effect] = []
     var lastTickAt: Int64 = 0
+    private var writtenBehindAt: Int64 = 0
     /// False while the store refuses: requests that change something get `internal`, and what is durable waits.
     public var storeIsWritable = true {
         didSet { if storeIsWritable { outageID = nil } }
@@ -120,12 +123,17 @@ public final class Hub {
         if secondIsOver {
             lastTickAt = now
             noteForLog(into: &effects)
-            writeBehind(into: &effects)
             forgetOld(at: now, into: &effects)
+        }
+        if now - writtenBehindAt >= Self.writeBehindMilliseconds || now < writtenBehindAt {
+            writtenBehindAt = now
+            dueToWrite = dirty.count
         }
         tellDeliveries(into: &effects)
     }
 
+    /// With the time the writing takes, a crash costs the live state at most its last second.
+    private static let writeBehindMilliseconds: Int64 = 700
     public static let tickMilliseconds: Int64 = 100
 
     /// Forgets replies a day old and cleared states thirty days old.
@@ -177,7 +185,7 @@ public struct Inbound {
 
 extension UnsafeRawBufferPointer {
     /// Without the prefix; nil where it is missing.
-    fileprivate func dropping(prefix: String) -> UnsafeRawBufferPointer? {
+    func dropping(prefix: String) -> UnsafeRawBufferPointer? {
         let length = prefix.utf8.count
         if length == 0 { return self }
         guard count >= length, zip(self, prefix.utf8).allSatisfy({ $0 == $1 }) else { return nil }

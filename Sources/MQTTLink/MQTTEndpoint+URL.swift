@@ -20,7 +20,14 @@ extension MQTTEndpoint {
             }
             if username == "" && password == nil { username = nil }
         }
-        let (host, port) = try Self.hostAndPort(of: address, defaultPort: encrypted ? 8883 : 1883)
+        let host: String
+        let port: Int
+        do throws(MQTTEndpointError) {
+            (host, port) = try Self.hostAndPort(of: address, defaultPort: encrypted ? 8883 : 1883)
+        } catch {
+            // Without an @ this may be a user and a password whose host was forgotten.
+            throw rest.contains("@") ? error : error.withoutWhatWasRead
+        }
         self.init(host: host, port: port, username: username, password: password, tls: encrypted ? TLS() : nil)
     }
 
@@ -30,8 +37,8 @@ extension MQTTEndpoint {
             return (encrypted, url.dropFirst(prefix.count))
         }
         // Only what stands before "://" is shown: behind it, or without it, there may be a password.
-        let shown = url.firstIndex(of: ":").map { url[..<$0] } ?? ""
-        throw .scheme(shown.contains("@") ? "" : String(shown.prefix(32)))
+        let shown = url.firstRange(of: "://").map { url[..<$0.lowerBound] } ?? ""
+        throw .scheme(shown.contains("@") || shown.contains(":") ? "" : String(shown.prefix(32)))
     }
 
     private static func hostAndPort(
@@ -94,6 +101,18 @@ extension MQTTEndpoint {
         case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
         case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
         default: nil
+        }
+    }
+}
+
+extension MQTTEndpointError {
+    /// The same, where what was read may be a password: short numbers are shown all the same, as ports.
+    fileprivate var withoutWhatWasRead: MQTTEndpointError {
+        switch self {
+        case .port(let read) where read.utf8.count > 5 || !read.utf8.allSatisfy({ (48...57).contains($0) }): .port("…")
+        case .host(let read) where read.contains(":"): .host("…")
+        case .trailing: .trailing("…")
+        default: self
         }
     }
 }

@@ -18,6 +18,18 @@ struct LevelUse: BitwiseCopyable {
     var longestRange: Int32 = 0
 }
 
+/// A topic as a key: topics are equal when their bytes are, not when Unicode calls them equivalent.
+private struct TopicName: Hashable {
+    var text: String
+
+    static func == (left: TopicName, right: TopicName) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+
+    func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+}
+
 /// Topics in use, each held once.
 struct Topics {
     /// From this many lanes on a side gets a grid, and below the other number it loses it: a scan of 64 lanes is eight blocks.
@@ -34,7 +46,7 @@ struct Topics {
 
     private var topics = Slab<Topic>()
     private var names = ContiguousArray<String>()
-    private var byName: [String: UInt32] = [:]
+    private var byName: [TopicName: UInt32] = [:]
 
     var bytes: Int { topics.bytes + names.capacity * 16 + byName.capacity * 40 }
 
@@ -47,13 +59,13 @@ struct Topics {
     }
 
     mutating func intern(_ name: String) -> UInt32 {
-        if let index = byName[name] {
+        if let index = byName[TopicName(text: name)] {
             topics[index].users += 1
             return index
         }
         let index = topics.take()
         topics[index] = Topic(users: 1, publications: TopicSide(), subscriptions: TopicSide())
-        byName[name] = index
+        byName[TopicName(text: name)] = index
         if Int(index) < names.count { names[Int(index)] = name } else { names.append(name) }
         return index
     }
@@ -62,7 +74,7 @@ struct Topics {
     mutating func release(_ index: UInt32) {
         topics[index].users -= 1
         guard topics[index].users == 0 else { return }
-        byName[names[Int(index)]] = nil
+        byName[TopicName(text: names[Int(index)])] = nil
         names[Int(index)] = ""
         topics.release(index)
         if byName.isEmpty {

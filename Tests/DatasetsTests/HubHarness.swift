@@ -121,6 +121,7 @@ final class HubHarness {
             var effects = HubEffects()
             hub.storeIsWritable = !isRefusalKnown
             hub.advance(to: now, into: &effects)
+            hub.writeBehind(count: .max, into: &effects)
             perform(effects)
         }
     }

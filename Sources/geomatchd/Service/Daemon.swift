@@ -30,11 +30,14 @@ struct Daemon {
         let embedded = try startEmbeddedBroker(directory)
         do {
             let (loop, services) = try assemble(store: store, identity: identity, embedded: embedded)
+            loop.session.mustAdopt = try beginLife(in: store)
             try await run(loop, services)
         } catch {
             embedded?.stop()
             throw error
         }
+        // Nothing is only in memory any more; where this cannot be written, the next life looks for itself.
+        try? store.setMetadata("life", "ended")
         try? store.close()
         withExtendedLifetime(directory) {}
     }
@@ -86,6 +89,19 @@ struct Daemon {
             let new = UUID().uuidString.lowercased()
             try store.setMetadata("storeId", new)
             return new
+        } catch {
+            throw .internal("\(error)")
+        }
+    }
+
+    /// Notes that a life begins.
+    ///
+    /// - Returns: Whether the one before did not end cleanly.
+    private func beginLife(in store: Store) throws(Failure) -> Bool {
+        do throws(StoreError) {
+            let former = try store.metadata("life")
+            try store.setMetadata("life", "begun")
+            return former == "begun"
         } catch {
             throw .internal("\(error)")
         }

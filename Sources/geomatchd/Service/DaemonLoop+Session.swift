@@ -30,20 +30,33 @@ extension DaemonLoop {
             if !refused.isEmpty { refuse(filters: refused) }
             return
         }
-        guard session.phase == .subscribing(id: id), let link else { return }
+        if session.phase == .adopting(id: id) {
+            if granted.contains(where: { $0 >= 0x80 }) {
+                log.warning(
+                    "retained live state cannot be read: what was told in the last second before the crash may stay there")
+            }
+            letGoOfStaleFilters()
+            return
+        }
+        guard session.phase == .subscribing(id: id) else { return }
         let wanted = wantedFilters().map(\.filter)
         let refused = zip(wanted, granted).filter { $0.1 >= 0x80 }.map(\.0)
         guard refused.isEmpty else {
             refuse(filters: refused)
             return
         }
-        let stale = session.held.subtracting(wanted)
+        session.stale = session.held.subtracting(wanted)
         session.held = Set(wanted)
-        if stale.isEmpty {
+        beginAdoption()
+    }
+
+    func letGoOfStaleFilters() {
+        guard let link, !session.stale.isEmpty else {
             sendProbe()
-        } else {
-            session.phase = .unsubscribing(id: link.unsubscribe(stale.sorted()))
+            return
         }
+        session.phase = .unsubscribing(id: link.unsubscribe(session.stale.sorted()))
+        session.stale = []
     }
 
     func linkUnsubscribed(id: Int32) {
@@ -55,6 +68,7 @@ extension DaemonLoop {
     func linkDisconnected(_ reason: MQTTDisconnect) {
         hub.brokerLost()
         session.phase = .away
+        session.isAdopting = false
         var metadata: Logger.Metadata = ["broker": "\(configuration.broker)", "reason": "\(reason)"]
         if let delay = reason.retryAfterSeconds { metadata["retry.seconds"] = "\((delay * 10).rounded() / 10)" }
         switch reason.cause {
@@ -76,9 +90,11 @@ extension DaemonLoop {
             if message.retain, session.mark == nil {
                 session.mark = Int64(String(decoding: message.payload, as: UTF8.self))
             }
-        } else if topic == probePrefix + String(session.probe), case .probing = session.phase {
-            becomeOnline()
+            return true
         }
+        // A probe of an earlier try is ours, too; anybody else who asks in this reserved dataset gets an answer.
+        guard topic.hasPrefix(probePrefix) else { return false }
+        if topic == probePrefix + String(session.probe), case .probing = session.phase { becomeOnline() }
         return true
     }
 
@@ -94,6 +110,7 @@ extension DaemonLoop {
 
     private func becomeOnline() {
         session.phase = .online
+        endAdoption()
         forgetMark()
         hub.brokerHolds(through: session.mark ?? 0)
         hub.repeatStatus()
@@ -119,7 +136,7 @@ extension DaemonLoop {
     // MARK: Filters
 
     /// What the broker may hold for us also when we die now.
-    private func remember(_ filters: Set<String>) {
+    func remember(_ filters: Set<String>) {
         append([.putFilters(broker: configuration.broker, filters.sorted())])
     }
 

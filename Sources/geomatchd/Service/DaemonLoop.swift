@@ -78,11 +78,11 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         for index in 0..<batch.count {
             let message = batch[index]
             if isOwn(message) { continue }
-            hub.receive(
-                Inbound(
-                    topic: message.topic, payload: message.payload, padded: true, retained: message.retain,
-                    responseTopic: message.responseTopic, correlation: message.correlation),
-                at: now, into: &effects)
+            let inbound = Inbound(
+                topic: message.topic, payload: message.payload, padded: true, retained: message.retain,
+                responseTopic: message.responseTopic, correlation: message.correlation)
+            if message.retain, session.isAdopting { hub.adopt(inbound, at: now, into: &effects) }
+            hub.receive(inbound, at: now, into: &effects)
             // What is let go of needs the disk's word first; nothing may be decided in between.
             if !effects.deletions.isEmpty { finishBatch(at: now) }
         }
@@ -115,9 +115,20 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
             hub.advance(to: now, into: &effects)
         }
         perform(at: now)
+        writeBehind(at: now)
         checkProbe(at: now)
         return min(nextAdvanceAt, settleBroker(at: now))
     }
+
+    /// Live states go to the disk while it has little else to do; each portion that is done wakes the loop for the next.
+    private func writeBehind(at now: Int64) {
+        guard hub.hasStatesToWrite, let journal, journal.backlog < Self.backlogMaximum else { return }
+        hub.writeBehind(count: Self.statesPerPortion, into: &effects)
+        perform(at: now)
+    }
+
+    private static let statesPerPortion = 200
+    private static let backlogMaximum = 400
 
     // MARK: Effects
 

@@ -3,6 +3,8 @@ struct Session {
     enum Phase: Equatable {
         case away
         case subscribing(id: Int32)
+        /// Retained live state is read, where the store may lack some.
+        case adopting(id: Int32)
         case unsubscribing(id: Int32)
         /// Waits for its own request until then.
         case probing(until: Int64)
@@ -17,6 +19,12 @@ struct Session {
     var phase = Phase.away
     /// The filters the broker holds for us, as far as we know; a persistent session outlives the process.
     var held: Set<String> = []
+    /// Filters of an earlier life that are no longer wanted.
+    var stale: Set<String> = []
+    /// An earlier life did not end cleanly: the broker may retain live state that the store lacks.
+    var mustAdopt = false
+    /// Retained live state counts as ours.
+    var isAdopting = false
     /// What the retained mark says the broker holds; nil until it came.
     var mark: Int64?
     /// Filters asked for while online, by the number of the subscription.

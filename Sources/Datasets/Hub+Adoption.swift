@@ -1,0 +1,55 @@
+import LiveTopics
+import Matching
+import Wire
+
+extension Hub {
+    /// Takes back what the broker retains on `live/…`, where a crash made us forget it: live state is written behind, so the store
+    /// may lack the last second before a kill, and a retained message may tell of a topic that it never knew.
+    ///
+    /// Only the daemon writes there, so its own message is as good as the state it told; what is known and as new stays.
+    public func adopt(_ message: Inbound, at now: Int64, into effects: inout HubEffects) {
+        guard !message.payload.isEmpty, let topic = message.topic.dropping(prefix: livePrefix),
+            let live = try? LiveTopic(encoded: topic), let dataset = datasets[live.dataset]
+        else { return }
+        let canonical = live.encoded
+        let state = liveStates[canonical] ?? LiveState(dataset: dataset, live: live, topic: canonical)
+        guard let told = ToldState(message.payload, using: parser) else {
+            if !state.isKnown { publishLive(topic: canonical, payload: [], into: &effects) }
+            return
+        }
+        guard !state.isKnown || told.receivedAt > state.receivedAt else { return }
+        let standing = standing(of: state)
+        let isOutdated = told.timestamp < max(state.timestamp, standing?.timestamp ?? .min)
+        guard !isOutdated, (try? admit(state, instead: standing, at: now, into: &effects)) != nil else {
+            if !state.isKnown { publishLive(topic: canonical, payload: [], into: &effects) }
+            return
+        }
+        properties = told.properties
+        store(told.update, at: told.timestamp, for: state, receivedAt: told.receivedAt, into: &effects)
+        if let device = state.device, let position = told.update.position {
+            if dataset.moves.isEmpty { moved.append(dataset) }
+            dataset.moves.append(Move(device: device.reference, position: position))
+        }
+    }
+}
+
+/// A `live/…` message read back.
+private struct ToldState {
+    var timestamp: Int64
+    var receivedAt: Int64
+    var properties: [UInt8]
+    var update: LiveUpdate
+
+    /// nil where the daemon cannot have written it.
+    init?(_ payload: UnsafeRawBufferPointer, using parser: JSONParser) {
+        guard case .object(let message)? = try? JSONValue.parse(payload, using: parser),
+            let timestamp = message["timestamp"]?.asInt64, let receivedAt = message["receivedAt"]?.asInt64,
+            case .object(let properties)? = message["properties"],
+            let update = LiveMessage.update(inPayload: Array(payload), using: parser)
+        else { return nil }
+        self.timestamp = timestamp
+        self.receivedAt = receivedAt
+        self.properties = JSONValue.object(properties).serialised()
+        self.update = update
+    }
+}
