@@ -53,7 +53,11 @@ extension MQTTLink {
     private func serve(revents: Int32, paused: Bool) {
         let tls = configuration.endpoint.usesTLS
         let failed = revents & (POLLERR | POLLHUP | POLLNVAL) != 0
-        if failed { noteSocketError() }
+        if failed {
+            noteSocketError()
+            // What came before the end is read before a write that fails closes the socket.
+            if phase == .connected { drain() }
+        }
         if revents & POLLOUT != 0 || failed || (tls && phase != .connected) {
             writeBlocked = false
             flush()

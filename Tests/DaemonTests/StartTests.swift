@@ -48,11 +48,20 @@ struct StartTests {
         }
     }
 
-    @Test("The start ends by itself when the daemon is online")
-    func started() async throws {
+    @Test("Once online a refusal is only told, but a store that can no longer be read ends the daemon")
+    func failsLater() async throws {
         let health = Health()
         health.becomeOnline()
-        try await StartService(health: health, timeoutSeconds: 60).run()
+        async let ended = #expect(throws: Daemon.Failure.self) {
+            try await StartService(health: health, timeoutSeconds: 60).run()
+        }
+        health.fail(.refused("a filter"))
+        health.fail(.storeUnreadable("page 7"))
+        guard case .internal(let why) = await ended else {
+            Issue.record("not ended as internal")
+            return
+        }
+        #expect(why.contains("page 7"))
     }
 
     @Test("A refusal ends it as unavailable, a store that cannot be read as internal; both say why")

@@ -82,6 +82,18 @@ final class HubHarness {
 
     func send(_ topic: String, bytes: [UInt8]) { batch([Message(bytes: Array(topic.utf8), bytes)]) }
 
+    /// A `live/…` message that the broker retained over a kill.
+    func adopt(_ topic: String, _ payload: String) {
+        var effects = HubEffects()
+        Array(topic.utf8).withUnsafeBytes { topic in
+            Array(payload.utf8).withUnsafeBytes { payload in
+                hub.adopt(Inbound(topic: topic, payload: payload, retained: true), at: now, into: &effects)
+            }
+        }
+        hub.endBatch(at: now, into: &effects)
+        perform(effects)
+    }
+
     /// Several messages in one batch, as the daemon's loop handles them.
     func batch(_ messages: [Message]) {
         var effects = HubEffects()

@@ -38,9 +38,12 @@ struct TopicFilterTests {
         #expect(try TopicFilter(row.filter).matches(row.topic) == row.matches)
     }
 
-    struct Refused: Sendable {
+    struct Refused: Sendable, CustomTestStringConvertible {
         var text: String
         var error: TopicFilterError
+
+        /// A text of 64 KiB says no more than its beginning.
+        var testDescription: String { "\(text.prefix(40)) → \(error)" }
     }
 
     @Test(

@@ -40,12 +40,15 @@ struct MQTTEndpointTests {
     @Test(
         "A wrong URL is refused with what is wrong in it",
         arguments: [
-            ("", MQTTEndpointError.scheme("")), ("broker:1883", .scheme("broker")), ("http://h", .scheme("http")),
-            ("user:secret@h", .scheme("user")), ("mqtt://", .hostMissing), ("mqtt://:1", .hostMissing),
+            ("", MQTTEndpointError.scheme("")), ("broker:1883", .scheme("")), ("http://h", .scheme("http")),
+            ("user:secret@h", .scheme("")), ("mqtt://", .hostMissing), ("mqtt://:1", .hostMissing),
             ("mqtt://ann:secret@", .hostMissing), ("mqtt://h:", .port("")), ("mqtt://h:0", .port("0")),
-            ("mqtt://h:65536", .port("65536")), ("mqtt://h:+1", .port("+1")), ("mqtt://h:x", .port("x")),
-            ("mqtt://::1", .host("::1")), ("mqtt://[::1", .host("[::1")), ("mqtt://[h]", .host("[h]")),
-            ("mqtt://h/x", .trailing("/x")), ("mqtt://h?x", .trailing("?x")), ("mqtt://a%4:b@h", .encoding(part: "user")),
+            ("mqtt://h:65536", .port("65536")), ("mqtt://h:+1", .port("…")), ("mqtt://h:x", .port("…")),
+            ("mqtt://u@h:x", .port("x")),
+            ("mqtt://::1", .host("…")), ("mqtt://[::1", .host("…")), ("mqtt://[h]", .host("[h]")),
+            ("mqtt://h/x", .trailing("…")), ("mqtt://u@h?x", .trailing("?x")), ("mqtt://user:secret", .port("…")),
+            ("mqtt://user:sec/secret", .trailing("…")), ("mqtt://user:h:secret", .host("…")),
+            ("mqtt://a%4:b@h", .encoding(part: "user")),
             ("mqtt://a:secret%FF@h", .encoding(part: "password")), ("mqtt://a:b%00@h", .character(part: "password")),
         ])
     func refuses(_ url: String, _ expected: MQTTEndpointError) {

@@ -92,10 +92,13 @@ extension DaemonLoop {
             }
             return true
         }
-        // A probe of an earlier try is ours, too; anybody else who asks in this reserved dataset gets an answer.
-        guard topic.hasPrefix(probePrefix) else { return false }
-        if topic == probePrefix + String(session.probe), case .probing = session.phase { becomeOnline() }
-        return true
+        if topic == probePrefix + String(session.probe), case .probing = session.phase {
+            becomeOnline()
+            return true
+        }
+        // Marks and probes of an earlier try, or of another daemon, ask nothing of us; anything else here gets an answer.
+        let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
+        return levels[2] == "mark" || levels.count > 4 && levels[3] == "request" && levels[4] == "probe"
     }
 
     func checkProbe(at now: Int64) {

@@ -7,6 +7,11 @@ final class Health: Sendable {
         case refused(String)
         case storeUnreadable(String)
 
+        /// The daemon cannot go on.
+        var isFinal: Bool {
+            if case .storeUnreadable = self { true } else { false }
+        }
+
         var description: String {
             switch self {
             case .refused(let why): why
@@ -21,6 +26,8 @@ final class Health: Sendable {
         var lastReason = "the broker did not answer"
         var failure: Failure?
         var waiter: CheckedContinuation<Failure?, Never>?
+        /// Who waits for a failure after the start.
+        var lateWaiter: CheckedContinuation<Failure?, Never>?
     }
 
     private let state = Mutex(State())
@@ -36,14 +43,16 @@ final class Health: Sendable {
 
     func note(_ reason: String) { state.withLock { $0.lastReason = reason } }
 
-    /// What failed at the start ends it; later it is only told.
+    /// What failed at the start ends it; later a refusal is only told, and a store that cannot be read is the end.
     func fail(_ failure: Failure) {
-        let waiter = state.withLock { state -> CheckedContinuation<Failure?, Never>? in
-            if state.failure == nil { state.failure = failure }
-            defer { state.waiter = nil }
-            return state.waiter
+        let waiters = state.withLock { state -> [CheckedContinuation<Failure?, Never>?] in
+            if state.failure == nil || failure.isFinal { state.failure = failure }
+            let waiters = [state.waiter, failure.isFinal ? state.lateWaiter : nil]
+            state.waiter = nil
+            if failure.isFinal { state.lateWaiter = nil }
+            return waiters
         }
-        waiter?.resume(returning: failure)
+        for waiter in waiters { waiter?.resume(returning: failure) }
     }
 
     /// Why there is no connection.
@@ -51,12 +60,32 @@ final class Health: Sendable {
 
     /// Nobody waits for it any longer.
     private func giveUp() {
-        let waiter = state.withLock { state -> CheckedContinuation<Failure?, Never>? in
+        let waiters = state.withLock { state -> [CheckedContinuation<Failure?, Never>?] in
             state.isGivenUp = true
-            defer { state.waiter = nil }
-            return state.waiter
+            defer {
+                state.waiter = nil
+                state.lateWaiter = nil
+            }
+            return [state.waiter, state.lateWaiter]
         }
-        waiter?.resume(returning: nil)
+        for waiter in waiters { waiter?.resume(returning: nil) }
+    }
+
+    /// Waits for a failure that ends the daemon also after its start; nil where the wait is cancelled.
+    func finalFailure() async -> Failure? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state -> (isKnown: Bool, failure: Failure?) in
+                    if let failure = state.failure, failure.isFinal { return (true, failure) }
+                    if state.isGivenUp { return (true, nil) }
+                    state.lateWaiter = continuation
+                    return (false, nil)
+                }
+                if answer.isKnown { continuation.resume(returning: answer.failure) }
+            }
+        } onCancel: {
+            giveUp()
+        }
     }
 
     /// Waits until the daemon is online for the first time, or something made that impossible; nil also where the wait is cancelled.

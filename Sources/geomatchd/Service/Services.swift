@@ -74,7 +74,10 @@ struct StartService: Service {
 
     func run() async throws {
         // Whoever is stopped before it is online has not failed.
-        try await cancelWhenGracefulShutdown { try await awaitOnline() }
+        try await cancelWhenGracefulShutdown {
+            try await awaitOnline()
+            if let failure = await health.finalFailure() { throw Daemon.Failure.internal(failure.description) }
+        }
     }
 
     private func awaitOnline() async throws {

@@ -1,0 +1,72 @@
+import Testing
+
+@testable import Datasets
+
+@Suite("Live state that only the broker remembers after a kill")
+struct AdoptionTests {
+    /// What a broker would retain of what the hub published.
+    private func retained(_ harness: HubHarness) -> [String: String] {
+        var retained: [String: String] = [:]
+        for message in harness.published where message.topic.hasPrefix("live/") && message.retain {
+            retained[message.topic] = message.payload.isEmpty ? nil : message.payload
+        }
+        return retained
+    }
+
+    @Test("A position told in the last second before a kill comes back, and meets what it has not met")
+    func positionComesBack() throws {
+        let harness = HubHarness()
+        harness.makePair()
+        harness.advance(milliseconds: 2000)
+        harness.published.removeAll()
+        harness.send("d/-/-/-/-/stranger/position", #"{"latitude":1,"longitude":1}"#)
+        harness.send("d/v/b/f/r/-/co2", #"{"co2":400}"#)
+        let broker = retained(harness)
+        #expect(broker.count == 2)
+        harness.restart(killed: true)
+        #expect(harness.hub.liveStates["d/v/b/f/r/-/co2"] == nil)
+        for (topic, payload) in broker.sorted(by: { $0.key < $1.key }) { harness.adopt(topic, payload) }
+        let told = retained(harness)
+        for (topic, payload) in broker { #expect(told[topic] == payload) }
+        #expect(
+            harness.hub.liveStates["d/v/b/f/r/-/co2"]?.payload.map { String(decoding: $0, as: UTF8.self) }
+                == broker["live/d/v/b/f/r/-/co2"])
+        #expect(harness.result("device/get", #"{"id":"stranger"}"#)?["location"]?["latitude"]?.number == 1)
+    }
+
+    @Test("What is known and as new stays, and a foreign message is cleared")
+    func knownStays() throws {
+        let harness = HubHarness()
+        harness.send("d/v/b/f/r/-/co2", #"{"co2":400,"timestamp":1699999999000}"#)
+        let old = try #require(retained(harness)["live/d/v/b/f/r/-/co2"])
+        harness.now += 5
+        harness.send("d/v/b/f/r/-/co2", #"{"co2":500}"#)
+        let new = try #require(retained(harness)["live/d/v/b/f/r/-/co2"])
+        harness.published.removeAll()
+        harness.adopt("live/d/v/b/f/r/-/co2", old)
+        harness.adopt("live/d/v/b/f/r/-/co2", new)
+        harness.adopt("live/d/v/b/f/r/-/co2", "rubbish")
+        #expect(harness.published.isEmpty)
+        #expect(harness.hub.liveStates["d/v/b/f/r/-/co2"]?.payload == Array(new.utf8))
+        harness.adopt("live/d/v/b/f/x/-/co2", "rubbish")
+        #expect(harness.payloads("live/d/v/b/f/x/-/co2") == [""])
+        harness.adopt("live/other/v/b/f/x/-/co2", new)
+        harness.adopt("live/d", new)
+        harness.adopt("d/v/b/f/x/-/co2", new)
+        #expect(harness.hub.liveStates.count == 1)
+    }
+
+    @Test("A device has one position after the adoption, too: the newest")
+    func onePosition() {
+        let harness = HubHarness()
+        harness.send("d/v/b/f/r1/phone/position", #"{"latitude":1,"longitude":1,"timestamp":1699999990000}"#)
+        harness.advance(milliseconds: 2000)
+        harness.published.removeAll()
+        harness.send("d/v/b/f/r2/phone/position", #"{"latitude":2,"longitude":2,"timestamp":1699999991000}"#)
+        let broker = retained(harness)
+        harness.restart(killed: true)
+        for (topic, payload) in broker { harness.adopt(topic, payload) }
+        #expect(harness.hub.liveStates["d/v/b/f/r1/phone/position"]?.payload == nil)
+        #expect(harness.result("device/get", #"{"id":"phone"}"#)?["location"]?["latitude"]?.number == 2)
+    }
+}
