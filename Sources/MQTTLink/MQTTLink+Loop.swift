@@ -53,11 +53,7 @@ extension MQTTLink {
     private func serve(revents: Int32, paused: Bool) {
         let tls = configuration.endpoint.usesTLS
         let failed = revents & (POLLERR | POLLHUP | POLLNVAL) != 0
-        if failed {
-            noteSocketError()
-            // What came before the end is read before a write that fails closes the socket.
-            if phase == .connected { drain() }
-        }
+        if failed { noteSocketError() }
         if revents & POLLOUT != 0 || failed || (tls && phase != .connected) {
             writeBlocked = false
             flush()

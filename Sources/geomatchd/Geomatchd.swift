@@ -82,10 +82,12 @@ struct Geomatchd: AsyncParsableCommand {
         if printConfig { print(settings.text) }
         if printConfig || checkConfig { return }
         let (level, format) = (settings.logLevel, settings.logFormat)
+        // Whoever reads the log may go away: that is a failed write, not the end.
+        signal(SIGPIPE, SIG_IGN)
         LoggingSystem.bootstrap { _ in LineLogHandler(level: level, format: format) }
         let log = Logger(label: "geomatchd")
-        if settings.http != nil, http != nil {
-            log.notice("HTTP is not offered by this version", metadata: ["http": "\(http ?? "")"])
+        if let http = settings.http, http != Settings().http || self.http != nil {
+            log.notice("HTTP is not offered by this version", metadata: ["http": "\(http)"])
         }
         do {
             try await Daemon(settings: settings, version: Self.release, log: log).run()
@@ -116,7 +118,7 @@ struct Geomatchd: AsyncParsableCommand {
 
     /// Says why on standard error, and ends with this code.
     private static func ended(_ code: ExitCode, _ why: String) -> ExitCode {
-        FileHandle.standardError.write(Data("geomatchd: \(why)\n".utf8))
+        StandardError.write("geomatchd: \(why)\n")
         return code
     }
 }

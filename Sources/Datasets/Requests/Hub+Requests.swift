@@ -59,6 +59,9 @@ extension Hub {
             )
         }
         guard let name else {
+            guard !RequestName.notOffered.contains(context.request) else {
+                throw WireError(.unsupported, "`\(context.request)` is not offered by this version", field: "request")
+            }
             throw WireError(.notFound, "there is no request `\(context.request.prefix(80))`", field: "request")
         }
         let parameters: JSONObject

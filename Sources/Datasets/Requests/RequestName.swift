@@ -23,6 +23,16 @@ enum RequestName: String, CaseIterable {
     case matchGet = "match/get"
     case matchList = "match/list"
 
+    /// Requests of the contract that a later version answers.
+    static let notOffered: Set<String> = [
+        "dataset/import", "device/forget", "match/explain", "live/subscribe", "live/renew", "live/unsubscribe", "live/list",
+        "live/snapshot", "beacon/list", "beacon/monitor", "beacon/unmonitor", "changes/get", "changes/follow",
+        "changes/unfollow", "changes/push", "changes/conflicts", "place/import", "place/get", "place/list", "place/delete",
+        "place/candidates", "place/verify", "category/import", "category/list", "circumstance/register",
+        "circumstance/enable", "circumstance/disable", "circumstance/unregister", "circumstance/list",
+        "circumstance/evaluate", "circumstance/evaluateAll",
+    ]
+
     /// Only administrators may ask it.
     var isForAdministrators: Bool {
         switch self {

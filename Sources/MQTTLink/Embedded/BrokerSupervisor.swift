@@ -40,7 +40,7 @@ final class BrokerSupervisor {
             let stopping = broker.isStopping.load(ordering: .sequentiallyConsistent)
             if stopping && killAt == nil {
                 kill(child.processID, SIGTERM)
-                killAt = monotonicNow() + 5_000_000_000
+                killAt = monotonicNow() + 3_000_000_000
             }
             if let at = killAt, monotonicNow() >= at {
                 broker.configuration.log("mosquitto does not end; killing it")

@@ -52,7 +52,7 @@ public final class EmbeddedBroker: Sendable {
         }
     }
 
-    /// SIGTERM, so that it saves, SIGKILL after five seconds; returns when it has ended. Further calls do nothing.
+    /// SIGTERM, so that it saves, SIGKILL after three seconds; returns when it has ended. Further calls do nothing.
     public func stop() {
         isStopping.store(true, ordering: .sequentiallyConsistent)
         var one: UInt64 = 1

@@ -28,16 +28,18 @@ struct Daemon {
         let store = try openStore(directory)
         let identity = try identity(of: store)
         let embedded = try startEmbeddedBroker(directory)
+        let loop: DaemonLoop
         do {
-            let (loop, services) = try assemble(store: store, identity: identity, embedded: embedded)
-            loop.session.mustAdopt = try beginLife(in: store)
+            let services: [any Service]
+            (loop, services) = try assemble(store: store, identity: identity, embedded: embedded)
+            loop.session.mustAdopt = beginLife(in: store)
             try await run(loop, services)
         } catch {
             embedded?.stop()
             throw error
         }
-        // Nothing is only in memory any more; where this cannot be written, the next life looks for itself.
-        try? store.setMetadata("life", "ended")
+        // Only where nothing is left to take back and nothing is only in memory: else the next life looks for itself.
+        if !loop.session.mustAdopt, loop.wroteEverything { try? store.setMetadata("life", "ended") }
         try? store.close()
         withExtendedLifetime(directory) {}
     }
@@ -97,13 +99,14 @@ struct Daemon {
     /// Notes that a life begins.
     ///
     /// - Returns: Whether the one before did not end cleanly.
-    private func beginLife(in store: Store) throws(Failure) -> Bool {
+    private func beginLife(in store: Store) -> Bool {
         do throws(StoreError) {
             let former = try store.metadata("life")
             try store.setMetadata("life", "begun")
             return former == "begun"
         } catch {
-            throw .internal("\(error)")
+            log.warning("store cannot be written at the start", metadata: ["error": "\(error)"])
+            return true
         }
     }
 

@@ -6,27 +6,26 @@ import Logging
 extension DaemonLoop {
     /// Reads the retained `live/…` messages where an earlier life did not end cleanly; else goes on at once.
     func beginAdoption() {
-        guard let link, session.mustAdopt else {
+        guard session.mustAdopt, !retainedFilters.isEmpty else {
             letGoOfStaleFilters()
             return
         }
         session.isAdopting = true
-        remember(session.held.union(session.stale).union(retainedFilters))
-        session.phase = .adopting(id: link.subscribe(retainedFilters.map { ($0, 0) }))
+        session.phase = .adopting(id: subscribe(retainedFilters))
     }
 
-    /// Everything retained came before the probe.
+    /// Brokers send what they retain when they grant a filter, so the probe comes behind it.
     func endAdoption() {
+        session.mustAdopt = false
         guard session.isAdopting else { return }
         session.isAdopting = false
-        session.mustAdopt = false
-        _ = link?.unsubscribe(retainedFilters)
-        remember(session.held)
+        _ = unsubscribe(Set(retainedFilters.map(\.filter)))
     }
 
     /// Beside a shared broker only what is ours.
-    private var retainedFilters: [String] {
+    var retainedFilters: [BrokerFilters.Filter] {
         let live = configuration.prefix + "live/"
-        return configuration.readsEveryDataset ? [live + "#"] : hub.datasetNames.map { live + $0 + "/#" }
+        let names = configuration.readsEveryDataset ? ["#"] : hub.datasetNames.map { $0 + "/#" }
+        return names.map { BrokerFilters.Filter(filter: live + $0, qos: 0) }
     }
 }

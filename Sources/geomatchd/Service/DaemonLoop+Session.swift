@@ -15,13 +15,11 @@ extension DaemonLoop {
                 "broker": "\(configuration.broker)", "mqtt": "\(protocolVersion == 5 ? "5" : "3.1.1")",
                 "session": "\(sessionPresent ? "resumed" : "new")",
             ])
-        guard let link else { return }
         if !sessionPresent { session.held = [] }
         session.mark = nil
         session.additions = [:]
-        let wanted = wantedFilters()
-        remember(session.held.union(wanted.map(\.filter)))
-        session.phase = .subscribing(id: link.subscribe(wanted.map { ($0.filter, $0.qos) }))
+        session.removals = [:]
+        session.phase = .subscribing(id: subscribe(wantedFilters()))
     }
 
     func linkSubscribed(id: Int32, granted: [UInt8]) {
@@ -45,24 +43,21 @@ extension DaemonLoop {
             refuse(filters: refused)
             return
         }
-        session.stale = session.held.subtracting(wanted)
-        session.held = Set(wanted)
         beginAdoption()
     }
 
+    /// Filters of an earlier life, before anything is said to be online.
     func letGoOfStaleFilters() {
-        guard let link, !session.stale.isEmpty else {
-            sendProbe()
-            return
-        }
-        session.phase = .unsubscribing(id: link.unsubscribe(session.stale.sorted()))
-        session.stale = []
+        let stale = unwantedFilters
+        if stale.isEmpty { sendProbe() } else { session.phase = .unsubscribing(id: unsubscribe(stale)) }
     }
 
     func linkUnsubscribed(id: Int32) {
-        guard session.phase == .unsubscribing(id: id) else { return }
-        remember(session.held)
-        sendProbe()
+        if let gone = session.removals.removeValue(forKey: id) {
+            session.held.subtract(gone)
+            rememberFilters()
+        }
+        if session.phase == .unsubscribing(id: id) { sendProbe() }
     }
 
     func linkDisconnected(_ reason: MQTTDisconnect) {
@@ -101,13 +96,19 @@ extension DaemonLoop {
         return levels[2] == "mark" || levels.count > 4 && levels[3] == "request" && levels[4] == "probe"
     }
 
-    func checkProbe(at now: Int64) {
-        guard case .probing(let until) = session.phase, now >= until else { return }
-        refuse("the broker grants the filters and passes nothing: its access list must let us read and write what it grants")
+    func checkProbe(at instant: Int64) {
+        guard case .probing(let until) = session.phase, instant >= until else { return }
+        let topic = configuration.prefix + probePrefix
+        refuse(
+            "the broker grants \(configuration.prefix)geomatch/+/+/request/… and passes nothing there: its access list must let us write and read \(topic)#"
+        )
     }
 
+    /// The probe comes behind what the broker held for us: as long as something comes it is not late.
+    func awaitProbe() { session.phase = .probing(until: Self.monotonic() + Session.probeMilliseconds) }
+
     private func sendProbe() {
-        session.phase = .probing(until: Self.now() + Session.probeMilliseconds)
+        awaitProbe()
         publish(Array("{}".utf8), on: probePrefix + session.nextProbe(), qos: 1, retain: false)
     }
 
@@ -138,9 +139,29 @@ extension DaemonLoop {
 
     // MARK: Filters
 
+    func subscribe(_ filters: [BrokerFilters.Filter]) -> Int32 {
+        let names = filters.map(\.filter)
+        for id in session.removals.keys { session.removals[id]?.subtract(names) }
+        session.held.formUnion(names)
+        rememberFilters()
+        return link?.subscribe(filters.map { ($0.filter, $0.qos) }) ?? -1
+    }
+
+    func unsubscribe(_ filters: Set<String>) -> Int32 {
+        let id = link?.unsubscribe(filters.sorted()) ?? -1
+        session.removals[id] = filters
+        return id
+    }
+
     /// What the broker may hold for us also when we die now.
-    func remember(_ filters: Set<String>) {
-        append([.putFilters(broker: configuration.broker, filters.sorted())])
+    private func rememberFilters() {
+        effects.changes.append(.putFilters(broker: configuration.broker, session.held.sorted()))
+    }
+
+    /// What the broker may hold and nobody wants any more.
+    private var unwantedFilters: Set<String> {
+        let wanted = wantedFilters().map(\.filter) + (session.isAdopting ? retainedFilters.map(\.filter) : [])
+        return session.held.subtracting(wanted).subtracting(session.leaving)
     }
 
     private func wantedFilters() -> [BrokerFilters.Filter] {
@@ -151,22 +172,17 @@ extension DaemonLoop {
 
     /// A dataset came or went.
     func updateFilters() {
-        guard let link, session.phase != .away, session.phase != .refused else { return }
+        guard session.phase != .away, session.phase != .refused else { return }
         let wanted = wantedFilters()
-        let names = Set(wanted.map(\.filter))
-        let added = wanted.filter { !session.held.contains($0.filter) }
-        let removed = session.held.subtracting(names)
-        guard !added.isEmpty || !removed.isEmpty else { return }
         if case .subscribing = session.phase {
             // The answer on its way is for the former set: begin again with this one.
-            session.phase = .subscribing(id: link.subscribe(wanted.map { ($0.filter, $0.qos) }))
+            session.phase = .subscribing(id: subscribe(wanted))
             return
         }
-        remember(session.held.union(names))
-        session.held = names
-        if !added.isEmpty {
-            session.additions[link.subscribe(added.map { ($0.filter, $0.qos) })] = added.map(\.filter)
-        }
-        if !removed.isEmpty { _ = link.unsubscribe(removed.sorted()) }
+        let leaving = session.leaving
+        let added = wanted.filter { !session.held.contains($0.filter) || leaving.contains($0.filter) }
+        if !added.isEmpty { session.additions[subscribe(added)] = added.map(\.filter) }
+        let removed = unwantedFilters
+        if !removed.isEmpty { _ = unsubscribe(removed) }
     }
 }

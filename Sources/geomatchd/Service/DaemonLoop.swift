@@ -43,6 +43,8 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     private var nextResyncAt: Int64 = 0
     private var nextMarkAt: Int64 = 0
     private var markTold: Int64 = -1
+    /// The journal ended with nothing left; set when the loop has ended.
+    var wroteEverything = false
     private var isStopping = false
     private let stopRequested = Atomic<Bool>(false)
 
@@ -87,6 +89,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
             if !effects.deletions.isEmpty { finishBatch(at: now) }
         }
         finishBatch(at: now)
+        if case .probing = session.phase { awaitProbe() }
     }
 
     func linkAcknowledged(token: UInt64, reason: UInt8) {
@@ -116,7 +119,8 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         }
         perform(at: now)
         writeBehind(at: now)
-        checkProbe(at: now)
+        checkProbe(at: Self.monotonic())
+        if session.phase == .online, !unsent.isEmpty { publishUnsent() }
         return min(nextAdvanceAt, settleBroker(at: now))
     }
 
@@ -127,6 +131,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         perform(at: now)
     }
 
+    private static let unsentMaximum = 10_000
     private static let statesPerPortion = 200
     private static let backlogMaximum = 400
 
@@ -175,7 +180,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         }
     }
 
-    func append(_ changes: [DurableChange]) {
+    private func append(_ changes: [DurableChange]) {
         lastToken += 1
         unconfirmed.append((lastToken, changes, hub.matchNumber))
         journal?.append(changes, token: lastToken)
@@ -257,13 +262,17 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         case .notConnected, .windowFull, .failed:
             if message.token != 0 {
                 hub.returned(message.token)
-            } else if message.qos > 0 {
+            } else if message.qos > 0, !message.retain {
+                // What is retained is told anew at the next connection; a reply is told once.
                 unsent.append(
                     UnsentMessage(
                         topic: String(decoding: bytes[message.topic], as: UTF8.self), payload: Array(bytes[message.payload]),
                         qos: Int32(message.qos), retain: message.retain, correlation: message.correlation.map { Array(bytes[$0]) }
                     ))
-                if unsent.count > 10_000 { unsent.removeFirst() }
+                if unsent.count > Self.unsentMaximum {
+                    unsent.removeFirst()
+                    log.warning("a reply was dropped: too many wait for the broker", metadata: ["count": "\(Self.unsentMaximum)"])
+                }
             }
         case .tooLarge, .invalidTopic:
             // MQTT 5 reasons: packet too large, topic name invalid.
@@ -288,7 +297,9 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
                     }
                 }
             }
-            if result == .notConnected || result == .windowFull {
+            switch result {
+            case .accepted, .tooLarge, .invalidTopic: continue
+            case .notConnected, .windowFull, .failed, nil:
                 unsent.prepend(message)
                 return
             }
@@ -309,6 +320,9 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     /// - Returns: When to go on.
     private func settleBroker(at now: Int64) -> Int64 {
         guard session.phase == .online, let link else { return .max }
+        // A clock that was set back must not stop it.
+        nextResyncAt = min(nextResyncAt, now + 10)
+        nextMarkAt = min(nextMarkAt, now + 1000)
         if !hub.isSettled {
             guard now >= nextResyncAt else { return nextResyncAt }
             nextResyncAt = now + 10
@@ -318,7 +332,8 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
             }
             return nextResyncAt
         }
-        guard hub.liveNumber != markTold else { return .max }
+        // With `live.qos: 1` what waits for an acknowledgement may not have come.
+        guard hub.liveNumber != markTold, link.unacknowledged == 0 else { return .max }
         guard now >= nextMarkAt else { return nextMarkAt }
         nextMarkAt = now + 1000
         markTold = hub.liveNumber
@@ -339,13 +354,20 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         if session.phase != .away, session.phase != .refused {
             publish(configuration.status.encode(isOnline: false), on: "geomatch/status", qos: 1, retain: true)
         }
-        link?.stop(drainSeconds: 5)
+        link?.stop(drainSeconds: 3)
     }
 
     /// What came in while the last messages went out.
     func keepRest() {
         hub.finish(into: &effects)
         perform(at: Self.now())
+    }
+
+    /// For deadlines: a clock that is set meanwhile does not move it.
+    static func monotonic() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
     static func now() -> Int64 {

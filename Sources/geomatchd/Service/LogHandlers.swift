@@ -20,7 +20,7 @@ struct LineLogHandler: LogHandler {
     func log(event: LogEvent) {
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
         let line = line(at: Date().formatted(Self.time), event.level, "\(event.message)", all)
-        FileHandle.standardError.write(Data(line.utf8))
+        StandardError.write(line)
     }
 
     /// The line of a record, with its end: whatever a client or a broker made somebody say, it stays one line.

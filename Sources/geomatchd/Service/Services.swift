@@ -21,10 +21,12 @@ struct EmbeddedBrokerService: Service {
 /// The thread that writes the store: it takes what the loop still has to say, and ends when that is durable.
 struct JournalService: Service {
     let journal: Journal
+    let loop: DaemonLoop
     let log: Logger
 
     init(store: Store, loop: DaemonLoop, log: Logger) {
         self.log = log
+        self.loop = loop
         journal = Journal(
             store: store, wake: { [weak loop] in loop?.link?.wake() },
             report: { event in
@@ -41,8 +43,8 @@ struct JournalService: Service {
 
     func run() async throws {
         try await gracefulShutdown()
-        let journal = self.journal
-        await onThread("journal-close") { _ = journal.close(timeoutSeconds: 3) }
+        let (journal, loop) = (self.journal, self.loop)
+        await onThread("journal-close") { loop.wroteEverything = journal.close(timeoutSeconds: 2) }
     }
 }
 

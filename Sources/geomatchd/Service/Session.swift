@@ -17,10 +17,11 @@ struct Session {
     static let probeMilliseconds: Int64 = 10_000
 
     var phase = Phase.away
-    /// The filters the broker holds for us, as far as we know; a persistent session outlives the process.
+    /// The filters the broker may hold for us: added when asked for, removed when it said so. A persistent session outlives
+    /// connections and processes, and a filter forgotten too early would deliver everything twice.
     var held: Set<String> = []
-    /// Filters of an earlier life that are no longer wanted.
-    var stale: Set<String> = []
+    /// Filters we asked the broker to let go of, by the number of the request.
+    var removals: [Int32: Set<String>] = [:]
     /// An earlier life did not end cleanly: the broker may retain live state that the store lacks.
     var mustAdopt = false
     /// Retained live state counts as ours.
@@ -30,6 +31,9 @@ struct Session {
     /// Filters asked for while online, by the number of the subscription.
     var additions: [Int32: [String]] = [:]
     private(set) var probe = 0
+
+    /// What is on its way out.
+    var leaving: Set<String> { removals.values.reduce(into: []) { $0.formUnion($1) } }
 
     mutating func nextProbe() -> String {
         probe += 1

@@ -138,9 +138,17 @@ extension Hub {
     /// A match could not be handed over: it waits for the next connection.
     public func returned(_ token: UInt64) { outbox.takeBack(Int64(bitPattern: token)) }
 
-    /// The broker is there: what waits goes out.
+    /// The broker is there: what waits goes out, and again what was sent over the former connection and has not been acknowledged
+    /// by now. It may come twice, under the same id.
     public func brokerConnected(into effects: inout HubEffects) {
         outbox.isOpen = true
+        for number in outbox.takeBackAll() {
+            guard let entry = outbox.entries[number] else { continue }
+            entry.dataset.counters.retried += 1
+            guard let subscription = entry.subscription else { continue }
+            subscription.record.delivery.retried += 1
+            deliveryChanged(subscription, in: entry.dataset)
+        }
         sendMatches(into: &effects)
     }
 

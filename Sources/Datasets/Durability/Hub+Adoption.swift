@@ -12,8 +12,12 @@ extension Hub {
             let live = try? LiveTopic(encoded: topic), let dataset = datasets[live.dataset]
         else { return }
         let canonical = live.encoded
-        let state = liveStates[canonical] ?? LiveState(dataset: dataset, live: live, topic: canonical)
-        guard let told = ToldState(message.payload, using: parser) else {
+        let known = liveStates[canonical]
+        if let payload = known?.payload, payload.count == message.payload.count, payload.elementsEqual(message.payload) { return }
+        let state = known ?? LiveState(dataset: dataset, live: live, topic: canonical)
+        // The daemon never told a time so far ahead: a later update must not be late for ever.
+        let latest = now + Self.skewMaximumMilliseconds
+        guard let told = ToldState(message.payload, using: parser), told.timestamp <= latest, told.receivedAt <= latest else {
             if !state.isKnown { publishLive(topic: canonical, payload: [], into: &effects) }
             return
         }

@@ -55,6 +55,17 @@ struct Outbox {
         waiting.insert(number, at: waiting.firstIndex { $0 > number } ?? waiting.endIndex)
     }
 
+    /// Takes back everything sent and not acknowledged.
+    ///
+    /// - Returns: Their numbers, in order.
+    mutating func takeBackAll() -> [Int64] {
+        let sent = entries.filter(\.value.isSent).map(\.key).sorted()
+        for number in sent { entries[number]?.isSent = false }
+        inflight = 0
+        waiting = Deque((sent + waiting).sorted())
+        return sent
+    }
+
     /// The same subscription is another object after the store gave it back.
     mutating func relink(_ number: Int64, to subscription: Subscription?) { entries[number]?.subscription = subscription }
 

@@ -86,6 +86,8 @@ extension Hub {
             // What the store gave back of an earlier deletion stands.
             let deletedAt = deletedDatasets[name]
             removeDataset(dataset, at: now, into: &effects)
+            // It never was: nobody deleted it.
+            effects.notices.removeAll { $0 == .datasetDeleted(name) }
             deletedDatasets[name] = deletedAt
         }
         for state in liveStates.all where names.contains(state.dataset.id) { settle(state) }

@@ -149,7 +149,8 @@ extension Hub {
     private func restore(_ record: MatchRecord) {
         matchNumber = max(matchNumber, record.number)
         guard let dataset = datasets[record.dataset] else { return }
-        if let device = dataset.devices[record.deviceId] {
+        // Given back twice where it became durable while memory was rebuilt.
+        if let device = dataset.devices[record.deviceId], device.matches.last.map({ $0 < record.number }) ?? true {
             device.matches.append(record.number)
             if device.matches.count > Self.matchesPerDevice, outbox.entries[device.matches[0]] != nil {
                 outdated.insert(device.matches.removeFirst())
