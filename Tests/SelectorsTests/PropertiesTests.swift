@@ -7,7 +7,7 @@ import Testing
 struct PropertiesTests {
     @Test("keep values, and their order, as given")
     func roundTrip() {
-        var random = SplitMix64.forTest( "properties")
+        var random = SplitMix64.forTest("properties")
         let values: [PropertyValue] = [
             .boolean(true), .integer(.min), .double(-0.5), .string(""), .string("short"), .string("exactly 15 byte"),
             .string("exactly 16 bytes"), .string(String(repeating: "🙂", count: 1000)), .string("e\u{301}"), .string("\u{0}"),

@@ -59,7 +59,7 @@ struct SelectorFuzzTests {
 
     @Test("Random tokens are read or refused within the text")
     func tokenSoup() {
-        var random = SplitMix64.forTest( "token soup")
+        var random = SplitMix64.forTest("token soup")
         let tokens = [
             "a", "b", "tags", "\"a b\"", "'x'", "''", "1", "2.5", "-", "+", "*", "/", "(", ")", "(", ")", ",", "=", "<>", "<",
             ">=", "AND",
@@ -81,7 +81,7 @@ struct SelectorFuzzTests {
 
     @Test("Random bytes are refused within the text, or read")
     func bytes() {
-        var random = SplitMix64.forTest( "random bytes")
+        var random = SplitMix64.forTest("random bytes")
         for _ in 0..<10_000 {
             let bytes = (0..<random.below(40)).map { _ in
                 UInt8.random(in: random.chance(70) ? 0x20...0x7E : 0...255, using: &random)

@@ -56,7 +56,7 @@ struct SelectorLikeTests {
 
     @Test("Random patterns match what a recursive matcher says")
     func againstTwin() throws {
-        var random = SplitMix64.forTest( "LIKE against its twin")
+        var random = SplitMix64.forTest("LIKE against its twin")
         for _ in 0..<4000 {
             let text = String((0..<random.below(20)).map { _ in random.pick(["a", "b", "é", "🙂"] as [Character]) })
             let pattern = String(
@@ -69,7 +69,7 @@ struct SelectorLikeTests {
 
     @Test("Long pieces in long texts are found where short ones are")
     func longPieces() throws {
-        var random = SplitMix64.forTest( "LIKE with long pieces")
+        var random = SplitMix64.forTest("LIKE with long pieces")
         let alphabet = ["a", "b", "é", "🙂"] as [Character]
         for length in [33, 63, 64, 65, 128, 200, 1000] {
             let text = String((0..<9000).map { _ in random.pick(alphabet) })

@@ -107,13 +107,16 @@ struct EndToEnd: ParsableCommand {
         }
         try ask(
             "device/create", "{\"deviceType\":\"PinDevice\",\"id\":\"pin\",\"location\":{\"latitude\":43.73,\"longitude\":7.43}}")
-        try ask("publication/create", "{\"deviceId\":\"pin\",\"topic\":\"bench\",\"range\":5000,\"duration\":86400,\"properties\":{\"price\":3}}")
+        try ask(
+            "publication/create",
+            "{\"deviceId\":\"pin\",\"topic\":\"bench\",\"range\":5000,\"duration\":86400,\"properties\":{\"price\":3}}")
         guard matchEvery > 0 else { return }
         for index in stride(from: 0, to: devices, by: matchEvery) {
             try ask("device/create", "{\"deviceType\":\"MobileDevice\",\"id\":\"device-\(index)\"}")
             try ask(
                 "subscription/create",
-                "{\"deviceId\":\"device-\(index)\",\"topic\":\"bench\",\"range\":5000,\"duration\":86400,\"selector\":\"price < 5\",\"matchTTL\":0}")
+                "{\"deviceId\":\"device-\(index)\",\"topic\":\"bench\",\"range\":5000,\"duration\":86400,\"selector\":\"price < 5\",\"matchTTL\":0}"
+            )
         }
     }
 
@@ -133,7 +136,10 @@ struct EndToEnd: ParsableCommand {
             let ratios = zip(results, yardstick).map { $0.liveRate / $1 }
             row(
                 "\(kind.rawValue), as fast as it goes",
-                [number(median(results.map(\.liveRate)), 0), number(median(ratios)), number(median(cost[kind] ?? [0]), 1), "", "", "", ""])
+                [
+                    number(median(results.map(\.liveRate)), 0), number(median(ratios)), number(median(cost[kind] ?? [0]), 1), "",
+                    "", "", "",
+                ])
             for rate in fixed {
                 let results = found["\(kind.rawValue) \(Int(rate))"] ?? []
                 func latency(_ latencies: KeyPath<Load.Result, [Double]>, _ share: Double) -> String {
@@ -144,7 +150,8 @@ struct EndToEnd: ParsableCommand {
                     [
                         number(median(results.map(\.liveRate)), 0), "", "", latency(\.liveLatencies, 0.5),
                         latency(\.liveLatencies, 0.99),
-                        kind == .daemon ? latency(\.matchLatencies, 0.5) : "", kind == .daemon ? latency(\.matchLatencies, 0.99) : "",
+                        kind == .daemon ? latency(\.matchLatencies, 0.5) : "",
+                        kind == .daemon ? latency(\.matchLatencies, 0.99) : "",
                     ])
             }
         }

@@ -21,7 +21,9 @@ final class LeanClient {
         address.sin_port = in_port_t(UInt16(port).bigEndian)
         address.sin_addr = in_addr(s_addr: UInt32(0x7F00_0001).bigEndian)
         let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
         }
         guard result == 0 else { throw Failure.system("connect", errno) }
         var one: Int32 = 1
@@ -78,7 +80,9 @@ final class LeanClient {
     func flush() throws {
         var sent = 0
         while sent < output.count {
-            let count = output.withUnsafeBytes { Glibc.send(socket, $0.baseAddress! + sent, $0.count - sent, Int32(MSG_NOSIGNAL)) }
+            let count = output.withUnsafeBytes {
+                Glibc.send(socket, $0.baseAddress! + sent, $0.count - sent, Int32(MSG_NOSIGNAL))
+            }
             guard count > 0 else { throw Failure.system("send", errno) }
             sent += count
         }

@@ -159,10 +159,12 @@ private final class Thread {
 
     func start() {
         let context = Unmanaged.passRetained(self).toOpaque()
-        pthread_create(&handle, nil, { context in
-            Unmanaged<Thread>.fromOpaque(context!).takeRetainedValue().body()
-            return nil
-        }, context)
+        pthread_create(
+            &handle, nil,
+            { context in
+                Unmanaged<Thread>.fromOpaque(context!).takeRetainedValue().body()
+                return nil
+            }, context)
     }
 
     func join() { pthread_join(handle, nil) }

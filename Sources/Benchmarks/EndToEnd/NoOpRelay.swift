@@ -19,7 +19,8 @@ struct NoOpRelay: ParsableCommand {
     func run() throws {
         let relay = Relay(retain: retain, grow: grow)
         let link = try MQTTLink(
-            configuration: MQTTLinkConfiguration(endpoint: MQTTEndpoint(unixPath: socket), clientID: "noop-relay"), handler: relay)
+            configuration: MQTTLinkConfiguration(endpoint: MQTTEndpoint(unixPath: socket), clientID: "noop-relay"), handler: relay
+        )
         relay.link = link
         link.run()
     }
