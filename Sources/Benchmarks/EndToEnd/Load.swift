@@ -50,6 +50,7 @@ final class Load: Sendable {
         let start = Load.nanoseconds()
         let measureFrom = start + UInt64(warmUp * 1e9)
         let end = measureFrom + UInt64(seconds * 1e9)
+        // The sender alone writes it, and it is read when that thread has been joined.
         nonisolated(unsafe) var sent = 0
         let sender = Thread { try? self.send(rate: rate, window: window, from: start, to: end, sent: &sent) }
         sender.start()
