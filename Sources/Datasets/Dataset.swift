@@ -25,6 +25,9 @@ final class Dataset {
     /// Live topics with a known state; cleared ones are not counted.
     private(set) var liveTopicCount = 0
     var clearedStates = ClearedStates()
+    /// The live topics with a known state by dense numbers, and who subscribed to them.
+    var liveTopics = LiveTopicTable()
+    var liveSubscriptions = LiveSubscriptions()
     /// How many live topics of each domain have a known state.
     var activeDomains: [String: Int] = [:]
     var counters = DatasetCounters()

@@ -10,6 +10,8 @@ public struct HubConfiguration: Sendable {
     public var autoCreateDatasets = true
     /// Who administers which datasets.
     public var administrators = AccessPatterns(["admin"])
+    /// Who may ask for managed live data.
+    public var liveReaders = AccessPatterns(["*"])
     public var limits = HubLimits()
     /// Told in `geomatch/status`.
     public var version = ""
@@ -36,6 +38,14 @@ public struct HubLimits: Sendable {
     public var rememberedReplyBytes = 64 << 20
     /// Matches that wait for the broker, for each dataset; beyond, a match is dropped and counted.
     public var pendingMatches = 100_000
+    /// For each client of a dataset.
+    public var liveSubscriptions = 10_000
+    /// Seconds: the longest lease.
+    public var leaseSeconds = 86_400.0
+    /// Messages that wait at the link from which on live subscribers get the newest of each topic only.
+    public var liveBacklog = 10_000
+    /// Topics held back for live subscribers, of all datasets; beyond, messages are dropped and counted.
+    public var heldLiveTopics = 1_000_000
     /// Matches sent to the broker and not yet acknowledged.
     public var inflightMatches = 1000
 

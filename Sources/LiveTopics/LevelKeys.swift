@@ -4,7 +4,7 @@
 /// are a hint only; ``CriteriaPattern/matches(_:topic:)`` compares the levels themselves.
 public struct LevelKeys: Sendable {
     /// Venue … domain, then two zeros.
-    let keys: SIMD8<UInt32>
+    @usableFromInline let keys: SIMD8<UInt32>
 
     public init(_ topic: LiveTopic) {
         keys = SIMD8(
@@ -25,11 +25,11 @@ public struct LevelKeys: Sendable {
 
 /// Criteria made ready for comparing them with topics.
 public struct CriteriaPattern: Sendable {
-    let keys: SIMD8<UInt32>
+    @usableFromInline let keys: SIMD8<UInt32>
     /// All ones where a level is given.
-    private let mask: SIMD8<UInt32>
+    @usableFromInline let mask: SIMD8<UInt32>
     /// The filter in one form: every open level is `+`.
-    let text: String
+    @usableFromInline let text: String
     let shape: UInt8
 
     public init(_ criteria: Criteria) {
@@ -52,13 +52,12 @@ public struct CriteriaPattern: Sendable {
     /// Whether a topic is wanted, given by its keys and its canonical form (``LiveTopic/encoded``).
     @inlinable
     public func matches(_ keys: LevelKeys, topic: String) -> Bool {
-        mayMatch(keys) && Self.matches(text: filter, topic: topic)
+        mayMatch(keys) && Self.matches(text: text, topic: topic)
     }
 
-    @usableFromInline var filter: String { text }
-
-    @usableFromInline
-    func mayMatch(_ other: LevelKeys) -> Bool { (keys ^ other.keys) & mask == .zero }
+    /// False where some level is another one for sure: a glance before ``matches(_:topic:)``.
+    @inlinable
+    public func mayMatch(_ other: LevelKeys) -> Bool { (keys ^ other.keys) & mask == .zero }
 
     /// Whether a filter, its open levels being `+`, lets a canonical topic through: byte by byte, as a level holds no `+`.
     @usableFromInline

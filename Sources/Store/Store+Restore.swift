@@ -4,7 +4,7 @@ import GRDB
 extension Store {
     /// Gives everything back, one row in memory at a time.
     ///
-    /// In this order: datasets, deletions of datasets, devices, publications, subscriptions, pairs, live states, matches, replies
+    /// In this order: datasets, deletions of datasets, devices, publications, subscriptions, pairs, live states, live subscriptions, matches, replies
     /// (oldest first, the newest 10,000 of each client), filters (one change for each broker). Where no order is named, there is
     /// none within a kind.
     ///
@@ -47,6 +47,7 @@ extension Store {
         try each(.subscription) { .putSubscription(try SubscriptionRecord($0)) }
         try each(.pair) { .putPair(PairRecord($0)) }
         try each(.liveState) { .putLiveState(LiveStateRecord($0)) }
+        try each(.liveSubscription) { .putLiveSubscription(LiveSubscriptionRecord($0)) }
     }
 
     private static func restoreMatches(_ db: Database, of dataset: String?, _ visit: (DurableChange) throws -> Void) throws {

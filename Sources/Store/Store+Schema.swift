@@ -11,6 +11,7 @@ extension Store {
             try db.execute(sql: foundation)
             try db.execute(sql: "PRAGMA application_id = \(applicationID)")
         }
+        addLiveSubscriptions(to: &migrator)
         return migrator
     }()
 

@@ -242,7 +242,7 @@ final class HubHarness {
     func settle() {
         while !hub.isSettled {
             var effects = HubEffects()
-            _ = hub.continueResync(count: 100, into: &effects)
+            _ = hub.continueResync(count: 100, at: now, into: &effects)
             perform(effects)
         }
     }

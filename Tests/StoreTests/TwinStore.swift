@@ -23,6 +23,7 @@ struct TwinStore {
         var subscriptions: [Key: SubscriptionRecord] = [:]
         var pairs: [PairKey: PairRecord] = [:]
         var liveStates: [Key: LiveStateRecord] = [:]
+        var liveSubscriptions: [PairKey: LiveSubscriptionRecord] = [:]
         var matches: [MatchRecord] = []
         var replies: [ReplyRecord] = []
         var filters: [String: [String]] = [:]
@@ -87,6 +88,9 @@ struct TwinStore {
             highestLiveNumber = max(highestLiveNumber, record.number)
             state.liveStates[Key(dataset: record.dataset, id: record.topic)] = record
         case .forgetLiveState(let dataset, let topic): state.liveStates[Key(dataset: dataset, id: topic)] = nil
+        case .putLiveSubscription(let record): state.liveSubscriptions[PairKey(record)] = record
+        case .deleteLiveSubscription(let dataset, let client, let id):
+            state.liveSubscriptions[PairKey(dataset: dataset, subscription: client, publication: id)] = nil
         case .putReply(let record):
             state.replies.removeAll {
                 $0.dataset == record.dataset && $0.client == record.client && $0.requestId == record.requestId
@@ -127,12 +131,20 @@ struct TwinStore {
         state.subscriptions = state.subscriptions.filter { $0.key.dataset != id }
         state.pairs = state.pairs.filter { $0.key.dataset != id }
         state.liveStates = state.liveStates.filter { $0.key.dataset != id }
+        state.liveSubscriptions = state.liveSubscriptions.filter { $0.key.dataset != id }
         state.matches.removeAll { $0.dataset == id }
         state.replies.removeAll { $0.dataset == id }
     }
 
     private mutating func removeUnneeded() {
         state.matches.removeAll { !$0.pending && unlisted.contains($0.number) }
+    }
+}
+
+extension TwinStore.PairKey {
+    /// A live subscription is known by its client and that client's id.
+    init(_ record: LiveSubscriptionRecord) {
+        self.init(dataset: record.dataset, subscription: record.client, publication: record.id)
     }
 }
 
@@ -162,14 +174,16 @@ extension TwinStore.Snapshot {
             (next, isNew) = (6, pairs.updateValue(record, forKey: key) == nil)
         case .putLiveState(let record):
             (next, isNew) = (7, liveStates.updateValue(record, forKey: .init(dataset: record.dataset, id: record.topic)) == nil)
+        case .putLiveSubscription(let record):
+            (next, isNew) = (8, liveSubscriptions.updateValue(record, forKey: .init(record)) == nil)
         case .putMatch(let record):
-            (next, isNew) = (8, (matches.last?.number ?? 0) < record.number)
+            (next, isNew) = (9, (matches.last?.number ?? 0) < record.number)
             matches.append(record)
         case .putReply(let record):
-            (next, isNew) = (9, true)
+            (next, isNew) = (10, true)
             replies.append(record)
         case .putFilters(let broker, let list):
-            (next, isNew) = (10, filters.updateValue(list, forKey: broker) == nil)
+            (next, isNew) = (11, filters.updateValue(list, forKey: broker) == nil)
         default: throw OutOfOrder(change: change)
         }
         guard isNew, next >= rank else { throw OutOfOrder(change: change) }
@@ -184,7 +198,8 @@ extension TwinStore.Snapshot {
             ("datasets", datasets == other.datasets), ("deletedDatasets", deletedDatasets == other.deletedDatasets),
             ("devices", devices == other.devices), ("publications", publications == other.publications),
             ("subscriptions", subscriptions == other.subscriptions), ("pairs", pairs == other.pairs),
-            ("liveStates", liveStates == other.liveStates), ("matches", matches == other.matches),
+            ("liveStates", liveStates == other.liveStates),
+            ("liveSubscriptions", liveSubscriptions == other.liveSubscriptions), ("matches", matches == other.matches),
             ("replies", replies == other.replies), ("filters", filters == other.filters),
         ].compactMap { $0.1 ? nil : $0.0 }
     }

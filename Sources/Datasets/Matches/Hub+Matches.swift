@@ -118,6 +118,10 @@ extension Hub {
 
     /// The broker took a match, or refused it for good.
     public func acknowledged(_ token: UInt64, reason: UInt8, into effects: inout HubEffects) {
+        if let live = LiveToken(token) {
+            if reason >= 0x80 { liveMessageFailed(live) }
+            return
+        }
         let number = Int64(bitPattern: token)
         guard let entry = outbox.remove(number) else { return }
         let dataset = entry.dataset
@@ -136,7 +140,9 @@ extension Hub {
     }
 
     /// A match could not be handed over: it waits for the next connection.
-    public func returned(_ token: UInt64) { outbox.takeBack(Int64(bitPattern: token)) }
+    public func returned(_ token: UInt64) {
+        if let live = LiveToken(token) { liveMessageFailed(live) } else { outbox.takeBack(Int64(bitPattern: token)) }
+    }
 
     /// The broker is there: what waits goes out, and again what was sent over the former connection and has not been acknowledged
     /// by now. It may come twice, under the same id.

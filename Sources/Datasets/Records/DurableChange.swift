@@ -30,6 +30,8 @@ public enum DurableChange: Equatable, Sendable {
     /// of it, until it was cleared there and is forgotten.
     case putLiveState(LiveStateRecord)
     case forgetLiveState(dataset: String, topic: String)
+    case putLiveSubscription(LiveSubscriptionRecord)
+    case deleteLiveSubscription(dataset: String, client: String, id: String)
     case putReply(ReplyRecord)
     case forgetReplies(before: Int64)
     /// The filters held at the broker of this name, replacing those known before.
@@ -49,6 +51,8 @@ extension DurableChange {
         case .putMatch(let record): record.dataset
         case .putLiveState(let record): record.dataset
         case .putReply(let record): record.dataset
+        case .putLiveSubscription(let record): record.dataset
+        case .deleteLiveSubscription(let dataset, _, _): dataset
         case .deleteDevice(let dataset, _), .deletePublication(let dataset, _), .deleteSubscription(let dataset, _),
             .putDelivery(let dataset, _, _), .putHints(let dataset, _, _), .forgetLiveState(let dataset, _):
             dataset

@@ -25,6 +25,7 @@ extension Settings {
         lines += [
             "limits:", "  datasets: \(limits.datasets)", "  live-topics: \(limits.liveTopics)", "  devices: \(limits.devices)",
             "  attachments-per-device: \(limits.attachmentsPerDevice)", "  remembered-replies: \(limits.rememberedReplies)",
+            "  live-subscriptions: \(limits.liveSubscriptions)",
             "  pending-matches: \(limits.pendingMatches)", "  inflight-matches: \(limits.inflightMatches)",
         ]
         return lines.joined(separator: "\n")

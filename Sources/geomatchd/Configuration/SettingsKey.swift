@@ -40,6 +40,7 @@ struct SettingsKey: Sendable {
         SettingsKey("limits.devices", "1 to 100000000", fileOnly: true),
         SettingsKey("limits.attachments-per-device", "1 to 100000", fileOnly: true),
         SettingsKey("limits.remembered-replies", "0 to 1000000", fileOnly: true),
+        SettingsKey("limits.live-subscriptions", "1 to 1000000", fileOnly: true),
         SettingsKey("limits.pending-matches", "1 to 100000000", fileOnly: true),
         SettingsKey("limits.inflight-matches", "1 to 10000", fileOnly: true),
     ]

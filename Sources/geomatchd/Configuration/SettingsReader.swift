@@ -67,6 +67,7 @@ struct SettingsReader {
         limits.attachmentsPerDevice =
             try integer("limits.attachments-per-device", 1...100_000) ?? limits.attachmentsPerDevice
         limits.rememberedReplies = try integer("limits.remembered-replies", 0...1_000_000) ?? limits.rememberedReplies
+        limits.liveSubscriptions = try integer("limits.live-subscriptions", 1...1_000_000) ?? limits.liveSubscriptions
         limits.pendingMatches = try integer("limits.pending-matches", 1...100_000_000) ?? limits.pendingMatches
         limits.inflightMatches = try integer("limits.inflight-matches", 1...10_000) ?? limits.inflightMatches
     }
