@@ -238,6 +238,9 @@ final class HubHarness {
         connect()
     }
 
+    /// What the operator changes takes effect with the next life.
+    func adjust(_ change: (inout HubConfiguration) -> Void) { change(&configuration) }
+
     /// Makes what the broker retains right again.
     func settle() {
         while !hub.isSettled {
