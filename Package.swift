@@ -89,12 +89,13 @@ let package = Package(
 
         // The tests: one folder for each target, and the programs on a real broker.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
+        .target(name: "MemoryStore", dependencies: ["Datasets"], path: "Tests/MemoryStore", swiftSettings: strict),
         .testTarget(name: "GeodesyTests", dependencies: ["Geodesy", "SeededRandom"]),
         .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),
-        .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "SeededRandom"]),
+        .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "MemoryStore", "SeededRandom"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
         .testTarget(
             name: "StoreTests",
@@ -105,6 +106,12 @@ let package = Package(
                 "Datasets", "LiveTopics", "MQTTLink", "SeededRandom", "Store", "Wire", "geomatchd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: [
+                "Datasets", "Geodesy", "LiveTopics", "MQTTLink", "MemoryStore", "SeededRandom", "Store", "Wire", "geomatchd",
+                .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(name: "CommandLineTests", dependencies: ["geomatch", "MQTTLink", "SeededRandom", "Wire"]),
         .testTarget(

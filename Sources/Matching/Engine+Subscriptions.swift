@@ -8,7 +8,7 @@ extension Engine {
     /// - Parameter expiresAt: The first instant at which it no longer lives; `Int64.max`: never.
     /// - Parameter matchTTL: Milliseconds after which a pair may match again; 0: with every movement; `Int64.max`: never.
     /// - Parameter matchDTL: Metres from where it stood at the last match that let a pair match again.
-    /// - Parameter evaluate: false restores: whatever it would meet now counts as evaluated, and its mismatches as told.
+    /// - Parameter evaluate: false restores: whatever it would meet now is met only when its device or the other's moves, and its mismatches as told.
     public func addSubscription(
         on d: DeviceRef, topic: String, range: Double, expiresAt: Int64, selector: Selector, matchTTL: Int64,
         matchDTL: Double, excludeSelf: Bool, at now: Int64, evaluate: Bool = true, into effects: inout [Effect]

@@ -82,7 +82,7 @@ public final class Engine {
         moves.withUnsafeBufferPointer { world.pointee.move($0, at: now, into: &effects) }
     }
 
-    /// Restores where a device stands; nothing is evaluated.
+    /// Restores where a device stands; nothing is evaluated before it moves, and then everything in its range.
     public func place(_ d: DeviceRef, at position: Position) {
         guard world.pointee.isAlive(d), Position.isValid(latitude: position.latitude, longitude: position.longitude) else {
             return
@@ -90,6 +90,7 @@ public final class Engine {
         world.pointee.put(d.index, position, GridPoint(latitude: position.latitude, longitude: position.longitude))
         // Whatever is known of its pairs is looked at with its next movement.
         world.pointee.devices[d.index].budget = 0
+        world.pointee.devices[d.index].isUnexamined = true
     }
 
     // MARK: Time

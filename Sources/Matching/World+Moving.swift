@@ -47,7 +47,9 @@ extension World {
         _ device: UInt32, _ position: Position, _ point: GridPoint, at now: Int64, groundwork probes: Range<Int>
     ) {
         let record = devices.base + Int(device)
-        let former = record.pointee.isPlaced ? record.pointee.point : nil
+        // Where it was placed after a restart, it may have come into range of somebody in steps that were lost.
+        let former = record.pointee.isPlaced && !record.pointee.isUnexamined ? record.pointee.point : nil
+        record.pointee.isUnexamined = false
         let travelled = former.map { $0.squaredChord(to: point).squareRoot() } ?? 0
         put(device, position, point)
         var reviewed = false

@@ -1,18 +1,19 @@
-@testable import Datasets
+import Datasets
 
 /// What the store promises of durable changes, in a few tables: a restart is a replay of them.
-struct MemoryStore {
+public struct MemoryStore {
     private struct Key: Hashable {
         var dataset: String
-        var id: ByteKey
-        var other = ByteKey("")
+        /// By bytes: Swift's strings compare by canonical equivalence.
+        var id: [UInt8]
+        var other: [UInt8]
 
         init(_ dataset: String, _ id: String, _ other: String = "") {
-            (self.dataset, self.id, self.other) = (dataset, ByteKey(id), ByteKey(other))
+            (self.dataset, self.id, self.other) = (dataset, Array(id.utf8), Array(other.utf8))
         }
     }
 
-    private(set) var datasets: [String: DatasetRecord] = [:]
+    public private(set) var datasets: [String: DatasetRecord] = [:]
     private var deleted: [String: Int64] = [:]
     private var devices: [Key: DeviceRecord] = [:]
     private var publications: [Key: PublicationRecord] = [:]
@@ -21,20 +22,22 @@ struct MemoryStore {
     private var liveStates: [Key: LiveStateRecord] = [:]
     private var matches: [Int64: (record: MatchRecord, listed: Bool)] = [:]
     private var replies: [(key: Key, record: ReplyRecord)] = []
-    private(set) var highestLiveNumber: Int64 = 0
-    private(set) var highestMatchNumber: Int64 = 0
+    public private(set) var highestLiveNumber: Int64 = 0
+    public private(set) var highestMatchNumber: Int64 = 0
 
-    var liveStateCount: Int { liveStates.count }
-    var pendingMatches: [MatchRecord] { sortedMatches.map(\.record).filter(\.pending) }
+    public init() {}
+
+    public var liveStateCount: Int { liveStates.count }
+    public var pendingMatches: [MatchRecord] { sortedMatches.map(\.record).filter(\.pending) }
     private var sortedMatches: [(record: MatchRecord, listed: Bool)] { matches.sorted { $0.key < $1.key }.map(\.value) }
 
-    func liveState(_ topic: String) -> LiveStateRecord? {
+    public func liveState(_ topic: String) -> LiveStateRecord? {
         liveStates.values.first { $0.topic.utf8.elementsEqual(topic.utf8) }
     }
 
-    func delivery(_ dataset: String, _ id: String) -> Delivery? { subscriptions[Key(dataset, id)]?.delivery }
+    public func delivery(_ dataset: String, _ id: String) -> Delivery? { subscriptions[Key(dataset, id)]?.delivery }
 
-    mutating func apply(_ change: DurableChange) {
+    public mutating func apply(_ change: DurableChange) {
         switch change {
         case .putDataset(let record):
             datasets[record.id] = record
@@ -106,7 +109,7 @@ struct MemoryStore {
     }
 
     /// In the order the store gives back; of one dataset, or all.
-    func restored(_ dataset: String? = nil) -> [DurableChange] {
+    public func restored(_ dataset: String? = nil) -> [DurableChange] {
         func isWanted(_ name: String) -> Bool { dataset == nil || dataset == name }
         var changes: [DurableChange] = []
         changes += datasets.values.filter { isWanted($0.id) }.map { .putDataset($0) }
@@ -125,7 +128,7 @@ struct MemoryStore {
         return changes
     }
 
-    func finding(_ kind: StoreQuery.Kind) -> StoreFinding {
+    public func finding(_ kind: StoreQuery.Kind) -> StoreFinding {
         let listed = sortedMatches.filter(\.listed).map(\.record)
         switch kind {
         case .match(let dataset, let id): return .match(listed.first { $0.dataset == dataset && $0.id == id })
@@ -135,5 +138,21 @@ struct MemoryStore {
             guard let index = all.firstIndex(where: { $0.id == after }) else { return .noSuchMatch }
             return .matches(Array(all[(index + 1)...]))
         }
+    }
+}
+
+extension String {
+    fileprivate func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+}
+
+extension MemoryStore {
+    /// The durable reply to a request.
+    public func reply(dataset: String, client: String, requestId: String) -> [UInt8]? {
+        replies.last { $0.key == Key(dataset, client, requestId) }?.record.body
+    }
+
+    /// Whether the pair's last match is remembered.
+    public func hasPair(dataset: String, subscriptionId: String, publicationId: String) -> Bool {
+        pairs[Key(dataset, subscriptionId, publicationId)] != nil
     }
 }
