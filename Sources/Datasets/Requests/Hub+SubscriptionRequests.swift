@@ -37,8 +37,7 @@ extension Hub {
         let reference = dataset.engine.addSubscription(
             on: device.reference, topic: record.topic, range: record.range,
             expiresAt: isLasting ? deadline(from: call.now, duration: record.duration) : .max, selector: selector,
-            matchTTL: record.matchTTLMilliseconds, matchDTL: record.effectiveMatchDTL, excludeSelf: record.excludeSelf,
-            at: call.now, into: &engineEffects)
+            terms: record.terms, at: call.now, into: &engineEffects)
         let subscription = Subscription(record, reference: reference)
         dataset.register(subscription)
         if isLasting { effects.changes.append(.putSubscription(record)) }
@@ -82,8 +81,7 @@ extension Hub {
         engineEffects.removeAll(keepingCapacity: true)
         call.dataset.engine.update(
             subscription.reference, topic: record.topic, range: record.range, expiresAt: subscription.expiresAt,
-            selector: selector, matchTTL: record.matchTTLMilliseconds, matchDTL: record.effectiveMatchDTL,
-            excludeSelf: record.excludeSelf, at: call.now, into: &engineEffects)
+            selector: selector, terms: record.terms, at: call.now, into: &engineEffects)
         handleEngineEffects(of: call.dataset, at: call.now, into: &effects)
         return describe(subscription)
     }
