@@ -11,6 +11,7 @@ extension Store {
             try db.execute(sql: foundation)
             try db.execute(sql: "PRAGMA application_id = \(applicationID)")
         }
+        registerStructure(in: &migrator)
         return migrator
     }()
 

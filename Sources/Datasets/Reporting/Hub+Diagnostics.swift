@@ -47,7 +47,7 @@ extension Hub {
             of: state.dataset, at: now, into: &effects)
     }
 
-    private func report(
+    func report(
         _ diagnostic: DiagnosticsWindow.Diagnostic, of dataset: Dataset, at now: Int64, into effects: inout HubEffects
     ) {
         if let told = dataset.diagnostics.report(diagnostic, at: now) { tell(told, of: dataset.id, into: &effects) }
