@@ -87,7 +87,7 @@ extension Hub {
             }
             let place = occupancy.place(live, topic: state.topic)
             place.told = state.occupancyFigures(using: parser)
-            place.toldAt = state.receivedAt
+            place.toldAt = max(0, state.receivedAt)
             occupancy.note(place)
         }
     }
@@ -112,7 +112,7 @@ extension Hub {
         if let known, known.payload != nil, !known.isDerived { return }
         let figures = place.figures
         guard figures != place.told else { return }
-        guard now - place.toldAt >= Self.occupancyIntervalMilliseconds || now < place.toldAt || place.toldAt == .min else {
+        if let toldAt = place.toldAt, (0..<Self.occupancyIntervalMilliseconds).contains(now - toldAt) {
             return occupancy.note(place)
         }
         do throws(WireError) {

@@ -60,7 +60,9 @@ final class Occupancy {
     /// - Parameters:
     ///   - whereabouts: nil for outside of all rooms and floors.
     ///   - accuracy: Metres; nil where it was not told.
-    func see(_ id: String, _ whereabouts: Whereabouts?, position: Position, at now: Int64) {
+    func see(_ id: String, _ whereabouts: Whereabouts?, position: Position, at instant: Int64) {
+        // What a broker gave back may claim any time.
+        let now = max(0, instant)
         guard let handle = handles[id] else {
             if let whereabouts { enter(id, whereabouts, at: now) }
             return

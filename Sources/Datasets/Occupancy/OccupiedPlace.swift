@@ -10,7 +10,7 @@ final class OccupiedPlace {
     var capacity: Int?
     /// What was last told; nil where nothing is.
     var told: Figures?
-    var toldAt: Int64 = .min
+    var toldAt: Int64?
     /// It is among those that may have something to tell.
     var isNoted = false
 
