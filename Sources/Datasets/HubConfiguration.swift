@@ -11,8 +11,6 @@ public struct HubConfiguration: Sendable {
     /// Who administers which datasets.
     public var administrators = AccessPatterns(["admin"])
     public var limits = HubLimits()
-    /// How long a device that is not heard of counts as being in its room.
-    public var occupancySilenceMilliseconds: Int64 = 600_000
     /// Whether there is a time zone of this IANA name.
     public var isTimeZone: @Sendable (String) -> Bool = { _ in true }
     /// Told in `geomatch/status`.
@@ -34,6 +32,8 @@ public struct HubLimits: Sendable {
     public var devices = 1_000_000
     /// Venues, buildings, floors, rooms and locations together, for each dataset.
     public var structureObjects = 100_000
+    /// How long a device that is not heard of counts as being in its room.
+    public var occupancySilenceSeconds = 600
     /// For each device, publications and subscriptions each.
     public var attachmentsPerDevice = 1000
     /// For each client.

@@ -11,6 +11,7 @@ extension Hub {
     /// How many messages of occupancy go out in one tick.
     private static let occupanciesPerTick = 500
     private static let occupancyIntervalMilliseconds: Int64 = 1000
+    private var silenceMilliseconds: Int64 { Int64(configuration.limits.occupancySilenceSeconds) * 1000 }
 
     /// Counts a position that was accepted.
     func see(_ state: LiveState, _ update: LiveUpdate, _ whereabouts: Whereabouts?, at now: Int64) {
@@ -51,21 +52,21 @@ extension Hub {
         for state in liveStates.all where state.isDerived && state.domain == KnownDomain.occupancy.rawValue {
             let dataset = state.dataset
             guard !dataset.record.derivedOccupancy, dataset.occupancy == nil else { continue }
-            dataset.occupancy = Occupancy(dataset: dataset.id, silenceMilliseconds: configuration.occupancySilenceMilliseconds)
+            dataset.occupancy = Occupancy(dataset: dataset.id, silenceMilliseconds: silenceMilliseconds)
         }
     }
 
     // MARK: Building
 
     private func makeOccupancy(of dataset: Dataset, at now: Int64) -> Occupancy {
-        let occupancy = Occupancy(dataset: dataset.id, silenceMilliseconds: configuration.occupancySilenceMilliseconds)
+        let occupancy = Occupancy(dataset: dataset.id, silenceMilliseconds: silenceMilliseconds)
         for node in dataset.structure.all where node.level == .floor || node.level == .room {
             let place = occupancy.place(node.path + Array(repeating: LiveTopic.notApplicable, count: 4 - node.path.count))
             place.capacity = node.record.capacity
             occupancy.note(place)
         }
         noteTold(dataset, in: occupancy)
-        let silentSince = now - configuration.occupancySilenceMilliseconds
+        let silentSince = now - silenceMilliseconds
         var standing = dataset.devices.keys.compactMap { dataset.devices[$0]?.positionTopic }
         standing += dataset.positionsWithoutDevice.keys.compactMap { dataset.positionsWithoutDevice[$0] }
         standing.removeAll { $0.receivedAt <= silentSince || !$0.isOfSomebody }

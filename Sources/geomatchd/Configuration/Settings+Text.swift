@@ -25,6 +25,7 @@ extension Settings {
         lines += [
             "limits:", "  datasets: \(limits.datasets)", "  live-topics: \(limits.liveTopics)", "  devices: \(limits.devices)",
             "  attachments-per-device: \(limits.attachmentsPerDevice)", "  remembered-replies: \(limits.rememberedReplies)",
+            "  structure-objects: \(limits.structureObjects)", "  occupancy-silence: \(limits.occupancySilenceSeconds)",
             "  pending-matches: \(limits.pendingMatches)", "  inflight-matches: \(limits.inflightMatches)",
         ]
         return lines.joined(separator: "\n")
