@@ -58,9 +58,13 @@ struct StructureImport {
         }
     }
 
+    /// Its parents may have to be declared with it.
     private func checkRoom(for path: [String]) throws(WireError) {
-        // Its parents may have to be declared with it.
-        guard structure.node(at: path) == nil, structure.count + path.count > limit else { return }
+        guard structure.node(at: path) == nil else { return }
+        let unknown = path.indices.filter {
+            path[$0] != LiveTopic.notApplicable && structure.node(at: Array(path[...$0])) == nil
+        }
+        guard structure.count + unknown.count > limit else { return }
         throw WireError(.limit, "the structure has \(structure.count) objects, and \(limit) are the maximum")
     }
 
