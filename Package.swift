@@ -51,6 +51,7 @@ let package = Package(
 
         // What acts: one target for each outside thing.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "CSimdJSON",
             linkerSettings: [.linkedLibrary("simdjson")]),
@@ -74,7 +75,7 @@ let package = Package(
         .executableTarget(
             name: "geomatch",
             dependencies: [
-                "Geodesy", "LiveTopics", "MQTTLink", "Selectors", "Wire",
+                "CZlib", "Geodesy", "LiveTopics", "MQTTLink", "Selectors", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
@@ -113,7 +114,7 @@ let package = Package(
                 "Datasets", "Geodesy", "LiveTopics", "MQTTLink", "MemoryStore", "SeededRandom", "Store", "Wire", "geomatchd",
                 .product(name: "Logging", package: "swift-log"),
             ]),
-        .testTarget(name: "CommandLineTests", dependencies: ["geomatch", "MQTTLink", "SeededRandom", "Wire"]),
+        .testTarget(name: "CommandLineTests", dependencies: ["CZlib", "geomatch", "MQTTLink", "SeededRandom", "Wire"]),
         .testTarget(
             name: "IntegrationTests",
             dependencies: ["Geodesy", "MQTTLink", "SeededRandom", "Wire"],

@@ -15,6 +15,7 @@ public struct MemoryStore {
 
     public private(set) var datasets: [String: DatasetRecord] = [:]
     private var deleted: [String: Int64] = [:]
+    private var structure: [Key: StructureRecord] = [:]
     private var devices: [Key: DeviceRecord] = [:]
     private var publications: [Key: PublicationRecord] = [:]
     private var subscriptions: [Key: SubscriptionRecord] = [:]
@@ -46,6 +47,8 @@ public struct MemoryStore {
         case .deleteDataset(let id, let at):
             deleteDataset(id)
             deleted[id] = at
+        case .putStructure(let record):
+            structure[Key(record.dataset, (record.parents + [record.id]).structureKey)] = record
         case .putDevice(let record): devices[Key(record.dataset, record.id)] = record
         case .deleteDevice(let dataset, let id): deleteDevice(dataset, id)
         case .forgetDevice(let dataset, let id): forgetDevice(dataset, id)
@@ -128,6 +131,7 @@ public struct MemoryStore {
 
     private mutating func deleteDataset(_ id: String) {
         datasets[id] = nil
+        structure = structure.filter { $0.key.dataset != id }
         devices = devices.filter { $0.key.dataset != id }
         publications = publications.filter { $0.key.dataset != id }
         subscriptions = subscriptions.filter { $0.key.dataset != id }
@@ -144,6 +148,7 @@ public struct MemoryStore {
         var changes: [DurableChange] = []
         changes += datasets.values.filter { isWanted($0.id) }.map { .putDataset($0) }
         changes += deleted.filter { isWanted($0.key) }.map { .deleteDataset(id: $0.key, at: $0.value) }
+        changes += structure.values.filter { isWanted($0.dataset) }.map { .putStructure($0) }
         changes += devices.values.filter { isWanted($0.dataset) }.map { .putDevice($0) }
         changes += publications.values.filter { isWanted($0.dataset) }.map { .putPublication($0) }
         changes += subscriptions.values.filter { isWanted($0.dataset) }.map { .putSubscription($0) }
