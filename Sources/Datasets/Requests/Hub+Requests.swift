@@ -99,14 +99,19 @@ extension Hub {
         let dataset = try createDataset(context.dataset, at: now, into: &effects)
         do throws(WireError) {
             let outcome = try perform(name, parameters, by: client, in: dataset, at: now, into: &effects)
-            dataset.counters.requests += 1
+            // Of several elements, none may have been made.
+            if effects.changes.count > before.changes + 1 { dataset.counters.requests += 1 } else { undo() }
             return outcome
         } catch {
+            undo()
+            throw error
+        }
+
+        func undo() {
             effects.changes.removeSubrange(before.changes...)
             effects.notices.removeSubrange(before.notices...)
             effects.filtersChanged = before.filters
             undoCreation(of: dataset, deletedAt: deletedAt)
-            throw error
         }
     }
 
@@ -115,6 +120,7 @@ extension Hub {
         into effects: inout HubEffects
     ) throws(WireError) -> Outcome {
         let call = Call(dataset: dataset, client: client, parameters: Parameters(parameters), now: now)
+        if let items = try createItems(name, call, into: &effects) { return .result(items) }
         switch name {
         case .datasetCreate: throw WireError(.conflict, "the dataset `\(dataset.id)` exists")
         case .datasetGet: return .result(describe(dataset))
