@@ -110,18 +110,21 @@ final class Dataset {
     }
 
     func remove(_ publication: Publication) {
-        engine.removePublication(publication.reference)
+        var ended: [Effect] = []
+        engine.removePublication(publication.reference, at: 0, into: &ended)
         forget(publication)
     }
 
     func remove(_ subscription: Subscription) {
-        engine.removeSubscription(subscription.reference)
+        var ended: [Effect] = []
+        engine.removeSubscription(subscription.reference, at: 0, into: &ended)
         forget(subscription)
     }
 
     /// Removes a device with what hangs on it.
     func remove(_ device: Device) {
-        let gone = engine.removeDevice(device.reference)
+        var ended: [Effect] = []
+        let gone = engine.removeDevice(device.reference, at: 0, into: &ended)
         for reference in gone.publications {
             if let publication = publication(reference) { forget(publication) }
         }

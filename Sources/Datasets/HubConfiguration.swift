@@ -11,6 +11,8 @@ public struct HubConfiguration: Sendable {
     /// Who administers which datasets.
     public var administrators = AccessPatterns(["admin"])
     public var limits = HubLimits()
+    /// Webhooks may be posted to loopback, link-local and private addresses.
+    public var webhooksAllowPrivate = false
     /// Told in `geomatch/status`.
     public var version = ""
     /// Names this daemon's store: its mark and its probe at the broker.

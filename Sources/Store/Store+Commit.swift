@@ -104,7 +104,8 @@ extension Store {
             record.dataset, record.id, record.deviceId, record.topic, record.range, record.duration, record.selector,
             record.matchTTL, record.matchDTL, record.excludeSelf, ListText.encode(record.pushers), ListText.encode(record.hints),
             record.owner, record.createdAt, record.updatedAt, record.revision, delivery.matched, delivery.delivered,
-            delivery.retried, delivery.expired, delivery.dropped, delivery.lastMatchAt, delivery.lastError)
+            delivery.retried, delivery.expired, delivery.dropped, delivery.lastMatchAt, delivery.lastError, record.mode.rawValue,
+            record.exitMargin, record.dwell, record.staleAfter, record.accuracy.rawValue, record.floor.rawValue, record.secret)
     }
 
     private static func put(_ delivery: Delivery, _ dataset: String, _ subscription: String, _ db: Database) throws {
@@ -132,9 +133,14 @@ extension Store {
 
     // MARK: Matches
 
+    /// In the order in which records are bound and read.
+    static let matchColumns = "number, dataset, id, deviceId, subscriptionId, publicationId, owner, createdAt, pending"
+
     private static func put(_ record: MatchRecord, _ db: Database) throws {
         try db.run(
-            "INSERT OR REPLACE INTO match VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            """
+            INSERT OR REPLACE INTO match (\(Self.matchColumns), listed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
+            """,
             record.number, record.dataset, record.id, record.deviceId, record.subscriptionId, record.publicationId, record.owner,
             record.createdAt, record.pending)
         try db.run("INSERT OR REPLACE INTO matchBody VALUES (?, ?)", record.number, record.body)

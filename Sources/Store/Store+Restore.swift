@@ -51,10 +51,10 @@ extension Store {
 
     private static func restoreMatches(_ db: Database, of dataset: String?, _ visit: (DurableChange) throws -> Void) throws {
         let sql = """
-            SELECT *, CASE pending WHEN 1 THEN (SELECT body FROM matchBody WHERE matchBody.number = match.number) END FROM match \
+            SELECT \(matchColumns), CASE pending WHEN 1 THEN (SELECT body FROM matchBody WHERE matchBody.number = match.number) END FROM match \
             WHERE \(dataset == nil ? "?1 IS NULL" : "dataset = ?1") ORDER BY number
             """
-        try db.rows(sql, dataset) { try visit(.putMatch(MatchRecord($0, body: $0.bytes(10)))) }
+        try db.rows(sql, dataset) { try visit(.putMatch(MatchRecord($0, body: $0.bytes(9)))) }
     }
 
     private static func restoreReplies(
@@ -138,11 +138,21 @@ extension PublicationRecord {
 
 extension SubscriptionRecord {
     fileprivate init(_ row: Columns) throws {
+        guard let mode = Mode(rawValue: row.text(23)), let accuracy = Accuracy(rawValue: row.text(27)),
+            let floor = Floor(rawValue: row.text(28))
+        else { throw StoreError.corrupt }
         self.init(
             dataset: row.text(0), id: row.text(1), deviceId: row.text(2), topic: row.text(3), range: row.double(4),
             duration: row.double(5), selector: row.text(6), matchTTL: row.optionalDouble(7), matchDTL: row.optionalDouble(8),
             excludeSelf: row.flag(9), pushers: try row.list(10), delivery: Delivery(row, from: 16), hints: try row.list(11),
             owner: row.optionalText(12), createdAt: row.int64(13), updatedAt: row.int64(14), revision: row.text(15))
+        self.mode = mode
+        exitMargin = row.double(24)
+        dwell = row.double(25)
+        staleAfter = row.optionalDouble(26)
+        self.accuracy = accuracy
+        self.floor = floor
+        secret = row.optionalText(29)
     }
 }
 

@@ -74,11 +74,19 @@ struct RandomHistory {
     }
 
     private mutating func subscription() -> SubscriptionRecord {
-        SubscriptionRecord(
+        var record = SubscriptionRecord(
             dataset: pick(Self.datasets), id: name("s"), deviceId: name("d"), topic: "taxi", range: 10, duration: 60,
             selector: pick(["", "a = 'b'"]), matchTTL: maybe(0), matchDTL: maybe(12.5), excludeSelf: pick([true, false]),
             pushers: texts(), delivery: delivery(), hints: texts(), owner: maybe("client"), createdAt: clock, updatedAt: clock,
             revision: "1-\(clock)")
+        record.mode = pick(SubscriptionRecord.Mode.allCases)
+        record.exitMargin = pick([0, 10, 12.5])
+        record.dwell = pick([0, 0.001, 1e300])
+        record.staleAfter = maybe(90.5)
+        record.accuracy = pick(SubscriptionRecord.Accuracy.allCases)
+        record.floor = pick(SubscriptionRecord.Floor.allCases)
+        record.secret = maybe("s3cret \u{0}é")
+        return record
     }
 
     private mutating func delivery() -> Delivery {

@@ -80,8 +80,7 @@ extension Hub {
         let reference = dataset.engine.addSubscription(
             on: device.reference, topic: record.topic, range: record.range,
             expiresAt: deadline(from: record.createdAt, duration: record.duration), selector: selector,
-            matchTTL: record.matchTTLMilliseconds, matchDTL: record.effectiveMatchDTL, excludeSelf: record.excludeSelf, at: now,
-            evaluate: false, into: &engineEffects)
+            terms: record.terms, at: now, evaluate: false, into: &engineEffects)
         dataset.register(Subscription(record, reference: reference))
     }
 
@@ -220,6 +219,11 @@ extension LiveStateRecord {
 }
 
 extension SubscriptionRecord {
+    /// How the engine is to match it.
+    var terms: Terms {
+        Terms(matchTTL: matchTTLMilliseconds, matchDTL: effectiveMatchDTL, excludesSelf: excludeSelf)
+    }
+
     var matchTTLMilliseconds: Int64 {
         let milliseconds = effectiveMatchTTL * 1000
         return milliseconds < 4e18 ? Int64(milliseconds.rounded(.up)) : .max

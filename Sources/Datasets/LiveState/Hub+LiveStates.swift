@@ -71,7 +71,7 @@ extension Hub {
         state.device = device
         device.positionTopic = state
         guard let payload = state.payload, let position = LiveMessage.position(inPayload: payload, using: parser) else { return }
-        state.dataset.engine.place(device.reference, at: position)
+        state.dataset.engine.place(device.reference, at: position, heardAt: state.receivedAt)
     }
 
     /// Clears a state on demand: the device of a position stands nowhere from now on.

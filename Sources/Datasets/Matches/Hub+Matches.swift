@@ -29,6 +29,7 @@ extension Hub {
         for effect in engineEffects {
             switch effect {
             case .met(let meeting): record(meeting, in: dataset, into: &effects)
+            case .visitBegan, .visitEnded, .crowded: continue
             case .publicationExpired(let reference):
                 guard let publication = dataset.publication(reference) else { continue }
                 dataset.forget(publication)

@@ -141,7 +141,18 @@ public struct SubscriptionRecord: Equatable, Sendable {
     /// Metres; nil means twice the range.
     public var matchDTL: Double?
     public var excludeSelf: Bool
+    public var mode: Mode = .once
+    /// Metres beyond the reach at which a visit ends, 0…100,000.
+    public var exitMargin: Double = Self.defaultExitMargin
+    /// Seconds a pair stays in range before a visit begins, at least 0.
+    public var dwell: Double = 0
+    /// Seconds after which a side that has not been heard of ends a visit, above 0; nil: never.
+    public var staleAfter: Double?
+    public var accuracy: Accuracy = .centre
+    public var floor: Floor = .any
     public var pushers: [String]
+    /// What webhooks are signed with. Write-only: no reply, match or log ever holds it.
+    public var secret: String?
     public var delivery: Delivery
     public var hints: [String]
     public var owner: String?
@@ -173,6 +184,19 @@ public struct SubscriptionRecord: Equatable, Sendable {
         self.updatedAt = updatedAt
         self.revision = revision
     }
+}
+
+extension SubscriptionRecord {
+    /// The raw values of these are the words on the wire.
+    public enum Mode: String, Sendable, CaseIterable { case once, visit }
+
+    /// What becomes of the horizontal accuracies of both sides: ignored, subtracted from the distance, or added to it.
+    public enum Accuracy: String, Sendable, CaseIterable { case centre, possible, certain }
+
+    public enum Floor: String, Sendable, CaseIterable { case any, same }
+
+    /// Metres.
+    public static let defaultExitMargin: Double = 10
 }
 
 /// How far the messages of one subscription have come.

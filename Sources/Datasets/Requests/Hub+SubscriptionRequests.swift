@@ -37,8 +37,7 @@ extension Hub {
         let reference = dataset.engine.addSubscription(
             on: device.reference, topic: record.topic, range: record.range,
             expiresAt: isLasting ? deadline(from: call.now, duration: record.duration) : .max, selector: selector,
-            matchTTL: record.matchTTLMilliseconds, matchDTL: record.effectiveMatchDTL, excludeSelf: record.excludeSelf,
-            at: call.now, into: &engineEffects)
+            terms: record.terms, at: call.now, into: &engineEffects)
         let subscription = Subscription(record, reference: reference)
         dataset.register(subscription)
         if isLasting { effects.changes.append(.putSubscription(record)) }
@@ -82,8 +81,7 @@ extension Hub {
         engineEffects.removeAll(keepingCapacity: true)
         call.dataset.engine.update(
             subscription.reference, topic: record.topic, range: record.range, expiresAt: subscription.expiresAt,
-            selector: selector, matchTTL: record.matchTTLMilliseconds, matchDTL: record.effectiveMatchDTL,
-            excludeSelf: record.excludeSelf, at: call.now, into: &engineEffects)
+            selector: selector, terms: record.terms, at: call.now, into: &engineEffects)
         handleEngineEffects(of: call.dataset, at: call.now, into: &effects)
         return describe(subscription)
     }
@@ -108,14 +106,28 @@ extension Hub {
         if parameters.has("matchDTL") { record.matchDTL = try parameters.optionalNumber("matchDTL", in: 0..., unit: "metres") }
         if parameters.has("excludeSelf") { record.excludeSelf = try parameters.optionalBool("excludeSelf") ?? false }
         if parameters.has("pushers") { record.pushers = try pushers(parameters) }
-        try parameters.offerOnly("mode", ["once"], of: ["once", "visit"])
-        try parameters.offerOnly("accuracy", ["centre"], of: ["centre", "possible", "certain"])
-        try parameters.offerOnly("floor", ["any"], of: ["any", "same"])
-        for key in ["exitMargin", "dwell", "staleAfter", "secret"] where parameters.has(key) && !parameters.isNull(key) {
-            throw WireError(
-                .unsupported, "`\(key)` belongs to visits and webhooks, which this version does not offer", field: key)
-        }
+        try applyMatching(parameters, to: &record)
+        if parameters.has("secret") { record.secret = try parameters.optionalString("secret", bytes: 1...1024) }
         return selector
+    }
+
+    /// How it is matched beside its circle, topic and selector. What belongs to visits is kept in mode `once` too, for a later change of mode.
+    private func applyMatching(_ parameters: Parameters, to record: inout SubscriptionRecord) throws(WireError) {
+        if parameters.has("mode") { record.mode = try parameters.optionalChoice("mode") ?? .once }
+        if parameters.has("accuracy") { record.accuracy = try parameters.optionalChoice("accuracy") ?? .centre }
+        if parameters.has("floor") { record.floor = try parameters.optionalChoice("floor") ?? .any }
+        if parameters.has("exitMargin") {
+            record.exitMargin =
+                try parameters.optionalNumber("exitMargin", in: 0...100_000, unit: "metres")
+                ?? SubscriptionRecord.defaultExitMargin
+        }
+        if parameters.has("dwell") { record.dwell = try parameters.optionalNumber("dwell", in: 0..., unit: "seconds") ?? 0 }
+        if parameters.has("staleAfter") {
+            record.staleAfter = try parameters.optionalNumber("staleAfter", in: 0..., unit: "seconds")
+            guard record.staleAfter != 0 else {
+                throw parameters.error("staleAfter", "must be above 0 seconds", not: parameters.value("staleAfter"))
+            }
+        }
     }
 
     private func pushers(_ parameters: Parameters) throws(WireError) -> [String] {
