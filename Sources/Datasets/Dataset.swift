@@ -25,6 +25,10 @@ final class Dataset {
     /// Live topics with a known state; cleared ones are not counted.
     private(set) var liveTopicCount = 0
     var clearedStates = ClearedStates()
+    /// What ended of late, for who asks why it did not match.
+    var ended = EndedObjects()
+    /// The instant of what is being handled; nothing is noted as ended before there is one.
+    var instant: Int64 = .min
     /// How many live topics of each domain have a known state.
     var activeDomains: [String: Int] = [:]
     var counters = DatasetCounters()
@@ -99,11 +103,19 @@ final class Dataset {
 
     /// Forgets what the engine has already let go of.
     func forget(_ publication: Publication) {
+        if instant != .min {
+            let record = publication.record
+            ended.publications.note(record, id: record.id, bytes: record.footprint, at: instant)
+        }
         publications[publication.record.id] = nil
         publicationsByReference[Int(publication.reference.index)] = nil
     }
 
     func forget(_ subscription: Subscription) {
+        if instant != .min {
+            let record = subscription.record
+            ended.subscriptions.note(record, id: record.id, bytes: record.footprint, at: instant)
+        }
         subscription.isGone = true
         subscriptions[subscription.record.id] = nil
         subscriptionsByReference[Int(subscription.reference.index)] = nil

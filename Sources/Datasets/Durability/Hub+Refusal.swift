@@ -27,6 +27,7 @@ extension Hub {
                 if let dataset = datasets[id] { removeDataset(dataset, at: now, into: &effects) }
             case .device(let dataset, let id):
                 guard let dataset = datasets[dataset], let device = dataset.devices[id] else { continue }
+                dataset.instant = now
                 if let state = device.positionTopic {
                     device.positionTopic = nil
                     forgetState(state, asOf: now, receivedAt: now, into: &effects)

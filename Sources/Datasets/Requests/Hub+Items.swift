@@ -6,9 +6,10 @@ extension Hub {
     /// The most elements of `items`.
     static let itemsMaximum = 1000
 
-    /// From this many bytes of result on, further elements are not made: the embedded broker takes 2 MiB, and one more object has
-    /// at most a few hundred KiB.
-    static let itemsResultMaximumBytes = 1 << 20
+    /// Clients read at most 1 MiB of JSON, as the daemon does; the envelope of the reply comes on top.
+    private static let itemsResultMaximumBytes = (1 << 20) - (4 << 10)
+    /// What an element that is not made adds at most.
+    private static let itemRefusalMaximumBytes = 256
 
     /// Makes each element of `items` as if it had been asked for alone, in order and in one transaction.
     ///
@@ -24,9 +25,11 @@ extension Hub {
         writer.beginObject()
         writer.key("items")
         writer.beginArray()
-        for item in items {
+        for (index, item) in items.enumerated() {
+            let refusals = (items.count - index) * Self.itemRefusalMaximumBytes
             do throws(WireError) {
-                guard writer.bytes.count < Self.itemsResultMaximumBytes else {
+                // Nothing is made that could not be told.
+                guard writer.bytes.count + refusals + Self.resultMaximumBytes(of: item) <= Self.itemsResultMaximumBytes else {
                     throw WireError(
                         .tooLarge, "the reply is full; ask for this and what follows in another request", field: "items")
                 }
@@ -42,6 +45,10 @@ extension Hub {
         writer.endObject()
         return writer.bytes
     }
+
+    /// What is made of an element answers with what was sent, where `1e15` becomes sixteen digits, with members of its own, and
+    /// with a hint of six times its length for each comparison of at most 4096 characters.
+    private static func resultMaximumBytes(of item: JSONValue) -> Int { 4 * item.serialised().count + (32 << 10) }
 
     private func create(
         _ name: RequestName, _ item: JSONValue, _ call: Call, into effects: inout HubEffects

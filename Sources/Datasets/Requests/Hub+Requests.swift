@@ -24,6 +24,7 @@ extension Hub {
             request: levels[4...].joined(separator: "/"), dataset: levels[1], client: levels[2])
         if let dataset = datasets[context.dataset] {
             dataset.counters.requests += 1
+            dataset.instant = now
             if let deadline = dataset.engine.nextDeadline, deadline <= now {
                 advanceEngine(of: dataset, to: now, into: &effects)
             }
@@ -144,6 +145,7 @@ extension Hub {
         case .subscriptionDelete: return .result(try deleteSubscription(call, into: &effects))
         case .matchGet: return try getMatch(call)
         case .matchList: return try listMatches(call)
+        case .matchExplain: return .result(try explainMatch(call))
         }
     }
 
