@@ -22,16 +22,23 @@ public struct Proximity: Equatable, Sendable {
             fromLatitude: publication.latitude, fromLongitude: publication.longitude, toLatitude: subscription.latitude,
             toLongitude: subscription.longitude)
         reach = publicationRange + subscriptionRange
-        let accuracies = (publication.horizontalAccuracy ?? 0) + (subscription.horizontalAccuracy ?? 0)
+        let accuracies = Self.counted(publication) + Self.counted(subscription)
         allowance =
             switch accuracy {
             case .centre: 0
             case .possible: -accuracies
             case .certain: accuracies
             }
-        let here = GridPoint(latitude: publication.latitude, longitude: publication.longitude)
-        let there = GridPoint(latitude: subscription.latitude, longitude: subscription.longitude)
-        isInRange =
-            here.squaredChord(to: there) <= Sweep.squaredReach(gridUnits(publicationRange) &+ gridUnits(subscriptionRange))
+        let units = gridUnits(publicationRange) &+ gridUnits(subscriptionRange)
+        isInRange = isWithin(
+            Double(units) / GridPoint.unitsPerMetre - allowance,
+            GridPoint(latitude: publication.latitude, longitude: publication.longitude),
+            GridPoint(latitude: subscription.latitude, longitude: subscription.longitude))
+    }
+
+    /// Metres that a position's accuracy counts: none where it was not sent.
+    public static func counted(_ position: Position) -> Double {
+        let accuracy = position.horizontalAccuracy ?? 0
+        return accuracy > 0 ? min(accuracy, AccuracyCensus.widest) : 0
     }
 }

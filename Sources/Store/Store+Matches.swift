@@ -49,7 +49,7 @@ extension Store {
     private static func match(_ number: Int64, _ db: Database) throws -> MatchRecord? {
         var match: MatchRecord?
         let sql = "SELECT \(matchColumns), body FROM match JOIN matchBody USING (number) WHERE number = ?"
-        try db.rows(sql, number) { match = MatchRecord($0, body: $0.bytes(9)) }
+        try db.rows(sql, number) { match = try MatchRecord($0, body: $0.bytes(13)) }
         return match
     }
 }

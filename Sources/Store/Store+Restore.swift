@@ -4,7 +4,7 @@ import GRDB
 extension Store {
     /// Gives everything back, one row in memory at a time.
     ///
-    /// In this order: datasets, deletions of datasets, devices, publications, subscriptions, pairs, live states, matches, replies
+    /// In this order: datasets, deletions of datasets, devices, publications, subscriptions, pairs, visits, live states, matches, replies
     /// (oldest first, the newest 10,000 of each client), filters (one change for each broker). Where no order is named, there is
     /// none within a kind.
     ///
@@ -46,6 +46,7 @@ extension Store {
         try each(.publication) { .putPublication(PublicationRecord($0)) }
         try each(.subscription) { .putSubscription(try SubscriptionRecord($0)) }
         try each(.pair) { .putPair(PairRecord($0)) }
+        try each(.visit) { .putVisit(VisitRecord($0)) }
         try each(.liveState) { .putLiveState(LiveStateRecord($0)) }
     }
 
@@ -54,7 +55,7 @@ extension Store {
             SELECT \(matchColumns), CASE pending WHEN 1 THEN (SELECT body FROM matchBody WHERE matchBody.number = match.number) END FROM match \
             WHERE \(dataset == nil ? "?1 IS NULL" : "dataset = ?1") ORDER BY number
             """
-        try db.rows(sql, dataset) { try visit(.putMatch(MatchRecord($0, body: $0.bytes(9)))) }
+        try db.rows(sql, dataset) { try visit(.putMatch(try MatchRecord($0, body: $0.bytes(13)))) }
     }
 
     private static func restoreReplies(
@@ -178,6 +179,13 @@ extension PairRecord {
     }
 }
 
+extension VisitRecord {
+    fileprivate init(_ row: Columns) {
+        self.init(
+            dataset: row.text(0), subscriptionId: row.text(1), publicationId: row.text(2), id: row.text(3), since: row.int64(4))
+    }
+}
+
 extension LiveStateRecord {
     fileprivate init(_ row: Columns) {
         self.init(
@@ -187,11 +195,15 @@ extension LiveStateRecord {
 }
 
 extension MatchRecord {
-    /// The first nine columns of `match`.
-    init(_ row: Columns, body: [UInt8]) {
+    /// The columns of `Store.matchColumns`.
+    init(_ row: Columns, body: [UInt8]) throws {
+        guard let fate = MatchFate(rank: row.int(12)) else { throw StoreError.corrupt }
         self.init(
             number: row.int64(0), dataset: row.text(1), id: row.text(2), deviceId: row.text(3), subscriptionId: row.text(4),
-            publicationId: row.text(5), owner: row.optionalText(6), createdAt: row.int64(7), body: body, pending: row.flag(8))
+            publicationId: row.text(5), owner: row.optionalText(6), createdAt: row.int64(7), body: body, pending: row.flag(8),
+            pushers: try row.optionalList(9) ?? [], secret: row.optionalText(10))
+        settled = UInt32(truncatingIfNeeded: row.int64(11))
+        self.fate = fate
     }
 }
 

@@ -43,5 +43,6 @@ struct Table: Sendable {
         dataset subscriptionId publicationId lastMatchAt publicationLatitude publicationLongitude subscriptionLatitude \
         subscriptionLongitude
         """)
+    static let visit = Table("visit", key: 3, "dataset subscriptionId publicationId id since")
     static let liveState = Table("liveState", key: 2, "dataset topic timestamp receivedAt number payload")
 }

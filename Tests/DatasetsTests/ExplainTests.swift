@@ -62,6 +62,12 @@ struct ExplainTests {
             Row(failing: [], check: "floor", detail: "any floor will do"),
             Row(
                 subscription: #","floor":"same""#, failing: ["floor"], check: "floor", detail: "neither floor is known"),
+            Row(
+                subscription: #","accuracy":"possible""#, metres: 131.2, extra: #","acc":30"#, failing: ["range"], check: "range",
+                detail: "distance 131.2 m less accuracies 30.0 m (none sent + 30.0) is 101.2 m, reach 100.0 m (50.0 + 50.0)"),
+            Row(
+                subscription: #","accuracy":"certain""#, metres: 90, extra: #","acc":30"#, failing: ["range"], check: "range",
+                detail: "distance 90.0 m plus accuracies 30.0 m (none sent + 30.0) is 120.0 m, reach 100.0 m (50.0 + 50.0)"),
             Row(metres: 131.2, failing: ["range"], check: "range", detail: "distance 131.2 m, reach 100.0 m (50.0 + 50.0)"),
             Row(metres: 100.2, failing: ["range"], check: "range", detail: "distance 100.206 m, reach 100.000 m (50.0 + 50.0)"),
             Row(
@@ -117,6 +123,55 @@ struct ExplainTests {
         #expect(failing(explain(harness, "own")) == ["suppression"])
         #expect(
             detail(explain(harness, "own"), "suppression") == "both hang on the same device, and excludeSelf is set")
+    }
+
+    @Test("A visit under way stands in the way of another, and so do its dwell and a silent side")
+    func visits() {
+        let harness = HubHarness()
+        harness.makePair("", #","mode":"visit","dwell":30,"staleAfter":60"#)
+        harness.move(metres: 900)
+        #expect(failing(explain(harness)) == ["range", "suppression"])
+        #expect(
+            detail(explain(harness), "suppression") == "no visit is running, and one begins after 30 s in range (dwell)")
+        harness.move(metres: 20)
+        harness.advance(milliseconds: 12_000)
+        #expect(failing(explain(harness)) == ["suppression"])
+        #expect(
+            detail(explain(harness), "suppression") == "in range for 12 s of 30 s (dwell): a visit begins in 18 s")
+        harness.advance(milliseconds: 20_000)
+        #expect(harness.matches.count == 1)
+        #expect(detail(explain(harness), "suppression") == "a visit has been running for 2 s")
+        harness.advance(milliseconds: 28_000)
+        #expect(failing(explain(harness)) == ["suppression"])
+        #expect(
+            detail(explain(harness), "suppression")
+                == "the publication's device has not been heard of for 60 s, the subscription's device has not been heard of for 60 s, staleAfter is 60 s"
+        )
+        _ = harness.request("subscription/update", #"{"id":"s","staleAfter":null,"dwell":null}"#)
+        #expect(detail(explain(harness), "suppression") == "a visit has been running for 0 s")
+        harness.move(metres: 900)
+        #expect(failing(explain(harness)) == ["range"])
+        #expect(detail(explain(harness), "suppression") == "no visit is running")
+    }
+
+    @Test("Floors are compared where they are known")
+    func floors() {
+        let harness = HubHarness()
+        harness.makePair("", #","floor":"same","matchTTL":0"#)
+        func at(_ device: String, _ levels: String) {
+            harness.now += 1
+            harness.send("d/\(levels)/-/\(device)/position", #"{"lat":43.73,"lon":7.42}"#)
+        }
+        at("phone", "v/b/1")
+        #expect(detail(explain(harness), "floor") == "the floor of the publication's device is not known")
+        at("pin", "v/b/2")
+        #expect(failing(explain(harness)) == ["floor"])
+        #expect(detail(explain(harness), "floor") == "the floors are not the same")
+        at("phone", "-/-/-")
+        #expect(detail(explain(harness), "floor") == "the floor of the subscription's device is not known")
+        at("phone", "v/b/2")
+        #expect(failing(explain(harness)).isEmpty)
+        #expect(detail(explain(harness), "floor") == "both are on the same floor of the same building")
     }
 
     @Test("What ended within a day is explained still", arguments: [false, true])
@@ -335,7 +390,9 @@ private struct ExplainWorld {
             """#
     }
 
-    private static func floor(_ random: inout SplitMix64) -> String { "any" }
-    private static func accuracy(_ random: inout SplitMix64) -> String { "centre" }
-    private static func mode(_ random: inout SplitMix64) -> String { "once" }
+    private static func floor(_ random: inout SplitMix64) -> String { random.pick(["any", "any", "same"]) }
+    private static func accuracy(_ random: inout SplitMix64) -> String {
+        random.pick(["centre", "possible", "certain"])
+    }
+    private static func mode(_ random: inout SplitMix64) -> String { random.pick(["once", "visit"]) }
 }

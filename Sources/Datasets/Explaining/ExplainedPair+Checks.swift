@@ -109,7 +109,7 @@ extension ExplainedPair {
 
     private var accuracies: String {
         [publicationPlace, subscriptionPlace].map { place in
-            place.position?.horizontalAccuracy.map { FigureText.decimal($0, 1) } ?? "none sent"
+            place.position.map { $0.horizontalAccuracy == nil ? "none sent" : FigureText.decimal(Proximity.counted($0), 1) } ?? ""
         }.joined(separator: " + ")
     }
 

@@ -16,33 +16,64 @@ extension ExplainedPair {
         guard publicationLife.isAlive, subscriptionLife.isAlive else {
             return (true, "nothing is remembered of a pair that has ended")
         }
-        switch (terms.mode, memory) {
-        case (_, .nothing): return (true, "no earlier match stands in the way")
-        case (.once, .matched(let last)): return (last.isOver, text(of: last, terms))
-        case (.visit, .matched): return (true, "no earlier match stands in the way")
+        switch memory {
+        case .nothing: return first(terms)
+        case .matched(let last): return (last.isOver, text(of: last, terms))
+        case .visiting(let since): return (false, "a visit has been running for \(ago(since))")
+        case .staying(let since): return staying(since, terms)
+        case .unheard(let here, let there): return (false, unheard(here, there, terms))
+        case .crowded: return (false, "the subscription or its dataset has as many partners remembered as is allowed")
         }
     }
 
-    private func text(of last: PairMemory.LastMatch, _ terms: Terms) -> String {
-        let ago = "matched \(FigureText.seconds(milliseconds: now - last.at)) ago"
-        let moved = max(last.publicationMoved, last.subscriptionMoved)
-        guard !last.isOver else {
-            if terms.matchTTL == 0 { return "\(ago); matchTTL is 0: again with every movement" }
-            if terms.matchTTL != .max, now - last.at >= terms.matchTTL {
-                return "\(ago); matchTTL \(FigureText.seconds(milliseconds: terms.matchTTL)) has elapsed since"
-            }
-            return tellsFigures
-                ? "\(ago); a side has moved \(FigureText.metres(moved)) since, matchDTL is \(FigureText.metres(terms.matchDTL))"
-                : "\(ago); a side has moved by matchDTL since"
-        }
-        let byTime =
-            terms.matchTTL == .max
-            ? "again only" : "again in \(FigureText.seconds(milliseconds: last.at + terms.matchTTL - now)) (matchTTL), or"
-        let byPlace = "when a side stands \(FigureText.metres(terms.matchDTL)) (matchDTL) from where it stood then"
-        let soFar =
-            tellsFigures
-            ? "; so far the publication has moved \(FigureText.metres(last.publicationMoved)), the subscription \(FigureText.metres(last.subscriptionMoved))"
-            : ""
-        return "\(ago); \(byTime) \(byPlace)\(soFar)"
+    private func first(_ terms: Terms) -> (passes: Bool, detail: String) {
+        guard terms.mode == .visit else { return (true, "no earlier match stands in the way") }
+        guard terms.dwell > 0 else { return (true, "no visit is running") }
+        return (false, "no visit is running, and one begins after \(seconds(terms.dwell)) in range (dwell)")
     }
+
+    private func staying(_ since: Int64, _ terms: Terms) -> (passes: Bool, detail: String) {
+        let (begin, overflow) = since.addingReportingOverflow(terms.dwell)
+        guard overflow || now < begin else { return (true, "in range for \(ago(since)), dwell is over") }
+        let rest = overflow ? "" : ": a visit begins in \(seconds(begin - now))"
+        return (false, "in range for \(ago(since)) of \(seconds(terms.dwell)) (dwell)\(rest)")
+    }
+
+    private func unheard(_ here: Int64, _ there: Int64, _ terms: Terms) -> String {
+        let sides = [("publication", here, tellsFigures), ("subscription", there, true)].filter {
+            $0.1 == .min || now - $0.1 >= terms.staleAfter
+        }
+        let told = sides.map { name, at, tells in
+            let since = at == .min || !tells ? "for too long" : "for \(ago(at))"
+            return "the \(name)'s device has not been heard of \(since)"
+        }
+        return "\(told.joined(separator: ", ")), staleAfter is \(seconds(terms.staleAfter))"
+    }
+
+    // MARK: Mode once
+
+    private func text(of last: PairMemory.LastMatch, _ terms: Terms) -> String {
+        let matched = "matched \(ago(last.at)) ago"
+        if last.isOver { return "\(matched); \(reasonForAgain(last, terms))" }
+        let place = "when a side stands \(FigureText.metres(terms.matchDTL)) (matchDTL) from where it stood then"
+        // A match in the far future is one of a clock that was set back.
+        let (again, overflow) = last.at.addingReportingOverflow(terms.matchTTL)
+        let time = overflow ? "again only" : "again in \(seconds(again - now)) (matchTTL), or"
+        guard tellsFigures else { return "\(matched); \(time) \(place)" }
+        let here = FigureText.metres(last.publicationMoved)
+        let there = FigureText.metres(last.subscriptionMoved)
+        return "\(matched); \(time) \(place); so far the publication has moved \(here), the subscription \(there)"
+    }
+
+    private func reasonForAgain(_ last: PairMemory.LastMatch, _ terms: Terms) -> String {
+        if terms.matchTTL == 0 { return "matchTTL is 0: again with every movement" }
+        if terms.matchTTL != .max, now - last.at >= terms.matchTTL { return "matchTTL \(seconds(terms.matchTTL)) has elapsed" }
+        guard tellsFigures else { return "a side has moved by matchDTL since" }
+        let moved = FigureText.metres(max(last.publicationMoved, last.subscriptionMoved))
+        return "a side has moved \(moved) since, matchDTL is \(FigureText.metres(terms.matchDTL))"
+    }
+
+    private func ago(_ instant: Int64) -> String { seconds(now - instant) }
+
+    private func seconds(_ milliseconds: Int64) -> String { FigureText.seconds(milliseconds: milliseconds) }
 }

@@ -26,10 +26,11 @@ extension Hub {
                 field: "deviceId")
         }
         if id == nil { record.id = identifiers.uuid() }
+        let pushers = try readPushers(of: record, areNew: call.parameters.has("pushers"))
         record.hints = selector.hints
         record.revision = Revision.next(after: nil, content: record.encoded())
         if let expired = dataset.subscriptions[record.id] {
-            dataset.remove(expired)
+            remove(expired, from: dataset, endingVisitsBy: .expired, at: call.now, into: &effects)
             effects.changes.append(.deleteSubscription(dataset: dataset.id, id: record.id))
         }
         engineEffects.removeAll(keepingCapacity: true)
@@ -38,11 +39,11 @@ extension Hub {
             on: device.reference, topic: record.topic, range: record.range,
             expiresAt: isLasting ? deadline(from: call.now, duration: record.duration) : .max, selector: selector,
             terms: record.terms, at: call.now, into: &engineEffects)
-        let subscription = Subscription(record, reference: reference)
+        let subscription = Subscription(record, pushers: pushers, reference: reference)
         dataset.register(subscription)
         if isLasting { effects.changes.append(.putSubscription(record)) }
         handleEngineEffects(of: dataset, at: call.now, into: &effects)
-        if !isLasting { dataset.remove(subscription) }
+        if !isLasting { remove(subscription, from: dataset, endingVisitsBy: .expired, at: call.now, into: &effects) }
         return describe(subscription)
     }
 
@@ -74,9 +75,11 @@ extension Hub {
         let former = record.selector
         let selector = try applyOptions(call.parameters, to: &record)
         if record.selector != former { record.hints = selector.hints }
+        let pushers = try readPushers(of: record, areNew: call.parameters.has("pushers"))
         record.updatedAt = call.now
         record.revision = Revision.next(after: record.revision, content: record.encoded())
         subscription.record = record
+        subscription.pushers = pushers
         effects.changes.append(.putSubscription(record))
         engineEffects.removeAll(keepingCapacity: true)
         call.dataset.engine.update(
@@ -89,7 +92,7 @@ extension Hub {
     func deleteSubscription(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
         let subscription = try subscription(call)
         try call.parameters.checkRevision(subscription.record.revision)
-        call.dataset.remove(subscription)
+        remove(subscription, from: call.dataset, at: call.now, into: &effects)
         effects.changes.append(.deleteSubscription(dataset: call.dataset.id, id: subscription.record.id))
         return deleted(subscription.record.id)
     }
@@ -105,7 +108,9 @@ extension Hub {
         if parameters.has("matchTTL") { record.matchTTL = try parameters.optionalNumber("matchTTL", in: 0..., unit: "seconds") }
         if parameters.has("matchDTL") { record.matchDTL = try parameters.optionalNumber("matchDTL", in: 0..., unit: "metres") }
         if parameters.has("excludeSelf") { record.excludeSelf = try parameters.optionalBool("excludeSelf") ?? false }
-        if parameters.has("pushers") { record.pushers = try pushers(parameters) }
+        if parameters.has("pushers") {
+            record.pushers = try parameters.optionalStrings("pushers", count: 0...Pusher.countMaximum) ?? []
+        }
         try applyMatching(parameters, to: &record)
         if parameters.has("secret") { record.secret = try parameters.optionalString("secret", bytes: 1...1024) }
         return selector
@@ -130,23 +135,15 @@ extension Hub {
         }
     }
 
-    private func pushers(_ parameters: Parameters) throws(WireError) -> [String] {
-        let pushers = try parameters.optionalStrings("pushers", count: 0...16) ?? []
-        for pusher in pushers where pusher != "ws" && pusher != "localhost" {
-            let scheme = pusher.prefix { $0 != ":" }.lowercased()
-            switch scheme {
-            case "apns", "fcm":
-                throw WireError(
-                    .unsupported,
-                    "`\(scheme)://` pushers are not offered: subscribe to the match topic over MQTT, and let a server of yours push",
-                    field: "pushers")
-            case "http", "https", "mqtt":
-                throw WireError(
-                    .unsupported, "`\(scheme):` pushers are not offered by this version: subscribe to the match topic over MQTT",
-                    field: "pushers")
-            default:
-                throw WireError(.invalid, "a pusher is `ws` or `localhost`, not `\(pusher.prefix(40))`", field: "pushers")
-            }
+    /// Checks the pushers of a subscription that is about to be, and where webhooks may go.
+    ///
+    /// - Parameter areNew: What an operator allowed once and forbids by now is kept through other changes, and refused at each post.
+    private func readPushers(of record: SubscriptionRecord, areNew: Bool) throws(WireError) -> [Pusher] {
+        let pushers = try record.readPushers()
+        guard areNew else { return pushers }
+        let policy = AddressPolicy(allowsPrivate: configuration.webhooksAllowPrivate)
+        for case .webhook(let url) in pushers {
+            if let refusal = policy.refusal(of: url) { throw WireError(.invalid, refusal, field: "pushers") }
         }
         return pushers
     }
