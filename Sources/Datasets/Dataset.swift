@@ -39,6 +39,10 @@ final class Dataset {
     private(set) var liveTopicCount = 0
     var clearedStates = ClearedStates()
     var floors = Floors()
+    /// What ended of late, for who asks why it did not match.
+    var ended = EndedObjects()
+    /// The instant of what is being handled; nothing is noted as ended before there is one.
+    var instant: Int64 = .min
     /// How many live topics of each domain have a known state.
     var activeDomains: [String: Int] = [:]
     var counters = DatasetCounters()
@@ -120,6 +124,10 @@ final class Dataset {
 
     /// Forgets what the engine has already let go of.
     func forget(_ publication: Publication) {
+        if instant != .min {
+            let record = publication.record
+            ended.publications.note(record, id: record.id, bytes: record.footprint, at: instant)
+        }
         for number in publication.visitors {
             subscription(SubscriptionRef(index: number))?.visits[publication.reference.index] = nil
         }
@@ -128,6 +136,10 @@ final class Dataset {
     }
 
     func forget(_ subscription: Subscription) {
+        if instant != .min {
+            let record = subscription.record
+            ended.subscriptions.note(record, id: record.id, bytes: record.footprint, at: instant)
+        }
         for number in subscription.visits.keys {
             publication(PublicationRef(index: number))?.visitors.remove(subscription.reference.index)
         }

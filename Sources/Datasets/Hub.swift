@@ -154,6 +154,7 @@ public final class Hub {
     private func forgetOld(at now: Int64, into effects: inout HubEffects) {
         for dataset in orderedDatasets {
             dataset.replies.expire(at: now)
+            dataset.ended.expire(at: now)
             forgetCleared(of: dataset, before: now - Self.clearedMilliseconds, into: &effects)
         }
         guard now >= nextHousekeepingAt || now < nextHousekeepingAt - 2 * Self.housekeepingMilliseconds else { return }

@@ -28,6 +28,7 @@ extension Hub {
             case .device(let dataset, let id):
                 guard let dataset = datasets[dataset], let device = dataset.devices[id] else { continue }
                 dataset.occupancy?.leave(id)
+                dataset.instant = now
                 if let state = device.positionTopic {
                     device.positionTopic = nil
                     forgetState(state, asOf: now, receivedAt: now, into: &effects)
