@@ -18,8 +18,8 @@ extension Engine {
         return PublicationRef(index: index)
     }
 
-    /// Removes a publication without effects; nothing happens where it is gone already.
-    public func removePublication(_ p: PublicationRef) {
+    /// Removes a publication; its visits end (`deleted`). Nothing happens where it is gone already.
+    public func removePublication(_ p: PublicationRef, at now: Int64, into effects: inout [Effect]) {
         guard isAlive(p) else { return }
         state.pointee.remove(.publication, p.index)
     }

@@ -17,9 +17,9 @@ import Selectors
 public final class Engine {
     private let world: UnsafeMutablePointer<World>
 
-    public init() {
+    public init(limits: EngineLimits = EngineLimits()) {
         world = .allocate(capacity: 1)
-        world.initialize(to: World())
+        world.initialize(to: World(limits: limits))
     }
 
     deinit {
@@ -32,10 +32,12 @@ public final class Engine {
 
     public func addDevice() -> DeviceRef { DeviceRef(index: world.pointee.addDevice()) }
 
-    /// Removes the device with its publications and subscriptions, without effects.
+    /// Removes the device with its publications and subscriptions; their visits end (`deleted`).
     ///
     /// - Returns: What went with it, in order of their numbers, so that the owner can forget it.
-    public func removeDevice(_ d: DeviceRef) -> (publications: [PublicationRef], subscriptions: [SubscriptionRef]) {
+    public func removeDevice(
+        _ d: DeviceRef, at now: Int64, into effects: inout [Effect]
+    ) -> (publications: [PublicationRef], subscriptions: [SubscriptionRef]) {
         guard world.pointee.isAlive(d) else { return ([], []) }
         let gone = (publications: publications(of: d), subscriptions: subscriptions(of: d))
         for publication in gone.publications { world.pointee.remove(.publication, publication.index) }
@@ -49,6 +51,12 @@ public final class Engine {
     public func position(of d: DeviceRef) -> Position? {
         guard world.pointee.isAlive(d), world.pointee.devices[d.index].isPlaced else { return nil }
         return world.pointee.devices[d.index].position
+    }
+
+    /// Unknown too where the device is not there or stands nowhere.
+    public func floor(of d: DeviceRef) -> FloorRef {
+        guard world.pointee.isAlive(d), world.pointee.devices[d.index].isPlaced else { return .unknown }
+        return FloorRef(number: world.pointee.devices[d.index].floor)
     }
 
     public func publications(of d: DeviceRef) -> [PublicationRef] {
@@ -66,13 +74,15 @@ public final class Engine {
     /// Moves a device. nil: it stands nowhere from now on, and nothing is in its range.
     ///
     /// - Parameter position: Valid degrees (`Position.isValid`); others are ignored, here and in a burst.
-    public func move(_ d: DeviceRef, to position: Position?, at now: Int64, into effects: inout [Effect]) {
+    public func move(
+        _ d: DeviceRef, to position: Position?, floor: FloorRef = .unknown, at now: Int64, into effects: inout [Effect]
+    ) {
         guard world.pointee.isAlive(d) else { return }
         guard let position else { return world.pointee.displace(d.index) }
         guard Position.isValid(latitude: position.latitude, longitude: position.longitude) else { return }
         let point = GridPoint(latitude: position.latitude, longitude: position.longitude)
         world.pointee.runs.truncate(to: 0)
-        world.pointee.move(d.index, position, point, at: now, groundwork: 0..<0)
+        world.pointee.move(d.index, position, point, floor, at: now, groundwork: 0..<0)
         world.pointee.finish(into: &effects)
     }
 
@@ -82,12 +92,13 @@ public final class Engine {
         moves.withUnsafeBufferPointer { world.pointee.move($0, at: now, into: &effects) }
     }
 
-    /// Restores where a device stands; nothing is evaluated.
-    public func place(_ d: DeviceRef, at position: Position) {
+    /// Restores where a device stands and when it was last heard of (milliseconds since 1970 UTC); nothing is evaluated.
+    public func place(_ d: DeviceRef, at position: Position, floor: FloorRef = .unknown, heardAt: Int64) {
         guard world.pointee.isAlive(d), Position.isValid(latitude: position.latitude, longitude: position.longitude) else {
             return
         }
-        world.pointee.put(d.index, position, GridPoint(latitude: position.latitude, longitude: position.longitude))
+        let point = GridPoint(latitude: position.latitude, longitude: position.longitude)
+        world.pointee.put(d.index, position, point, floor, heardAt: heardAt)
         // Whatever is known of its pairs is looked at with its next movement.
         world.pointee.devices[d.index].budget = 0
     }

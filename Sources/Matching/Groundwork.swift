@@ -39,7 +39,8 @@ extension World {
                 guard isPossible(move) else { continue }
                 let number = place - start
                 let probes = groundwork.starts[number]..<groundwork.starts[number + 1]
-                self.move(move.device.index, move.position, groundwork.points[number], at: now, groundwork: probes)
+                self.move(
+                    move.device.index, move.position, groundwork.points[number], move.floor, at: now, groundwork: probes)
                 finish(into: &effects)
             }
             start = end

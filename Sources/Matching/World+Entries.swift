@@ -6,6 +6,8 @@ extension World {
     mutating func addDevice() -> UInt32 {
         let index = devices.take()
         devices[index] = .fresh
+        heard.reach(index)
+        heard[index] = .min
         return index
     }
 
@@ -123,6 +125,14 @@ struct Rule {
     var matchTTL: Int64 = 0
     var matchDTL = 0.0
     var excludesSelf = false
+
+    init() {}
+
+    init(_ terms: Terms) {
+        matchTTL = terms.matchTTL
+        matchDTL = terms.matchDTL
+        excludesSelf = terms.excludesSelf
+    }
 
     func write(to entry: UnsafeMutablePointer<Entry>) {
         entry.pointee.matchTTL = max(0, matchTTL)

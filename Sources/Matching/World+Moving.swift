@@ -18,13 +18,15 @@ extension World {
 
     /// Puts the device and its lanes somewhere; nothing is evaluated.
     @inline(__always)
-    mutating func put(_ device: UInt32, _ position: Position, _ point: GridPoint) {
+    mutating func put(_ device: UInt32, _ position: Position, _ point: GridPoint, _ floor: FloorRef, heardAt: Int64) {
         let record = devices.base + Int(device)
         record.pointee.point = point
         record.pointee.latitude = position.latitude
         record.pointee.longitude = position.longitude
         record.pointee.altitude = position.altitude ?? .nan
         record.pointee.horizontalAccuracy = position.horizontalAccuracy ?? .nan
+        record.pointee.floor = floor.number
+        heard[device] = heardAt
         let wasPlaced = record.pointee.isPlaced
         record.pointee.isPlaced = true
         put(.publication, record, wasPlaced)
@@ -44,12 +46,13 @@ extension World {
     ///
     /// - Parameter probes: The places in the groundwork of this device's probes.
     mutating func move(
-        _ device: UInt32, _ position: Position, _ point: GridPoint, at now: Int64, groundwork probes: Range<Int>
+        _ device: UInt32, _ position: Position, _ point: GridPoint, _ floor: FloorRef, at now: Int64,
+        groundwork probes: Range<Int>
     ) {
         let record = devices.base + Int(device)
         let former = record.pointee.isPlaced ? record.pointee.point : nil
         let travelled = former.map { $0.squaredChord(to: point).squareRoot() } ?? 0
-        put(device, position, point)
+        put(device, position, point, floor, heardAt: now)
         var reviewed = false
         if former == nil {
             // Pairs that met before are hits like all others now.

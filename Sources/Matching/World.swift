@@ -5,9 +5,12 @@ import Selectors
 ///
 /// Invariant that the difference tests rest on: every pair that is in range now was evaluated when it came into range.
 struct World {
+    let limits: EngineLimits
     var devices = Slab<Device>()
     var publications = Slab<Entry>()
     var subscriptions = Slab<Entry>()
+    /// By device number: when it was last heard of.
+    var heard = Column<Int64>()
     /// By publication number; initialised where the publication is alive.
     var properties = PropertyTable()
     var programs = Programs()
@@ -30,7 +33,10 @@ struct World {
     var doubts = Scratch<UInt64>()
     var groundwork = Groundwork()
 
+    init(limits: EngineLimits) { self.limits = limits }
+
     mutating func deallocate() {
+        heard.deallocate()
         properties.deallocate(alive: publications)
         devices.deallocate()
         publications.deallocate()
@@ -48,7 +54,8 @@ struct World {
     }
 
     var bytes: Int {
-        devices.bytes + publications.bytes + subscriptions.bytes + properties.bytes + programs.bytes + topics.bytes + lanes.bytes
+        devices.bytes + heard.bytes + publications.bytes + subscriptions.bytes + properties.bytes + programs.bytes + topics.bytes
+            + lanes.bytes
             + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + hits.bytes
             + meetings.capacity * MemoryLayout<Meeting>.stride + doubts.bytes + groundwork.bytes
     }
@@ -91,10 +98,12 @@ struct Device: BitwiseCopyable {
     var budget: Float
     var isAlive: Bool
     var isPlaced: Bool
+    /// Meaningless while it is not placed.
+    var floor: UInt32
 
     static let fresh = Device(
         point: GridPoint(x: 0, y: 0, z: 0), firstPublication: none, latitude: 0, longitude: 0, altitude: .nan,
-        horizontalAccuracy: .nan, firstSubscription: none, budget: .infinity, isAlive: true, isPlaced: false)
+        horizontalAccuracy: .nan, firstSubscription: none, budget: .infinity, isAlive: true, isPlaced: false, floor: 0)
 
     var position: Position {
         Position(

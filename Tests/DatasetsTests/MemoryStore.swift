@@ -18,6 +18,7 @@ struct MemoryStore {
     private var publications: [Key: PublicationRecord] = [:]
     private var subscriptions: [Key: SubscriptionRecord] = [:]
     private var pairs: [Key: PairRecord] = [:]
+    private(set) var visits: [VisitRecord] = []
     private var liveStates: [Key: LiveStateRecord] = [:]
     private var matches: [Int64: (record: MatchRecord, listed: Bool)] = [:]
     private var replies: [(key: Key, record: ReplyRecord)] = []
@@ -44,22 +45,40 @@ struct MemoryStore {
             deleted[id] = at
         case .putDevice(let record): devices[Key(record.dataset, record.id)] = record
         case .deleteDevice(let dataset, let id): deleteDevice(dataset, id)
+        case .forgetDevice(let dataset, let id): forgetDevice(dataset, id)
         case .putPublication(let record): publications[Key(record.dataset, record.id)] = record
         case .deletePublication(let dataset, let id):
             publications[Key(dataset, id)] = nil
             pairs = pairs.filter { !($0.value.dataset == dataset && $0.value.publicationId.hasSameBytes(as: id)) }
+            visits.removeAll { $0.dataset == dataset && $0.publicationId.hasSameBytes(as: id) }
         case .putSubscription(let record): subscriptions[Key(record.dataset, record.id)] = record
         case .deleteSubscription(let dataset, let id):
             subscriptions[Key(dataset, id)] = nil
             pairs = pairs.filter { !($0.value.dataset == dataset && $0.value.subscriptionId.hasSameBytes(as: id)) }
+            visits.removeAll { $0.dataset == dataset && $0.subscriptionId.hasSameBytes(as: id) }
         case .putDelivery(let dataset, let id, let delivery): subscriptions[Key(dataset, id)]?.delivery = delivery
         case .putHints(let dataset, let id, let hints): subscriptions[Key(dataset, id)]?.hints = hints
         case .putPair(let record): pairs[Key(record.dataset, record.subscriptionId, record.publicationId)] = record
         case .putMatch(let record):
             matches[record.number] = (record, true)
             highestMatchNumber = max(highestMatchNumber, record.number)
-        case .matchDelivered(let number):
+        case .putVisit(let record):
+            apply(
+                .deleteVisit(
+                    dataset: record.dataset, subscriptionId: record.subscriptionId, publicationId: record.publicationId))
+            visits.append(record)
+        case .deleteVisit(let dataset, let subscription, let publication):
+            visits.removeAll {
+                $0.dataset == dataset && $0.subscriptionId.hasSameBytes(as: subscription)
+                    && $0.publicationId.hasSameBytes(as: publication)
+            }
+        case .matchProgress(let number, let settled, let fate):
+            matches[number]?.record.settled = settled
+            matches[number]?.record.fate = fate
+        case .matchSettled(let number):
             matches[number]?.record.pending = false
+            matches[number]?.record.pushers = []
+            matches[number]?.record.secret = nil
             dropUnneeded(number)
         case .forgetMatch(let number):
             matches[number]?.listed = false
@@ -88,10 +107,20 @@ struct MemoryStore {
         for record in subscriptions.values where record.dataset == dataset && record.deviceId.hasSameBytes(as: id) {
             apply(.deleteSubscription(dataset: dataset, id: record.id))
         }
+        forgetDevice(dataset, id)
+        devices[Key(dataset, id)] = nil
+    }
+
+    private mutating func forgetDevice(_ dataset: String, _ id: String) {
+        func isOfDevice(_ subscription: String, _ publication: String) -> Bool {
+            subscriptions[Key(dataset, subscription)]?.deviceId.hasSameBytes(as: id) == true
+                || publications[Key(dataset, publication)]?.deviceId.hasSameBytes(as: id) == true
+        }
+        pairs = pairs.filter { $0.value.dataset != dataset || !isOfDevice($0.value.subscriptionId, $0.value.publicationId) }
+        visits.removeAll { $0.dataset == dataset && isOfDevice($0.subscriptionId, $0.publicationId) }
         for (number, match) in matches where match.record.dataset == dataset && match.record.deviceId.hasSameBytes(as: id) {
             apply(.forgetMatch(number: number))
         }
-        devices[Key(dataset, id)] = nil
     }
 
     private mutating func deleteDataset(_ id: String) {
@@ -100,6 +129,7 @@ struct MemoryStore {
         publications = publications.filter { $0.key.dataset != id }
         subscriptions = subscriptions.filter { $0.key.dataset != id }
         pairs = pairs.filter { $0.key.dataset != id }
+        visits.removeAll { $0.dataset == id }
         liveStates = liveStates.filter { $0.key.dataset != id }
         matches = matches.filter { $0.value.record.dataset != id }
         replies.removeAll { $0.key.dataset == id }
@@ -115,6 +145,7 @@ struct MemoryStore {
         changes += publications.values.filter { isWanted($0.dataset) }.map { .putPublication($0) }
         changes += subscriptions.values.filter { isWanted($0.dataset) }.map { .putSubscription($0) }
         changes += pairs.values.filter { isWanted($0.dataset) }.map { .putPair($0) }
+        changes += visits.filter { isWanted($0.dataset) }.map { .putVisit($0) }
         changes += liveStates.values.filter { isWanted($0.dataset) }.map { .putLiveState($0) }
         for match in sortedMatches where isWanted(match.record.dataset) {
             var record = match.record

@@ -55,7 +55,8 @@ struct TwinRun {
             if let wrong = self.step() { return "step \(step): \(wrong)" }
             if let wrong = checkState() { return "after step \(step): \(wrong)" }
         }
-        for device in devices { _ = engine.removeDevice(device) }
+        var effects: [Effect] = []
+        for device in devices { _ = engine.removeDevice(device, at: now, into: &effects) }
         guard engine.pairCount == 0, engine.publicationCount == 0, engine.subscriptionCount == 0, engine.deviceCount == 0 else {
             return "something is left after everything was removed"
         }
@@ -141,8 +142,8 @@ struct TwinRun {
         guard !twin.isAmbiguous(device, range: s.range, topic: s.topic, dtl: s.matchDTL) else { return nil }
         var effects: [Effect] = []
         let ref = engine.addSubscription(
-            on: device, topic: s.topic, range: s.range, expiresAt: s.expiresAt, selector: s.selector, matchTTL: s.matchTTL,
-            matchDTL: s.matchDTL, excludeSelf: s.excludeSelf, at: now, into: &effects)
+            on: device, topic: s.topic, range: s.range, expiresAt: s.expiresAt, selector: s.selector,
+            terms: Terms(matchTTL: s.matchTTL, matchDTL: s.matchDTL, excludesSelf: s.excludeSelf), at: now, into: &effects)
         return compare("add subscription", effects, twin.add(ref, s, at: now))
     }
 
@@ -176,16 +177,19 @@ struct TwinRun {
         var effects: [Effect] = []
         engine.update(
             ref, topic: next.topic, range: next.range, expiresAt: next.expiresAt, selector: next.selector,
-            matchTTL: next.matchTTL, matchDTL: next.matchDTL, excludeSelf: next.excludeSelf, at: now, into: &effects)
+            terms: Terms(matchTTL: next.matchTTL, matchDTL: next.matchDTL, excludesSelf: next.excludeSelf), at: now,
+            into: &effects)
         return compare("update subscription", effects, twin.add(ref, next, at: now))
     }
 
     private mutating func removeEntry() -> String? {
         if Bool.random(using: &random), let index = twin.publications.keys.sorted().randomElement(using: &random) {
-            engine.removePublication(PublicationRef(index: index))
+            var effects: [Effect] = []
+            engine.removePublication(PublicationRef(index: index), at: now, into: &effects)
             twin.remove(PublicationRef(index: index))
         } else if let index = twin.subscriptions.keys.sorted().randomElement(using: &random) {
-            engine.removeSubscription(SubscriptionRef(index: index))
+            var effects: [Effect] = []
+            engine.removeSubscription(SubscriptionRef(index: index), at: now, into: &effects)
             twin.remove(SubscriptionRef(index: index))
         }
         return nil
@@ -193,7 +197,8 @@ struct TwinRun {
 
     private mutating func replaceDevice() -> String? {
         let place = Int.random(in: devices.indices, using: &random)
-        let gone = engine.removeDevice(devices[place])
+        var effects: [Effect] = []
+        let gone = engine.removeDevice(devices[place], at: now, into: &effects)
         let expected = twin.remove(devices[place])
         guard gone.publications == expected.publications, gone.subscriptions == expected.subscriptions else {
             return "removing a device named others: \(gone), expected \(expected)"

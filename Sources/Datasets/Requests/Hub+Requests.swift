@@ -126,6 +126,7 @@ extension Hub {
         case .deviceList: return .result(try listDevices(call))
         case .deviceUpdate: return .result(try updateDevice(call, into: &effects))
         case .deviceDelete: return .result(try deleteDevice(call, into: &effects))
+        case .deviceForget: return .result(try forgetDevice(call, into: &effects))
         case .publicationCreate: return .result(try createPublication(call, into: &effects))
         case .publicationGet: return .result(try getPublication(call))
         case .publicationList: return .result(try listPublications(call))

@@ -10,6 +10,7 @@ enum RequestName: String, CaseIterable {
     case deviceList = "device/list"
     case deviceUpdate = "device/update"
     case deviceDelete = "device/delete"
+    case deviceForget = "device/forget"
     case publicationCreate = "publication/create"
     case publicationGet = "publication/get"
     case publicationList = "publication/list"
@@ -25,7 +26,7 @@ enum RequestName: String, CaseIterable {
 
     /// Requests of the contract that a later version answers.
     static let notOffered: Set<String> = [
-        "dataset/import", "device/forget", "match/explain", "live/subscribe", "live/renew", "live/unsubscribe", "live/list",
+        "dataset/import", "match/explain", "live/subscribe", "live/renew", "live/unsubscribe", "live/list",
         "live/snapshot", "beacon/list", "beacon/monitor", "beacon/unmonitor", "changes/get", "changes/follow",
         "changes/unfollow", "changes/push", "changes/conflicts", "place/import", "place/get", "place/list", "place/delete",
         "place/candidates", "place/verify", "category/import", "category/list", "circumstance/register",

@@ -139,7 +139,7 @@ struct Daemon {
         store: Store, identity: String, embedded: EmbeddedBroker?
     ) throws(Failure) -> (DaemonLoop, [any Service]) {
         guard let endpoint = settings.broker ?? embedded?.endpoint else { throw .internal("there is no broker") }
-        let status = StatusMessage(version: version, instance: identity, startedAt: DaemonLoop.now())
+        let status = StatusMessage(version: version, instance: identity, startedAt: LoopClock.system.now())
         let health = Health()
         let restored = try restoredHub(identity: identity, store: store, broker: endpoint.name)
         let loop = DaemonLoop(
@@ -177,7 +177,7 @@ struct Daemon {
         configuration.instance = identity
         configuration.seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
         let hub = Hub(configuration)
-        let now = DaemonLoop.now()
+        let now = LoopClock.system.now()
         var filters: [String] = []
         do {
             try store.restore(repliesSince: now - 86_400_000) { change in
