@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Datasets
+import Dispatch
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -27,12 +28,15 @@ public final class Webhooks: Sendable {
         public var answerBytesMaximum = 64 << 10
         /// Connections without a post are closed: sooner than by most servers, whose closing would meet a post on its way.
         public var idleMilliseconds: Int64 = 4_000
+        /// Endpoints whose connections are managed together; something of each is remembered until others take their place.
+        public var originsMaximum = 4096
 
         public init() {}
     }
 
     private struct State {
-        var waiting = FairQueue<WebhookPost>()
+        var waiting: FairQueue<WebhookPost>
+        var clients: Clients
         var outcomes: [(token: UInt64, outcome: WebhookOutcome)] = []
         /// Nothing new is begun.
         var isClosing = false
@@ -42,12 +46,13 @@ public final class Webhooks: Sendable {
     }
 
     private let group: MultiThreadedEventLoopGroup
-    private let client: HTTPClient
     private let policy: AddressPolicy
     private let limits: Limits
     private let userAgent: String
     private let wake: @Sendable () -> Void
     private let state: Mutex<State>
+    /// Clients on their way out.
+    private let retiring = DispatchGroup()
 
     /// Starts the thread.
     ///
@@ -78,10 +83,13 @@ public final class Webhooks: Sendable {
         // Whoever decides about the next try is told of the first that failed.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.http1_1ConnectionDebugInitializer = { Self.check($0, policy) }
-        client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
-        var state = State()
-        state.waiting = FairQueue(runningMaximum: limits.runningMaximum, perOrigin: limits.runningMaximumPerOrigin)
-        self.state = Mutex(state)
+        let clients = Clients(originsMaximum: limits.originsMaximum) { [group, configuration] in
+            HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
+        }
+        state = Mutex(
+            State(
+                waiting: FairQueue(runningMaximum: limits.runningMaximum, perOrigin: limits.runningMaximumPerOrigin),
+                clients: clients))
     }
 
     // MARK: What the owner calls
@@ -133,8 +141,14 @@ public final class Webhooks: Sendable {
         let timeout = group.any().scheduleTask(in: .milliseconds(Int64(drainSeconds * 1000))) { self.finishDraining() }
         try? await drained.get()
         timeout.cancel()
-        state.withLock { $0.isClosed = true }
-        try? await client.shutdown()
+        let clients = state.withLock { state in
+            state.isClosed = true
+            return state.clients.removeAll()
+        }
+        for client in clients { retire(client) }
+        await withCheckedContinuation { continuation in
+            retiring.notify(queue: .global()) { continuation.resume() }
+        }
         try? await group.shutdownGracefully()
     }
 
@@ -160,15 +174,27 @@ public final class Webhooks: Sendable {
         }
         let answer = Answer(bytesMaximum: limits.answerBytesMaximum)
         do {
+            let request = try request(for: post)
+            let (number, client, retired) = state.withLock { $0.clients.take(for: post.url.origin) }
+            if let retired { retire(retired) }
             client.execute(
-                request: try request(for: post), delegate: answer, deadline: .now() + .milliseconds(limits.postMilliseconds)
+                request: request, delegate: answer, deadline: .now() + .milliseconds(limits.postMilliseconds)
             ).futureResult.whenComplete { result in
+                if let retired = self.state.withLock({ $0.clients.giveBack(number) }) { self.retire(retired) }
                 self.settle(post, self.outcome(answer, result))
             }
         } catch {
             settle(post, .failed(reason: FailureText.of(error), retryAfter: nil))
         }
     }
+
+    private func retire(_ client: HTTPClient) {
+        retiring.enter()
+        client.shutdown { _ in self.retiring.leave() }
+    }
+
+    /// How many clients are held.
+    var clientCount: Int { state.withLock { $0.clients.count } }
 
     private func request(for post: WebhookPost) throws -> HTTPClient.Request {
         var headers = HTTPHeaders([

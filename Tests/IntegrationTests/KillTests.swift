@@ -9,7 +9,9 @@ extension Integration {
     struct KillTests {
         private static let kills = ProcessInfo.processInfo.environment["GEOMATCH_KILLS"].flatMap { Int($0) } ?? 3
 
-        @Test("No acknowledged request is lost, no match is lost, and none is delivered under a second id", .timeLimit(.minutes(30)))
+        @Test(
+            "No acknowledged request is lost, no match is lost, and none is delivered under a second id"
+        )
         func killed() throws {
             var random = SplitMix64.forTest("killed")
             try withDaemon { daemon in

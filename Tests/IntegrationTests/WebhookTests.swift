@@ -77,7 +77,9 @@ extension Integration {
             }
         }
 
-        @Test("Matches for an endpoint that was away come after kill -9 and a restart, under the same ids; a clean end keeps them too")
+        @Test(
+            "Matches for an endpoint that was away come after kill -9 and a restart, under the same ids; a clean end keeps them too"
+        )
         func restart() throws {
             try withDaemon { daemon in
                 try withClient(daemon.endpoint, filters: ["geomatch/d/alice/match/#"], session: "reader") { client in
@@ -89,10 +91,10 @@ extension Integration {
                     #expect(daemon.program.end(SIGTERM) == 0)
                     try withHook(port: port, random: SplitMix64.forTest("restart")) { hook in
                         try daemon.restart()
-                        client.waitSubscribed(times: 2)
-                        try waitDelivered(client, "reader", 20)
-                        let told = client.messages(on: "geomatch/d/alice/match/pin/reader").map(\.json)
-                        for match in told {
+                        try withClient(daemon.endpoint) { try waitDelivered($0, "reader", 20) }
+                        let topic = "geomatch/d/alice/match/pin/reader"
+                        #expect(client.wait { $0.count { $0.topic == topic } >= 20 })
+                        for match in client.messages(on: topic).map(\.json) {
                             let publication = try #require(match["publication"]?["id"]?.asString)
                             #expect(hook.matches[publication]?.ids == [match["id"]?.asString ?? ""])
                         }
@@ -119,7 +121,8 @@ extension Integration {
                         }
                         for host in ["127.0.0.1", "localhost", "[::1]", "2130706433", "10.0.0.1", "169.254.169.254"] {
                             let error = try subscribe(host)["error"]
-                            #expect(error?["error"]?.asString == "invalid" && error?["field"]?.asString?.hasPrefix("pushers") == true)
+                            #expect(
+                                error?["error"]?.asString == "invalid" && error?["field"]?.asString?.hasPrefix("pushers") == true)
                         }
                         // What a name leads to is seen when it is connected to.
                         let name = ProcessInfo.processInfo.hostName

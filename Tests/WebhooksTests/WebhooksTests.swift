@@ -233,6 +233,17 @@ struct WebhooksTests {
         }
     }
 
+    @Test("However many endpoints there are, no more than a few of them are remembered")
+    func manyEndpoints() async throws {
+        try await withWebhooks(host: "0.0.0.0", limits: { $0.originsMaximum = 5 }) { poster, port, inbox async throws in
+            for token in 0..<200 { try poster.post("http://127.0.1.\(token % 100):\(port)/", token: UInt64(token)) }
+            let outcomes = await poster.outcomes(200)
+            #expect(outcomes.values.allSatisfy { $0 == .taken(status: 200) })
+            #expect(inbox.all.count == 200)
+            #expect(poster.webhooks.clientCount == 1)
+        }
+    }
+
     // MARK: The end
 
     @Test("What runs is waited for at the end, what waits is left aside")

@@ -39,7 +39,9 @@ final class Hook: @unchecked Sendable {
         lock.withLock {
             postCount += 1
             let match = (try? JSONValue.parse(post.body)) ?? .null
-            guard let publication = match["publication"]?["id"]?.asString, let id = match["id"]?.asString else { return .status(400) }
+            guard let publication = match["publication"]?["id"]?.asString, let id = match["id"]?.asString else {
+                return .status(400)
+            }
             let fails = random.next() % 100 < failures
             let way = random.next() % 3
             if fails, way == 0 { return .status(503) }
@@ -58,7 +60,8 @@ final class Hook: @unchecked Sendable {
 
 /// Runs `body` with an endpoint.
 func withHook<Result>(
-    port: Int = 0, failures: UInt64 = 0, random: SplitMix64, _ body: (Hook) throws -> Result) throws -> Result {
+    port: Int = 0, failures: UInt64 = 0, random: SplitMix64, _ body: (Hook) throws -> Result
+) throws -> Result {
     let hook = try Hook(port: port, failures: failures, random: random)
     defer { hook.stop() }
     return try body(hook)
