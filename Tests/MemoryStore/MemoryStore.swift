@@ -48,7 +48,7 @@ public struct MemoryStore {
             deleteDataset(id)
             deleted[id] = at
         case .putStructure(let record):
-            structure[Key(record.dataset, (record.parents + [record.id]).structureKey)] = record
+            structure[Key(record.dataset, (record.parents + [record.id]).joined(separator: "\u{0}"))] = record
         case .putDevice(let record): devices[Key(record.dataset, record.id)] = record
         case .deleteDevice(let dataset, let id): deleteDevice(dataset, id)
         case .forgetDevice(let dataset, let id): forgetDevice(dataset, id)

@@ -38,7 +38,7 @@ struct ClientRequest {
         let duration = random.pick(lifetimes)
         let selector = random.pick(NaiveTwin.SelectorChoice.allCases)
         let excludesSelf = random.chance(30)
-        let isVisit = random.chance(0)
+        let isVisit = random.chance(40)
         let mode = isVisit ? #""mode":"visit","exitMargin":10,"# : #""matchDTL":1e8,"matchTTL":1e9,"#
         return ClientRequest(
             verb: "subscription/create",
