@@ -88,7 +88,7 @@ struct DeliveryTests {
         harness.acknowledge(matches[1].token)
         #expect(harness.matches.count == 3)
         for _ in 0..<4 { harness.matches.forEach { harness.acknowledge($0.token) } }
-        #expect(harness.matches.count == 5 && harness.hub.outbox.inflight == 0)
+        #expect(harness.matches.count == 5 && harness.hub.outbox.lanes.inflight == 0)
     }
 
     @Test("over the maximum of waiting ones is dropped, counted and listed all the same")
