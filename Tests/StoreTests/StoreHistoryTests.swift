@@ -74,6 +74,7 @@ struct StoreHistoryTests {
                 expected.publications = all.publications.filter { $0.key.dataset == name }
                 expected.subscriptions = all.subscriptions.filter { $0.key.dataset == name }
                 expected.pairs = all.pairs.filter { $0.key.dataset == name }
+                expected.visits = all.visits.filter { $0.key.dataset == name }
                 expected.liveStates = all.liveStates.filter { $0.key.dataset == name }
                 expected.matches = all.matches.filter { $0.dataset == name }
                 expected.replies = all.replies.filter { $0.dataset == name }

@@ -176,7 +176,9 @@ extension Hub {
         for dataset in datasetsWithDeliveries {
             for subscription in dataset.deliveriesChanged {
                 subscription.deliveryChanged = false
-                guard !subscription.isGone else { continue }
+                // One that a request deleted is there again where the store refuses that.
+                let mayReturn = effects.hasRequests && dataset.subscriptions[subscription.record.id] == nil
+                guard !subscription.isGone || mayReturn else { continue }
                 // Only what a request led to can be refused.
                 if effects.hasRequests {
                     effects.formerMatchInstants[effects.changes.count] = .some(subscription.lastMatchAtTold)

@@ -387,7 +387,7 @@ extension Logger {
         case .internalFailure(let id, let request):
             error("request failed", metadata: ["id": "\(id)", "request": "\(request)"])
         case .matchesDropped(let dataset, let count):
-            error("matches dropped: too many wait for the broker", metadata: ["dataset": "\(dataset)", "count": "\(count)"])
+            error("matches dropped", metadata: ["dataset": "\(dataset)", "count": "\(count)"])
         }
     }
 }
