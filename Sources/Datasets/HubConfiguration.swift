@@ -11,6 +11,8 @@ public struct HubConfiguration: Sendable {
     /// Who administers which datasets.
     public var administrators = AccessPatterns(["admin"])
     public var limits = HubLimits()
+    /// Webhooks may be posted to loopback, link-local and private addresses.
+    public var webhooksAllowPrivate = false
     /// Whether there is a time zone of this IANA name.
     public var isTimeZone: @Sendable (String) -> Bool = { _ in true }
     /// Told in `geomatch/status`.
@@ -40,8 +42,14 @@ public struct HubLimits: Sendable {
     public var rememberedReplies = 10_000
     /// Bytes of remembered replies, for each dataset: the oldest go first.
     public var rememberedReplyBytes = 64 << 20
-    /// Matches that wait for the broker, for each dataset; beyond, a match is dropped and counted.
+    /// Matches that wait for the broker or a webhook, for each dataset; beyond, a match is dropped and counted.
     public var pendingMatches = 100_000
+    /// The same for each client.
+    public var pendingMatchesPerClient = 20_000
+    /// Publications remembered for each subscription: beyond, no more match it. Counted as dropped.
+    public var partnersPerSubscription = 10_000
+    /// Pairs of publication and subscription remembered, for each dataset. Beyond, no more match.
+    public var pairs = 10_000_000
     /// Matches sent to the broker and not yet acknowledged.
     public var inflightMatches = 1000
 

@@ -35,7 +35,8 @@ struct Table: Sendable {
         "subscription", key: 2,
         """
         dataset id deviceId topic range duration selector matchTTL matchDTL excludeSelf pushers hints owner createdAt updatedAt \
-        revision matched delivered retried expired dropped lastMatchAt lastError
+        revision matched delivered retried expired dropped lastMatchAt lastError mode exitMargin dwell staleAfter accuracy \
+        floor secret
         """)
     static let pair = Table(
         "pair", key: 3,
@@ -43,5 +44,6 @@ struct Table: Sendable {
         dataset subscriptionId publicationId lastMatchAt publicationLatitude publicationLongitude subscriptionLatitude \
         subscriptionLongitude
         """)
+    static let visit = Table("visit", key: 3, "dataset subscriptionId publicationId id since")
     static let liveState = Table("liveState", key: 2, "dataset topic timestamp receivedAt number payload")
 }

@@ -24,7 +24,7 @@ struct ArgumentTests {
             ("--dataset", "request --dataset"),
             ("-- device list", "request -- device list"),
             ("help watch", "help watch"),
-            ("explain a b", "request explain a b"),
+            ("--json explain a b", "explain --json a b"), ("demo a b", "request demo a b"),
             ("--generate-completion-script zsh", "--generate-completion-script zsh"),
             ("", ""),
         ])

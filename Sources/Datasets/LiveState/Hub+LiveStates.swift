@@ -77,8 +77,12 @@ extension Hub {
     func tie(_ state: LiveState, to device: Device) {
         state.device = device
         device.positionTopic = state
-        guard let payload = state.payload, let position = LiveMessage.position(inPayload: payload, using: parser) else { return }
-        state.dataset.engine.place(device.reference, at: position)
+        guard let payload = state.payload, let update = LiveMessage.update(inPayload: payload, using: parser),
+            let position = update.position
+        else { return }
+        state.dataset.engine.place(
+            device.reference, at: position, floor: floor(of: state, index: update.floorIndex) ?? .unknown,
+            heardAt: state.receivedAt)
     }
 
     /// Clears a state on demand: the device of a position stands nowhere from now on.

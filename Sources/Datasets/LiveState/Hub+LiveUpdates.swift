@@ -100,7 +100,8 @@ extension Hub {
             store(update, at: timestamp, for: state, receivedAt: now, into: &effects)
             if let device = state.device, let position = update.position {
                 if dataset.moves.isEmpty { moved.append(dataset) }
-                dataset.moves.append(Move(device: device.reference, position: position))
+                let floor = floor(of: state, index: update.floorIndex, into: &effects)
+                dataset.moves.append(Move(device: device.reference, position: position, floor: floor))
             }
         } catch {
             if message.retained, state.isKnown { return }

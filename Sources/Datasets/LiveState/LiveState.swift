@@ -22,6 +22,8 @@ final class LiveState {
     var declaredAsOf: UInt32 = 0
     /// Changed since it was last made durable.
     var dirty = false
+    /// The floor its topic names, once that was asked for.
+    var floor: Floors.Place?
     /// The device that stands where this says; nil where it stands elsewhere, or is none.
     var device: Device?
     /// Where it stands in the table, and the hash it is found by.

@@ -11,6 +11,7 @@ enum RequestName: String, CaseIterable {
     case deviceList = "device/list"
     case deviceUpdate = "device/update"
     case deviceDelete = "device/delete"
+    case deviceForget = "device/forget"
     case publicationCreate = "publication/create"
     case publicationGet = "publication/get"
     case publicationList = "publication/list"
@@ -23,10 +24,11 @@ enum RequestName: String, CaseIterable {
     case subscriptionDelete = "subscription/delete"
     case matchGet = "match/get"
     case matchList = "match/list"
+    case matchExplain = "match/explain"
 
     /// Requests of the contract that a later version answers.
     static let notOffered: Set<String> = [
-        "device/forget", "match/explain", "live/subscribe", "live/renew", "live/unsubscribe", "live/list",
+        "live/subscribe", "live/renew", "live/unsubscribe", "live/list",
         "live/snapshot", "beacon/list", "beacon/monitor", "beacon/unmonitor", "changes/get", "changes/follow",
         "changes/unfollow", "changes/push", "changes/conflicts", "place/import", "place/get", "place/list", "place/delete",
         "place/candidates", "place/verify", "category/import", "category/list", "circumstance/register",
@@ -46,7 +48,7 @@ enum RequestName: String, CaseIterable {
     var changes: Bool {
         switch self {
         case .datasetGet, .datasetList, .deviceGet, .deviceList, .publicationGet, .publicationList, .subscriptionGet,
-            .subscriptionList, .matchGet, .matchList:
+            .subscriptionList, .matchGet, .matchList, .matchExplain:
             false
         default: true
         }
