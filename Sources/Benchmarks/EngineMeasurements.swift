@@ -69,7 +69,7 @@ struct RegisterMeasurement {
         let selectors = try City.selectors()
         var effects: [Effect] = []
         let newcomers = (0..<2 * count).map { _ in city.engine.addDevice() }
-        for device in newcomers { city.engine.place(device, at: city.newPosition()) }
+        for device in newcomers { city.engine.place(device, at: city.newPosition(), heardAt: City.start) }
         var matches = 0
         let publications = seconds {
             for device in newcomers.prefix(count) {
@@ -138,7 +138,7 @@ struct MemoryMeasurement {
             // Over a country, so that hardly any two share a cell: the costly case.
             let latitude = Double.random(in: 46..<48, using: &spread)
             let longitude = Double.random(in: 6..<10, using: &spread)
-            city.engine.place(device, at: .init(latitude: latitude, longitude: longitude))
+            city.engine.place(device, at: .init(latitude: latitude, longitude: longitude), heardAt: City.start)
             city.addPublication(on: device, evaluate: false, into: &effects)
             city.addSubscription(on: device, selectors, evaluate: false, into: &effects)
         }
@@ -148,14 +148,15 @@ struct MemoryMeasurement {
             note: "resident, \(devices) of them spread over 67,000 km2, three properties each")
         report.add("of which the engine's own", Double(city.engine.memoryBytes - empty) / count, "B", note: "allocated")
     }
+}
 
-    private func residentBytes() -> Int {
-        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
-        defer { fclose(file) }
-        var buffer = [CChar](repeating: 0, count: 256)
-        guard fgets(&buffer, 255, file) != nil else { return 0 }
-        let fields = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
-            separator: " ")
-        return fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(getpagesize()) : 0
-    }
+/// Memory of this process that is in use.
+func residentBytes() -> Int {
+    guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+    defer { fclose(file) }
+    var buffer = [CChar](repeating: 0, count: 256)
+    guard fgets(&buffer, 255, file) != nil else { return 0 }
+    let fields = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
+        separator: " ")
+    return fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(getpagesize()) : 0
 }

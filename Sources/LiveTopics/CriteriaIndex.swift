@@ -31,7 +31,7 @@ public struct CriteriaIndex: Sendable {
     /// By handle.
     private var shapes: [UInt8] = []
     /// Rises with each change.
-    private var epoch: UInt64 = 1
+    @usableFromInline var epoch: UInt64 = 1
     /// How many handles it holds.
     public private(set) var count = 0
 
@@ -233,8 +233,8 @@ public struct CriteriaIndex: Sendable {
 
 /// What was found for one topic, kept where the topic is kept.
 public struct CriteriaMemo: Sendable {
-    fileprivate var asOf: UInt64 = 0
-    fileprivate var handles: [UInt32] = []
+    @usableFromInline var asOf: UInt64 = 0
+    @usableFromInline var handles: [UInt32] = []
 
     /// More handles than this are looked up again each time: telling them all costs more.
     static let handlesMax = 256
@@ -246,13 +246,20 @@ extension CriteriaIndex {
     /// Appends the handles of all criteria that want a topic, in rising order; a topic seen before costs a copy.
     ///
     /// After a change only the shapes that changed are looked up again.
+    @inlinable
     public func find(
-        _ keys: LevelKeys, topic: String, remembering memo: inout CriteriaMemo, into found: inout [UInt32]
+        _ keys: @autoclosure () -> LevelKeys, topic: @autoclosure () -> String, remembering memo: inout CriteriaMemo,
+        into found: inout [UInt32]
     ) {
-        if memo.asOf != epoch { refresh(&memo, keys, topic: topic, into: &found) } else { found.append(contentsOf: memo.handles) }
+        if memo.asOf == epoch {
+            found.append(contentsOf: memo.handles)
+        } else {
+            refresh(&memo, keys(), topic: topic(), into: &found)
+        }
     }
 
-    private func refresh(_ memo: inout CriteriaMemo, _ keys: LevelKeys, topic: String, into found: inout [UInt32]) {
+    @usableFromInline
+    func refresh(_ memo: inout CriteriaMemo, _ keys: LevelKeys, topic: String, into found: inout [UInt32]) {
         var changed: UInt64 = 0
         for shape in 0..<64 where shapeChangedAt[shape] > memo.asOf { changed |= 1 << UInt64(shape) }
         var handles: [UInt32] = []

@@ -301,3 +301,23 @@ struct LiveSubscriptionTests {
         #expect(harness.store.restored().allSatisfy { if case .putLiveSubscription = $0 { false } else { true } })
     }
 }
+
+@Suite("Live subscriptions of strict datasets")
+struct StrictLiveSubscriptionTests {
+    @Test(
+        "What a strict dataset does not declare cannot be subscribed to",
+        arguments: [
+            (#""d/v/#""#, nil), (#""d/x/#""#, "notFound venue"), (#""d/v/b/#""#, "notFound building"),
+            (#"{"domain":"co2"}"#, "notFound domain"), (#"{"domain":"count"}"#, nil), (#"{"room":"r"}"#, "notFound room"),
+            (#"{"location":"desk"}"#, nil),
+        ] as [(String, String?)])
+    func declared(_ row: (criteria: String, refusal: String?)) {
+        let harness = HubHarness()
+        _ = harness.request("dataset/create", #"{"policy":"strict","domains":["count"]}"#, client: "admin")
+        let venue = #"{"type":"Feature","geometry":null,"properties":{"level":"venue","id":"v"}}"#
+        let structure = #"{"structure":{"type":"FeatureCollection","features":[\#(venue)]}}"#
+        _ = harness.request("dataset/import", structure, client: "admin")
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"desk"}"#)
+        #expect(harness.refusal("live/subscribe", #"{"criteria":\#(row.criteria)}"#) == row.refusal)
+    }
+}

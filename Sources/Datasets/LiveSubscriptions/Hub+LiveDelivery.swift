@@ -18,7 +18,7 @@ extension Hub {
         of state: LiveState, former: [UInt8]? = nil, formerNumber: Int64 = 0, at now: Int64, into effects: inout HubEffects
     ) {
         guard !state.dataset.liveSubscriptions.isEmpty else { return }
-        guard outbox.isOpen else {
+        guard outbox.lanes.isOpen else {
             // What left meanwhile is told with its last properties.
             if state.payload != nil { state.lastPayload = nil } else if let former { state.lastPayload = former }
             return
@@ -159,7 +159,7 @@ extension Hub {
 
     /// Sends what was held long enough.
     func releaseHeld(at now: Int64, into effects: inout HubEffects) {
-        guard outbox.isOpen, !holders.isEmpty else { return }
+        guard outbox.lanes.isOpen, !holders.isEmpty else { return }
         for subscription in holders {
             while let first = subscription.heldOrder.first, first.at <= now || first.at > now + subscription.longestHold {
                 guard liveBacklog + effects.messages.messages.count < configuration.limits.liveBacklog else { return }

@@ -16,7 +16,7 @@ extension Hub {
 
     /// A state is about to change: whoever has not seen it in a snapshot that is on its way sees it now.
     func showBeforeChange(_ state: LiveState, at now: Int64, into effects: inout HubEffects) {
-        guard state.payload != nil, state.dataset.liveSubscriptions.snapshotCount > 0, outbox.isOpen else { return }
+        guard state.payload != nil, state.dataset.liveSubscriptions.snapshotCount > 0, outbox.lanes.isOpen else { return }
         var subject = LiveSubject(state)
         for handle in subscribers(of: state) {
             guard let subscription = liveHandles[handle], let snapshot = subscription.snapshot,
@@ -153,7 +153,7 @@ extension Hub {
     }
 
     func forgetRecentlyLeft(at now: Int64) {
-        guard outbox.isOpen else { return }
+        guard outbox.lanes.isOpen else { return }
         while let first = recentlyLeft.first, now - first.at > Self.recentlyLeftMilliseconds || now < first.at {
             recentlyLeft.removeFirst()
         }

@@ -12,6 +12,7 @@ extension Hub {
         let parameters = call.parameters
         let dataset = call.dataset
         let filter = try parameters.liveFilter(in: dataset)
+        try checkDeclared(levels: [dataset.id] + filter.criteria.levels, in: dataset)
         let interval = try parameters.optionalInteger("minInterval", in: 0...Self.intervalMaximum, unit: "milliseconds") ?? 0
         let qos = try parameters.optionalInteger("qos", in: 0...1) ?? 0
         let lease = try parameters.lease("lease", maximum: configuration.limits.leaseSeconds) ?? Self.leaseDefault
