@@ -8,7 +8,19 @@ import Wire
 ///
 /// Owned by the ``Hub``; nothing here knows of another dataset.
 final class Dataset {
-    var record: DatasetRecord
+    var record: DatasetRecord {
+        didSet { declarations &+= 1 }
+    }
+    /// Venues, buildings, floors, rooms and locations.
+    var structure = Structure() {
+        didSet { declarations &+= 1 }
+    }
+    /// Where positions are in the structure; made when first needed, and anew after each change.
+    var locator: Locator?
+    /// Rises with whatever may change what a strict dataset lets in.
+    var declarations: UInt32 = 1
+    /// Where it is derived: who is in which room.
+    var occupancy: Occupancy?
     private(set) var engine: Engine
     private let engineLimits: EngineLimits
     var devices = ByteKeyed<Device>()
@@ -27,6 +39,10 @@ final class Dataset {
     private(set) var liveTopicCount = 0
     var clearedStates = ClearedStates()
     var floors = Floors()
+    /// What ended of late, for who asks why it did not match.
+    var ended = EndedObjects()
+    /// The instant of what is being handled; nothing is noted as ended before there is one.
+    var instant: Int64 = .min
     /// How many live topics of each domain have a known state.
     var activeDomains: [String: Int] = [:]
     var counters = DatasetCounters()
@@ -63,6 +79,9 @@ final class Dataset {
         publicationsByReference.removeAll()
         subscriptionsByReference.removeAll()
         beacons.removeAll()
+        structure = Structure()
+        locator = nil
+        occupancy = nil
         positionsWithoutDevice.removeAll()
         moves.removeAll()
         deliveriesChanged.removeAll()
@@ -105,6 +124,10 @@ final class Dataset {
 
     /// Forgets what the engine has already let go of.
     func forget(_ publication: Publication) {
+        if instant != .min {
+            let record = publication.record
+            ended.publications.note(record, id: record.id, bytes: record.footprint, at: instant)
+        }
         for number in publication.visitors {
             subscription(SubscriptionRef(index: number))?.visits[publication.reference.index] = nil
         }
@@ -113,6 +136,10 @@ final class Dataset {
     }
 
     func forget(_ subscription: Subscription) {
+        if instant != .min {
+            let record = subscription.record
+            ended.subscriptions.note(record, id: record.id, bytes: record.footprint, at: instant)
+        }
         for number in subscription.visits.keys {
             publication(PublicationRef(index: number))?.visitors.remove(subscription.reference.index)
         }
@@ -146,6 +173,8 @@ final class Dataset {
             if let subscription = subscription(reference) { forget(subscription) }
         }
         devices[device.record.id] = nil
+        // Its id counts as declared no longer.
+        declarations &+= 1
         if let beacon = device.record.beacon, beacons[beacon] == device.record.id { beacons[beacon] = nil }
     }
 

@@ -126,6 +126,9 @@ public final class Hub {
             if let deadline = dataset.engine.nextDeadline, deadline <= now {
                 advanceEngine(of: dataset, to: now, into: &effects)
             }
+            if dataset.record.derivedOccupancy || dataset.occupancy != nil {
+                advanceOccupancy(of: dataset, to: now, secondIsOver: secondIsOver, into: &effects)
+            }
             for diagnostic in dataset.diagnostics.end(at: now) { tell(diagnostic, of: dataset.id, into: &effects) }
             if secondIsOver { tellStatus(of: dataset, at: now, into: &effects) }
         }
@@ -151,6 +154,7 @@ public final class Hub {
     private func forgetOld(at now: Int64, into effects: inout HubEffects) {
         for dataset in orderedDatasets {
             dataset.replies.expire(at: now)
+            dataset.ended.expire(at: now)
             forgetCleared(of: dataset, before: now - Self.clearedMilliseconds, into: &effects)
         }
         guard now >= nextHousekeepingAt || now < nextHousekeepingAt - 2 * Self.housekeepingMilliseconds else { return }

@@ -21,6 +21,7 @@ extension Hub {
     }
 
     func advanceEngine(of dataset: Dataset, to now: Int64, into effects: inout HubEffects) {
+        dataset.instant = now
         engineEffects.removeAll(keepingCapacity: true)
         dataset.engine.advance(to: now, into: &engineEffects)
         handleEngineEffects(of: dataset, at: now, into: &effects)
