@@ -36,6 +36,8 @@ struct PostQueues {
         /// In a row, over all its messages.
         var failures = 0
         var restsUntil: Int64 = .min
+        /// How many rests it has had in a row.
+        var rests = 0
         var isWaiting = false
         /// When it is looked at again; nil: when something happens to it.
         var alarmAt: Int64?
@@ -136,6 +138,7 @@ struct PostQueues {
         switch result {
         case .success:
             queue.failures = 0
+            queue.rests = 0
             queue.restsUntil = .min
         case .failure: queue.failures += 1
         case .again(let notBefore, let chance):
@@ -154,9 +157,12 @@ struct PostQueues {
         attempts[token] = tries
         let dueAt = max(now + Self.pause(after: tries, chance), notBefore)
         queue.retries.insert((dueAt, token), at: queue.retries.firstIndex { $0.dueAt > dueAt } ?? queue.retries.endIndex)
-        let surplus = queue.failures - Self.failuresBeforeRest
-        let rest = surplus >= 0 ? now + Self.pause(after: surplus + 1, chance) : .min
-        queue.restsUntil = max(queue.restsUntil, notBefore, rest)
+        // What was under way when it began to rest says nothing new when it fails too.
+        if queue.failures >= Self.failuresBeforeRest, queue.restsUntil <= now {
+            queue.rests += 1
+            queue.restsUntil = now + Self.pause(after: queue.rests, chance)
+        }
+        queue.restsUntil = max(queue.restsUntil, notBefore)
     }
 
     /// Forgets how often it was tried: it is settled.
