@@ -8,7 +8,19 @@ import Wire
 ///
 /// Owned by the ``Hub``; nothing here knows of another dataset.
 final class Dataset {
-    var record: DatasetRecord
+    var record: DatasetRecord {
+        didSet { declarations &+= 1 }
+    }
+    /// Venues, buildings, floors, rooms and locations.
+    var structure = Structure() {
+        didSet { declarations &+= 1 }
+    }
+    /// Where positions are in the structure; made when first needed, and anew after each change.
+    var locator: Locator?
+    /// Rises with whatever may change what a strict dataset lets in.
+    var declarations: UInt32 = 1
+    /// Where it is derived: who is in which room.
+    var occupancy: Occupancy?
     private(set) var engine: Engine
     private let engineLimits: EngineLimits
     var devices = ByteKeyed<Device>()
@@ -67,6 +79,9 @@ final class Dataset {
         publicationsByReference.removeAll()
         subscriptionsByReference.removeAll()
         beacons.removeAll()
+        structure = Structure()
+        locator = nil
+        occupancy = nil
         positionsWithoutDevice.removeAll()
         moves.removeAll()
         deliveriesChanged.removeAll()
@@ -158,6 +173,8 @@ final class Dataset {
             if let subscription = subscription(reference) { forget(subscription) }
         }
         devices[device.record.id] = nil
+        // Its id counts as declared no longer.
+        declarations &+= 1
         if let beacon = device.record.beacon, beacons[beacon] == device.record.id { beacons[beacon] = nil }
     }
 

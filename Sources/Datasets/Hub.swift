@@ -30,7 +30,7 @@ public final class Hub {
     public internal(set) var matchNumber: Int64 = 0
     var outbox = Outbox()
     /// The latest instant the hub was told of.
-    var latestAt: Int64 = .min
+    var latestAt: Int64 = 0
     /// Live states changed since they were last made durable, in the order they first changed.
     var dirty = Deque<LiveState>()
     /// How many of them, from the first on, are to be made durable now.
@@ -125,6 +125,9 @@ public final class Hub {
         for dataset in orderedDatasets {
             if let deadline = dataset.engine.nextDeadline, deadline <= now {
                 advanceEngine(of: dataset, to: now, into: &effects)
+            }
+            if dataset.record.derivedOccupancy || dataset.occupancy != nil {
+                advanceOccupancy(of: dataset, to: now, secondIsOver: secondIsOver, into: &effects)
             }
             for diagnostic in dataset.diagnostics.end(at: now) { tell(diagnostic, of: dataset.id, into: &effects) }
             if secondIsOver { tellStatus(of: dataset, at: now, into: &effects) }

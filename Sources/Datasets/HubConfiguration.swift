@@ -13,6 +13,8 @@ public struct HubConfiguration: Sendable {
     public var limits = HubLimits()
     /// Webhooks may be posted to loopback, link-local and private addresses.
     public var webhooksAllowPrivate = false
+    /// Whether there is a time zone of this IANA name.
+    public var isTimeZone: @Sendable (String) -> Bool = { _ in true }
     /// Told in `geomatch/status`.
     public var version = ""
     /// Names this daemon's store: its mark and its probe at the broker.
@@ -30,6 +32,10 @@ public struct HubLimits: Sendable {
     public var liveTopics = 1_000_000
     /// For each dataset.
     public var devices = 1_000_000
+    /// Venues, buildings, floors, rooms and locations together, for each dataset.
+    public var structureObjects = 100_000
+    /// How long a device that is not heard of counts as being in its room.
+    public var occupancySilenceSeconds = 600
     /// For each device, publications and subscriptions each.
     public var attachmentsPerDevice = 1000
     /// For each client.

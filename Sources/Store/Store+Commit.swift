@@ -42,6 +42,7 @@ extension Store {
         switch change {
         case .putDataset(let record): try put(record, db)
         case .deleteDataset(let id, let instant): try deleteDataset(id, at: instant, db)
+        case .putStructure(let record): try put(record, db)
         case .putDevice(let record): try put(record, db)
         case .deleteDevice(let dataset, let id): try run(deviceCascade, dataset, id, db)
         case .forgetDevice(let dataset, let id): try run(forgettingCascade, dataset, id, db)
@@ -226,6 +227,7 @@ extension Store {
         "DELETE FROM visit WHERE dataset = ?",
         "DELETE FROM publication WHERE dataset = ?",
         "DELETE FROM subscription WHERE dataset = ?",
+        "DELETE FROM structure WHERE dataset = ?",
         "DELETE FROM device WHERE dataset = ?",
         "DELETE FROM liveState WHERE dataset = ?",
         "DELETE FROM matchBody WHERE number IN (SELECT number FROM match WHERE dataset = ?)",

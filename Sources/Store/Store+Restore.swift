@@ -4,7 +4,8 @@ import GRDB
 extension Store {
     /// Gives everything back, one row in memory at a time.
     ///
-    /// In this order: datasets, deletions of datasets, devices, publications, subscriptions, pairs, visits, live states, matches, replies
+    /// In this order: datasets, deletions of datasets, structure, devices, publications, subscriptions, pairs, visits, live states,
+    /// matches, replies
     /// (oldest first, the newest 10,000 of each client), filters (one change for each broker). Where no order is named, there is
     /// none within a kind.
     ///
@@ -42,6 +43,7 @@ extension Store {
         }
         try each(.dataset, of: "id") { .putDataset(try DatasetRecord($0)) }
         try each(.deletedDataset, of: "id") { .deleteDataset(id: $0.text(0), at: $0.int64(1)) }
+        try each(.structure) { .putStructure(try StructureRecord($0)) }
         try each(.device) { .putDevice(try DeviceRecord($0)) }
         try each(.publication) { .putPublication(PublicationRecord($0)) }
         try each(.subscription) { .putSubscription(try SubscriptionRecord($0)) }

@@ -12,6 +12,7 @@ extension Store {
             try db.execute(sql: "PRAGMA application_id = \(applicationID)")
         }
         migrator.registerMigration("2 visits and pushers") { db in try db.execute(sql: visitsAndPushers) }
+        registerStructure(in: &migrator)
         return migrator
     }()
 

@@ -25,6 +25,7 @@ struct Table: Sendable {
         "dataset", key: 1,
         "id name policy domains autoCreateDevices derivedOccupancy timeZone createdAt updatedAt revision")
     static let deletedDataset = Table("deletedDataset", key: 1, "id at")
+    static let structure = Table("structure", key: 4, "dataset level parents id name floorIndex capacity geometry")
     static let device = Table(
         "device", key: 2,
         "dataset id type name groupNames platform deviceToken proximityUUID major minor owner createdAt updatedAt revision")

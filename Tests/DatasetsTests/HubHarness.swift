@@ -1,3 +1,4 @@
+import MemoryStore
 import Wire
 
 @testable import Datasets

@@ -42,7 +42,6 @@ struct RequestTests {
             Row("dataset/list", "{}", 401, "unauthorized"), Row("dataset/update", "{}", 401, "unauthorized"),
             Row("dataset/create", "{}", 409, "conflict", client: "admin"),
             Row("dataset/update", #"{"policy":"closed"}"#, 400, "invalid policy", client: "admin"),
-            Row("dataset/update", #"{"policy":"strict"}"#, 501, "unsupported policy", client: "admin"),
             Row("dataset/update", #"{"timeZone":"in a hurry"}"#, 400, "invalid timeZone", client: "admin"),
             Row("dataset/update", #"{"domains":["",7]}"#, 400, "invalid domains", client: "admin"),
             Row("dataset/update", #"{"autoCreateDevices":1}"#, 400, "invalid autoCreateDevices", client: "admin"),

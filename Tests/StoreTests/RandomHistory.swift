@@ -44,6 +44,7 @@ struct RandomHistory {
         case 82..<91: return .putLiveState(liveState())
         case 91..<93: return .forgetLiveState(dataset: pick(Self.datasets), topic: name("t"))
         case 93..<97: return .putReply(reply())
+        case 98: return .putStructure(structure())
         case 97: return .forgetReplies(before: clock - Int64.random(in: 0..<400, using: &random))
         default: return .putFilters(broker: pick(["embedded", "mqtt://other"]), texts())
         }
@@ -66,6 +67,13 @@ struct RandomHistory {
             id: pick(Self.datasets), name: maybe("a name"), policy: pick(["open", "strict"]), domains: maybe(texts()),
             autoCreateDevices: pick([true, false]), derivedOccupancy: pick([true, false]), timeZone: "Europe/Monaco",
             createdAt: clock, updatedAt: clock, revision: "1-\(clock)")
+    }
+
+    private mutating func structure() -> StructureRecord {
+        let level = pick(StructureLevel.allCases)
+        return StructureRecord(
+            dataset: pick(Self.datasets), level: level, parents: (0..<level.depth).map { _ in pick(["-", "a/b", "é"]) },
+            id: name("s"), name: maybe("a name"), floorIndex: maybe(-1), capacity: maybe(12), geometry: maybe("{}"))
     }
 
     private mutating func device() -> DeviceRecord {

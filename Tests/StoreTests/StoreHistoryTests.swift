@@ -70,10 +70,12 @@ struct StoreHistoryTests {
                 var expected = TwinStore.Snapshot()
                 expected.datasets = all.datasets.filter { $0.key == name }
                 expected.deletedDatasets = all.deletedDatasets.filter { $0.key == name }
+                expected.structure = all.structure.filter { $0.key.dataset == name }
                 expected.devices = all.devices.filter { $0.key.dataset == name }
                 expected.publications = all.publications.filter { $0.key.dataset == name }
                 expected.subscriptions = all.subscriptions.filter { $0.key.dataset == name }
                 expected.pairs = all.pairs.filter { $0.key.dataset == name }
+                expected.visits = all.visits.filter { $0.key.dataset == name }
                 expected.liveStates = all.liveStates.filter { $0.key.dataset == name }
                 expected.matches = all.matches.filter { $0.dataset == name }
                 expected.replies = all.replies.filter { $0.dataset == name }

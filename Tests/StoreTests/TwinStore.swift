@@ -8,6 +8,15 @@ struct TwinStore {
         var id: String
     }
 
+    struct StructureKey: Hashable {
+        var dataset: String
+        var path: [String]
+
+        init(_ record: StructureRecord) {
+            (dataset, path) = (record.dataset, record.parents + [record.id])
+        }
+    }
+
     struct PairKey: Hashable {
         var dataset: String
         var subscription: String
@@ -18,6 +27,7 @@ struct TwinStore {
     struct Snapshot: Equatable {
         var datasets: [String: DatasetRecord] = [:]
         var deletedDatasets: [String: Int64] = [:]
+        var structure: [StructureKey: StructureRecord] = [:]
         var devices: [Key: DeviceRecord] = [:]
         var publications: [Key: PublicationRecord] = [:]
         var subscriptions: [Key: SubscriptionRecord] = [:]
@@ -57,6 +67,7 @@ struct TwinStore {
             state.datasets[record.id] = record
             state.deletedDatasets[record.id] = nil
         case .deleteDataset(let id, let instant): deleteDataset(id, at: instant)
+        case .putStructure(let record): state.structure[StructureKey(record)] = record
         case .putDevice(let record): state.devices[Key(dataset: record.dataset, id: record.id)] = record
         case .deleteDevice(let dataset, let id): deleteDevice(dataset, id)
         case .forgetDevice(let dataset, let id): forgetDevice(dataset, id)
@@ -151,6 +162,7 @@ struct TwinStore {
     private mutating func deleteDataset(_ id: String, at instant: Int64) {
         state.datasets[id] = nil
         state.deletedDatasets[id] = instant
+        state.structure = state.structure.filter { $0.key.dataset != id }
         state.devices = state.devices.filter { $0.key.dataset != id }
         state.publications = state.publications.filter { $0.key.dataset != id }
         state.subscriptions = state.subscriptions.filter { $0.key.dataset != id }
@@ -179,6 +191,8 @@ extension TwinStore.Snapshot {
             (next, isNew) = (1, datasets.updateValue(record, forKey: record.id) == nil)
         case .deleteDataset(let id, let instant):
             (next, isNew) = (2, deletedDatasets.updateValue(instant, forKey: id) == nil)
+        case .putStructure(let record):
+            (next, isNew) = (2, structure.updateValue(record, forKey: .init(record)) == nil)
         case .putDevice(let record):
             (next, isNew) = (3, devices.updateValue(record, forKey: .init(dataset: record.dataset, id: record.id)) == nil)
         case .putPublication(let record):
@@ -215,7 +229,8 @@ extension TwinStore.Snapshot {
     func difference(from other: Self) -> [String] {
         [
             ("datasets", datasets == other.datasets), ("deletedDatasets", deletedDatasets == other.deletedDatasets),
-            ("devices", devices == other.devices), ("publications", publications == other.publications),
+            ("structure", structure == other.structure), ("devices", devices == other.devices),
+            ("publications", publications == other.publications),
             ("subscriptions", subscriptions == other.subscriptions), ("pairs", pairs == other.pairs),
             ("visits", visits == other.visits), ("liveStates", liveStates == other.liveStates),
             ("matches", matches == other.matches),

@@ -75,8 +75,9 @@ extension Hub {
     /// Webhooks: those due again, and those whose hour is over.
     func advanceDelivery(to now: Int64, secondIsOver: Bool, into effects: inout HubEffects) {
         if secondIsOver {
-            let over = outbox.posts.removeAll { token in
-                outbox.parcels[token.number].map { now >= $0.givesUpAt || !$0.owes(token.slot) } ?? true
+            // The closure may not look into the outbox while that is changed.
+            let over = outbox.posts.removeAll { [parcels = outbox.parcels] token in
+                parcels[token.number].map { now >= $0.givesUpAt || !$0.owes(token.slot) } ?? true
             }
             for token in over {
                 settle(token, as: .expired, because: "it did not take the match within an hour", into: &effects)
@@ -175,7 +176,9 @@ extension Hub {
         for dataset in datasetsWithDeliveries {
             for subscription in dataset.deliveriesChanged {
                 subscription.deliveryChanged = false
-                guard !subscription.isGone else { continue }
+                // One that a request deleted is there again where the store refuses that.
+                let mayReturn = effects.hasRequests && dataset.subscriptions[subscription.record.id] == nil
+                guard !subscription.isGone || mayReturn else { continue }
                 // Only what a request led to can be refused.
                 if effects.hasRequests {
                     effects.formerMatchInstants[effects.changes.count] = .some(subscription.lastMatchAtTold)

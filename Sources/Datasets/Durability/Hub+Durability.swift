@@ -21,6 +21,7 @@ extension Hub {
         case .deleteDataset(let id, let at):
             deletedDatasets[id] = at
             if !isRebuilding { clearances.append(Clearance(dataset: id, topic: nil)) }
+        case .putStructure(let record): restore(record)
         case .putDevice(let record): restore(record)
         case .putPublication(let record): try restore(record, at: now)
         case .putSubscription(let record): try restore(record, at: now)
@@ -62,6 +63,7 @@ extension Hub {
         outbox.durable(through: self.matchNumber)
         for dataset in datasets.values { dataset.clearedStates.sort() }
         unresumed.formUnion(datasets.keys)
+        findOccupancies()
     }
 
     private func restore(_ record: DeviceRecord) {
@@ -131,6 +133,7 @@ extension Hub {
         state.receivedAt = record.receivedAt
         state.number = record.number
         state.payload = record.payload
+        state.isDerived = record.payload.map(LiveMessage.isDerived) ?? false
         liveStates.insert(state)
         if record.payload != nil {
             dataset.countLiveTopic(live.domain, by: 1)

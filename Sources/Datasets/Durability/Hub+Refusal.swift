@@ -27,6 +27,7 @@ extension Hub {
                 if let dataset = datasets[id] { removeDataset(dataset, at: now, into: &effects) }
             case .device(let dataset, let id):
                 guard let dataset = datasets[dataset], let device = dataset.devices[id] else { continue }
+                dataset.occupancy?.leave(id)
                 dataset.instant = now
                 if let state = device.positionTopic {
                     device.positionTopic = nil
@@ -94,6 +95,7 @@ extension Hub {
         }
         for state in liveStates.all where names.contains(state.dataset.id) { settle(state) }
         unresumed.formUnion(names.filter { datasets[$0] != nil })
+        findOccupancies()
     }
 
     /// The name of the present refusal in the log, which is told of it once.
@@ -217,6 +219,7 @@ extension Hub {
         if state.payload == nil { dataset.clearedStates.revoke() }
         state.device = nil
         state.payload = record?.payload
+        state.isDerived = record?.payload.map(LiveMessage.isDerived) ?? false
         state.number = record?.number ?? 0
         state.timestamp = record?.timestamp ?? .min
         state.receivedAt = record?.receivedAt ?? .min

@@ -7,6 +7,7 @@ public enum DurableChange: Equatable, Sendable {
     /// Removes the dataset with everything it holds: devices, publications, subscriptions, pairs, matches, live state, replies.
     /// The deletion itself is remembered until the dataset is put again, and is given back when restoring.
     case deleteDataset(id: String, at: Int64)
+    case putStructure(StructureRecord)
     case putDevice(DeviceRecord)
     /// Removes the device with its publications, subscriptions, their pairs and visits, and its matches, those still to be delivered
     /// apart.
@@ -52,6 +53,7 @@ extension DurableChange {
         switch self {
         case .putDataset(let record): record.id
         case .deleteDataset(let id, _): id
+        case .putStructure(let record): record.dataset
         case .putDevice(let record): record.dataset
         case .putPublication(let record): record.dataset
         case .putSubscription(let record): record.dataset

@@ -63,7 +63,7 @@ extension Hub {
             at: latestAt, into: &effects)
     }
 
-    private func report(
+    func report(
         _ diagnostic: DiagnosticsWindow.Diagnostic, of dataset: Dataset, at now: Int64, into effects: inout HubEffects
     ) {
         if let told = dataset.diagnostics.report(diagnostic, at: now) { tell(told, of: dataset.id, into: &effects) }

@@ -169,7 +169,9 @@ extension Hub {
         properties.removeAll(keepingCapacity: true)
         properties.append(contentsOf: location.properties)
         store(
-            LiveUpdate(timestamp: asked, originSourceId: location.originSourceId, position: location.position),
+            LiveUpdate(
+                timestamp: asked, originSourceId: location.originSourceId, position: location.position,
+                floorIndex: location.floorIndex),
             at: max(asked, known), for: state, receivedAt: now, into: &effects)
         keepNow(state, after: before.state, into: &effects)
         if let former { keepNow(former, after: before.former, into: &effects) }

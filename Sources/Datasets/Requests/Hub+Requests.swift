@@ -128,6 +128,7 @@ extension Hub {
         case .datasetUpdate: return .result(try updateDataset(call, into: &effects))
         case .datasetList: return .result(try listDatasets(call))
         case .datasetDelete: return .result(try deleteDataset(call, into: &effects))
+        case .datasetImport: return .result(try importStructure(call, into: &effects))
         case .deviceCreate: return .result(try createDevice(call, into: &effects))
         case .deviceGet: return .result(try getDevice(call))
         case .deviceList: return .result(try listDevices(call))

@@ -5,6 +5,7 @@ enum RequestName: String, CaseIterable {
     case datasetUpdate = "dataset/update"
     case datasetList = "dataset/list"
     case datasetDelete = "dataset/delete"
+    case datasetImport = "dataset/import"
     case deviceCreate = "device/create"
     case deviceGet = "device/get"
     case deviceList = "device/list"
@@ -27,7 +28,7 @@ enum RequestName: String, CaseIterable {
 
     /// Requests of the contract that a later version answers.
     static let notOffered: Set<String> = [
-        "dataset/import", "live/subscribe", "live/renew", "live/unsubscribe", "live/list",
+        "live/subscribe", "live/renew", "live/unsubscribe", "live/list",
         "live/snapshot", "beacon/list", "beacon/monitor", "beacon/unmonitor", "changes/get", "changes/follow",
         "changes/unfollow", "changes/push", "changes/conflicts", "place/import", "place/get", "place/list", "place/delete",
         "place/candidates", "place/verify", "category/import", "category/list", "circumstance/register",
@@ -38,7 +39,7 @@ enum RequestName: String, CaseIterable {
     /// Only administrators may ask it.
     var isForAdministrators: Bool {
         switch self {
-        case .datasetCreate, .datasetUpdate, .datasetList, .datasetDelete: true
+        case .datasetCreate, .datasetUpdate, .datasetList, .datasetDelete, .datasetImport: true
         default: false
         }
     }
@@ -56,7 +57,7 @@ enum RequestName: String, CaseIterable {
     /// A first one creates its dataset where auto-creation is on.
     var createsDataset: Bool {
         switch self {
-        case .datasetCreate, .deviceCreate, .publicationCreate, .subscriptionCreate: true
+        case .datasetCreate, .datasetImport, .deviceCreate, .publicationCreate, .subscriptionCreate: true
         default: false
         }
     }

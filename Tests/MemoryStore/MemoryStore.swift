@@ -1,19 +1,21 @@
-@testable import Datasets
+import Datasets
 
 /// What the store promises of durable changes, in a few tables: a restart is a replay of them.
-struct MemoryStore {
+public struct MemoryStore {
     private struct Key: Hashable {
         var dataset: String
-        var id: ByteKey
-        var other = ByteKey("")
+        /// By bytes: Swift's strings compare by canonical equivalence.
+        var id: [UInt8]
+        var other: [UInt8]
 
         init(_ dataset: String, _ id: String, _ other: String = "") {
-            (self.dataset, self.id, self.other) = (dataset, ByteKey(id), ByteKey(other))
+            (self.dataset, self.id, self.other) = (dataset, Array(id.utf8), Array(other.utf8))
         }
     }
 
-    private(set) var datasets: [String: DatasetRecord] = [:]
+    public private(set) var datasets: [String: DatasetRecord] = [:]
     private var deleted: [String: Int64] = [:]
+    private var structure: [Key: StructureRecord] = [:]
     private var devices: [Key: DeviceRecord] = [:]
     private var publications: [Key: PublicationRecord] = [:]
     private var subscriptions: [Key: SubscriptionRecord] = [:]
@@ -22,20 +24,22 @@ struct MemoryStore {
     private var liveStates: [Key: LiveStateRecord] = [:]
     private var matches: [Int64: (record: MatchRecord, listed: Bool)] = [:]
     private var replies: [(key: Key, record: ReplyRecord)] = []
-    private(set) var highestLiveNumber: Int64 = 0
-    private(set) var highestMatchNumber: Int64 = 0
+    public private(set) var highestLiveNumber: Int64 = 0
+    public private(set) var highestMatchNumber: Int64 = 0
 
-    var liveStateCount: Int { liveStates.count }
-    var pendingMatches: [MatchRecord] { sortedMatches.map(\.record).filter(\.pending) }
+    public init() {}
+
+    public var liveStateCount: Int { liveStates.count }
+    public var pendingMatches: [MatchRecord] { sortedMatches.map(\.record).filter(\.pending) }
     private var sortedMatches: [(record: MatchRecord, listed: Bool)] { matches.sorted { $0.key < $1.key }.map(\.value) }
 
-    func liveState(_ topic: String) -> LiveStateRecord? {
+    public func liveState(_ topic: String) -> LiveStateRecord? {
         liveStates.values.first { $0.topic.utf8.elementsEqual(topic.utf8) }
     }
 
-    func delivery(_ dataset: String, _ id: String) -> Delivery? { subscriptions[Key(dataset, id)]?.delivery }
+    public func delivery(_ dataset: String, _ id: String) -> Delivery? { subscriptions[Key(dataset, id)]?.delivery }
 
-    mutating func apply(_ change: DurableChange) {
+    public mutating func apply(_ change: DurableChange) {
         switch change {
         case .putDataset(let record):
             datasets[record.id] = record
@@ -43,6 +47,8 @@ struct MemoryStore {
         case .deleteDataset(let id, let at):
             deleteDataset(id)
             deleted[id] = at
+        case .putStructure(let record):
+            structure[Key(record.dataset, (record.parents + [record.id]).joined(separator: "\u{0}"))] = record
         case .putDevice(let record): devices[Key(record.dataset, record.id)] = record
         case .deleteDevice(let dataset, let id): deleteDevice(dataset, id)
         case .forgetDevice(let dataset, let id): forgetDevice(dataset, id)
@@ -125,6 +131,7 @@ struct MemoryStore {
 
     private mutating func deleteDataset(_ id: String) {
         datasets[id] = nil
+        structure = structure.filter { $0.key.dataset != id }
         devices = devices.filter { $0.key.dataset != id }
         publications = publications.filter { $0.key.dataset != id }
         subscriptions = subscriptions.filter { $0.key.dataset != id }
@@ -136,11 +143,12 @@ struct MemoryStore {
     }
 
     /// In the order the store gives back; of one dataset, or all.
-    func restored(_ dataset: String? = nil) -> [DurableChange] {
+    public func restored(_ dataset: String? = nil) -> [DurableChange] {
         func isWanted(_ name: String) -> Bool { dataset == nil || dataset == name }
         var changes: [DurableChange] = []
         changes += datasets.values.filter { isWanted($0.id) }.map { .putDataset($0) }
         changes += deleted.filter { isWanted($0.key) }.map { .deleteDataset(id: $0.key, at: $0.value) }
+        changes += structure.values.filter { isWanted($0.dataset) }.map { .putStructure($0) }
         changes += devices.values.filter { isWanted($0.dataset) }.map { .putDevice($0) }
         changes += publications.values.filter { isWanted($0.dataset) }.map { .putPublication($0) }
         changes += subscriptions.values.filter { isWanted($0.dataset) }.map { .putSubscription($0) }
@@ -156,7 +164,7 @@ struct MemoryStore {
         return changes
     }
 
-    func finding(_ kind: StoreQuery.Kind) -> StoreFinding {
+    public func finding(_ kind: StoreQuery.Kind) -> StoreFinding {
         let listed = sortedMatches.filter(\.listed).map(\.record)
         switch kind {
         case .match(let dataset, let id): return .match(listed.first { $0.dataset == dataset && $0.id == id })
@@ -166,5 +174,21 @@ struct MemoryStore {
             guard let index = all.firstIndex(where: { $0.id == after }) else { return .noSuchMatch }
             return .matches(Array(all[(index + 1)...]))
         }
+    }
+}
+
+extension String {
+    fileprivate func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+}
+
+extension MemoryStore {
+    /// The durable reply to a request.
+    public func reply(dataset: String, client: String, requestId: String) -> [UInt8]? {
+        replies.last { $0.key == Key(dataset, client, requestId) }?.record.body
+    }
+
+    /// Whether the pair's last match is remembered.
+    public func hasPair(dataset: String, subscriptionId: String, publicationId: String) -> Bool {
+        pairs[Key(dataset, subscriptionId, publicationId)] != nil
     }
 }
