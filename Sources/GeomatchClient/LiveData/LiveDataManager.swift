@@ -20,7 +20,7 @@ internal import Wire
 public final class LiveDataManager: Sendable {
     private let session: Session
     /// Keeps a client made for this manager alone, or the shared one.
-    private let client: GeomatchClient
+    let client: GeomatchClient
     private let number: Int
     private let delegation = Mutex(Delegation())
 
