@@ -11,6 +11,7 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
     struct Request: Sendable, Equatable {
         /// `device/create`
         var name: String
+        var dataset: String
         var client: String
         var id: String
         var parameters: JSONObject
@@ -30,6 +31,7 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
         var live: [String] = []
         var states: [(topic: String, payload: String)] = []
         var orders: [@Sendable (FakeDaemon) -> Void] = []
+        var followers: [String: @Sendable (Request) -> (topic: String, payload: String)] = [:]
     }
 
     /// Guards what is shared; the link belongs to its thread.
@@ -69,10 +71,15 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
         state.withLock { $0.answers[name, default: []] += answers }
     }
 
+    /// What is published after each reply to a request of this name.
+    func follow(_ name: String, with message: @escaping @Sendable (Request) -> (topic: String, payload: String)) {
+        state.withLock { $0.followers[name] = message }
+    }
+
     /// The next request of this name; others before it are passed over.
     func request(_ name: String) async -> Request {
         while let request = await received.next() { if request.name == name { return request } }
-        return Request(name: "", client: "", id: "", parameters: JSONObject())
+        return Request(name: "", dataset: "", client: "", id: "", parameters: JSONObject())
     }
 
     /// How often each name was carried out.
@@ -121,7 +128,7 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
 
     private func handle(_ request: Request, correlation: [UInt8]?) {
         let key = "\(request.client)/\(request.id)"
-        let reply = "geomatch/museum/\(request.client)/reply"
+        let reply = "geomatch/\(request.dataset)/\(request.client)/reply"
         if let known = state.withLock({ $0.replies[key] }) {
             return publish(reply, String(decoding: known, as: UTF8.self), correlation: correlation)
         }
@@ -140,13 +147,17 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
         state.withLock { $0.replies[key] = payload }
         publish(reply, String(decoding: payload, as: UTF8.self), correlation: correlation)
         if request.name == "live/subscribe", members["result"] != nil { sendSnapshot(request) }
+        if let follower = state.withLock({ $0.followers[request.name] }) {
+            let message = follower(request)
+            publish(message.topic, message.payload)
+        }
     }
 
     private func itself(_ request: Request) -> Answer {
         let id = request.parameters["id"]?.asString ?? "made-\(request.name)"
         switch request.name {
         case "live/subscribe":
-            let topic = "geomatch/museum/\(request.client)/live/\(id)"
+            let topic = "geomatch/\(request.dataset)/\(request.client)/live/\(id)"
             let count = state.withLock { state in
                 if !state.live.contains(topic) { state.live.append(topic) }
                 return request.parameters["snapshot"]?.asBool == false ? 0 : state.states.count
@@ -168,7 +179,7 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
 
     private func sendSnapshot(_ request: Request) {
         guard request.parameters["snapshot"]?.asBool != false, let id = request.parameters["id"]?.asString else { return }
-        for (_, payload) in state.withLock({ $0.states }) { publish("geomatch/museum/\(request.client)/live/\(id)", payload) }
+        for (_, payload) in state.withLock({ $0.states }) { publish("geomatch/\(request.dataset)/\(request.client)/live/\(id)", payload) }
     }
 
     // MARK: MQTTLinkHandler
@@ -185,7 +196,7 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
             let levels = String(decoding: batch[index].topic, as: UTF8.self).split(separator: "/")
             guard levels.count == 6, let parameters = (try? JSONValue.parse(batch[index].payload))?.asObject else { continue }
             let request = Request(
-                name: "\(levels[4])/\(levels[5])", client: String(levels[2]),
+                name: "\(levels[4])/\(levels[5])", dataset: String(levels[1]), client: String(levels[2]),
                 id: parameters["requestId"]?.asString ?? "", parameters: parameters)
             received.send(request)
             handle(request, correlation: batch[index].correlation.map { Array($0) })
