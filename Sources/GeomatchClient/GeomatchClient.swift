@@ -13,7 +13,7 @@ internal import Wire
 /// reference go closes too. Use it from any task.
 public final class GeomatchClient: Sendable {
     let session: Session
-    private let holder: Int
+    let holder: Int
 
     /// - Throws: `invalid` for what cannot be a broker's address, a dataset or a client. Nothing is connected yet.
     public init(_ configuration: GeomatchConfiguration) throws(GeomatchError) {
@@ -74,10 +74,10 @@ public final class GeomatchClient: Sendable {
     }
 
     func send(
-        _ name: String, _ parameters: JSONObject, timeout: Duration? = nil
+        _ name: String, _ parameters: JSONObject, timeout: Duration? = nil, holder: Int? = nil
     ) async throws(GeomatchError) -> JSONObject {
         let timeout = timeout ?? configuration.requestTimeout
-        let holder = holder
+        let holder = holder ?? self.holder
         return try await session.wait { core, done in
             core.hold(holder)
             let id = core.request(name, parameters, timeout: timeout, completion: done)

@@ -255,9 +255,10 @@ struct LiveDataTests {
             try await manager.unsubscribe(subscription)
             var told: [String] = []
             while told.last != "closed", let next = await delegate.told.next() { told.append(next) }
-            #expect(told.filter { $0 != "received x" } == [
-                "connecting", "connected", "subscribed", "unsubscribed", "disconnecting", "closed",
-            ])
+            #expect(
+                told.filter { $0 != "received x" } == [
+                    "connecting", "connected", "subscribed", "unsubscribed", "disconnecting", "closed",
+                ])
         }
     }
 

@@ -158,18 +158,21 @@ struct RequestTests {
                 await lines(events, count: 5) == [
                     "connecting", "disconnecting", "subscription failed: refused", "failed: refused", "closed",
                 ])
-            #expect(await failure { () throws(GeomatchError) in
-                while try await updates.mailbox.next() != nil {}
-            }?.kind == .refused)
+            #expect(
+                await failure { () throws(GeomatchError) in
+                    while try await updates.mailbox.next() != nil {}
+                }?.kind == .refused)
             #expect(manager.subscriptions.isEmpty)
         }
     }
 
-    @Test("What cannot be a broker, a dataset or a client is refused before anything happens", arguments: [
-        ("http://127.0.0.1", "museum", "app", "broker"), ("mqtt://", "museum", "app", "broker"),
-        ("mqtt://127.0.0.1", "live", "app", "dataset"), ("mqtt://127.0.0.1", "a/b", "app", "dataset"),
-        ("mqtt://127.0.0.1", "museum", "", "client"), ("mqtt://127.0.0.1", "museum", "status", "client"),
-    ])
+    @Test(
+        "What cannot be a broker, a dataset or a client is refused before anything happens",
+        arguments: [
+            ("http://127.0.0.1", "museum", "app", "broker"), ("mqtt://", "museum", "app", "broker"),
+            ("mqtt://127.0.0.1", "live", "app", "dataset"), ("mqtt://127.0.0.1", "a/b", "app", "dataset"),
+            ("mqtt://127.0.0.1", "museum", "", "client"), ("mqtt://127.0.0.1", "museum", "status", "client"),
+        ])
     func configuration(broker: String, dataset: String, client: String, field: String) async {
         let error = await failure { () throws(GeomatchError) in
             try GeomatchClient(broker: broker, dataset: dataset, client: client)

@@ -14,13 +14,16 @@ struct ValueTests {
                     + #""receivedAt":2000,"properties":\#(properties)}"#))
     }
 
-    @Test("Each domain has its type and its unit", arguments: [
-        ("occupancy", #"{"nrOfPeople":3}"#, "3 people, no share"), ("occupancy", #"{"nrOfPeople":3,"capacity":6}"#, "3 people, 0.5"),
-        ("availability", #"{"available":true}"#, "available true"), ("count", #"{"count":-7}"#, "count -7"),
-        ("temperature", #"{"temperature":21.5}"#, "294.65 K"), ("co2", #"{"co2":612}"#, "612.0 ppm"),
-        ("humidity", #"{"humidity":40}"#, "40.0 %"), ("door", #"{"open":true}"#, #"custom {"open":true}"#),
-        ("count", #"{"count":"7"}"#, #"custom {"count":"7"}"#), ("position", #"{"latitude":1}"#, #"custom {"latitude":1}"#),
-    ])
+    @Test(
+        "Each domain has its type and its unit",
+        arguments: [
+            ("occupancy", #"{"nrOfPeople":3}"#, "3 people, no share"),
+            ("occupancy", #"{"nrOfPeople":3,"capacity":6}"#, "3 people, 0.5"),
+            ("availability", #"{"available":true}"#, "available true"), ("count", #"{"count":-7}"#, "count -7"),
+            ("temperature", #"{"temperature":21.5}"#, "294.65 K"), ("co2", #"{"co2":612}"#, "612.0 ppm"),
+            ("humidity", #"{"humidity":40}"#, "40.0 %"), ("door", #"{"open":true}"#, #"custom {"open":true}"#),
+            ("count", #"{"count":"7"}"#, #"custom {"count":"7"}"#), ("position", #"{"latitude":1}"#, #"custom {"latitude":1}"#),
+        ])
     func domains(domain: String, properties: String, expected: String) throws {
         #expect(Self.text(try Self.update(domain, properties).value) == expected)
     }
@@ -43,7 +46,8 @@ struct ValueTests {
     func position() throws {
         let update = try Self.update(
             "position",
-            #"{"latitude":43.5,"longitude":-7.5,"altitude":12,"horizontalAccuracy":5,"speed":2,"course":90,"floorIndex":2,"battery":80}"#)
+            #"{"latitude":43.5,"longitude":-7.5,"altitude":12,"horizontalAccuracy":5,"speed":2,"course":90,"floorIndex":2,"battery":80}"#
+        )
         let position = try #require(update.position)
         #expect(position.latitude == 43.5 && position.longitude == -7.5 && position.floorIndex == 2)
         #expect(position.speed?.converted(to: .kilometersPerHour).value == 7.2)
@@ -58,31 +62,37 @@ struct ValueTests {
     func proximity() throws {
         let update = try Self.update(
             "proximity",
-            #"{"beacons":[{"proximityUUID":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":1,"minor":2,"proximity":"near","distance":1.5,"age":0.5},{"major":1}]}"#)
+            #"{"beacons":[{"proximityUUID":"F7826DA6-4FA2-4E98-8024-BC5B71E0893E","major":1,"minor":2,"proximity":"near","distance":1.5,"age":0.5},{"major":1}]}"#
+        )
         guard case .proximity(let beacons) = update.value else { throw GeomatchError(.malformed, "no beacons") }
         #expect(beacons.count == 1)
         #expect(beacons.first?.band == .near && beacons.first?.distance == Measurement(value: 1.5, unit: .meters))
     }
 
-    @Test("Criteria take the topics whose levels they name", arguments: [
-        (LiveCriteria(), true), (LiveCriteria(dataset: "museum"), true), (LiveCriteria(dataset: "other"), false),
-        (LiveCriteria().venue("v"), true), (LiveCriteria().venue("v").floor("2").domain("POSITION"), true),
-        (LiveCriteria().floor("1"), false), (LiveCriteria().room("-"), true), (LiveCriteria().location("a/b"), true),
-        (LiveCriteria().location("a"), false), (LiveCriteria().domain(.count), false),
-    ])
+    @Test(
+        "Criteria take the topics whose levels they name",
+        arguments: [
+            (LiveCriteria(), true), (LiveCriteria(dataset: "museum"), true), (LiveCriteria(dataset: "other"), false),
+            (LiveCriteria().venue("v"), true), (LiveCriteria().venue("v").floor("2").domain("POSITION"), true),
+            (LiveCriteria().floor("1"), false), (LiveCriteria().room("-"), true), (LiveCriteria().location("a/b"), true),
+            (LiveCriteria().location("a"), false), (LiveCriteria().domain(.count), false),
+        ])
     func criteria(criteria: LiveCriteria, matches: Bool) throws {
         let topic = try #require(LiveUpdateTopic(encoded: "museum/v/-/2/-/a%2Fb/position"))
         #expect(criteria.matches(topic) == matches)
     }
 
-    @Test("An area is written as the contract has it", arguments: [
-        (LiveArea.box(west: 1, south: 2, east: 3, north: 4), #"{"bbox":[1,2,3,4]}"#),
-        (.circle(latitude: 1.5, longitude: 2, radius: 3), #"{"circle":{"latitude":1.5,"longitude":2,"radius":3}}"#),
-        (
-            .polygon([[.init(latitude: 0, longitude: 1), .init(latitude: 2, longitude: 3), .init(latitude: 4, longitude: 5)]]),
-            #"{"type":"Polygon","coordinates":[[[1,0],[3,2],[5,4],[1,0]]]}"#
-        ),
-    ])
+    @Test(
+        "An area is written as the contract has it",
+        arguments: [
+            (LiveArea.box(west: 1, south: 2, east: 3, north: 4), #"{"bbox":[1,2,3,4]}"#),
+            (.circle(latitude: 1.5, longitude: 2, radius: 3), #"{"circle":{"latitude":1.5,"longitude":2,"radius":3}}"#),
+            (
+                .polygon([[.init(latitude: 0, longitude: 1), .init(latitude: 2, longitude: 3), .init(latitude: 4, longitude: 5)]]
+                ),
+                #"{"type":"Polygon","coordinates":[[[1,0],[3,2],[5,4],[1,0]]]}"#
+            ),
+        ])
     func area(area: LiveArea, json: String) throws {
         #expect(PropertyValue(area.json).numbers == PropertyValue(try JSONValue.parse(json)).numbers)
     }
@@ -105,10 +115,12 @@ struct ValueTests {
         #expect(read > 100 && read < 2000)
     }
 
-    @Test("A property's literal is what JSON has", arguments: [
-        (["a": 1, "b": [true, nil, "x"], "c": 1.5] as PropertyValue, #"{"a":1,"b":[true,null,"x"],"c":1.5}"#),
-        (PropertyValue.number(.infinity), "null"), (["b": 1, "a": 2], #"{"a":2,"b":1}"#),
-    ])
+    @Test(
+        "A property's literal is what JSON has",
+        arguments: [
+            (["a": 1, "b": [true, nil, "x"], "c": 1.5] as PropertyValue, #"{"a":1,"b":[true,null,"x"],"c":1.5}"#),
+            (PropertyValue.number(.infinity), "null"), (["b": 1, "a": 2], #"{"a":2,"b":1}"#),
+        ])
     func literals(value: PropertyValue, json: String) {
         #expect(value.description == json)
     }

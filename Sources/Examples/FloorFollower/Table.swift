@@ -21,7 +21,8 @@ struct Table: Sendable {
         let distance = match.distance.map { " at \(Int($0.converted(to: .meters).value.rounded())) m" } ?? ""
         row(
             match.createdAt, "match", match.publication.topic, match.subscription.deviceID,
-            "\(match.event.rawValue) \(match.publication.deviceID)\(distance) \(PropertyValue.object(match.publication.properties))")
+            "\(match.event.rawValue) \(match.publication.deviceID)\(distance) \(PropertyValue.object(match.publication.properties))"
+        )
     }
 
     private func place(_ topic: LiveUpdateTopic) -> String {
@@ -47,7 +48,9 @@ struct Table: Sendable {
 
     private func row(_ time: Date, _ what: String, _ place: String, _ item: String, _ content: String) {
         let columns = [(Self.clock.string(from: time), 8), (what, 12), (place, 20), (item, 16)]
-        let cells = columns.map { text, width in Self.plain(text).padding(toLength: max(width, text.count), withPad: " ", startingAt: 0) }
+        let cells = columns.map { text, width in
+            Self.plain(text).padding(toLength: max(width, text.count), withPad: " ", startingAt: 0)
+        }
         print(cells.joined(separator: "  ") + "  " + Self.plain(content))
         fflush(nil)
     }

@@ -3,8 +3,10 @@ internal import Wire
 /// Making up for what was missed: the daemon is asked again, sends what is there now, and what is not there any more is
 /// told as left.
 struct LiveRecovery {
-    /// Topics that came since it was asked.
-    var seen: Set<LiveUpdateTopic> = []
+    /// Topics that were known when it was asked and have not come again.
+    var missing: Set<LiveUpdateTopic>
+    /// How many topics came, each counted once (beyond what is remembered: each update).
+    var came = 0
     /// How many updates the snapshot has; nil until the daemon answered.
     var expected: Int?
     /// When it counts as complete whatever came: at QoS 0 an update may be lost. Milliseconds since 1970 UTC.
@@ -24,7 +26,7 @@ extension LiveDataCore {
         guard let entry = entries[id] else { return }
         if let request = entry.request { core.cancelRequest(request, with: .cancelled) }
         let criteria = entry.subscription.criteria
-        entries[id]?.recovery = criteria.isSnapshotWanted ? LiveRecovery() : nil
+        entry.recovery = criteria.isSnapshotWanted ? LiveRecovery(missing: Set(entry.known.keys)) : nil
         let parameters = criteria.parameters(
             id: id, lease: core.configuration.leaseSeconds, snapshot: criteria.isSnapshotWanted)
         // Without a time limit: the daemon may be away for long, and it had said yes.
@@ -40,12 +42,12 @@ extension LiveDataCore {
         case .success(let reply):
             entries[id]?.request = nil
             renew(id, at: renewal(core))
-            guard entries[id]?.recovery != nil else { return }
+            guard let entry = entries[id], entry.recovery != nil else { return }
             let until = WallClock.now() + Self.snapshotPatience
-            entries[id]?.recovery?.expected = reply["snapshot"]?.asInt64.flatMap { Int(exactly: $0) } ?? 0
-            entries[id]?.recovery?.until = until
+            entry.recovery?.expected = reply["snapshot"]?.asInt64.flatMap { Int(exactly: $0) } ?? 0
+            entry.recovery?.until = until
             nextDue = min(nextDue, until)
-            finishRecoveryIfComplete(id)
+            finishRecoveryIfComplete(entry)
         case .failure(let error) where error.kind == .cancelled: break
         case .failure(let error): fail(id, error, core)
         }
@@ -53,24 +55,25 @@ extension LiveDataCore {
 
     func received(_ payload: JSONValue?, topic: String, _ core: SessionCore) {
         guard let entry = entry(of: topic) else { return }
-        let id = entry.subscription.id
         do throws(GeomatchError) {
-            take(try LiveUpdate(payload, subscriptionID: id), id)
+            take(try LiveUpdate(payload, subscriptionID: entry.subscription.id), entry)
         } catch {
             events.send(.failed(error))
         }
     }
 
-    private func take(_ update: LiveUpdate, _ id: String) {
+    private func take(_ update: LiveUpdate, _ entry: Entry) {
+        let isKnown = entry.known[update.topic] != nil
         if update.hasLeft {
-            entries[id]?.known[update.topic] = nil
-        } else if let known = entries[id]?.known, known.count < Self.knownMax || known[update.topic] != nil {
-            entries[id]?.known[update.topic] = update
+            entry.known[update.topic] = nil
+        } else if isKnown || entry.known.count < Self.knownMax {
+            entry.known[update.topic] = update
         }
         tell(update)
-        guard entries[id]?.recovery != nil else { return }
-        entries[id]?.recovery?.seen.insert(update.topic)
-        finishRecoveryIfComplete(id)
+        guard entry.recovery != nil else { return }
+        let wasMissing = entry.recovery?.missing.remove(update.topic) != nil
+        if wasMissing || !isKnown { entry.recovery?.came += 1 }
+        finishRecoveryIfComplete(entry)
     }
 
     private func tell(_ update: LiveUpdate) {
@@ -78,19 +81,17 @@ extension LiveDataCore {
         events.send(.received(update))
     }
 
-    private func finishRecoveryIfComplete(_ id: String) {
-        guard let recovery = entries[id]?.recovery, let expected = recovery.expected, recovery.seen.count >= expected
-        else { return }
-        finishRecovery(id)
+    private func finishRecoveryIfComplete(_ entry: Entry) {
+        guard let recovery = entry.recovery, let expected = recovery.expected, recovery.came >= expected else { return }
+        finishRecovery(entry)
     }
 
     /// What was known and did not come again is gone.
-    private func finishRecovery(_ id: String) {
-        guard let entry = entries[id], let recovery = entry.recovery else { return }
-        entries[id]?.recovery = nil
-        let gone = entry.known.values.filter { !recovery.seen.contains($0.topic) }
+    private func finishRecovery(_ entry: Entry) {
+        guard let recovery = entry.recovery else { return }
+        entry.recovery = nil
+        let gone = recovery.missing.compactMap { entry.known.removeValue(forKey: $0) }
         for var update in gone.sorted(by: { $0.topic.encoded < $1.topic.encoded }) {
-            entries[id]?.known[update.topic] = nil
             update.hasLeft = true
             tell(update)
         }
@@ -102,7 +103,7 @@ extension LiveDataCore {
         guard now >= nextDue else { return nextDue }
         for entry in sortedEntries where entry.phase == .active {
             let id = entry.subscription.id
-            if let recovery = entry.recovery, now >= recovery.until { finishRecovery(id) }
+            if let recovery = entry.recovery, now >= recovery.until { finishRecovery(entry) }
             if now >= entry.renewAt, entry.request == nil { renewLease(id, core) }
         }
         nextDue = entries.values.map { min($0.renewAt, $0.recovery?.until ?? .max) }.min() ?? .max

@@ -7,10 +7,11 @@ final class LiveDataCore: SessionComponent {
         case subscribing, active, unsubscribing
     }
 
-    struct Entry {
+    /// A class, so that what it remembers is changed where it is.
+    final class Entry {
         let order: UInt64
-        var subscription: LiveSubscription
-        var filter: String
+        let subscription: LiveSubscription
+        let filter: String
         var phase = Phase.subscribing
         /// When the lease is renewed, milliseconds since 1970 UTC.
         var renewAt = Int64.max
@@ -19,6 +20,12 @@ final class LiveDataCore: SessionComponent {
         /// The last update of each topic it let through: what must be told as left when it is gone after a recovery.
         var known: [LiveUpdateTopic: LiveUpdate] = [:]
         var recovery: LiveRecovery?
+
+        init(order: UInt64, subscription: LiveSubscription, filter: String) {
+            self.order = order
+            self.subscription = subscription
+            self.filter = filter
+        }
     }
 
     /// Topics remembered for each subscription; beyond them what is gone after a recovery is not told as left.
@@ -50,6 +57,7 @@ final class LiveDataCore: SessionComponent {
             done(.failure(.closed))
             return id
         }
+        join(core.phase.state)
         entries[id] = Entry(order: core.nextNumber(), subscription: subscription, filter: filter)
         let parameters = criteria.parameters(
             id: id, lease: core.configuration.leaseSeconds, snapshot: criteria.isSnapshotWanted)
@@ -174,8 +182,6 @@ final class LiveDataCore: SessionComponent {
 
     func stateChanged(_ state: ConnectionState, _ core: SessionCore) {
         if core.holds(number) {
-            // It joined a connection that stood: the way there is told all the same.
-            if state == .connected, self.state == .closed { move(to: .connecting) }
             move(to: state)
         } else if self.state != .closed {
             move(to: state == .connecting || state == .connected ? .closed : state)
@@ -203,6 +209,13 @@ final class LiveDataCore: SessionComponent {
     }
 
     // MARK: Parts
+
+    /// A connection that stood already: the way there is told all the same.
+    private func join(_ state: ConnectionState) {
+        guard self.state == .closed, state == .connecting || state == .connected else { return }
+        move(to: .connecting)
+        move(to: state)
+    }
 
     func move(to state: ConnectionState) {
         guard state != self.state else { return }

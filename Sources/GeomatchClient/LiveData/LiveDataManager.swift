@@ -127,11 +127,13 @@ public final class LiveDataManager: Sendable {
 
     /// What is known now, without a subscription, in pages the daemon chooses.
     ///
-    /// Uses the client's connection, which stays up until the client is closed.
-    ///
     /// - Parameter criteria: Its levels, condition and area; what it says of delivery is not used.
     public func snapshot(of criteria: LiveCriteria) async throws(GeomatchError) -> [LiveUpdate] {
-        try await client.snapshot(of: criteria)
+        let holder = session.change { $0.nextHolder() }
+        // Several pages on one connection, which is given back at the end.
+        session.change { $0.hold(holder) }
+        defer { session.change { $0.release(holder) } }
+        return try await client.snapshot(of: criteria, holder: holder)
     }
 
     /// Ends all subscriptions without asking, and this manager for good: its sequences end, its delegate hears nothing more.
@@ -207,12 +209,16 @@ extension LiveDataManagerDelegate {
 extension GeomatchClient {
     /// What is known now about the levels, condition and area of some criteria.
     public func snapshot(of criteria: LiveCriteria) async throws(GeomatchError) -> [LiveUpdate] {
+        try await snapshot(of: criteria, holder: holder)
+    }
+
+    func snapshot(of criteria: LiveCriteria, holder: Int) async throws(GeomatchError) -> [LiveUpdate] {
         var updates: [LiveUpdate] = []
         var after: JSONValue?
         repeat {
             var question = criteria.question
             question["after"] = after
-            let page = try await send("live/snapshot", question)
+            let page = try await send("live/snapshot", question, holder: holder)
             for update in try ObjectReader(page).elements("updates") { updates.append(try LiveUpdate(update)) }
             // A page without progress would never end.
             guard page["next"] != after else { break }

@@ -38,7 +38,7 @@ public actor MainDevice {
         if let known = try memory.id {
             do throws(GeomatchError) {
                 return MainDevice(client, try await client.devices.get(known), file)
-            } catch where error.kind == .notFound || error.kind == .unknownDataset {
+            } catch  where error.kind == .notFound || error.kind == .unknownDataset {
                 // Deleted meanwhile: a new one takes its place.
             }
         }

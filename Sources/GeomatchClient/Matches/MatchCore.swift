@@ -45,6 +45,11 @@ final class MatchCore: SessionComponent {
             core.removeFilter(filter)
             return done(.failure(.closed))
         }
+        if state == .closed, core.phase == .connected || core.phase.state == .connecting {
+            // A connection that stood already: the way there is told all the same.
+            move(to: .connecting)
+            move(to: core.phase.state)
+        }
         watches[key] = Watch(order: core.nextNumber(), device: device, filter: filter)
         list(key, core, timeout: core.configuration.requestTimeout, done)
     }
@@ -99,7 +104,7 @@ final class MatchCore: SessionComponent {
         let listed: [GeoMatch]
         do throws(GeomatchError) {
             listed = try MatchRequests.matches(in: try result.get())
-        } catch where error.kind == .cancelled && watch.isActive {
+        } catch  where error.kind == .cancelled && watch.isActive {
             // A newer list is under way.
             return
         } catch {

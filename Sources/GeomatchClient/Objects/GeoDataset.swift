@@ -12,7 +12,9 @@ public struct GeoDataset: Sendable {
     /// Whether only declared structure and domains are accepted.
     public var isStrict: Bool { members["policy"]?.stringValue == "strict" }
     /// The domains that are active; nil where all are.
-    public var domains: [LiveDomain]? { members["domains"]?.arrayValue.map { $0.compactMap(\.stringValue).map { LiveDomain(rawValue: $0) } } }
+    public var domains: [LiveDomain]? {
+        members["domains"]?.arrayValue.map { $0.compactMap(\.stringValue).map { LiveDomain(rawValue: $0) } }
+    }
     /// An IANA zone.
     public var timeZone: String? { members["timeZone"]?.stringValue }
 }

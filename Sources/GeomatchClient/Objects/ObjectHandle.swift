@@ -95,7 +95,7 @@ public final class ObjectHandle<Object: GeomatchObject>: Sendable {
         move(to: .deleting)
         do throws(GeomatchError) {
             try await ObjectCollection<Object>(client: client).delete(object.id)
-        } catch where error.kind == .notFound {
+        } catch  where error.kind == .notFound {
             // Gone already, which is what was wanted.
         } catch {
             move(to: .failed(error)) { $0.deletion = nil }

@@ -179,7 +179,9 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
 
     private func sendSnapshot(_ request: Request) {
         guard request.parameters["snapshot"]?.asBool != false, let id = request.parameters["id"]?.asString else { return }
-        for (_, payload) in state.withLock({ $0.states }) { publish("geomatch/\(request.dataset)/\(request.client)/live/\(id)", payload) }
+        for (_, payload) in state.withLock({ $0.states }) {
+            publish("geomatch/\(request.dataset)/\(request.client)/live/\(id)", payload)
+        }
     }
 
     // MARK: MQTTLinkHandler
