@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 import Testing
-import Wire
+import struct Wire.JSONObject
 
 @testable import GeomatchClient
 
@@ -52,7 +52,7 @@ struct ArticleTests {
         try await withDaemon { broker, daemon in
             let client = try GeomatchClient(broker.configuration())
             daemon.answer("match/list", MatchMonitorTests.list(["1"]))
-            let screen = await MatchScreen()
+            let screen = MatchScreen()
             let folder = URL(fileURLWithPath: broker.folder)
             let (phone, monitor) = try await startMonitoring(client, folder: folder, screen: screen)
             #expect(monitor.devices == [phone.id])

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
-import Wire
+import struct Wire.JSONObject
+import enum Wire.JSONValue
 
 @testable import GeomatchClient
 

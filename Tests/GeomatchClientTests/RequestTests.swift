@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import Wire
+import struct Wire.JSONObject
 
 @testable import GeomatchClient
 
@@ -60,7 +60,7 @@ struct RequestTests {
         try await withDaemon { broker, daemon in
             for _ in 0..<2 {
                 try await withGeomatchClient(broker.configuration()) { client in
-                    try await client.request("device/create", parameters: ["id": "a"], requestID: "my-own")
+                    _ = try await client.request("device/create", parameters: ["id": "a"], requestID: "my-own")
                 }
             }
             #expect(daemon.timesCarriedOut("device/create") == 1)

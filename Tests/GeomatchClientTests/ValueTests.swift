@@ -1,7 +1,8 @@
 import Foundation
 import SeededRandom
 import Testing
-import Wire
+import struct Wire.JSONObject
+import enum Wire.JSONValue
 
 @testable import GeomatchClient
 
@@ -118,9 +119,9 @@ struct ValueTests {
     @Test(
         "A property's literal is what JSON has",
         arguments: [
-            (["a": 1, "b": [true, nil, "x"], "c": 1.5] as PropertyValue, #"{"a":1,"b":[true,null,"x"],"c":1.5}"#),
-            (PropertyValue.number(.infinity), "null"), (["b": 1, "a": 2], #"{"a":2,"b":1}"#),
-        ])
+            (["a": 1, "b": [true, nil, "x"], "c": 1.5], #"{"a":1,"b":[true,null,"x"],"c":1.5}"#),
+            (.number(.infinity), "null"), (["b": 1, "a": 2], #"{"a":2,"b":1}"#),
+        ] as [(PropertyValue, String)])
     func literals(value: PropertyValue, json: String) {
         #expect(value.description == json)
     }

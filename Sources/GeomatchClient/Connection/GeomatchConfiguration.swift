@@ -75,16 +75,18 @@ public struct GeomatchConfiguration: Sendable {
                 throw GeomatchError(.invalid, error.message, field: "topicsPrefix")
             }
         }
+        var endpoint: MQTTEndpoint
         do throws(MQTTEndpointError) {
-            var endpoint = try MQTTEndpoint(url: broker)
-            if let tls {
-                endpoint.tls = MQTTEndpoint.TLS(
-                    caFile: tls.caFile, certificateFile: tls.certificateFile, keyFile: tls.keyFile)
-            }
-            return endpoint
+            endpoint = try MQTTEndpoint(url: broker)
         } catch {
             throw GeomatchError(.invalid, error.description, field: "broker")
         }
+        guard let tls else { return endpoint }
+        guard endpoint.tls != nil else {
+            throw GeomatchError(.invalid, "certificates need a broker with mqtts://", field: "tls")
+        }
+        endpoint.tls = MQTTEndpoint.TLS(caFile: tls.caFile, certificateFile: tls.certificateFile, keyFile: tls.keyFile)
+        return endpoint
     }
 }
 

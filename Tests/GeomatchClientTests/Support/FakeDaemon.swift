@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
-import Wire
+import struct Wire.JSONObject
+import enum Wire.JSONValue
 
 @testable import GeomatchClient
 @testable import MQTTLink
