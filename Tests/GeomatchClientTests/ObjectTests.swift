@@ -73,16 +73,18 @@ struct ObjectTests {
                 "matchDTL": 10.0, "matchTTL": 1.5, "mode": "visit", "pushers": ["https://example.org/hook"], "range": 50.0,
                 "selector": "price < 5", "topic": "coffee",
             ]
-            #expect(PropertyValue(.object(parameters)) == PropertyValue(.object(expected)))
+            #expect(PropertyValue(.object(parameters)).numbers == PropertyValue(.object(expected)).numbers)
             #expect(subscription.mode == .visit && subscription.selector == "price < 5" && subscription.duration == 3600)
 
+            daemon.answer(
+                "publication/update", .result(["id": "p", "deviceId": "cafe", "topic": "coffee", "range": 5]))
             _ = try await client.publications.update(
                 "p", GeoPublication.Changes(range: 5, properties: ["price": 2]), revision: "1-a")
             parameters = await daemon.request("publication/update").parameters
             parameters["requestId"] = nil
             #expect(
-                PropertyValue(.object(parameters))
-                    == ["id": "p", "properties": ["price": 2], "range": 5.0, "revision": "1-a"])
+                PropertyValue(.object(parameters)).numbers
+                    == ["id": "p", "properties": ["price": 2.0], "range": 5.0, "revision": "1-a"])
             await client.close()
         }
     }

@@ -246,15 +246,15 @@ final class SessionCore {
         let before = daemon
         // An offline message is the will of the instance that was; who comes next says so itself.
         daemon = (isOnline ? instance : before?.instance ?? instance, isOnline)
-        guard isOnline, phase == .connected else { return }
+        // What the broker replays on a subscription was there before anything was sent on this connection.
+        guard isOnline, !isReplayed, phase == .connected else { return }
         let isAnother = before.map { $0.instance != instance } ?? false
         // A request that went out while no daemon was there may have been kept by nobody.
         if isAnother || before?.isOnline != true {
             for (key, request) in requests where request.wantsReply { requests[key]?.sentOn = 0 }
             sendRequests()
         }
-        // What the broker replays on a connection was already answered by recovering from the loss.
-        if isAnother, !isReplayed { for component in sortedComponents { component.recover(self) } }
+        if isAnother { for component in sortedComponents { component.recover(self) } }
     }
 
     // MARK: Filters

@@ -46,3 +46,15 @@ func failure<Value>(_ body: () async throws(GeomatchError) -> Value) async -> Ge
         return error
     }
 }
+
+extension PropertyValue {
+    /// With every number a double.
+    var numbers: PropertyValue {
+        switch self {
+        case .integer(let value): .number(Double(value))
+        case .array(let elements): .array(elements.map(\.numbers))
+        case .object(let members): .object(members.mapValues(\.numbers))
+        default: self
+        }
+    }
+}

@@ -155,7 +155,7 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
     }
 
     private func itself(_ request: Request) -> Answer {
-        let id = request.parameters["id"]?.asString ?? "made-\(request.name)"
+        let id = request.parameters["id"]?.asString ?? "made"
         switch request.name {
         case "live/subscribe":
             let topic = "geomatch/\(request.dataset)/\(request.client)/live/\(id)"
