@@ -42,8 +42,8 @@ public final class GeomatchClient: Sendable {
         return BufferedSequence(mailbox: mailbox)
     }
 
-    /// Whether a daemon is there, as it says itself; nil as long as nothing was heard of one.
-    public var isDaemonOnline: Bool? { session.change { $0.daemon?.isOnline } }
+    /// Whether a daemon is there, as it says itself; nil as long as nothing was heard of one on this connection.
+    public var isDaemonOnline: Bool? { session.change { $0.daemon?.isOnline ?? nil } }
 
     /// Ends the connection and everything on it, and returns when that is done.
     ///

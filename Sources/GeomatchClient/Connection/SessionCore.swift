@@ -63,7 +63,7 @@ final class SessionCore {
     var requests: [[UInt8]: PendingRequest] = [:]
     var nextDeadline = Int64.max
     /// The daemon that answers, as `geomatch/status` names it.
-    var daemon: (instance: String, isOnline: Bool)?
+    var daemon: (instance: String, isOnline: Bool?)?
     let states = Broadcast<ConnectionState, Never>()
     private var lastHolder = 0
 
@@ -188,6 +188,7 @@ final class SessionCore {
     func disconnected(_ reason: MQTTDisconnect) {
         orders.removeAll()
         filtersAsked.removeAll()
+        daemon?.isOnline = nil
         for key in filters.keys { filters[key]?.isGranted = false }
         // The end of a loop is told by `loopEnded`.
         guard reason.cause != .stopped, phase != .disconnecting, phase != .closed else { return }
@@ -249,11 +250,10 @@ final class SessionCore {
         // What the broker replays on a subscription was there before anything was sent on this connection.
         guard isOnline, !isReplayed, phase == .connected else { return }
         let isAnother = before.map { $0.instance != instance } ?? false
-        // A request that went out while no daemon was there may have been kept by nobody.
-        if isAnother || before?.isOnline != true {
-            for (key, request) in requests where request.wantsReply { requests[key]?.sentOn = 0 }
-            sendRequests()
-        }
+        // A request that went out while no daemon was there may have been kept by nobody; one that was kept is carried out
+        // once all the same.
+        for (key, request) in requests where request.wantsReply { requests[key]?.sentOn = 0 }
+        sendRequests()
         if isAnother { for component in sortedComponents { component.recover(self) } }
     }
 
