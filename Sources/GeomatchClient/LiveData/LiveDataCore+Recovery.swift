@@ -9,7 +9,7 @@ struct LiveRecovery {
     var came = 0
     /// How many updates the snapshot has; nil until the daemon answered.
     var expected: Int?
-    /// When it counts as complete whatever came: at QoS 0 an update may be lost. Milliseconds since 1970 UTC.
+    /// When it counts as complete if nothing more comes: at QoS 0 an update may be lost. Milliseconds since 1970 UTC.
     var until = Int64.max
 }
 
@@ -73,6 +73,7 @@ extension LiveDataCore {
         guard entry.recovery != nil else { return }
         let wasMissing = entry.recovery?.missing.remove(update.topic) != nil
         if wasMissing || !isKnown { entry.recovery?.came += 1 }
+        if entry.recovery?.expected != nil { entry.recovery?.until = WallClock.now() + Self.snapshotPatience }
         finishRecoveryIfComplete(entry)
     }
 
