@@ -29,7 +29,7 @@ struct City {
             let device = engine.addDevice()
             devices.append(device)
             positions.append(newPosition())
-            engine.place(device, at: positions[number])
+            engine.place(device, at: positions[number], heardAt: City.start)
             if number.isMultiple(of: 2) {
                 addPublication(on: device, evaluate: false, into: &effects)
             } else {
@@ -59,8 +59,8 @@ struct City {
     mutating func addSubscription(on device: DeviceRef, _ selectors: [Selector], evaluate: Bool, into effects: inout [Effect]) {
         _ = engine.addSubscription(
             on: device, topic: City.topic, range: City.range, expiresAt: City.start + 86_400_000,
-            selector: selectors.randomElement(using: &random)!, matchTTL: 86_400_000, matchDTL: 2 * City.range,
-            excludeSelf: false, at: City.start, evaluate: evaluate, into: &effects)
+            selector: selectors.randomElement(using: &random)!, terms: Terms(matchTTL: 86_400_000, matchDTL: 2 * City.range),
+            at: City.start, evaluate: evaluate, into: &effects)
     }
 
     /// The next moves of randomly chosen devices.

@@ -69,7 +69,7 @@ struct RegisterMeasurement {
         let selectors = try City.selectors()
         var effects: [Effect] = []
         let newcomers = (0..<2 * count).map { _ in city.engine.addDevice() }
-        for device in newcomers { city.engine.place(device, at: city.newPosition()) }
+        for device in newcomers { city.engine.place(device, at: city.newPosition(), heardAt: City.start) }
         var matches = 0
         let publications = seconds {
             for device in newcomers.prefix(count) {
@@ -138,7 +138,7 @@ struct MemoryMeasurement {
             // Over a country, so that hardly any two share a cell: the costly case.
             let latitude = Double.random(in: 46..<48, using: &spread)
             let longitude = Double.random(in: 6..<10, using: &spread)
-            city.engine.place(device, at: .init(latitude: latitude, longitude: longitude))
+            city.engine.place(device, at: .init(latitude: latitude, longitude: longitude), heardAt: City.start)
             city.addPublication(on: device, evaluate: false, into: &effects)
             city.addSubscription(on: device, selectors, evaluate: false, into: &effects)
         }

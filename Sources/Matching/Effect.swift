@@ -24,17 +24,95 @@ public struct Meeting: Equatable, Sendable {
     }
 }
 
+/// A visit ended.
+public struct VisitEnd: Equatable, Sendable {
+    public enum Reason: Sendable {
+        /// Out of range by more than the exit margin, or an update made the visit impossible.
+        case left
+        /// The time of a side is over.
+        case expired
+        /// A side was removed, alone or with its device.
+        case deleted
+        /// A side stands nowhere any more, or was not heard of for `staleAfter`.
+        case lost
+    }
+
+    public var publication: PublicationRef
+    public var subscription: SubscriptionRef
+    public var reason: Reason
+    /// Metres along the ellipsoid, right to 1 cm; nil: a side stands nowhere.
+    public var distance: Double?
+    /// Where the side stands; nil: nowhere.
+    public var publicationPosition: Position?
+    public var subscriptionPosition: Position?
+    /// Milliseconds since 1970 UTC: the instant of the input that caused it.
+    public var at: Int64
+
+    public init(
+        publication: PublicationRef, subscription: SubscriptionRef, reason: Reason, distance: Double?,
+        publicationPosition: Position?, subscriptionPosition: Position?, at: Int64
+    ) {
+        self.publication = publication
+        self.subscription = subscription
+        self.reason = reason
+        self.distance = distance
+        self.publicationPosition = publicationPosition
+        self.subscriptionPosition = subscriptionPosition
+        self.at = at
+    }
+}
+
+/// A subscription, or the engine, has as many partners as it may: meetings were not made (``EngineLimits``).
+public struct Crowd: Equatable, Sendable {
+    public var subscription: SubscriptionRef
+    /// Meetings, begins or stays this input did not make.
+    public var missed: Int
+    /// Milliseconds since 1970 UTC: the instant of the input.
+    public var at: Int64
+
+    public init(subscription: SubscriptionRef, missed: Int, at: Int64) {
+        self.subscription = subscription
+        self.missed = missed
+        self.at = at
+    }
+}
+
 /// What an input to the engine led to.
 ///
-/// The effects of one input come in this order: expiries by instant, publications before subscriptions, then index; meetings by
-/// subscription, then publication; mismatches by subscription.
+/// The effects of one input (of each move of a burst) come in this order:
+/// 1. expiries by instant, publications before subscriptions, then number, each after the ends (`expired`) of the visits it
+///    ends, those by subscription, then publication;
+/// 2. ends of visits for another reason, by subscription, then publication;
+/// 3. meetings and begins of visits, by subscription, then publication;
+/// 4. crowds, by subscription;
+/// 5. mismatches, by subscription.
+///
+/// The references of what expired or was removed are given out again only after the call: until then they name what they named.
 public enum Effect: Equatable, Sendable {
+    /// A pair of a subscription of mode `once` met.
     case met(Meeting)
+    /// A pair of a subscription of mode `visit` met, and stays together until ``visitEnded(_:)``.
+    case visitBegan(Meeting)
+    case visitEnded(VisitEnd)
+    /// At most once for each input and subscription.
+    case crowded(Crowd)
     /// It is gone from the engine already, with what was remembered of its pairs.
     case publicationExpired(PublicationRef)
     case subscriptionExpired(SubscriptionRef)
     /// The selector can hardly ever be TRUE here: why, in words for its author. At most once for each subscription.
     case mismatch(SubscriptionRef, [String])
+}
+
+/// A visit under way.
+public struct Visit: Equatable, Sendable {
+    public var publication: PublicationRef
+    /// Milliseconds since 1970 UTC: when it began.
+    public var since: Int64
+
+    public init(publication: PublicationRef, since: Int64) {
+        self.publication = publication
+        self.since = since
+    }
 }
 
 /// What a pair's `matchTTL` and `matchDTL` count from: its last match.
@@ -57,9 +135,11 @@ public struct Suppression: Equatable, Sendable {
 public struct Move: Equatable, Sendable {
     public var device: DeviceRef
     public var position: Position
+    public var floor: FloorRef
 
-    public init(device: DeviceRef, position: Position) {
+    public init(device: DeviceRef, position: Position, floor: FloorRef = .unknown) {
         self.device = device
         self.position = position
+        self.floor = floor
     }
 }

@@ -6,7 +6,7 @@ extension Engine {
     ///
     /// - Parameter range: Metres, 0…5120; what lies outside counts as the nearest.
     /// - Parameter expiresAt: The first instant at which it no longer lives; `Int64.max`: never.
-    /// - Parameter evaluate: false restores: whatever it would meet now counts as evaluated.
+    /// - Parameter evaluate: false restores: whatever it would meet now is met only when its device or the other's moves.
     public func addPublication(
         on d: DeviceRef, topic: String, range: Double, expiresAt: Int64, properties: Properties, at now: Int64,
         evaluate: Bool = true, into effects: inout [Effect]
@@ -18,13 +18,16 @@ extension Engine {
         return PublicationRef(index: index)
     }
 
-    /// Removes a publication without effects; nothing happens where it is gone already.
-    public func removePublication(_ p: PublicationRef) {
+    /// Removes a publication; its visits end (`deleted`). Nothing happens where it is gone already.
+    public func removePublication(_ p: PublicationRef, at now: Int64, into effects: inout [Effect]) {
         guard isAlive(p) else { return }
+        state.pointee.endVisits(.publication, p.index, .deleted, at: now)
+        state.pointee.finish(into: &effects)
         state.pointee.remove(.publication, p.index)
     }
 
-    /// Replaces everything of a publication but its device, and evaluates it. What is remembered of its pairs stays.
+    /// Replaces everything of a publication but its device, and evaluates it. What is remembered of its pairs stays, but
+    /// visits that it makes impossible end (`left`).
     public func update(
         _ p: PublicationRef, topic: String, range: Double, expiresAt: Int64, properties: Properties, at now: Int64,
         into effects: inout [Effect]
@@ -32,6 +35,7 @@ extension Engine {
         guard isAlive(p) else { return }
         state.pointee.properties.base[Int(p.index)] = properties
         state.pointee.change(.publication, p.index, topic: topic, range: range, expiresAt: expiresAt, rule: Rule())
+        state.pointee.revise(.publication, p.index, at: now)
         state.pointee.probeAll(.publication, p.index, at: now)
         state.pointee.finish(into: &effects)
     }

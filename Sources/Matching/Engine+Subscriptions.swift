@@ -6,40 +6,46 @@ extension Engine {
     ///
     /// - Parameter range: Metres, 0…5120; what lies outside counts as the nearest.
     /// - Parameter expiresAt: The first instant at which it no longer lives; `Int64.max`: never.
-    /// - Parameter matchTTL: Milliseconds after which a pair may match again; 0: with every movement; `Int64.max`: never.
-    /// - Parameter matchDTL: Metres from where it stood at the last match that let a pair match again.
-    /// - Parameter evaluate: false restores: whatever it would meet now counts as evaluated, and its mismatches as told.
+    /// - Parameter evaluate: false restores: whatever it would meet now is met only when its device or the other's moves, and
+    ///   its mismatches count as told.
     public func addSubscription(
-        on d: DeviceRef, topic: String, range: Double, expiresAt: Int64, selector: Selector, matchTTL: Int64,
-        matchDTL: Double, excludeSelf: Bool, at now: Int64, evaluate: Bool = true, into effects: inout [Effect]
+        on d: DeviceRef, topic: String, range: Double, expiresAt: Int64, selector: Selector, terms: Terms,
+        at now: Int64, evaluate: Bool = true, into effects: inout [Effect]
     ) -> SubscriptionRef {
         let program = state.pointee.programs.intern(selector)
         let index = state.pointee.add(
             .subscription, on: d.index, topic: topic, range: range, expiresAt: expiresAt, program: program,
-            rule: Rule(matchTTL: matchTTL, matchDTL: matchDTL, excludesSelf: excludeSelf))
+            rule: Rule(terms))
         if !evaluate { state.pointee.subscriptions[index].traits &= 0x80 }
         settle(.subscription, index, evaluate, at: now, into: &effects)
         return SubscriptionRef(index: index)
     }
 
-    /// Removes a subscription without effects; nothing happens where it is gone already.
-    public func removeSubscription(_ s: SubscriptionRef) {
+    /// Removes a subscription; its visits end (`deleted`). Nothing happens where it is gone already.
+    public func removeSubscription(_ s: SubscriptionRef, at now: Int64, into effects: inout [Effect]) {
         guard isAlive(s) else { return }
+        state.pointee.endVisits(.subscription, s.index, .deleted, at: now)
+        state.pointee.finish(into: &effects)
         state.pointee.remove(.subscription, s.index)
     }
 
-    /// Replaces everything of a subscription but its device, and evaluates it. What is remembered of its pairs stays.
+    /// Replaces everything of a subscription but its device, and evaluates it. What is remembered of its pairs stays, but
+    /// visits that it makes impossible end (`left`), and another mode starts afresh: all visits end, last matches are forgotten.
     public func update(
-        _ s: SubscriptionRef, topic: String, range: Double, expiresAt: Int64, selector: Selector, matchTTL: Int64,
-        matchDTL: Double, excludeSelf: Bool, at now: Int64, into effects: inout [Effect]
+        _ s: SubscriptionRef, topic: String, range: Double, expiresAt: Int64, selector: Selector, terms: Terms,
+        at now: Int64, into effects: inout [Effect]
     ) {
         guard isAlive(s) else { return }
+        if state.pointee.subscriptions[s.index].isVisit != (terms.mode == .visit) {
+            state.pointee.forgetPairs(of: s.index, at: now)
+        }
         let program = state.pointee.programs.intern(selector)
         state.pointee.programs.release(state.pointee.subscriptions[s.index].program)
         state.pointee.subscriptions[s.index].program = program
         state.pointee.change(
             .subscription, s.index, topic: topic, range: range, expiresAt: expiresAt,
-            rule: Rule(matchTTL: matchTTL, matchDTL: matchDTL, excludesSelf: excludeSelf))
+            rule: Rule(terms))
+        state.pointee.revise(.subscription, s.index, at: now)
         state.pointee.probeAll(.subscription, s.index, at: now)
         state.pointee.finish(into: &effects)
     }

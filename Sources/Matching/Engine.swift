@@ -3,11 +3,20 @@ import Selectors
 
 /// Finds the publications and subscriptions that meet: circles around moving devices on equal topics, with a selector.
 ///
-/// Two are in range when both devices stand somewhere and the geodesic distance between them is at most the sum of both ranges:
-/// decided on grid points, a pure function of the two positions that is right but for 2 cm around the boundary. They match when
-/// in range, alive (`now < expiresAt`), on equal topics, with a selector that is TRUE, and not kept apart by `excludeSelf` or by
-/// their last match. That one stands until `now - lastMatchAt >= matchTTL`, or either side stands at least `matchDTL` from where
-/// it stood then. A pair is evaluated when either side is added, moves or is updated, and when its TTL elapses.
+/// Two are in range when both devices stand somewhere and the geodesic distance between them is at most the sum of both ranges
+/// (their reach): decided on grid points, a pure function of the two positions that is right but for 2 cm around the boundary.
+/// Where the subscription's ``Terms`` say so, both accuracies are subtracted from the distance or added to it, and the floors
+/// must be equal. They match when in range, alive (`now < expiresAt`), on equal topics, with a selector that is TRUE, and not
+/// kept apart by `excludesSelf`. A pair is evaluated when either side is added, moves or is updated, and when a time of its
+/// terms elapses.
+///
+/// Mode `once`: a match, which stands until `now - lastMatchAt >= matchTTL`, or either side stands at least `matchDTL` from
+/// where it stood then.
+///
+/// Mode `visit`: a match on coming into range, or with a `dwell` when the pair has stayed within reach for that long (leaving
+/// reach before cancels the stay silently), and an end when it is out of range by more than `exitMargin`, the floors differ, an
+/// update makes it impossible, a life is over, a side is removed or stands nowhere, or was not heard of for `staleAfter`. Heard
+/// means any position, also an unchanged one; a pair still in range after such an end begins anew once both were heard.
 ///
 /// The caller says what time it is, never earlier than before, and calls ``advance(to:into:)`` until ``nextDeadline`` is later
 /// than that before any other input: what is due is otherwise handled late, though never wrongly.
@@ -17,9 +26,9 @@ import Selectors
 public final class Engine {
     private let world: UnsafeMutablePointer<World>
 
-    public init() {
+    public init(limits: EngineLimits = EngineLimits()) {
         world = .allocate(capacity: 1)
-        world.initialize(to: World())
+        world.initialize(to: World(limits: limits))
     }
 
     deinit {
@@ -32,16 +41,19 @@ public final class Engine {
 
     public func addDevice() -> DeviceRef { DeviceRef(index: world.pointee.addDevice()) }
 
-    /// Removes the device with its publications and subscriptions, without effects.
+    /// Removes the device with its publications and subscriptions; their visits end (`deleted`).
     ///
     /// - Returns: What went with it, in order of their numbers, so that the owner can forget it.
-    public func removeDevice(_ d: DeviceRef) -> (publications: [PublicationRef], subscriptions: [SubscriptionRef]) {
+    public func removeDevice(
+        _ d: DeviceRef, at now: Int64, into effects: inout [Effect]
+    ) -> (publications: [PublicationRef], subscriptions: [SubscriptionRef]) {
         guard world.pointee.isAlive(d) else { return ([], []) }
         let gone = (publications: publications(of: d), subscriptions: subscriptions(of: d))
+        world.pointee.endVisits(ofDevice: d.index, .deleted, at: now, unlinking: false)
+        world.pointee.finish(into: &effects)
         for publication in gone.publications { world.pointee.remove(.publication, publication.index) }
         for subscription in gone.subscriptions { world.pointee.remove(.subscription, subscription.index) }
-        world.pointee.devices[d.index].isAlive = false
-        world.pointee.devices.release(d.index)
+        world.pointee.removeDevice(d.index)
         return gone
     }
 
@@ -49,6 +61,12 @@ public final class Engine {
     public func position(of d: DeviceRef) -> Position? {
         guard world.pointee.isAlive(d), world.pointee.devices[d.index].isPlaced else { return nil }
         return world.pointee.devices[d.index].position
+    }
+
+    /// Unknown too where the device is not there or stands nowhere.
+    public func floor(of d: DeviceRef) -> FloorRef {
+        guard world.pointee.isAlive(d), world.pointee.devices[d.index].isPlaced else { return .unknown }
+        return FloorRef(number: world.pointee.devices[d.index].floor)
     }
 
     public func publications(of d: DeviceRef) -> [PublicationRef] {
@@ -63,16 +81,21 @@ public final class Engine {
 
     // MARK: Movement
 
-    /// Moves a device. nil: it stands nowhere from now on, and nothing is in its range.
+    /// Moves a device. nil: it stands nowhere from now on, nothing is in its range, and its visits end (`lost`).
     ///
     /// - Parameter position: Valid degrees (`Position.isValid`); others are ignored, here and in a burst.
-    public func move(_ d: DeviceRef, to position: Position?, at now: Int64, into effects: inout [Effect]) {
+    public func move(
+        _ d: DeviceRef, to position: Position?, floor: FloorRef = .unknown, at now: Int64, into effects: inout [Effect]
+    ) {
         guard world.pointee.isAlive(d) else { return }
-        guard let position else { return world.pointee.displace(d.index) }
+        guard let position else {
+            world.pointee.displace(d.index, at: now)
+            return world.pointee.finish(into: &effects)
+        }
         guard Position.isValid(latitude: position.latitude, longitude: position.longitude) else { return }
         let point = GridPoint(latitude: position.latitude, longitude: position.longitude)
         world.pointee.runs.truncate(to: 0)
-        world.pointee.move(d.index, position, point, at: now, groundwork: 0..<0)
+        world.pointee.move(d.index, position, point, floor, at: now, groundwork: 0..<0)
         world.pointee.finish(into: &effects)
     }
 
@@ -82,19 +105,22 @@ public final class Engine {
         moves.withUnsafeBufferPointer { world.pointee.move($0, at: now, into: &effects) }
     }
 
-    /// Restores where a device stands; nothing is evaluated.
-    public func place(_ d: DeviceRef, at position: Position) {
+    /// Restores where a device stands and when it was last heard of (milliseconds since 1970 UTC); nothing is evaluated before it
+    /// moves, and then everything in its range.
+    public func place(_ d: DeviceRef, at position: Position, floor: FloorRef = .unknown, heardAt: Int64) {
         guard world.pointee.isAlive(d), Position.isValid(latitude: position.latitude, longitude: position.longitude) else {
             return
         }
-        world.pointee.put(d.index, position, GridPoint(latitude: position.latitude, longitude: position.longitude))
+        let point = GridPoint(latitude: position.latitude, longitude: position.longitude)
+        world.pointee.put(d.index, position, point, floor, heardAt: heardAt)
         // Whatever is known of its pairs is looked at with its next movement.
         world.pointee.devices[d.index].budget = 0
+        world.pointee.devices[d.index].isUnexamined = true
     }
 
     // MARK: Time
 
-    /// Ends lives and TTLs that are due, a few thousand at most: call it until ``nextDeadline`` is later than `now`.
+    /// Handles lives, TTLs, stays and silences that are due, a few thousand at most: call it until ``nextDeadline`` is later than `now`.
     public func advance(to now: Int64, into effects: inout [Effect]) {
         world.pointee.advance(to: now, limit: 4096, into: &effects)
     }
@@ -111,7 +137,7 @@ public final class Engine {
     public var publicationCount: Int { world.pointee.publications.count }
     public var subscriptionCount: Int { world.pointee.subscriptions.count }
 
-    /// Pairs of which a last match is remembered.
+    /// Pairs of which something is remembered: a last match, a visit or a stay that may become one.
     public var pairCount: Int { world.pointee.index.pairs.count }
 
     /// What the engine has done so far.

@@ -39,7 +39,8 @@ extension World {
                 guard isPossible(move) else { continue }
                 let number = place - start
                 let probes = groundwork.starts[number]..<groundwork.starts[number + 1]
-                self.move(move.device.index, move.position, groundwork.points[number], at: now, groundwork: probes)
+                self.move(
+                    move.device.index, move.position, groundwork.points[number], move.floor, at: now, groundwork: probes)
                 finish(into: &effects)
             }
             start = end
@@ -58,7 +59,10 @@ extension World {
         groundwork.probes.truncate(to: 0)
         groundwork.points.truncate(to: 0)
         groundwork.starts.truncate(to: 0)
-        for place in group { geomatch_prefetch(devices.base + Int(moves[place].device.index)) }
+        for place in group {
+            geomatch_prefetch(devices.base + Int(moves[place].device.index))
+            heard.prefetch(moves[place].device.index)
+        }
         for place in group {
             let position = moves[place].position
             groundwork.points.append(GridPoint(latitude: position.latitude, longitude: position.longitude))

@@ -18,3 +18,13 @@ public struct SubscriptionRef: Hashable, Sendable {
 
     public init(index: UInt32) { self.index = index }
 }
+
+/// A floor of a building, interned by the caller: equal numbers mean the same floor of the same building.
+public struct FloorRef: Hashable, Sendable {
+    public var number: UInt32
+
+    /// Not known which: equal to no floor, not even to another unknown one.
+    public static let unknown = FloorRef(number: 0)
+
+    public init(number: UInt32) { self.number = number }
+}

@@ -6,7 +6,17 @@ extension World {
     mutating func addDevice() -> UInt32 {
         let index = devices.take()
         devices[index] = .fresh
+        heard.reach(index)
+        heard[index] = .min
         return index
+    }
+
+    /// Removes a device that has no entries any more.
+    mutating func removeDevice(_ index: UInt32) {
+        if devices[index].isPlaced { census.change(from: devices[index].horizontalAccuracy, to: .nan) }
+        devices[index].isAlive = false
+        devices.release(index)
+        if devices.count == 0 { heard.reset() }
     }
 
     /// An entry at the head of its device's list, with a lane if the device stands somewhere.
@@ -17,10 +27,15 @@ extension World {
         let next = devices[device].first(side)
         let entry = entry(side, index)
         entry.pointee = Entry(
-            device: device, next: next, previous: none, topic: topics.intern(topic), range: gridUnits(range), lane: none,
-            tile: none, cell: 0, level: 0, isAlive: true, traits: Entry.hints, expiresAt: expiresAt, firstPair: none,
+            device: device, next: next, previous: none,
+            topic: topics.intern(topic, carefully: !rule.conduct.isDisjoint(with: .careful)), range: gridUnits(range), lane: none,
+            tile: none, cell: 0, level: 0, conduct: .alive, traits: Entry.hints, expiresAt: expiresAt, firstPair: none,
             program: program, matchTTL: 0, matchDTL: 0)
-        rule.write(to: entry)
+        write(rule, to: side, index)
+        if side == .subscription {
+            partners.reach(index)
+            partners[index] = 0
+        }
         if next != none { self.entry(side, next).pointee.previous = index }
         setFirst(device, side, index)
         if expiresAt != .max {
@@ -42,6 +57,7 @@ extension World {
             self.entry(side, previous).pointee.next = next
         }
         if next != none { self.entry(side, next).pointee.previous = previous }
+        erase(side, index)
         topics.release(entry.pointee.topic)
         if entry.pointee.expiresAt != .max { deadlinesWanted -= 1 }
         entry.pointee.isAlive = false
@@ -51,6 +67,10 @@ extension World {
         } else {
             programs.release(entry.pointee.program)
             subscriptions.release(index)
+            if subscriptions.count == 0 {
+                partners.reset()
+                staleAfter.reset()
+            }
         }
     }
 
@@ -60,10 +80,11 @@ extension World {
         let wasPlaced = entry.pointee.lane != none
         if wasPlaced { unplace(side, index) }
         let former = entry.pointee.topic
-        entry.pointee.topic = topics.intern(topic)
+        erase(side, index)
+        entry.pointee.topic = topics.intern(topic, carefully: !rule.conduct.isDisjoint(with: .careful))
         topics.release(former)
         entry.pointee.range = gridUnits(range)
-        rule.write(to: entry)
+        write(rule, to: side, index)
         if expiresAt != entry.pointee.expiresAt {
             if entry.pointee.expiresAt != .max { deadlinesWanted -= 1 }
             entry.pointee.expiresAt = expiresAt
@@ -73,6 +94,20 @@ extension World {
             }
         }
         if wasPlaced { place(side, index) }
+    }
+
+    private mutating func write(_ rule: Rule, to side: Side, _ index: UInt32) {
+        rule.write(to: entry(side, index))
+        if rule.conduct.contains(.possible) { topics.widen(entry(side, index).pointee.topic, by: 1) }
+        guard rule.conduct.contains(.visit) else { return }
+        staleAfter.reach(index)
+        staleAfter[index] = rule.staleAfter
+    }
+
+    /// What an entry's rule left behind, before it gets another one or goes.
+    private func erase(_ side: Side, _ index: UInt32) {
+        let entry = entry(side, index)
+        if entry.pointee.conduct.contains(.possible) { topics.widen(entry.pointee.topic, by: -1) }
     }
 
     func entries(_ side: Side, of device: UInt32) -> [UInt32] {
@@ -85,19 +120,25 @@ extension World {
         return found.sorted()
     }
 
-    /// Hands the meetings and mismatches of one input over, in their order.
+    /// Hands what one input led to over, in their order.
     @inline(__always)
     mutating func finish(into effects: inout [Effect]) {
-        if !meetings.isEmpty || doubts.count > 0 { deliver(into: &effects) }
+        if newcomers.count > 0 || !meetings.isEmpty || doubts.count > 0 || !ends.isEmpty { deliver(into: &effects) }
     }
 
     @inline(never)
     private mutating func deliver(into effects: inout [Effect]) {
+        admitNewcomers()
+        deliverEnds(into: &effects)
         if meetings.count > 1 {
             meetings.sort { ($0.subscription.index, $0.publication.index) < ($1.subscription.index, $1.publication.index) }
         }
-        for meeting in meetings { effects.append(.met(meeting)) }
+        for meeting in meetings {
+            effects.append(subscriptions[meeting.subscription.index].isVisit ? .visitBegan(meeting) : .met(meeting))
+        }
         meetings.removeAll(keepingCapacity: true)
+        for crowd in crowds { effects.append(.crowded(crowd)) }
+        crowds.removeAll(keepingCapacity: true)
         doubts.sort(from: 0)
         for place in 0..<doubts.count {
             let subscription = UInt32(truncatingIfNeeded: doubts[place] >> 32)
@@ -118,25 +159,12 @@ extension World {
     }
 }
 
-/// What lets a subscription's pairs meet again; meaningless for a publication.
-struct Rule {
-    var matchTTL: Int64 = 0
-    var matchDTL = 0.0
-    var excludesSelf = false
-
-    func write(to entry: UnsafeMutablePointer<Entry>) {
-        entry.pointee.matchTTL = max(0, matchTTL)
-        entry.pointee.matchDTL = matchDTL >= 0 ? matchDTL : 0
-        entry.pointee.traits = entry.pointee.traits & 0x7F | (excludesSelf ? 0x80 : 0)
-    }
-}
-
 extension World.DeadlineKind {
     init(_ side: Side) { self = side == .publication ? .publication : .subscription }
 }
 
 /// A range in whole grid units, held between 0 and what the grid's coarsest level can hold.
-private func gridUnits(_ metres: Double) -> Int32 {
+func gridUnits(_ metres: Double) -> Int32 {
     let units = (metres * GridPoint.unitsPerMetre).rounded()
     return units > 0 ? Int32(min(units, Double(Grid.longestRange))) : 0
 }

@@ -82,7 +82,9 @@ extension World {
     }
 
     /// Evaluates everything an entry is in range of now, whatever came before.
-    mutating func probeAll(_ side: Side, _ index: UInt32, at now: Int64) {
+    ///
+    /// - Parameter sparesKnown: Pairs that met before are left alone.
+    mutating func probeAll(_ side: Side, _ index: UInt32, at now: Int64, sparesKnown: Bool = false) {
         let entry = entry(side, index).pointee
         guard entry.lane != none else { return }
         let device = devices[entry.device]
@@ -91,7 +93,8 @@ extension World {
             side.opposite, topic: entry.topic, latitude: device.latitude, longitude: device.longitude, point: device.point,
             range: entry.range)
         scan(0, count, Sweep(point: device.point, from: nil, range: entry.range, travelled: 0))
-        settle(side, index, at: now, sparesSelf: false, sparesKnown: false)
+        settle(side, index, at: now, sparesSelf: false, sparesKnown: sparesKnown)
+        probeCarefully(side, index, at: now, sparesSelf: false, sparesKnown: sparesKnown)
     }
 
     /// Evaluates an entry with each of `hits`.

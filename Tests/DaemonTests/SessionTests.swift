@@ -10,6 +10,7 @@ import Testing
 /// A loop without a link: what it decides is seen in its session and in what waits for it.
 private struct LoopBench {
     let loop: DaemonLoop
+    let store: Store
     let folder: String
 
     init(prefix: String = "") throws {
@@ -18,16 +19,17 @@ private struct LoopBench {
         var configuration = HubConfiguration()
         configuration.topicsPrefix = prefix
         configuration.instance = "i"
+        store = try Store(path: folder + "/s")
         loop = DaemonLoop(
             configuration: .init(
                 broker: "mqtt://h:1", prefix: prefix, instance: "i", readsEveryDataset: true, inputQoS: 0,
                 status: StatusMessage(version: "1", instance: "i", startedAt: 0)),
-            hub: Hub(configuration), store: try Store(path: folder + "/s"), heldFilters: ["old/#"],
+            hub: Hub(configuration), store: store, heldFilters: ["old/#"],
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, health: Health())
     }
 
     func end() {
-        try? loop.store.close()
+        try? store.close()
         try? FileManager.default.removeItem(atPath: folder)
     }
 

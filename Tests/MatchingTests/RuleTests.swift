@@ -31,7 +31,7 @@ final class Meridian {
         )
         subscription = engine.addSubscription(
             on: subscriber, topic: topics.1, range: ranges.1, expiresAt: expiresAt.1, selector: try Selector(selector),
-            matchTTL: matchTTL, matchDTL: matchDTL, excludeSelf: false, at: 0, into: &effects)
+            terms: Terms(matchTTL: matchTTL, matchDTL: matchDTL), at: 0, into: &effects)
     }
 
     /// Matches since the last call.
@@ -154,8 +154,8 @@ struct RuleTests {
         var effects: [Effect] = []
         _ = engine.addPublication(on: device, topic: "t", range: 1, expiresAt: .max, properties: .none, at: 0, into: &effects)
         _ = engine.addSubscription(
-            on: device, topic: "t", range: 1, expiresAt: .max, selector: try Selector(""), matchTTL: .max, matchDTL: 10,
-            excludeSelf: excluded, at: 0, into: &effects)
+            on: device, topic: "t", range: 1, expiresAt: .max, selector: try Selector(""),
+            terms: Terms(matchTTL: .max, matchDTL: 10, excludesSelf: excluded), at: 0, into: &effects)
         #expect(effects.isEmpty, "Without a position nothing is in range")
         engine.move(device, to: Position(latitude: 89.99999, longitude: 0), at: 0, into: &effects)
         #expect(effects.count == (excluded ? 0 : 1))
@@ -181,7 +181,7 @@ struct RuleTests {
         let nowhere = Position(latitude: latitude, longitude: longitude)
         meridian.engine.move(meridian.subscriber, to: nowhere, at: 1, into: &meridian.effects)
         meridian.engine.move([Move(device: meridian.subscriber, position: nowhere)], at: 1, into: &meridian.effects)
-        meridian.engine.place(meridian.subscriber, at: nowhere)
+        meridian.engine.place(meridian.subscriber, at: nowhere, heardAt: 1)
         #expect(meridian.engine.position(of: meridian.subscriber) == before)
         #expect(meridian.stand(10, at: 2) == 1)
     }
@@ -205,12 +205,12 @@ struct RuleTests {
         var effects: [Effect] = []
         let device = engine.addDevice()
         let here = Position(latitude: 47, longitude: 8)
-        engine.place(device, at: here)
+        engine.place(device, at: here, heardAt: 4500)
         let p = engine.addPublication(
             on: device, topic: "t", range: 10, expiresAt: .max, properties: .none, at: 5000, evaluate: false, into: &effects)
         let s = engine.addSubscription(
-            on: device, topic: "t", range: 10, expiresAt: .max, selector: try Selector(""), matchTTL: 1000, matchDTL: 50,
-            excludeSelf: false, at: 5000, evaluate: false, into: &effects)
+            on: device, topic: "t", range: 10, expiresAt: .max, selector: try Selector(""),
+            terms: Terms(matchTTL: 1000, matchDTL: 50), at: 5000, evaluate: false, into: &effects)
         let last = Suppression(lastMatchAt: 4500, publicationPosition: here, subscriptionPosition: here)
         engine.restoreSuppression(s, p, last, at: 5000)
         #expect(effects.isEmpty)
@@ -218,6 +218,25 @@ struct RuleTests {
         #expect(effects.isEmpty)
         #expect(engine.nextDeadline == 5500)
         engine.advance(to: 5500, into: &effects)
+        #expect(effects.count == 1)
+    }
+
+    @Test("What came into range in steps that a crash lost is met with the next movement")
+    func lostSteps() throws {
+        let engine = Engine()
+        var effects: [Effect] = []
+        let here = Position(latitude: 47, longitude: 8)
+        let devices = [engine.addDevice(), engine.addDevice()]
+        for device in devices { engine.place(device, at: here) }
+        _ = engine.addPublication(
+            on: devices[0], topic: "t", range: 10, expiresAt: .max, properties: .none, at: 0, evaluate: false, into: &effects)
+        _ = engine.addSubscription(
+            on: devices[1], topic: "t", range: 10, expiresAt: .max, selector: try Selector(""), matchTTL: .max, matchDTL: 1e9,
+            excludeSelf: false, at: 0, evaluate: false, into: &effects)
+        #expect(effects.isEmpty)
+        engine.move(devices[1], to: here, at: 1, into: &effects)
+        #expect(effects.count == 1)
+        engine.move(devices[0], to: here, at: 2, into: &effects)
         #expect(effects.count == 1)
     }
 
@@ -259,19 +278,19 @@ struct MemoryTests {
                     properties: Properties([(name: "k", value: .integer(Int64(number % 4)))]), at: 0, into: &effects)
                 _ = engine.addSubscription(
                     on: device, topic: "t\(number % 2)", range: 300, expiresAt: 2_000_000 + Int64(number), selector: selector,
-                    matchTTL: 1000, matchDTL: 5, excludeSelf: false, at: 0, into: &effects)
+                    terms: Terms(matchTTL: 1000, matchDTL: 5), at: 0, into: &effects)
             }
             effects = []
         }
         fill()
         let full = engine.memoryBytes
         for _ in 0..<6 {
-            for device in devices { _ = engine.removeDevice(device) }
+            for device in devices { _ = engine.removeDevice(device, at: 0, into: &effects) }
             devices = []
             fill()
         }
         #expect(engine.memoryBytes < full + full / 4, "\(engine.memoryBytes) after churn, \(full) before")
-        for device in devices { _ = engine.removeDevice(device) }
+        for device in devices { _ = engine.removeDevice(device, at: 0, into: &effects) }
         #expect(engine.memoryBytes < empty + 600_000, "\(engine.memoryBytes) when empty again, \(empty) before")
         #expect(engine.nextDeadline == nil)
         #expect(engine.tally.arrivals > 0)

@@ -139,7 +139,7 @@ struct Daemon {
         store: Store, identity: String, embedded: EmbeddedBroker?
     ) throws(Failure) -> (DaemonLoop, [any Service]) {
         guard let endpoint = settings.broker ?? embedded?.endpoint else { throw .internal("there is no broker") }
-        let status = StatusMessage(version: version, instance: identity, startedAt: DaemonLoop.now())
+        let status = StatusMessage(version: version, instance: identity, startedAt: LoopClock.system.now())
         let health = Health()
         let restored = try restoredHub(identity: identity, store: store, broker: endpoint.name)
         let loop = DaemonLoop(
@@ -158,7 +158,9 @@ struct Daemon {
         }
         loop.createDatasets(settings.datasets)
         let journal = JournalService(store: store, loop: loop, log: log)
-        return (loop, [EmbeddedBrokerService(broker: embedded), journal, service])
+        let webhooks = WebhooksService(
+            policy: AddressPolicy(allowsPrivate: settings.webhooksAllowPrivate), version: version, loop: loop)
+        return (loop, [EmbeddedBrokerService(broker: embedded), journal, service, webhooks])
     }
 
     private func restoredHub(
@@ -170,11 +172,13 @@ struct Daemon {
         configuration.autoCreateDatasets = settings.autoCreateDatasets
         configuration.administrators = AccessPatterns(settings.administrators)
         configuration.limits = settings.limits
+        configuration.isTimeZone = { TimeZone(identifier: $0) != nil }
+        configuration.webhooksAllowPrivate = settings.webhooksAllowPrivate
         configuration.version = version
         configuration.instance = identity
         configuration.seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
         let hub = Hub(configuration)
-        let now = DaemonLoop.now()
+        let now = LoopClock.system.now()
         var filters: [String] = []
         do {
             try store.restore(repliesSince: now - 86_400_000) { change in

@@ -105,7 +105,7 @@ extension DaemonLoop {
     }
 
     /// The probe comes behind what the broker held for us: as long as something comes it is not late.
-    func awaitProbe() { session.phase = .probing(until: Self.monotonic() + Session.probeMilliseconds) }
+    func awaitProbe() { session.phase = .probing(until: clock.monotonic() + Session.probeMilliseconds) }
 
     private func sendProbe() {
         awaitProbe()

@@ -1,6 +1,5 @@
-import DequeModule
 import Datasets
-import Glibc
+import DequeModule
 import Logging
 import MQTTLink
 import Store
@@ -9,7 +8,7 @@ import Wire
 
 /// The shell around the hub: hands it what comes in, and does what it says.
 ///
-/// Everything here belongs to the thread that runs the link. ``stop()`` and the journal reach it through
+/// Everything here belongs to the thread that runs the link. ``stop()``, the journal and the webhooks reach it through
 /// ``MQTTLink/wake()``.
 final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     struct Configuration {
@@ -25,11 +24,13 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     /// Where the daemon's own mark and probe are: no other dataset can have this name.
     let ownTree: [UInt8]
     let hub: Hub
-    let store: Store
+    let store: any DurableState
+    let clock: LoopClock
     let log: Logger
     let health: Health
-    var journal: Journal?
-    var link: MQTTLink?
+    var journal: (any DurableLog)?
+    var webhooks: (any WebhookPosting)?
+    var link: (any BrokerLink)?
     var session = Session()
     var effects = HubEffects()
     private var current = HubEffects()
@@ -56,11 +57,15 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         var correlation: [UInt8]?
     }
 
-    init(configuration: Configuration, hub: Hub, store: Store, heldFilters: [String], log: Logger, health: Health) {
+    init(
+        configuration: Configuration, hub: Hub, store: any DurableState, heldFilters: [String], clock: LoopClock = .system,
+        log: Logger, health: Health
+    ) {
         self.configuration = configuration
         ownTree = Array((configuration.prefix + "geomatch/geomatch/").utf8)
         self.hub = hub
         self.store = store
+        self.clock = clock
         self.log = log
         self.health = health
         session.held = Set(heldFilters)
@@ -75,7 +80,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     // MARK: The link
 
     func linkReceived(_ batch: InboundBatch) {
-        let now = Self.now()
+        let now = clock.now()
         hub.storeIsWritable = journal?.isWritable ?? false
         for index in 0..<batch.count {
             let message = batch[index]
@@ -98,7 +103,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     }
 
     func linkWoken() {
-        let now = Self.now()
+        let now = clock.now()
         for completion in journal?.collect() ?? [] {
             switch completion {
             case .durable(let token): confirm(token)
@@ -107,6 +112,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
                 hub.answer(query, with: StoreFinding(answer), at: now, into: &effects)
             }
         }
+        for (token, outcome) in webhooks?.collect() ?? [] { hub.posted(token, outcome, at: now, into: &effects) }
         perform(at: now)
         if stopRequested.load(ordering: .acquiring), !isStopping { finish(at: now) }
     }
@@ -119,7 +125,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         }
         perform(at: now)
         writeBehind(at: now)
-        checkProbe(at: Self.monotonic())
+        checkProbe(at: clock.monotonic())
         if session.phase == .online, !unsent.isEmpty { publishUnsent() }
         return min(nextAdvanceAt, settleBroker(at: now))
     }
@@ -149,6 +155,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
             hub.endBatch(at: now, into: &effects)
             swap(&effects, &current)
             publish(current.messages)
+            webhooks?.post(current.posts)
             keep(&current, at: now)
             for query in current.queries { ask(query) }
             for notice in current.notices { log.notice(notice) }
@@ -226,17 +233,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     private func ask(_ query: StoreQuery) {
         lastToken += 1
         queries[lastToken] = query
-        let kind = query.kind
-        journal?.read(token: lastToken) { store in
-            switch kind {
-            case .matches(let dataset, let deviceId, let after):
-                guard let matches = try store.matches(dataset: dataset, deviceId: deviceId, after: after) else {
-                    return .noSuchMatch
-                }
-                return .matches(matches)
-            case .match(let dataset, let id): return .match(try store.match(dataset: dataset, id: id))
-            }
-        }
+        journal?.ask(query.kind, token: lastToken)
     }
 
     // MARK: Publishing
@@ -251,9 +248,11 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     private func publish(_ message: OutboundMessage, _ bytes: UnsafeRawBufferPointer) {
         guard let base = bytes.baseAddress, let link else { return }
         let result = link.publish(
-            topic: (base + message.topic.lowerBound).assumingMemoryBound(to: CChar.self),
-            payload: UnsafeRawBufferPointer(rebasing: bytes[message.payload]), qos: Int32(message.qos), retain: message.retain,
-            token: message.token, correlation: message.correlation.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) })
+            OutgoingMessage(
+                topic: (base + message.topic.lowerBound).assumingMemoryBound(to: CChar.self),
+                payload: UnsafeRawBufferPointer(rebasing: bytes[message.payload]), qos: Int32(message.qos),
+                retain: message.retain, token: message.token,
+                correlation: message.correlation.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) }))
         if result != .accepted { handle(result, message, bytes) }
     }
 
@@ -292,8 +291,9 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
                 message.payload.withUnsafeBytes { payload in
                     (message.correlation ?? []).withUnsafeBytes { correlation in
                         link?.publish(
-                            topic: topic, payload: payload, qos: message.qos, retain: message.retain,
-                            correlation: message.correlation == nil ? nil : correlation)
+                            OutgoingMessage(
+                                topic: topic, payload: payload, qos: message.qos, retain: message.retain,
+                                correlation: message.correlation == nil ? nil : correlation))
                     }
                 }
             }
@@ -309,7 +309,9 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     func publish(_ payload: [UInt8], on topic: String, qos: Int32, retain: Bool) {
         let topic = configuration.prefix + topic
         _ = topic.withCString { name in
-            payload.withUnsafeBytes { link?.publish(topic: name, payload: $0, qos: qos, retain: retain) }
+            payload.withUnsafeBytes {
+                link?.publish(OutgoingMessage(topic: name, payload: $0, qos: qos, retain: retain))
+            }
         }
     }
 
@@ -360,20 +362,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     /// What came in while the last messages went out.
     func keepRest() {
         hub.finish(into: &effects)
-        perform(at: Self.now())
-    }
-
-    /// For deadlines: a clock that is set meanwhile does not move it.
-    static func monotonic() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
-
-    static func now() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+        perform(at: clock.now())
     }
 }
 
@@ -406,6 +395,6 @@ extension Logger {
 extension DaemonLoop {
     /// Creates what the configuration names and does not exist yet.
     func createDatasets(_ names: [String]) {
-        for name in names { hub.ensureDataset(name, at: Self.now(), into: &effects) }
+        for name in names { hub.ensureDataset(name, at: clock.now(), into: &effects) }
     }
 }
