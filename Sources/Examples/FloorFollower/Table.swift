@@ -8,7 +8,7 @@ struct Table: Sendable {
         case .received(let update):
             row(
                 update.timestamp, update.hasLeft ? "left" : update.domain.rawValue, place(update.topic), update.itemID,
-                update.hasLeft ? "" : text(update))
+                update.hasLeft ? update.domain.rawValue : text(update))
         case .stateChanged(let state): row(Date(), "connection", "", "", "\(state)")
         case .subscribed(let subscription): row(Date(), "subscribed", "", "", "\(subscription.criteria)")
         case .subscriptionFailed(_, let error), .unsubscriptionFailed(_, let error), .failed(let error):
