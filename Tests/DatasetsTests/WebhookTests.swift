@@ -71,6 +71,27 @@ struct WebhookTests {
         #expect(!harness.published.contains { $0.topic.contains("/diagnostics/") && $0.payload.contains("key=k") })
     }
 
+    @Test("that one endpoint refuses while it takes others are tried every 2 s, ten times, and then after 4 s, 8 s …")
+    func backoffBesideSuccess() {
+        let harness = matching(Self.hook, count: 2)
+        harness.answer(harness.posts[0])
+        var pauses: [Int64] = []
+        var last = harness.now
+        while pauses.count < 13 {
+            if let post = harness.posts.first {
+                pauses.append(harness.now - last)
+                last = harness.now
+                harness.answer(post, .failed(reason: "status 503", retryAfter: nil))
+                // The endpoint takes another one.
+                harness.move(metres: 1)
+                harness.answer(harness.posts[0])
+            }
+            harness.advance(milliseconds: 100)
+        }
+        let expected: [Int64] = [1000] + [Int64](repeating: 2000, count: 9) + [4000, 8000]
+        for (pause, whole) in zip(pauses.dropFirst(), expected) { #expect(pause >= whole / 2 && pause <= whole + 100) }
+    }
+
     @Test("are left alone as long as the endpoint asks for")
     func retryAfter() {
         let harness = matching(Self.hook, count: 2)
