@@ -51,6 +51,7 @@ let package = Package(
 
         // What acts: one target for each outside thing.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "CSimdJSON",
             linkerSettings: [.linkedLibrary("simdjson")]),
@@ -74,7 +75,7 @@ let package = Package(
         .executableTarget(
             name: "geomatch",
             dependencies: [
-                "Geodesy", "LiveTopics", "MQTTLink", "Selectors", "Wire",
+                "CZlib", "Geodesy", "LiveTopics", "MQTTLink", "Selectors", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
@@ -89,12 +90,13 @@ let package = Package(
 
         // The tests: one folder for each target, and the programs on a real broker.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
+        .target(name: "MemoryStore", dependencies: ["Datasets"], path: "Tests/MemoryStore", swiftSettings: strict),
         .testTarget(name: "GeodesyTests", dependencies: ["Geodesy", "SeededRandom"]),
         .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),
-        .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "SeededRandom"]),
+        .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "MemoryStore", "SeededRandom"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
         .testTarget(
             name: "StoreTests",
@@ -106,7 +108,13 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
-        .testTarget(name: "CommandLineTests", dependencies: ["geomatch", "MQTTLink", "SeededRandom", "Wire"]),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: [
+                "Datasets", "Geodesy", "LiveTopics", "MQTTLink", "MemoryStore", "SeededRandom", "Store", "Wire", "geomatchd",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(name: "CommandLineTests", dependencies: ["CZlib", "geomatch", "MQTTLink", "SeededRandom", "Wire"]),
         .testTarget(
             name: "IntegrationTests",
             dependencies: ["Geodesy", "MQTTLink", "SeededRandom", "Wire"],

@@ -170,6 +170,7 @@ struct Daemon {
         configuration.autoCreateDatasets = settings.autoCreateDatasets
         configuration.administrators = AccessPatterns(settings.administrators)
         configuration.limits = settings.limits
+        configuration.isTimeZone = { TimeZone(identifier: $0) != nil }
         configuration.version = version
         configuration.instance = identity
         configuration.seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
