@@ -66,7 +66,7 @@ public struct HubEffects: Sendable {
     public var changes: [DurableChange] = []
     /// To publish once the changes are durable.
     public var gated = OutboundBatch()
-    /// To post to webhooks once the changes are durable; each is answered with its outcome.
+    /// To post to webhooks at once: what they tell is durable. The outcome of each goes to ``Hub/posted(_:_:at:into:)``.
     public var posts: [WebhookPost] = []
     /// Where in `changes` stand those a request asked for: they are dropped when the store refuses them.
     public var requested: [Range<Int>] = []
