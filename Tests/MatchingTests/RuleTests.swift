@@ -227,12 +227,12 @@ struct RuleTests {
         var effects: [Effect] = []
         let here = Position(latitude: 47, longitude: 8)
         let devices = [engine.addDevice(), engine.addDevice()]
-        for device in devices { engine.place(device, at: here) }
+        for device in devices { engine.place(device, at: here, heardAt: 0) }
         _ = engine.addPublication(
             on: devices[0], topic: "t", range: 10, expiresAt: .max, properties: .none, at: 0, evaluate: false, into: &effects)
         _ = engine.addSubscription(
-            on: devices[1], topic: "t", range: 10, expiresAt: .max, selector: try Selector(""), matchTTL: .max, matchDTL: 1e9,
-            excludeSelf: false, at: 0, evaluate: false, into: &effects)
+            on: devices[1], topic: "t", range: 10, expiresAt: .max, selector: try Selector(""),
+            terms: Terms(matchTTL: .max, matchDTL: 1e9), at: 0, evaluate: false, into: &effects)
         #expect(effects.isEmpty)
         engine.move(devices[1], to: here, at: 1, into: &effects)
         #expect(effects.count == 1)

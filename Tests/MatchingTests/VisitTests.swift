@@ -241,7 +241,9 @@ struct VisitTests {
         #expect(fence.hear(fence.publisher, at: 100_001) == ["began"])
     }
 
-    @Test("An update that makes a visit impossible ends it", arguments: ["topic", "selector", "their topic", "their range", "floor", "mode"])
+    @Test(
+        "An update that makes a visit impossible ends it",
+        arguments: ["topic", "selector", "their topic", "their range", "floor", "mode"])
     func impossible(_ what: String) throws {
         let fence = try Fence(.visit(), at: 100)
         #expect(fence.told == ["began"])
