@@ -81,8 +81,8 @@ extension Hub {
     /// Webhooks: those due again, and those whose hour is over.
     func advanceDelivery(to now: Int64, secondIsOver: Bool, into effects: inout HubEffects) {
         if secondIsOver {
-            // The closure may not look into the outbox while that is changed.
-            let over = outbox.posts.removeAll { [parcels = outbox.parcels] token in
+            let parcels = outbox.parcels
+            let over = outbox.posts.removeAll { token in
                 parcels[token.number].map { now >= $0.givesUpAt || !$0.owes(token.slot) } ?? true
             }
             for token in over {

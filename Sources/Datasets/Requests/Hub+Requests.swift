@@ -101,7 +101,8 @@ extension Hub {
         do throws(WireError) {
             let outcome = try perform(name, parameters, by: client, in: dataset, at: now, into: &effects)
             // Of several elements, none may have been made.
-            if effects.changes.count > before.changes + 1 { dataset.counters.requests += 1 } else { undo() }
+            let isMade = parameters["items"] == nil || effects.changes.count > before.changes + 1
+            if isMade { dataset.counters.requests += 1 } else { undo() }
             return outcome
         } catch {
             undo()
