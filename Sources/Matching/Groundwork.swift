@@ -66,8 +66,17 @@ extension World {
         }
         for place in group where isAlive(moves[place].device) {
             let device = devices[moves[place].device.index]
-            if device.firstPublication != none { geomatch_prefetch(publications.base + Int(device.firstPublication)) }
+            if device.firstPublication != none {
+                geomatch_prefetch(publications.base + Int(device.firstPublication))
+                geomatch_prefetch(properties.base + Int(device.firstPublication))
+            }
             if device.firstSubscription != none { geomatch_prefetch(subscriptions.base + Int(device.firstSubscription)) }
+        }
+        if !programs.names.isEmpty {
+            for place in group where isAlive(moves[place].device) {
+                let publication = devices[moves[place].device.index].firstPublication
+                if publication != none { properties.prefetchStorage(of: publication) }
+            }
         }
         for place in group { prepareProbes(moves[place], groundwork.points[place - group.lowerBound]) }
         groundwork.starts.append(groundwork.probes.count)
@@ -84,8 +93,7 @@ extension World {
                 if entry.pointee.lane != none { lanes.prefetch(entry.pointee.lane) }
                 let first = runs.count
                 let count = gather(
-                    side.opposite, topic: entry.pointee.topic, latitude: move.position.latitude,
-                    longitude: move.position.longitude, point: point, range: entry.pointee.range)
+                    side, index, latitude: move.position.latitude, longitude: move.position.longitude, point: point)
                 groundwork.probes.append(
                     Groundwork.Probe(firstRun: first, runCount: count, version: version(side.opposite)))
                 index = entry.pointee.next

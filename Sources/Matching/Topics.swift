@@ -35,11 +35,16 @@ struct Topics {
     /// From this many lanes on a side gets a grid, and below the other number it loses it: a scan of 64 lanes is eight blocks.
     static let gridFrom = 65
     static let lineBelow = 33
-    /// Grid keys name a side in 26 bits; sides beyond keep to the line.
+    /// Grid keys name a group in 26 bits, the highest for classes; groups beyond keep to the line.
     private static let griddable: UInt32 = 1 << 24
 
     struct Topic: BitwiseCopyable {
         var users: UInt32
+        /// Its subscriptions with a lane, of all classes.
+        var placedSubscriptions: UInt32 = 0
+        /// Whether subscriptions stand in classes.
+        var isClassified = false
+        var firstClass: UInt32 = none
         var publications: TopicSide
         var subscriptions: TopicSide
     }
@@ -92,9 +97,16 @@ struct Topics {
         return (base + offset).assumingMemoryBound(to: TopicSide.self)
     }
 
-    /// The side's number in grid keys.
     @inline(__always)
-    static func key(_ topic: UInt32, _ side: Side) -> UInt32 { topic << 1 | side.rawValue }
+    func topic(_ topic: UInt32) -> UnsafeMutablePointer<Topic> { topics.base + Int(topic) }
 
-    static func canHaveGrid(_ topic: UInt32) -> Bool { topic < griddable }
+    /// The group of the lanes of one side of a topic, as far as they stand in no class.
+    @inline(__always)
+    static func group(_ topic: UInt32, _ side: Side) -> UInt32 { topic << 1 | side.rawValue }
+
+    /// The group's number in grid keys.
+    @inline(__always)
+    static func key(_ group: UInt32) -> UInt32 { group & LaneClasses.mark == 0 ? group : group & ~LaneClasses.mark | 1 << 25 }
+
+    static func canHaveGrid(_ group: UInt32) -> Bool { group & ~LaneClasses.mark < griddable * 2 }
 }

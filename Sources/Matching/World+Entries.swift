@@ -21,7 +21,7 @@ extension World {
         entry.pointee = Entry(
             device: device, next: next, previous: none, topic: topics.intern(topic), range: gridUnits(range), lane: none,
             tile: none, cell: 0, level: 0, isAlive: true, traits: Entry.hints, expiresAt: expiresAt, firstPair: none,
-            program: program, matchTTL: 0, matchDTL: 0)
+            program: program, matchTTL: 0, matchDTL: 0, group: 0)
         rule.write(to: entry)
         if next != none { self.entry(side, next).pointee.previous = index }
         setFirst(device, side, index)
@@ -136,7 +136,7 @@ struct Rule {
 
     func write(to entry: UnsafeMutablePointer<Entry>) {
         entry.pointee.matchTTL = max(0, matchTTL)
-        entry.pointee.matchDTL = matchDTL >= 0 ? matchDTL : 0
+        entry.pointee.matchDTL = matchDTL >= 0 ? Float(matchDTL) : 0
         entry.pointee.traits = entry.pointee.traits & 0x7F | (excludesSelf ? 0x80 : 0)
     }
 }

@@ -78,8 +78,7 @@ extension World {
                 } else {
                     first = runs.count
                     count = gather(
-                        side.opposite, topic: entry.pointee.topic, latitude: position.latitude, longitude: position.longitude,
-                        point: point, range: entry.pointee.range)
+                        side, index, latitude: position.latitude, longitude: position.longitude, point: point)
                 }
                 next += 1
                 scan(first, count, sweep)

@@ -23,9 +23,10 @@ extension World {
         let subscription = subscriptions[record.subscription]
         if subscription.matchTTL != .max && now >= saturating(record.lastMatchAt, subscription.matchTTL) { return true }
         let here = devices[publications[record.publication].device].point
-        if displacement(from: record.publicationPoint, to: here) >= subscription.matchDTL { return true }
+        let matchDTL = Double(subscription.matchDTL)
+        if displacement(from: record.publicationPoint, to: here) >= matchDTL { return true }
         let there = devices[subscription.device].point
-        return displacement(from: record.subscriptionPoint, to: there) >= subscription.matchDTL
+        return displacement(from: record.subscriptionPoint, to: there) >= matchDTL
     }
 
     /// Whether the two can meet but for the selector and the last match.
@@ -103,7 +104,7 @@ extension World {
         if subscription.matchTTL == 0 { return 0 }
         let device = side == .publication ? publications[record.publication].device : subscription.device
         let from = side == .publication ? record.publicationPoint : record.subscriptionPoint
-        let left = subscription.matchDTL - displacement(from: from, to: devices[device].point)
+        let left = Double(subscription.matchDTL) - displacement(from: from, to: devices[device].point)
         return Float(max(0, min(4096, left)))
     }
 

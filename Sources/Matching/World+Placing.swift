@@ -4,23 +4,36 @@ import Geodesy
 extension World {
     /// Gives an entry a lane at its device's position.
     mutating func place(_ side: Side, _ index: UInt32) {
-        let entry = entry(side, index)
-        let topic = entry.pointee.topic
-        let holder = topics.side(topic, side)
-        holder.pointee.count += 1
-        if holder.pointee.levels == nil && holder.pointee.count >= Topics.gridFrom && Topics.canHaveGrid(topic) {
-            raiseGrid(topic, side)
-        }
-        insert(side, index, holder)
+        if side == .subscription { countIn(entry(side, index).pointee.topic) }
+        admit(side, index)
     }
 
     /// Takes an entry's lane away.
     mutating func unplace(_ side: Side, _ index: UInt32) {
-        let topic = entry(side, index).pointee.topic
-        let holder = topics.side(topic, side)
+        withdraw(side, index)
+        if side == .subscription { countOut(entry(side, index).pointee.topic) }
+    }
+
+    /// Gives an entry a lane in the group it belongs to.
+    mutating func admit(_ side: Side, _ index: UInt32) {
+        let group = chooseGroup(side, index)
+        entry(side, index).pointee.group = group
+        let holder = holder(group)
+        holder.pointee.count += 1
+        if holder.pointee.levels == nil && holder.pointee.count >= Topics.gridFrom && Topics.canHaveGrid(group) {
+            raiseGrid(side, holder)
+        }
+        insert(side, index, holder)
+    }
+
+    /// Takes an entry's lane out of its group.
+    mutating func withdraw(_ side: Side, _ index: UInt32) {
+        let group = entry(side, index).pointee.group
+        let holder = holder(group)
         holder.pointee.count -= 1
         extract(side, index, holder)
-        if holder.pointee.levels != nil && holder.pointee.count < Topics.lineBelow { razeGrid(topic, side) }
+        if holder.pointee.levels != nil && holder.pointee.count < Topics.lineBelow { razeGrid(side, holder) }
+        closeGroupIfEmpty(group)
     }
 
     /// Moves a placed entry's lane to its device's new position.
@@ -32,7 +45,7 @@ extension World {
             return
         }
         let (key, cell) = Grid.place(
-            side: Topics.key(entry.pointee.topic, side), level: Int(entry.pointee.level), latitude: device.pointee.latitude,
+            side: Topics.key(entry.pointee.group), level: Int(entry.pointee.level), latitude: device.pointee.latitude,
             longitude: device.pointee.longitude)
         if cell == Int(entry.pointee.cell) && directory.tiles[entry.pointee.tile].key == key {
             lanes.write(entry.pointee.lane, point: device.pointee.point)
@@ -52,7 +65,7 @@ extension World {
             holder.pointee.levelsInUse |= 1 << UInt32(level)
             entry.pointee.level = UInt8(level)
             let (key, cell) = Grid.place(
-                side: Topics.key(entry.pointee.topic, side), level: level, latitude: device.latitude,
+                side: Topics.key(entry.pointee.group), level: level, latitude: device.latitude,
                 longitude: device.longitude)
             putIntoCell(side, index, key: key, cell: cell)
         } else {
@@ -77,7 +90,7 @@ extension World {
     }
 
     private mutating func putIntoCell(_ side: Side, _ index: UInt32, key: UInt64, cell: Int) {
-        let tile = directory.open(key, cell: cell, of: topics.side(self.entry(side, index).pointee.topic, side))
+        let tile = directory.open(key, cell: cell, of: holder(self.entry(side, index).pointee.group))
         let entry = entry(side, index)
         entry.pointee.tile = tile
         entry.pointee.cell = UInt8(cell)
@@ -93,7 +106,7 @@ extension World {
         let run = record.runs + record.rank(of: cell)
         remove(side, index, from: &run.pointee)
         if run.pointee.count == 0 {
-            directory.close(tile, cell: cell, of: topics.side(entry.pointee.topic, side))
+            directory.close(tile, cell: cell, of: holder(entry.pointee.group))
         }
     }
 
@@ -123,8 +136,7 @@ extension World {
         }
     }
 
-    private mutating func raiseGrid(_ topic: UInt32, _ side: Side) {
-        let holder = topics.side(topic, side)
+    private mutating func raiseGrid(_ side: Side, _ holder: UnsafeMutablePointer<TopicSide>) {
         let owners = owners(of: holder.pointee.line)
         for owner in owners { remove(side, owner, from: &holder.pointee.line) }
         let levels = UnsafeMutablePointer<LevelUse>.allocate(capacity: Grid.levels)
@@ -133,8 +145,18 @@ extension World {
         for owner in owners { insert(side, owner, holder) }
     }
 
-    private mutating func razeGrid(_ topic: UInt32, _ side: Side) {
-        let holder = topics.side(topic, side)
+    private mutating func razeGrid(_ side: Side, _ holder: UnsafeMutablePointer<TopicSide>) {
+        let owners = owners(of: holder)
+        for owner in owners { extract(side, owner, holder) }
+        holder.pointee.levels?.deallocate()
+        holder.pointee.levels = nil
+        holder.pointee.levelsInUse = 0
+        for owner in owners { insert(side, owner, holder) }
+    }
+
+    /// The entries of a group, in no order a caller could know.
+    func owners(of holder: UnsafeMutablePointer<TopicSide>) -> [UInt32] {
+        guard holder.pointee.levels != nil else { return owners(of: holder.pointee.line) }
         var owners: [UInt32] = []
         var tile = holder.pointee.firstTile
         while tile != none {
@@ -142,11 +164,7 @@ extension World {
             tile = record.next
             for rank in 0..<record.occupied.nonzeroBitCount { owners += self.owners(of: record.runs[rank]) }
         }
-        for owner in owners { extract(side, owner, holder) }
-        holder.pointee.levels?.deallocate()
-        holder.pointee.levels = nil
-        holder.pointee.levelsInUse = 0
-        for owner in owners { insert(side, owner, holder) }
+        return owners
     }
 
     private func owners(of run: Run) -> [UInt32] {

@@ -3,16 +3,29 @@ import Geodesy
 
 // Probing: which lanes of the other side an entry has come into range of.
 extension World {
-    /// Appends the runs that hold every lane of a side within reach of a point, and says how many.
-    mutating func gather(
-        _ side: Side, topic: UInt32, latitude: Double, longitude: Double, point: GridPoint, range: Int32
-    ) -> Int {
-        let holder = topics.side(topic, side)
-        guard holder.pointee.count > 0 else { return 0 }
+    /// Appends the runs that hold every lane within reach of a point that an entry may meet, and says how many.
+    mutating func gather(_ side: Side, _ index: UInt32, latitude: Double, longitude: Double, point: GridPoint) -> Int {
+        let entry = entry(side, index).pointee
         let start = runs.count
+        gather(
+            Topics.group(entry.topic, side.opposite), latitude: latitude, longitude: longitude, point: point, range: entry.range)
+        if side == .publication && topics.topic(entry.topic).pointee.isClassified {
+            findClasses(index, entry.topic)
+            for place in 0..<openClasses.count {
+                gather(
+                    openClasses[place] | LaneClasses.mark, latitude: latitude, longitude: longitude, point: point,
+                    range: entry.range)
+            }
+        }
+        return runs.count - start
+    }
+
+    private mutating func gather(_ group: UInt32, latitude: Double, longitude: Double, point: GridPoint, range: Int32) {
+        let holder = holder(group)
+        guard holder.pointee.count > 0 else { return }
         guard let levels = holder.pointee.levels else {
             runs.append(holder.pointee.line)
-            return 1
+            return
         }
         let px = Double(point.x)
         let py = Double(point.y)
@@ -23,9 +36,8 @@ extension World {
             left &= left &- 1
             let reach = Double(range &+ levels[level].longestRange) / GridPoint.unitsPerMetre
             let window = Window(latitude: latitude, longitude: longitude, axis: axis, reach: reach)
-            gather(window, level, Topics.key(topic, side))
+            gather(window, level, Topics.key(group))
         }
-        return runs.count - start
     }
 
     private mutating func gather(_ window: Window, _ level: Int, _ key: UInt32) {
@@ -88,8 +100,7 @@ extension World {
         let device = devices[entry.device]
         runs.truncate(to: 0)
         let count = gather(
-            side.opposite, topic: entry.topic, latitude: device.latitude, longitude: device.longitude, point: device.point,
-            range: entry.range)
+            side, index, latitude: device.latitude, longitude: device.longitude, point: device.point)
         scan(0, count, Sweep(point: device.point, from: nil, range: entry.range, travelled: 0))
         settle(side, index, at: now, sparesSelf: false, sparesKnown: false)
     }

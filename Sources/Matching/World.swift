@@ -15,6 +15,7 @@ struct World {
     var properties = PropertyTable()
     var programs = Programs()
     var topics = Topics()
+    var classes = LaneClasses()
     var lanes = LanePool()
     var directory = TileDirectory()
     var index = PairIndex()
@@ -29,6 +30,8 @@ struct World {
     /// Scratch of one input, kept for its memory.
     var runs = Scratch<Run>()
     var hits = Scratch<UInt32>()
+    var keys = Scratch<UInt64>()
+    var openClasses = Scratch<UInt32>()
     var meetings = ContiguousArray<Meeting>()
     var doubts = Scratch<UInt64>()
     var groundwork = Groundwork()
@@ -43,11 +46,14 @@ struct World {
         subscriptions.deallocate()
         programs.deallocate()
         topics.deallocate()
+        classes.deallocate()
         lanes.deallocate()
         directory.deallocate()
         index.deallocate()
         runs.deallocate()
         hits.deallocate()
+        keys.deallocate()
+        openClasses.deallocate()
         doubts.deallocate()
         groundwork.deallocate()
         deadlines.deallocate()
@@ -55,8 +61,9 @@ struct World {
 
     var bytes: Int {
         devices.bytes + heard.bytes + publications.bytes + subscriptions.bytes + properties.bytes + programs.bytes + topics.bytes
+            + classes.bytes
             + lanes.bytes
-            + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + hits.bytes
+            + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + hits.bytes + keys.bytes + openClasses.bytes
             + meetings.capacity * MemoryLayout<Meeting>.stride + doubts.bytes + groundwork.bytes
     }
 
@@ -140,7 +147,9 @@ struct Entry: BitwiseCopyable {
     /// Milliseconds; `Int64.max`: never again.
     var matchTTL: Int64
     /// Metres.
-    var matchDTL: Double
+    var matchDTL: Float
+    /// Its lane's group of its topic's side; meaningless without a lane.
+    var group: UInt32
 
     static let hints: UInt8 = 8
 
