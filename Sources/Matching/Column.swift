@@ -1,3 +1,5 @@
+import CPrefetch
+
 /// A value for each number of a slab, apart from its records: what seldom matters does not lengthen them.
 struct Column<Value: BitwiseCopyable> {
     private var base: UnsafeMutablePointer<Value>
@@ -24,6 +26,9 @@ struct Column<Value: BitwiseCopyable> {
         capacity = 16
         base = Column.memory(nil, used: 0, capacity: 16)
     }
+
+    @inline(__always)
+    func prefetch(_ index: UInt32) { geomatch_prefetch(base + Int(index)) }
 
     @inline(__always)
     subscript(index: UInt32) -> Value {

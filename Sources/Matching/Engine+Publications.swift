@@ -21,10 +21,13 @@ extension Engine {
     /// Removes a publication; its visits end (`deleted`). Nothing happens where it is gone already.
     public func removePublication(_ p: PublicationRef, at now: Int64, into effects: inout [Effect]) {
         guard isAlive(p) else { return }
+        state.pointee.endVisits(.publication, p.index, .deleted, at: now)
+        state.pointee.finish(into: &effects)
         state.pointee.remove(.publication, p.index)
     }
 
-    /// Replaces everything of a publication but its device, and evaluates it. What is remembered of its pairs stays.
+    /// Replaces everything of a publication but its device, and evaluates it. What is remembered of its pairs stays, but
+    /// visits that it makes impossible end (`left`).
     public func update(
         _ p: PublicationRef, topic: String, range: Double, expiresAt: Int64, properties: Properties, at now: Int64,
         into effects: inout [Effect]
@@ -32,6 +35,7 @@ extension Engine {
         guard isAlive(p) else { return }
         state.pointee.properties.base[Int(p.index)] = properties
         state.pointee.change(.publication, p.index, topic: topic, range: range, expiresAt: expiresAt, rule: Rule())
+        state.pointee.revise(.publication, p.index, at: now)
         state.pointee.probeAll(.publication, p.index, at: now)
         state.pointee.finish(into: &effects)
     }

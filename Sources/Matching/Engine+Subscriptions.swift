@@ -23,21 +23,28 @@ extension Engine {
     /// Removes a subscription; its visits end (`deleted`). Nothing happens where it is gone already.
     public func removeSubscription(_ s: SubscriptionRef, at now: Int64, into effects: inout [Effect]) {
         guard isAlive(s) else { return }
+        state.pointee.endVisits(.subscription, s.index, .deleted, at: now)
+        state.pointee.finish(into: &effects)
         state.pointee.remove(.subscription, s.index)
     }
 
-    /// Replaces everything of a subscription but its device, and evaluates it. What is remembered of its pairs stays.
+    /// Replaces everything of a subscription but its device, and evaluates it. What is remembered of its pairs stays, but
+    /// visits that it makes impossible end (`left`), and another mode starts afresh: all visits end, last matches are forgotten.
     public func update(
         _ s: SubscriptionRef, topic: String, range: Double, expiresAt: Int64, selector: Selector, terms: Terms,
         at now: Int64, into effects: inout [Effect]
     ) {
         guard isAlive(s) else { return }
+        if state.pointee.subscriptions[s.index].isVisit != (terms.mode == .visit) {
+            state.pointee.forgetPairs(of: s.index, at: now)
+        }
         let program = state.pointee.programs.intern(selector)
         state.pointee.programs.release(state.pointee.subscriptions[s.index].program)
         state.pointee.subscriptions[s.index].program = program
         state.pointee.change(
             .subscription, s.index, topic: topic, range: range, expiresAt: expiresAt,
             rule: Rule(terms))
+        state.pointee.revise(.subscription, s.index, at: now)
         state.pointee.probeAll(.subscription, s.index, at: now)
         state.pointee.finish(into: &effects)
     }

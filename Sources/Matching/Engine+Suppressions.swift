@@ -1,15 +1,15 @@
 import Geodesy
 
 extension Engine {
-    /// The last match of a pair; nil: it never matched, or one of the two is gone.
+    /// The last match of a pair; nil: it never matched, one of the two is gone, or the subscription is of mode `visit`.
     public func suppression(of s: SubscriptionRef, _ p: PublicationRef) -> Suppression? {
-        guard isAlive(s), isAlive(p) else { return nil }
+        guard isAlive(s), isAlive(p), !state.pointee.subscriptions[s.index].isVisit else { return nil }
         return state.pointee.index.find(s.index, p.index).map { state.pointee.index.pairs[$0].suppression }
     }
 
     /// The last matches of a subscription, in order of the publications' numbers.
     public func suppressions(of s: SubscriptionRef) -> [(PublicationRef, Suppression)] {
-        guard isAlive(s) else { return [] }
+        guard isAlive(s), !state.pointee.subscriptions[s.index].isVisit else { return [] }
         var found: [(PublicationRef, Suppression)] = []
         var pair = state.pointee.subscriptions[s.index].firstPair
         while pair != none {
@@ -27,16 +27,19 @@ extension Engine {
         var pair = state.pointee.publications[p.index].firstPair
         while pair != none {
             let record = state.pointee.index.pairs[pair]
-            found.append((SubscriptionRef(index: record.subscription), record.suppression))
+            if !state.pointee.subscriptions[record.subscription].isVisit {
+                found.append((SubscriptionRef(index: record.subscription), record.suppression))
+            }
             pair = record.nextOfPublication
         }
         return found.sorted { $0.0.index < $1.0.index }
     }
 
     /// Restores the last match of a pair. Nothing is evaluated before either side moves or is updated or the TTL elapses,
-    /// which may be due at once.
+    /// which may be due at once. Nothing happens where the
+    /// subscription is of mode `visit`.
     public func restoreSuppression(_ s: SubscriptionRef, _ p: PublicationRef, _ suppression: Suppression, at now: Int64) {
-        guard isAlive(s), isAlive(p) else { return }
+        guard isAlive(s), isAlive(p), !state.pointee.subscriptions[s.index].isVisit else { return }
         let pair = state.pointee.index.find(s.index, p.index) ?? state.pointee.link(s.index, p.index)
         let record = state.pointee.index.pairs.base + Int(pair)
         record.pointee.lastMatchAt = suppression.lastMatchAt

@@ -1,19 +1,38 @@
 extension Engine {
     /// The visits of a subscription that are under way, in order of the publications' numbers.
     public func visits(of s: SubscriptionRef) -> [Visit] {
-        guard isAlive(s) else { return [] }
-        return []
+        guard isAlive(s), state.pointee.subscriptions[s.index].isVisit else { return [] }
+        var found: [Visit] = []
+        var pair = state.pointee.subscriptions[s.index].firstPair
+        while pair != none {
+            let record = state.pointee.index.pairs[pair]
+            if record.phase == .visiting {
+                found.append(Visit(publication: PublicationRef(index: record.publication), since: record.since))
+            }
+            pair = record.nextOfSubscription
+        }
+        return found.sorted { $0.publication.index < $1.publication.index }
     }
 
     /// Restores a visit that is under way, silently. Nothing happens unless the subscription is of mode `visit`.
     ///
+    /// It is looked at with the next movement of either side, the first one after a restart included, or when a side is silent
+    /// for `staleAfter`. A device that was not placed counts as heard of now.
+    ///
     /// - Parameter since: When it began, milliseconds since 1970 UTC.
     public func restoreVisit(_ s: SubscriptionRef, _ p: PublicationRef, since: Int64, at now: Int64) {
-        guard isAlive(s), isAlive(p) else { return }
+        guard isAlive(s), isAlive(p), state.pointee.subscriptions[s.index].isVisit else { return }
+        state.pointee.restoreVisit(s.index, p.index, since: since, at: now)
     }
 
     /// Takes up work after a restart, once everything is restored: what is in range of a subscription of mode `visit` and has
-    /// no visit begins its stay now, or its visit where `dwell` is 0.
+    /// no visit begins its stay now, or its visit where `dwell` is 0. Nothing else happens.
     public func resume(at now: Int64, into effects: inout [Effect]) {
+        for index in 0..<state.pointee.subscriptions.used {
+            let subscription = state.pointee.subscriptions.base[index]
+            guard subscription.isAlive && subscription.isVisit else { continue }
+            state.pointee.probeAll(.subscription, UInt32(truncatingIfNeeded: index), at: now, sparesKnown: true)
+        }
+        state.pointee.finish(into: &effects)
     }
 }

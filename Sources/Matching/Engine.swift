@@ -40,8 +40,13 @@ public final class Engine {
     ) -> (publications: [PublicationRef], subscriptions: [SubscriptionRef]) {
         guard world.pointee.isAlive(d) else { return ([], []) }
         let gone = (publications: publications(of: d), subscriptions: subscriptions(of: d))
+        world.pointee.endVisits(ofDevice: d.index, .deleted, at: now, unlinking: false)
+        world.pointee.finish(into: &effects)
         for publication in gone.publications { world.pointee.remove(.publication, publication.index) }
         for subscription in gone.subscriptions { world.pointee.remove(.subscription, subscription.index) }
+        if world.pointee.devices[d.index].isPlaced {
+            world.pointee.census.change(from: world.pointee.devices[d.index].horizontalAccuracy, to: .nan)
+        }
         world.pointee.devices[d.index].isAlive = false
         world.pointee.devices.release(d.index)
         return gone
@@ -71,14 +76,17 @@ public final class Engine {
 
     // MARK: Movement
 
-    /// Moves a device. nil: it stands nowhere from now on, and nothing is in its range.
+    /// Moves a device. nil: it stands nowhere from now on, nothing is in its range, and its visits end (`lost`).
     ///
     /// - Parameter position: Valid degrees (`Position.isValid`); others are ignored, here and in a burst.
     public func move(
         _ d: DeviceRef, to position: Position?, floor: FloorRef = .unknown, at now: Int64, into effects: inout [Effect]
     ) {
         guard world.pointee.isAlive(d) else { return }
-        guard let position else { return world.pointee.displace(d.index) }
+        guard let position else {
+            world.pointee.displace(d.index, at: now)
+            return world.pointee.finish(into: &effects)
+        }
         guard Position.isValid(latitude: position.latitude, longitude: position.longitude) else { return }
         let point = GridPoint(latitude: position.latitude, longitude: position.longitude)
         world.pointee.runs.truncate(to: 0)
@@ -105,7 +113,7 @@ public final class Engine {
 
     // MARK: Time
 
-    /// Ends lives and TTLs that are due, a few thousand at most: call it until ``nextDeadline`` is later than `now`.
+    /// Handles lives, TTLs, stays and silences that are due, a few thousand at most: call it until ``nextDeadline`` is later than `now`.
     public func advance(to now: Int64, into effects: inout [Effect]) {
         world.pointee.advance(to: now, limit: 4096, into: &effects)
     }
@@ -122,7 +130,7 @@ public final class Engine {
     public var publicationCount: Int { world.pointee.publications.count }
     public var subscriptionCount: Int { world.pointee.subscriptions.count }
 
-    /// Pairs of which a last match is remembered.
+    /// Pairs of which something is remembered: a last match, a visit or a stay that may become one.
     public var pairCount: Int { world.pointee.index.pairs.count }
 
     /// What the engine has done so far.

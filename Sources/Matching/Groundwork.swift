@@ -59,7 +59,10 @@ extension World {
         groundwork.probes.truncate(to: 0)
         groundwork.points.truncate(to: 0)
         groundwork.starts.truncate(to: 0)
-        for place in group { geomatch_prefetch(devices.base + Int(moves[place].device.index)) }
+        for place in group {
+            geomatch_prefetch(devices.base + Int(moves[place].device.index))
+            heard.prefetch(moves[place].device.index)
+        }
         for place in group {
             let position = moves[place].position
             groundwork.points.append(GridPoint(latitude: position.latitude, longitude: position.longitude))

@@ -4,8 +4,9 @@ import Geodesy
 struct Pair: BitwiseCopyable {
     var subscription: UInt32
     var publication: UInt32
+    /// Of mode visit: when its ``Pair/phase`` began.
     var lastMatchAt: Int64
-    /// Where the sides stood at that match.
+    /// Where the sides stood at that match. Of mode visit the first holds the ``Pair/phase``.
     var publicationPoint: GridPoint
     var subscriptionPoint: GridPoint
     var nextOfPublication: UInt32

@@ -21,16 +21,23 @@ struct LevelUse: BitwiseCopyable {
 /// A topic as a key: topics are equal when their bytes are, not when Unicode calls them equivalent.
 private struct TopicName: Hashable {
     var text: String
+    var isCareful = false
 
-    static func == (left: TopicName, right: TopicName) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+    static func == (left: TopicName, right: TopicName) -> Bool {
+        left.isCareful == right.isCareful && left.text.utf8.elementsEqual(right.text.utf8)
+    }
 
     func hash(into hasher: inout Hasher) {
+        hasher.combine(isCareful)
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 }
 
 /// Topics in use, each held once.
+///
+/// Careful subscriptions, those for which more than points and ranges decides what is in range, are kept apart: a topic that has
+/// any has a counterpart that holds nothing but them. So a probe for the others neither sees them nor slows down.
 struct Topics {
     /// From this many lanes on a side gets a grid, and below the other number it loses it: a scan of 64 lanes is eight blocks.
     static let gridFrom = 65
@@ -45,8 +52,13 @@ struct Topics {
         /// Whether subscriptions stand in classes.
         var isClassified = false
         var firstClass: UInt32 = none
+        /// Of a topic with careful subscriptions, the topic that holds them; of that one, the other; else `none`.
+        var counterpart: UInt32
         var publications: TopicSide
         var subscriptions: TopicSide
+        /// Subscriptions that count accuracies as possible reach.
+        var wide: Int32
+        var isCareful: Bool
     }
 
     private var topics = Slab<Topic>()
@@ -63,14 +75,20 @@ struct Topics {
         topics.deallocate()
     }
 
-    mutating func intern(_ name: String) -> UInt32 {
-        if let index = byName[TopicName(text: name)] {
+    /// - Parameter carefully: For a careful subscription.
+    mutating func intern(_ name: String, carefully: Bool) -> UInt32 {
+        let key = TopicName(text: name, isCareful: carefully)
+        if let index = byName[key] {
             topics[index].users += 1
             return index
         }
+        // The counterpart uses its topic.
+        let plain = carefully ? intern(name, carefully: false) : none
         let index = topics.take()
-        topics[index] = Topic(users: 1, publications: TopicSide(), subscriptions: TopicSide())
-        byName[TopicName(text: name)] = index
+        topics[index] = Topic(
+            users: 1, counterpart: plain, publications: TopicSide(), subscriptions: TopicSide(), wide: 0, isCareful: carefully)
+        if carefully { topics[plain].counterpart = index }
+        byName[key] = index
         if Int(index) < names.count { names[Int(index)] = name } else { names.append(name) }
         return index
     }
@@ -79,14 +97,27 @@ struct Topics {
     mutating func release(_ index: UInt32) {
         topics[index].users -= 1
         guard topics[index].users == 0 else { return }
-        byName[TopicName(text: names[Int(index)])] = nil
+        let (counterpart, isCareful) = (topics[index].counterpart, topics[index].isCareful)
+        byName[TopicName(text: names[Int(index)], isCareful: isCareful)] = nil
         names[Int(index)] = ""
         topics.release(index)
+        if isCareful {
+            topics[counterpart].counterpart = none
+            release(counterpart)
+        }
         if byName.isEmpty {
             byName = [:]
             names = []
         }
     }
+
+    @inline(__always)
+    func counterpart(_ topic: UInt32) -> UInt32 { topics[topic].counterpart }
+
+    /// Whether a topic holds a subscription that counts accuracies as possible reach.
+    func isWide(_ topic: UInt32) -> Bool { topics[topic].wide > 0 }
+
+    func widen(_ topic: UInt32, by count: Int32) { topics[topic].wide += count }
 
     @inline(__always)
     func side(_ topic: UInt32, _ side: Side) -> UnsafeMutablePointer<TopicSide> {

@@ -1,4 +1,4 @@
-// Deadlines: lifetimes that end and TTLs that elapse. Whatever depends on them also compares instants itself, so that a
+// Deadlines: lifetimes that end, TTLs and stays that elapse, silences that last. Whatever depends on them also compares instants itself, so that a
 // deadline handled late is never wrong.
 extension World {
     enum DeadlineKind: UInt32 {
@@ -60,7 +60,7 @@ extension World {
         return nil
     }
 
-    /// Handles what is due, at most `limit` deadlines: first the lives that end, then the pairs whose TTL elapsed.
+    /// Handles what is due, at most `limit` deadlines: first the lives that end, then pairs.
     mutating func advance(to now: Int64, limit: Int, into effects: inout [Effect]) {
         var pairs: [DeadlineHeap.Item] = []
         var handled = 0
@@ -70,9 +70,13 @@ extension World {
             guard isCurrent(first) else { continue }
             switch DeadlineKind(rawValue: first.kind) {
             case .publication:
+                endVisits(.publication, first.index, .expired, at: now)
+                deliverEnds(into: &effects)
                 effects.append(.publicationExpired(PublicationRef(index: first.index)))
                 remove(.publication, first.index)
             case .subscription:
+                endVisits(.subscription, first.index, .expired, at: now)
+                deliverEnds(into: &effects)
                 effects.append(.subscriptionExpired(SubscriptionRef(index: first.index)))
                 remove(.subscription, first.index)
             default: pairs.append(first)
@@ -81,6 +85,10 @@ extension World {
         for item in pairs where isCurrent(item) {
             index.pairs[item.index].armed = .max
             deadlinesWanted -= 1
+            if subscriptions[index.pairs[item.index].subscription].isVisit {
+                attend(item.index, at: now)
+                continue
+            }
             guard isPossible(item.index, at: now) else { continue }
             // An update may have lengthened the TTL, or taken the pair's right to a timer away.
             if !hasElapsed(item.index, at: now) {

@@ -19,10 +19,15 @@ extension World {
         let next = devices[device].first(side)
         let entry = entry(side, index)
         entry.pointee = Entry(
-            device: device, next: next, previous: none, topic: topics.intern(topic), range: gridUnits(range), lane: none,
-            tile: none, cell: 0, level: 0, isAlive: true, traits: Entry.hints, expiresAt: expiresAt, firstPair: none,
+            device: device, next: next, previous: none,
+            topic: topics.intern(topic, carefully: !rule.conduct.isDisjoint(with: .careful)), range: gridUnits(range), lane: none,
+            tile: none, cell: 0, level: 0, conduct: .alive, traits: Entry.hints, expiresAt: expiresAt, firstPair: none,
             program: program, matchTTL: 0, matchDTL: 0, group: 0)
-        rule.write(to: entry)
+        write(rule, to: side, index)
+        if side == .subscription {
+            partners.reach(index)
+            partners[index] = 0
+        }
         if next != none { self.entry(side, next).pointee.previous = index }
         setFirst(device, side, index)
         if expiresAt != .max {
@@ -44,6 +49,7 @@ extension World {
             self.entry(side, previous).pointee.next = next
         }
         if next != none { self.entry(side, next).pointee.previous = previous }
+        erase(side, index)
         topics.release(entry.pointee.topic)
         if entry.pointee.expiresAt != .max { deadlinesWanted -= 1 }
         entry.pointee.isAlive = false
@@ -62,10 +68,11 @@ extension World {
         let wasPlaced = entry.pointee.lane != none
         if wasPlaced { unplace(side, index) }
         let former = entry.pointee.topic
-        entry.pointee.topic = topics.intern(topic)
+        erase(side, index)
+        entry.pointee.topic = topics.intern(topic, carefully: !rule.conduct.isDisjoint(with: .careful))
         topics.release(former)
         entry.pointee.range = gridUnits(range)
-        rule.write(to: entry)
+        write(rule, to: side, index)
         if expiresAt != entry.pointee.expiresAt {
             if entry.pointee.expiresAt != .max { deadlinesWanted -= 1 }
             entry.pointee.expiresAt = expiresAt
@@ -75,6 +82,20 @@ extension World {
             }
         }
         if wasPlaced { place(side, index) }
+    }
+
+    private mutating func write(_ rule: Rule, to side: Side, _ index: UInt32) {
+        rule.write(to: entry(side, index))
+        if rule.conduct.contains(.possible) { topics.widen(entry(side, index).pointee.topic, by: 1) }
+        guard rule.conduct.contains(.visit) else { return }
+        staleAfter.reach(index)
+        staleAfter[index] = rule.staleAfter
+    }
+
+    /// What an entry's rule left behind, before it gets another one or goes.
+    private func erase(_ side: Side, _ index: UInt32) {
+        let entry = entry(side, index)
+        if entry.pointee.conduct.contains(.possible) { topics.widen(entry.pointee.topic, by: -1) }
     }
 
     func entries(_ side: Side, of device: UInt32) -> [UInt32] {
@@ -87,19 +108,25 @@ extension World {
         return found.sorted()
     }
 
-    /// Hands the meetings and mismatches of one input over, in their order.
+    /// Hands what one input led to over, in their order.
     @inline(__always)
     mutating func finish(into effects: inout [Effect]) {
-        if !meetings.isEmpty || doubts.count > 0 { deliver(into: &effects) }
+        if newcomers.count > 0 || !meetings.isEmpty || doubts.count > 0 || !ends.isEmpty { deliver(into: &effects) }
     }
 
     @inline(never)
     private mutating func deliver(into effects: inout [Effect]) {
+        admitNewcomers()
+        deliverEnds(into: &effects)
         if meetings.count > 1 {
             meetings.sort { ($0.subscription.index, $0.publication.index) < ($1.subscription.index, $1.publication.index) }
         }
-        for meeting in meetings { effects.append(.met(meeting)) }
+        for meeting in meetings {
+            effects.append(subscriptions[meeting.subscription.index].isVisit ? .visitBegan(meeting) : .met(meeting))
+        }
         meetings.removeAll(keepingCapacity: true)
+        for crowd in crowds { effects.append(.crowded(crowd)) }
+        crowds.removeAll(keepingCapacity: true)
         doubts.sort(from: 0)
         for place in 0..<doubts.count {
             let subscription = UInt32(truncatingIfNeeded: doubts[place] >> 32)
@@ -117,27 +144,6 @@ extension World {
 
     private func setFirst(_ device: UInt32, _ side: Side, _ index: UInt32) {
         if side == .publication { devices[device].firstPublication = index } else { devices[device].firstSubscription = index }
-    }
-}
-
-/// What lets a subscription's pairs meet again; meaningless for a publication.
-struct Rule {
-    var matchTTL: Int64 = 0
-    var matchDTL = 0.0
-    var excludesSelf = false
-
-    init() {}
-
-    init(_ terms: Terms) {
-        matchTTL = terms.matchTTL
-        matchDTL = terms.matchDTL
-        excludesSelf = terms.excludesSelf
-    }
-
-    func write(to entry: UnsafeMutablePointer<Entry>) {
-        entry.pointee.matchTTL = max(0, matchTTL)
-        entry.pointee.matchDTL = matchDTL >= 0 ? Float(matchDTL) : 0
-        entry.pointee.traits = entry.pointee.traits & 0x7F | (excludesSelf ? 0x80 : 0)
     }
 }
 

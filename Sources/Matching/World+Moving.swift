@@ -4,7 +4,8 @@ import Geodesy
 // Moving one device, and a burst of them in a pipeline.
 extension World {
     /// The device stands nowhere from now on.
-    mutating func displace(_ device: UInt32) {
+    mutating func displace(_ device: UInt32, at now: Int64) {
+        defer { endVisits(ofDevice: device, .lost, at: now, unlinking: true) }
         guard devices[device].isPlaced else { return }
         for side in [Side.publication, .subscription] {
             var entry = devices[device].first(side)
@@ -14,6 +15,8 @@ extension World {
             }
         }
         devices[device].isPlaced = false
+        devices[device].budget = .infinity
+        census.change(from: devices[device].horizontalAccuracy, to: .nan)
     }
 
     /// Puts the device and its lanes somewhere; nothing is evaluated.
@@ -24,7 +27,9 @@ extension World {
         record.pointee.latitude = position.latitude
         record.pointee.longitude = position.longitude
         record.pointee.altitude = position.altitude ?? .nan
-        record.pointee.horizontalAccuracy = position.horizontalAccuracy ?? .nan
+        let accuracy = position.horizontalAccuracy ?? .nan
+        census.change(from: record.pointee.isPlaced ? record.pointee.horizontalAccuracy : .nan, to: accuracy)
+        record.pointee.horizontalAccuracy = accuracy
         record.pointee.floor = floor.number
         heard[device] = heardAt
         let wasPlaced = record.pointee.isPlaced
@@ -54,15 +59,11 @@ extension World {
         let travelled = former.map { $0.squaredChord(to: point).squareRoot() } ?? 0
         put(device, position, point, floor, heardAt: now)
         var reviewed = false
-        if former == nil {
-            // Pairs that met before are hits like all others now.
-            record.pointee.budget = .infinity
-        } else {
-            record.pointee.budget -= Float(travelled * (1.0005 / GridPoint.unitsPerMetre)) + 0.001
-            if record.pointee.budget <= 0.01 {
-                review(device, at: now)
-                reviewed = true
-            }
+        if former != nil { record.pointee.budget -= Float(travelled * (1.0005 / GridPoint.unitsPerMetre)) + 0.001 }
+        // What was restored is looked at with the first position; else all pairs in range are hits then.
+        if record.pointee.budget <= 0.01 {
+            review(device, at: now)
+            reviewed = true
         }
         var next = probes.lowerBound
         for side in [Side.publication, .subscription] {
@@ -84,6 +85,7 @@ extension World {
                 scan(first, count, sweep)
                 // A device's own pair is seen from its publication, and has been in range as long as it stands anywhere.
                 settle(side, index, at: now, sparesSelf: former != nil || side == .subscription, sparesKnown: reviewed)
+                probeCarefully(side, index, at: now, sparesSelf: side == .subscription, sparesKnown: reviewed)
                 index = entry.pointee.next
             }
         }

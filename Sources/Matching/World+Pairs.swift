@@ -4,17 +4,20 @@ import Geodesy
 extension World {
     /// The two are in range and the selector is TRUE: a match, unless the last one still stands.
     mutating func meet(_ subscription: UInt32, _ publication: UInt32, at now: Int64, sparesKnown: Bool) {
-        if let pair = index.find(subscription, publication) {
-            if sparesKnown { return }
-            if isDue(pair, at: now) {
-                fire(pair, at: now)
-            } else {
-                arm(pair)
-                lowerBudgets(pair)
-            }
+        guard let pair = index.find(subscription, publication) else {
+            newcomers.append(UInt64(subscription) << 32 | UInt64(publication))
+            newcomersAt = now
             return
         }
-        fire(link(subscription, publication), at: now)
+        if sparesKnown { return }
+        if subscriptions[subscription].isVisit {
+            attend(pair, at: now)
+        } else if isDue(pair, at: now) {
+            fire(pair, at: now)
+        } else {
+            arm(pair)
+            lowerBudgets(pair)
+        }
     }
 
     /// Whether the last match of a pair no longer stands in the way.
@@ -34,14 +37,12 @@ extension World {
         let record = index.pairs[pair]
         let subscription = subscriptions[record.subscription]
         let publication = publications[record.publication]
-        guard now < subscription.expiresAt, now < publication.expiresAt, subscription.topic == publication.topic else {
+        guard now < subscription.expiresAt, now < publication.expiresAt, haveEqualTopics(subscription, publication) else {
             return false
         }
         if subscription.device == publication.device && subscription.excludesSelf { return false }
-        let here = devices[publication.device]
-        let there = devices[subscription.device]
-        guard here.isPlaced && there.isPlaced else { return false }
-        return here.point.squaredChord(to: there.point) <= Sweep.squaredReach(subscription.range &+ publication.range)
+        guard devices[publication.device].isPlaced && devices[subscription.device].isPlaced else { return false }
+        return isInReach(subscription, publication)
     }
 
     func isTrue(_ pair: UInt32) -> Bool {
@@ -53,21 +54,30 @@ extension World {
     /// Records a match of the pair here and now.
     mutating func fire(_ pair: UInt32, at now: Int64) {
         let record = index.pairs.base + Int(pair)
-        let here = devices[publications[record.pointee.publication].device]
-        let there = devices[subscriptions[record.pointee.subscription].device]
         record.pointee.lastMatchAt = now
-        record.pointee.publicationPoint = here.point
-        record.pointee.subscriptionPoint = there.point
-        meetings.append(
-            Meeting(
-                publication: PublicationRef(index: record.pointee.publication),
-                subscription: SubscriptionRef(index: record.pointee.subscription),
-                distance: Geodesic.distance(
-                    fromLatitude: here.latitude, fromLongitude: here.longitude, toLatitude: there.latitude,
-                    toLongitude: there.longitude),
-                publicationPosition: here.position, subscriptionPosition: there.position, at: now))
+        record.pointee.publicationPoint = devices[publications[record.pointee.publication].device].point
+        record.pointee.subscriptionPoint = devices[subscriptions[record.pointee.subscription].device].point
+        addMeeting(pair, at: now)
         arm(pair)
         lowerBudgets(pair)
+    }
+
+    /// Notes that the two sides of a pair, both placed, met here and now.
+    mutating func addMeeting(_ pair: UInt32, at now: Int64) {
+        let record = index.pairs[pair]
+        let here = devices[publications[record.publication].device]
+        let there = devices[subscriptions[record.subscription].device]
+        meetings.append(
+            Meeting(
+                publication: PublicationRef(index: record.publication),
+                subscription: SubscriptionRef(index: record.subscription), distance: distance(here, there),
+                publicationPosition: here.position, subscriptionPosition: there.position, at: now))
+    }
+
+    func distance(_ here: Device, _ there: Device) -> Double {
+        Geodesic.distance(
+            fromLatitude: here.latitude, fromLongitude: here.longitude, toLatitude: there.latitude,
+            toLongitude: there.longitude)
     }
 
     /// Sees to it that a deadline stands for the end of the pair's TTL, where that can matter.
@@ -75,7 +85,13 @@ extension World {
         let record = index.pairs.base + Int(pair)
         let subscription = subscriptions[record.pointee.subscription]
         guard subscription.matchTTL != .max && subscription.matchTTL > 0 else { return }
-        let due = saturating(record.pointee.lastMatchAt, subscription.matchTTL)
+        arm(pair, for: saturating(record.pointee.lastMatchAt, subscription.matchTTL))
+    }
+
+    /// Sees to it that the pair is looked at at that instant, if both sides live that long.
+    mutating func arm(_ pair: UInt32, for due: Int64) {
+        let record = index.pairs.base + Int(pair)
+        let subscription = subscriptions[record.pointee.subscription]
         guard due < subscription.expiresAt && due < publications[record.pointee.publication].expiresAt else { return }
         // An earlier deadline finds out for itself that there is more to wait.
         guard record.pointee.armed > due else { return }
@@ -128,6 +144,10 @@ extension World {
             pair = side == .publication ? record.nextOfPublication : record.nextOfSubscription
             // A device's pair with itself is in both lists.
             if side == .subscription && publications[record.publication].device == device { continue }
+            if subscriptions[record.subscription].isVisit {
+                attend(current, at: now)
+                continue
+            }
             guard isPossible(current, at: now) else { continue }
             if isDue(current, at: now) {
                 // While the selector is not TRUE only an update can change anything, and that looks at everything.
@@ -153,6 +173,7 @@ extension World {
         if nextOfSubscription != none { index.pairs[nextOfSubscription].previousOfSubscription = pair }
         publications[publication].firstPair = pair
         subscriptions[subscription].firstPair = pair
+        partners[subscription] &+= 1
         return pair
     }
 
@@ -174,6 +195,7 @@ extension World {
         if record.nextOfSubscription != none {
             index.pairs[record.nextOfSubscription].previousOfSubscription = record.previousOfSubscription
         }
+        partners[record.subscription] &-= 1
         if record.armed != .max { deadlinesWanted -= 1 }
         index.pairs[pair].armed = .max
         index.remove(pair)

@@ -5,28 +5,49 @@ import Geodesy
 extension World {
     /// Appends the runs that hold every lane within reach of a point that an entry may meet, and says how many.
     mutating func gather(_ side: Side, _ index: UInt32, latitude: Double, longitude: Double, point: GridPoint) -> Int {
-        let entry = entry(side, index).pointee
+        let entry = entry(side, index)
+        return gather(
+            side, index, in: entry.pointee.topic, latitude: latitude, longitude: longitude, point: point,
+            range: entry.pointee.range, widening: 0)
+    }
+
+    /// The same in a topic that need not be the entry's own.
+    ///
+    /// - Parameter range: The entry's, in grid units, with what it is widened by.
+    /// - Parameter widening: Metres. Where the window would hold more tiles than there are entries, all of them are looked at.
+    mutating func gather(
+        _ side: Side, _ index: UInt32, in topic: UInt32, latitude: Double, longitude: Double, point: GridPoint, range: Int32,
+        widening: Double
+    ) -> Int {
         let start = runs.count
-        gather(
-            Topics.group(entry.topic, side.opposite), latitude: latitude, longitude: longitude, point: point, range: entry.range)
-        if side == .publication && topics.topic(entry.topic).pointee.isClassified {
-            findClasses(index, entry.topic)
-            for place in 0..<openClasses.count {
-                gather(
-                    openClasses[place] | LaneClasses.mark, latitude: latitude, longitude: longitude, point: point,
-                    range: entry.range)
-            }
+        let place = Place(latitude: latitude, longitude: longitude, point: point, range: range, widening: widening)
+        gather(Topics.group(topic, side.opposite), place)
+        if side == .publication && topics.topic(topic).pointee.isClassified {
+            findClasses(index, topic)
+            for number in 0..<openClasses.count { gather(openClasses[number] | LaneClasses.mark, place) }
         }
         return runs.count - start
     }
 
-    private mutating func gather(_ group: UInt32, latitude: Double, longitude: Double, point: GridPoint, range: Int32) {
+    /// Where a probe looks from, and how far.
+    private struct Place {
+        var latitude, longitude: Double
+        var point: GridPoint
+        var range: Int32
+        var widening: Double
+    }
+
+    private mutating func gather(_ group: UInt32, _ place: Place) {
         let holder = holder(group)
         guard holder.pointee.count > 0 else { return }
         guard let levels = holder.pointee.levels else {
             runs.append(holder.pointee.line)
             return
         }
+        // Tiles of the finest level are at least 324 m wide.
+        let across = 2 * place.widening / 324
+        if place.widening > 0 && across * across > Double(holder.pointee.count) { return gatherAll(holder) }
+        let point = place.point
         let px = Double(point.x)
         let py = Double(point.y)
         let axis = (px * px + py * py).squareRoot() / GridPoint.unitsPerMetre
@@ -34,9 +55,18 @@ extension World {
         while left != 0 {
             let level = left.trailingZeroBitCount
             left &= left &- 1
-            let reach = Double(range &+ levels[level].longestRange) / GridPoint.unitsPerMetre
-            let window = Window(latitude: latitude, longitude: longitude, axis: axis, reach: reach)
+            let reach = Double(place.range &+ levels[level].longestRange) / GridPoint.unitsPerMetre
+            let window = Window(latitude: place.latitude, longitude: place.longitude, axis: axis, reach: reach)
             gather(window, level, Topics.key(group))
+        }
+    }
+
+    private mutating func gatherAll(_ holder: UnsafeMutablePointer<TopicSide>) {
+        var tile = holder.pointee.firstTile
+        while tile != none {
+            let record = directory.tiles[tile]
+            for rank in 0..<record.occupied.nonzeroBitCount { runs.append(record.runs[rank]) }
+            tile = record.next
         }
     }
 
@@ -94,7 +124,9 @@ extension World {
     }
 
     /// Evaluates everything an entry is in range of now, whatever came before.
-    mutating func probeAll(_ side: Side, _ index: UInt32, at now: Int64) {
+    ///
+    /// - Parameter sparesKnown: Pairs that met before are left alone.
+    mutating func probeAll(_ side: Side, _ index: UInt32, at now: Int64, sparesKnown: Bool = false) {
         let entry = entry(side, index).pointee
         guard entry.lane != none else { return }
         let device = devices[entry.device]
@@ -102,7 +134,8 @@ extension World {
         let count = gather(
             side, index, latitude: device.latitude, longitude: device.longitude, point: device.point)
         scan(0, count, Sweep(point: device.point, from: nil, range: entry.range, travelled: 0))
-        settle(side, index, at: now, sparesSelf: false, sparesKnown: false)
+        settle(side, index, at: now, sparesSelf: false, sparesKnown: sparesKnown)
+        probeCarefully(side, index, at: now, sparesSelf: false, sparesKnown: sparesKnown)
     }
 
     /// Evaluates an entry with each of `hits`.

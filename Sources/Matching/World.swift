@@ -11,6 +11,12 @@ struct World {
     var subscriptions = Slab<Entry>()
     /// By device number: when it was last heard of.
     var heard = Column<Int64>()
+    /// By subscription number: pairs remembered.
+    var partners = Column<UInt32>()
+    /// By subscription number, where it is of mode visit: milliseconds.
+    var staleAfter = Column<Int64>()
+    /// How wide the accuracies of what is placed are.
+    var census = AccuracyCensus()
     /// By publication number; initialised where the publication is alive.
     var properties = PropertyTable()
     var programs = Programs()
@@ -34,12 +40,22 @@ struct World {
     var openClasses = Scratch<UInt32>()
     var meetings = ContiguousArray<Meeting>()
     var doubts = Scratch<UInt64>()
+    /// Pairs that met for the first time: subscription in the high half, publication in the low one.
+    var newcomers = Scratch<UInt64>()
+    /// The instant of the input they met at.
+    var newcomersAt: Int64 = 0
+    var ends = ContiguousArray<VisitEnd>()
+    var crowds = ContiguousArray<Crowd>()
     var groundwork = Groundwork()
 
     init(limits: EngineLimits) { self.limits = limits }
 
     mutating func deallocate() {
         heard.deallocate()
+        partners.deallocate()
+        staleAfter.deallocate()
+        census.deallocate()
+        newcomers.deallocate()
         properties.deallocate(alive: publications)
         devices.deallocate()
         publications.deallocate()
@@ -60,11 +76,11 @@ struct World {
     }
 
     var bytes: Int {
-        devices.bytes + heard.bytes + publications.bytes + subscriptions.bytes + properties.bytes + programs.bytes + topics.bytes
-            + classes.bytes
-            + lanes.bytes
+        devices.bytes + heard.bytes + partners.bytes + staleAfter.bytes + publications.bytes + subscriptions.bytes
+            + properties.bytes + programs.bytes + topics.bytes
+            + classes.bytes + lanes.bytes
             + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + hits.bytes + keys.bytes + openClasses.bytes
-            + meetings.capacity * MemoryLayout<Meeting>.stride + doubts.bytes + groundwork.bytes
+            + meetings.capacity * MemoryLayout<Meeting>.stride + doubts.bytes + newcomers.bytes + groundwork.bytes
     }
 
     @inline(__always)
@@ -137,16 +153,16 @@ struct Entry: BitwiseCopyable {
     var tile: UInt32
     var cell: UInt8
     var level: UInt8
-    var isAlive: Bool
+    var conduct: Conduct
     /// Evaluations of the selector that may still ask for hints, in the low bits; `excludeSelf` in the highest.
     var traits: UInt8
     var expiresAt: Int64
     var firstPair: UInt32
     /// Of a subscription.
     var program: UInt32
-    /// Milliseconds; `Int64.max`: never again.
+    /// Milliseconds; `Int64.max`: never again. Of mode visit: its dwell.
     var matchTTL: Int64
-    /// Metres.
+    /// Metres. Of mode visit: its exit margin.
     var matchDTL: Float
     /// Its lane's group of its topic's side; meaningless without a lane.
     var group: UInt32

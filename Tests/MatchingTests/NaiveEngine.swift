@@ -5,7 +5,8 @@ import Selectors
 /// The engine's naive twin: the same inputs into plain loops over everything. It is told the references the engine gave out.
 ///
 /// It has its own notion of distance (geodesics in double precision). Where the engine's decision may rightly differ, within
-/// 2 cm of a boundary, it says so (``isAmbiguous(_:at:)``), and the run takes another position.
+/// 2 cm of a boundary, it says so (``isAmbiguous(_:at:)``), and the run takes another position. What it remembers is brought up
+/// to date after every input, all of it.
 final class NaiveEngine {
     struct Publication {
         var device: DeviceRef
@@ -21,10 +22,11 @@ final class NaiveEngine {
         var range: Double
         var expiresAt: Int64
         var selector: Selector
-        var matchTTL: Int64
-        var matchDTL: Double
-        var excludeSelf: Bool
+        var terms: Terms
         var hintsLeft = 8
+
+        var isVisit: Bool { terms.mode == .visit }
+        var isCareful: Bool { terms.accuracy != .centre || terms.sameFloor }
     }
 
     struct PairKey: Hashable, Comparable {
@@ -34,16 +36,42 @@ final class NaiveEngine {
         static func < (a: PairKey, b: PairKey) -> Bool { (a.subscription, a.publication) < (b.subscription, b.publication) }
     }
 
+    /// A pair of mode visit: in range, or on a visit and within its margin.
+    struct Stay: Equatable {
+        enum Phase { case silent, staying, visiting }
+
+        var phase: Phase
+        var since: Int64
+    }
+
+    let limits: EngineLimits
     var positions: [DeviceRef: Position?] = [:]
+    var floors: [DeviceRef: UInt32] = [:]
+    var heard: [DeviceRef: Int64] = [:]
     var publications: [UInt32: Publication] = [:]
     var subscriptions: [UInt32: Subscription] = [:]
     var last: [PairKey: Suppression] = [:]
+    var stays: [PairKey: Stay] = [:]
+
+    init(limits: EngineLimits) { self.limits = limits }
+
+    var pairCount: Int { last.count + stays.count }
 
     // MARK: Rules
 
     func distance(_ a: Position, _ b: Position) -> Double {
         Geodesic.distance(
             fromLatitude: a.latitude, fromLongitude: a.longitude, toLatitude: b.latitude, toLongitude: b.longitude)
+    }
+
+    /// The distance as the subscription's terms see it.
+    func distance(_ a: Position, _ b: Position, _ terms: Terms) -> Double {
+        let accuracies = (a.horizontalAccuracy ?? 0) + (b.horizontalAccuracy ?? 0)
+        return switch terms.accuracy {
+        case .centre: distance(a, b)
+        case .possible: distance(a, b) - accuracies
+        case .certain: distance(a, b) + accuracies
+        }
     }
 
     func sides(_ key: PairKey) -> (p: Publication, s: Subscription, here: Position, there: Position)? {
@@ -53,44 +81,154 @@ final class NaiveEngine {
         return (p, s, here, there)
     }
 
-    func isInRange(_ key: PairKey, at now: Int64) -> Bool {
+    func isInReach(_ key: PairKey, margin: Double = 0) -> Bool {
         guard let (p, s, here, there) = sides(key) else { return false }
-        guard p.topic == s.topic, now < p.expiresAt, now < s.expiresAt else { return false }
-        if p.device == s.device && s.excludeSelf { return false }
-        return distance(here, there) <= p.range + s.range
+        if s.terms.sameFloor {
+            guard let floor = floors[p.device], floor != 0, floor == floors[s.device] else { return false }
+        }
+        return distance(here, there, s.terms) <= p.range + s.range + margin
     }
 
-    /// Pairs in range, evaluated where `isWanted` says so.
-    private func evaluate(_ keys: [PairKey], at now: Int64, hinting: Bool) -> [Effect] {
-        var met: [Effect] = []
+    func isInRange(_ key: PairKey, at now: Int64) -> Bool {
+        guard let p = publications[key.publication], let s = subscriptions[key.subscription] else { return false }
+        guard p.topic == s.topic, now < p.expiresAt, now < s.expiresAt else { return false }
+        if p.device == s.device && s.terms.excludesSelf { return false }
+        return isInReach(key)
+    }
+
+    func silentFrom(_ key: PairKey) -> Int64 {
+        guard let p = publications[key.publication], let s = subscriptions[key.subscription], s.terms.staleAfter != .max else {
+            return .max
+        }
+        return min(heard[p.device] ?? .min, heard[s.device] ?? .min) + s.terms.staleAfter
+    }
+
+    // MARK: Effects of one input
+
+    private struct Outcome {
+        var ends: [(key: PairKey, end: VisitEnd)] = []
+        var meetings: [(key: PairKey, effect: Effect)] = []
+        var crowds: [UInt32: Crowd] = [:]
         var mismatches: [Effect] = []
+
+        var effects: [Effect] {
+            ends.sorted { $0.key < $1.key }.map { .visitEnded($0.end) }
+                + meetings.sorted { $0.key < $1.key }.map(\.effect)
+                + crowds.sorted { $0.key < $1.key }.map { .crowded($0.value) } + mismatches
+        }
+    }
+
+    private func meeting(_ key: PairKey, at now: Int64) -> Meeting {
+        let (_, _, here, there) = sides(key)!
+        return Meeting(
+            publication: PublicationRef(index: key.publication), subscription: SubscriptionRef(index: key.subscription),
+            distance: distance(here, there), publicationPosition: here, subscriptionPosition: there, at: now)
+    }
+
+    private func end(_ key: PairKey, _ reason: VisitEnd.Reason, at now: Int64, into outcome: inout Outcome) {
+        let here = positions[publications[key.publication]!.device] ?? nil
+        let there = positions[subscriptions[key.subscription]!.device] ?? nil
+        outcome.ends.append(
+            (
+                key,
+                VisitEnd(
+                    publication: PublicationRef(index: key.publication), subscription: SubscriptionRef(index: key.subscription),
+                    reason: reason, distance: here.flatMap { here in there.map { distance(here, $0) } },
+                    publicationPosition: here, subscriptionPosition: there, at: now)
+            ))
+    }
+
+    /// Brings every pair of mode visit up to date.
+    private func attend(at now: Int64, into outcome: inout Outcome) {
+        for key in stays.keys.sorted() { attend(key, at: now, into: &outcome) }
+    }
+
+    private func attend(_ key: PairKey, at now: Int64, into outcome: inout Outcome) {
+        let stay = stays[key]!
+        let p = publications[key.publication]!
+        let s = subscriptions[key.subscription]!
+        let isSilent = now >= silentFrom(key)
+        let mayBe =
+            p.topic == s.topic && s.selector.matches(p.properties) && !(p.device == s.device && s.terms.excludesSelf)
+        guard mayBe else {
+            if stay.phase == .visiting { end(key, .left, at: now, into: &outcome) }
+            stays[key] = nil
+            return
+        }
+        guard sides(key) != nil else {
+            // Only after a restart.
+            if isSilent {
+                end(key, .lost, at: now, into: &outcome)
+                stays[key] = nil
+            }
+            return
+        }
+        if stay.phase == .visiting {
+            if isSilent {
+                end(key, .lost, at: now, into: &outcome)
+                stays[key] = isInReach(key) ? Stay(phase: .silent, since: now) : nil
+            } else if !isInReach(key, margin: s.terms.exitMargin) {
+                end(key, .left, at: now, into: &outcome)
+                stays[key] = nil
+            }
+        } else if !isInReach(key) {
+            stays[key] = nil
+        } else if isSilent {
+            stays[key] = Stay(phase: .silent, since: now)
+        } else {
+            if stay.phase == .silent { stays[key] = Stay(phase: .staying, since: now) }
+            guard now - stays[key]!.since >= s.terms.dwell else { return }
+            stays[key] = Stay(phase: .visiting, since: now)
+            outcome.meetings.append((key, .visitBegan(meeting(key, at: now))))
+        }
+    }
+
+    /// Evaluates pairs that are in range; first what is remembered of any visit.
+    private func evaluate(
+        _ keys: [PairKey], at now: Int64, hinting: Bool, sparesKnown: Bool = false, attending: Bool = true,
+        _ outcome: inout Outcome
+    ) {
+        if attending { attend(at: now, into: &outcome) }
         for key in keys.sorted() where isInRange(key, at: now) {
             let (p, s, here, there) = sides(key)!
+            let isKnown = last[key] != nil || stays[key] != nil
             guard s.selector.matches(p.properties) else {
-                guard hinting, last[key] == nil, s.hintsLeft > 0 else { continue }
-                subscriptions[key.subscription]!.hintsLeft -= 1
-                let hints = s.selector.mismatches(in: p.properties)
-                guard !hints.isEmpty else { continue }
-                subscriptions[key.subscription]!.hintsLeft = 0
-                mismatches.append(.mismatch(SubscriptionRef(index: key.subscription), hints))
+                if hinting && !isKnown { hint(key, &outcome) }
                 continue
             }
+            if isKnown && (s.isVisit || sparesKnown) { continue }
             if let before = last[key] {
-                let elapsed = s.matchTTL != .max && now - before.lastMatchAt >= s.matchTTL
+                let elapsed = s.terms.matchTTL != .max && now - before.lastMatchAt >= s.terms.matchTTL
                 let moved =
-                    distance(here, before.publicationPosition) >= s.matchDTL
-                    || distance(there, before.subscriptionPosition) >= s.matchDTL
+                    distance(here, before.publicationPosition) >= s.terms.matchDTL
+                    || distance(there, before.subscriptionPosition) >= s.terms.matchDTL
                 guard elapsed || moved else { continue }
+            } else if partners(of: key.subscription) >= limits.partnersPerSubscription || pairCount >= limits.pairs {
+                let subscription = SubscriptionRef(index: key.subscription)
+                outcome.crowds[key.subscription, default: Crowd(subscription: subscription, missed: 0, at: now)].missed += 1
+                continue
             }
-            last[key] = Suppression(lastMatchAt: now, publicationPosition: here, subscriptionPosition: there)
-            met.append(
-                .met(
-                    Meeting(
-                        publication: PublicationRef(index: key.publication),
-                        subscription: SubscriptionRef(index: key.subscription), distance: distance(here, there),
-                        publicationPosition: here, subscriptionPosition: there, at: now)))
+            if s.isVisit {
+                stays[key] = Stay(phase: .silent, since: now)
+                attend(key, at: now, into: &outcome)
+            } else {
+                last[key] = Suppression(lastMatchAt: now, publicationPosition: here, subscriptionPosition: there)
+                outcome.meetings.append((key, .met(meeting(key, at: now))))
+            }
         }
-        return met + mismatches
+    }
+
+    private func partners(of subscription: UInt32) -> Int {
+        last.keys.count { $0.subscription == subscription } + stays.keys.count { $0.subscription == subscription }
+    }
+
+    private func hint(_ key: PairKey, _ outcome: inout Outcome) {
+        guard let p = publications[key.publication], let s = subscriptions[key.subscription], s.hintsLeft > 0 else { return }
+        subscriptions[key.subscription]!.hintsLeft -= 1
+        let hints = s.selector.mismatches(in: p.properties)
+        guard !hints.isEmpty else { return }
+        subscriptions[key.subscription]!.hintsLeft = 0
+        outcome.mismatches.append(.mismatch(SubscriptionRef(index: key.subscription), hints))
     }
 
     private func keys(_ isWanted: (PairKey, Publication, Subscription) -> Bool) -> [PairKey] {
@@ -106,43 +244,89 @@ final class NaiveEngine {
 
     // MARK: Inputs
 
-    func move(_ device: DeviceRef, to position: Position?, at now: Int64) -> [Effect] {
+    func move(_ device: DeviceRef, to position: Position?, floor: UInt32 = 0, at now: Int64) -> [Effect] {
+        var outcome = Outcome()
         let concerned = keys { $1.device == device || $2.device == device }
         let before = Set(concerned.filter { isInRange($0, at: .min) })
         positions[device] = .some(position)
-        guard position != nil else { return [] }
+        guard position != nil else {
+            for (key, stay) in stays
+            where publications[key.publication]!.device == device || subscriptions[key.subscription]!.device == device {
+                if stay.phase == .visiting { end(key, .lost, at: now, into: &outcome) }
+                stays[key] = nil
+            }
+            return outcome.effects
+        }
+        floors[device] = floor
+        heard[device] = now
         // A pair that was in range and never met was evaluated then: its selector can only change with an update.
-        let known = concerned.filter { last[$0] != nil || !before.contains($0) }
-        return evaluate(known, at: now, hinting: true)
+        let known = concerned.filter {
+            last[$0] != nil || !before.contains($0) || subscriptions[$0.subscription]!.isCareful
+        }
+        evaluate(known, at: now, hinting: true, &outcome)
+        return outcome.effects
     }
 
     func add(_ ref: PublicationRef, _ publication: Publication, at now: Int64) -> [Effect] {
+        var outcome = Outcome()
         publications[ref.index] = publication
-        return evaluate(keys { key, _, _ in key.publication == ref.index }, at: now, hinting: true)
+        evaluate(keys { key, _, _ in key.publication == ref.index }, at: now, hinting: true, &outcome)
+        return outcome.effects
     }
 
     func add(_ ref: SubscriptionRef, _ subscription: Subscription, at now: Int64) -> [Effect] {
+        var outcome = Outcome()
+        if let former = subscriptions[ref.index], former.isVisit != subscription.isVisit {
+            for (key, stay) in stays where key.subscription == ref.index {
+                if stay.phase == .visiting { end(key, .left, at: now, into: &outcome) }
+                stays[key] = nil
+            }
+            last = last.filter { $0.key.subscription != ref.index }
+        }
         subscriptions[ref.index] = subscription
-        return evaluate(keys { key, _, _ in key.subscription == ref.index }, at: now, hinting: true)
+        evaluate(keys { key, _, _ in key.subscription == ref.index }, at: now, hinting: true, &outcome)
+        return outcome.effects
     }
 
-    func remove(_ ref: PublicationRef) {
-        publications[ref.index] = nil
-        last = last.filter { $0.key.publication != ref.index }
+    func remove(_ ref: PublicationRef, _ reason: VisitEnd.Reason = .deleted, at now: Int64) -> [Effect] {
+        defer { publications[ref.index] = nil }
+        return forget(reason, at: now) { $0.publication == ref.index }
     }
 
-    func remove(_ ref: SubscriptionRef) {
-        subscriptions[ref.index] = nil
-        last = last.filter { $0.key.subscription != ref.index }
+    func remove(_ ref: SubscriptionRef, _ reason: VisitEnd.Reason = .deleted, at now: Int64) -> [Effect] {
+        defer { subscriptions[ref.index] = nil }
+        return forget(reason, at: now) { $0.subscription == ref.index }
     }
 
-    func remove(_ device: DeviceRef) -> (publications: [PublicationRef], subscriptions: [SubscriptionRef]) {
+    private func forget(_ reason: VisitEnd.Reason, at now: Int64, _ isConcerned: (PairKey) -> Bool) -> [Effect] {
+        var outcome = Outcome()
+        for (key, stay) in stays where isConcerned(key) {
+            if stay.phase == .visiting { end(key, reason, at: now, into: &outcome) }
+            stays[key] = nil
+        }
+        last = last.filter { !isConcerned($0.key) }
+        return outcome.effects
+    }
+
+    struct Removal {
+        var publications: [PublicationRef]
+        var subscriptions: [SubscriptionRef]
+        var effects: [Effect]
+    }
+
+    func remove(_ device: DeviceRef, at now: Int64) -> Removal {
         let p = publications.filter { $0.value.device == device }.map { PublicationRef(index: $0.key) }
         let s = subscriptions.filter { $0.value.device == device }.map { SubscriptionRef(index: $0.key) }
-        p.forEach(remove)
-        s.forEach(remove)
+        let effects = forget(.deleted, at: now) { key in
+            p.contains { $0.index == key.publication } || s.contains { $0.index == key.subscription }
+        }
+        p.forEach { publications[$0.index] = nil }
+        s.forEach { subscriptions[$0.index] = nil }
         positions[device] = nil
-        return (p.sorted { $0.index < $1.index }, s.sorted { $0.index < $1.index })
+        floors[device] = nil
+        heard[device] = nil
+        return Removal(
+            publications: p.sorted { $0.index < $1.index }, subscriptions: s.sorted { $0.index < $1.index }, effects: effects)
     }
 
     func advance(to now: Int64) -> [Effect] {
@@ -152,67 +336,91 @@ final class NaiveEngine {
         var effects: [Effect] = []
         for (_, kind, index) in expired {
             if kind == 0 {
+                effects += remove(PublicationRef(index: index), .expired, at: now)
                 effects.append(.publicationExpired(PublicationRef(index: index)))
-                remove(PublicationRef(index: index))
             } else {
+                effects += remove(SubscriptionRef(index: index), .expired, at: now)
                 effects.append(.subscriptionExpired(SubscriptionRef(index: index)))
-                remove(SubscriptionRef(index: index))
             }
         }
         let due = last.filter { key, before in
-            guard let s = subscriptions[key.subscription], s.matchTTL != .max, s.matchTTL > 0 else { return false }
-            return now - before.lastMatchAt >= s.matchTTL
+            guard let s = subscriptions[key.subscription], s.terms.matchTTL != .max, s.terms.matchTTL > 0 else { return false }
+            return now - before.lastMatchAt >= s.terms.matchTTL
         }
-        return effects + evaluate(Array(due.keys), at: now, hinting: false)
+        var outcome = Outcome()
+        evaluate(Array(due.keys), at: now, hinting: false, &outcome)
+        return effects + outcome.effects
     }
 
-    /// The next instant at which a life ends or a TTL elapses that could matter; nil: none.
-    func nextExpiry() -> Int64? {
-        (publications.values.map(\.expiresAt) + subscriptions.values.map(\.expiresAt)).filter { $0 != .max }.min()
+    /// After everything was restored: whatever is in range of a visit's subscription and has none.
+    func resume(at now: Int64) -> [Effect] {
+        var outcome = Outcome()
+        evaluate(
+            keys { $2.isVisit && stays[$0] == nil }, at: now, hinting: false, attending: false, &outcome)
+        return outcome.effects
+    }
+
+    /// The next instant at which a life ends, or a stay or a silence is long enough; nil: none.
+    func nextDeadline() -> Int64? {
+        let lives = publications.values.map(\.expiresAt) + subscriptions.values.map(\.expiresAt)
+        let pairs = stays.filter { $0.value.phase != .silent }.map { key, stay in
+            let dwell = stay.phase == .staying ? stay.since + subscriptions[key.subscription]!.terms.dwell : .max
+            return min(dwell, silentFrom(key))
+        }
+        return (lives + pairs).filter { $0 != .max }.min()
     }
 
     // MARK: Boundaries
 
+    /// Whether a distance is within 2 cm of one that decides something between such sides.
+    private func isNear(_ here: Position, _ there: Position, _ range: Double, _ terms: Terms) -> Bool {
+        let left = distance(here, there, terms) - range
+        return abs(left) < 0.02 || terms.mode == .visit && abs(left - terms.exitMargin) < 0.02
+    }
+
     /// Whether a device at this position would stand within 2 cm of a boundary that decides something.
     func isAmbiguous(_ device: DeviceRef, at position: Position) -> Bool {
-        func near(_ other: DeviceRef, _ ranges: Double) -> Bool {
-            guard other != device, let there = positions[other] ?? nil else { return false }
-            return abs(distance(position, there) - ranges) < 0.02
-        }
-        for p in publications.values where p.device == device {
-            if subscriptions.values.contains(where: { $0.topic == p.topic && near($0.device, p.range + $0.range) }) {
-                return true
+        func place(_ other: DeviceRef) -> Position? { other == device ? position : positions[other] ?? nil }
+        for p in publications.values {
+            for s in subscriptions.values where p.topic == s.topic && (p.device == device || s.device == device) {
+                guard let here = place(p.device), let there = place(s.device) else { continue }
+                if p.device == s.device && s.terms.accuracy != .certain { continue }
+                if isNear(here, there, p.range + s.range, s.terms) { return true }
             }
-        }
-        for s in subscriptions.values where s.device == device {
-            if publications.values.contains(where: { $0.topic == s.topic && near($0.device, s.range + $0.range) }) { return true }
         }
         for (key, before) in last {
             guard let p = publications[key.publication], let s = subscriptions[key.subscription] else { continue }
-            if p.device == device && abs(distance(position, before.publicationPosition) - s.matchDTL) < 0.02 { return true }
-            if s.device == device && abs(distance(position, before.subscriptionPosition) - s.matchDTL) < 0.02 { return true }
+            if p.device == device && abs(distance(position, before.publicationPosition) - s.terms.matchDTL) < 0.02 { return true }
+            if s.device == device && abs(distance(position, before.subscriptionPosition) - s.terms.matchDTL) < 0.02 {
+                return true
+            }
         }
         return false
     }
 
-    /// Whether an entry of this range, topic and distance to live would be within 2 cm of such a boundary.
-    func isAmbiguous(_ device: DeviceRef, range: Double, topic: String, dtl: Double?, subscription: UInt32? = nil) -> Bool {
-        guard let here = positions[device] ?? nil else { return false }
-        func near(_ other: DeviceRef, _ otherRange: Double) -> Bool {
-            guard other != device, let there = positions[other] ?? nil else { return false }
-            return abs(distance(here, there) - range - otherRange) < 0.02
+    /// Whether such a publication would be within 2 cm of such a boundary.
+    func isAmbiguous(_ p: Publication) -> Bool {
+        guard let here = positions[p.device] ?? nil else { return false }
+        return subscriptions.values.contains { s in
+            guard s.topic == p.topic, let there = positions[s.device] ?? nil else { return false }
+            return (p.device != s.device || s.terms.accuracy == .certain) && isNear(here, there, p.range + s.range, s.terms)
         }
-        if let dtl {
-            if publications.values.contains(where: { $0.topic == topic && near($0.device, $0.range) }) { return true }
-            guard let subscription else { return false }
-            return last.contains { key, before in
-                guard key.subscription == subscription, let p = publications[key.publication],
-                    let there = positions[p.device] ?? nil
+    }
+
+    /// Whether such a subscription, as that number, would.
+    func isAmbiguous(_ s: Subscription, as number: UInt32? = nil) -> Bool {
+        guard let there = positions[s.device] ?? nil else { return false }
+        let touches = publications.values.contains { p in
+            guard s.topic == p.topic, let here = positions[p.device] ?? nil else { return false }
+            return (p.device != s.device || s.terms.accuracy == .certain) && isNear(here, there, p.range + s.range, s.terms)
+        }
+        return touches
+            || last.contains { key, before in
+                guard key.subscription == number, let p = publications[key.publication],
+                    let here = positions[p.device] ?? nil
                 else { return false }
-                return abs(distance(here, before.subscriptionPosition) - dtl) < 0.02
-                    || abs(distance(there, before.publicationPosition) - dtl) < 0.02
+                return abs(distance(there, before.subscriptionPosition) - s.terms.matchDTL) < 0.02
+                    || abs(distance(here, before.publicationPosition) - s.terms.matchDTL) < 0.02
             }
-        }
-        return subscriptions.values.contains { $0.topic == topic && near($0.device, $0.range) }
     }
 }
