@@ -21,27 +21,36 @@ struct TwinRun {
         var weightOfEntries = 3
         /// Beside those of every run.
         var selectors: [String] = []
+        var limits = EngineLimits()
+        /// Out of a hundred subscriptions, how many are of mode visit, and how many count accuracy or floor.
+        var visits = 40
+        var careful = 30
 
         var testDescription: String { name }
     }
 
     private let shape: Shape
     private var random: SplitMix64
-    private let engine = Engine()
-    private let twin = NaiveEngine()
+    private var engine: Engine
+    private var twin: NaiveEngine
     private var now: Int64 = 1_700_000_000_000
     private var devices: [DeviceRef] = []
     private(set) var meetings = 0
     private(set) var mismatches = 0
     private(set) var expiries = 0
+    private(set) var begins = 0
+    private(set) var ends = 0
+    private(set) var crowds = 0
     private let selectors: [Selector]
 
     init(_ shape: Shape, seed: UInt64) throws {
         self.shape = shape
+        engine = Engine(limits: shape.limits)
+        twin = NaiveEngine(limits: shape.limits)
         random = SplitMix64(seed: seed)
         selectors = try
             ([
-                "", "k = 1", "k > 1", "k in (0, 2)", "name = 'a'", "absent = 3", "k = 1 or name = 'b'", "tags = any ('x', 'y')",
+                "", "k = 1", "k > 1", "k in (0, 2)", "name = 'a'", "absent = 3", "k = 1 or name = 'b'", "name = any ('x', 'b')",
             ] + shape.selectors).map { try Selector($0) }
     }
 
@@ -60,6 +69,10 @@ struct TwinRun {
         }
         var effects: [Effect] = []
         for device in devices { _ = engine.removeDevice(device, at: now, into: &effects) }
+        for effect in effects {
+            if case .visitEnded = effect { continue }
+            return "removing everything led to \(effect)"
+        }
         guard engine.pairCount == 0, engine.publicationCount == 0, engine.subscriptionCount == 0, engine.deviceCount == 0 else {
             return "something is left after everything was removed"
         }
@@ -77,7 +90,8 @@ struct TwinRun {
         case ..<82: return addSubscription()
         case ..<85: return removeEntry()
         case ..<91: return updatePublication()
-        case ..<97: return updateSubscription()
+        case ..<96: return updateSubscription()
+        case ..<97: return restart()
         default: return replaceDevice()
         }
     }
@@ -88,8 +102,9 @@ struct TwinRun {
         let device = devices.randomElement(using: &random)!
         guard let position = newPosition(of: device) else { return nil }
         var effects: [Effect] = []
-        engine.move(device, to: position, at: now, into: &effects)
-        let expected = twin.move(device, to: position, at: now)
+        let floor = newFloor()
+        engine.move(device, to: position, floor: FloorRef(number: floor), at: now, into: &effects)
+        let expected = twin.move(device, to: position, floor: floor, at: now)
         return compare("move", effects, expected)
     }
 
@@ -99,8 +114,9 @@ struct TwinRun {
         for _ in 0..<Int.random(in: 1...40, using: &random) {
             let device = devices.randomElement(using: &random)!
             guard let position = newPosition(of: device) else { continue }
-            moves.append(Move(device: device, position: position))
-            expected += twin.move(device, to: position, at: now)
+            let floor = newFloor()
+            moves.append(Move(device: device, position: position, floor: FloorRef(number: floor)))
+            expected += twin.move(device, to: position, floor: floor, at: now)
         }
         var effects: [Effect] = []
         engine.move(moves, at: now, into: &effects)
@@ -117,7 +133,7 @@ struct TwinRun {
     private mutating func advance() -> String? {
         let deadline = engine.nextDeadline
         if let deadline, deadline <= now { return "a deadline was not handled: \(deadline)" }
-        if let expiry = twin.nextExpiry(), deadline ?? .max > expiry { return "the next deadline is later than an expiry" }
+        if let due = twin.nextDeadline(), deadline ?? .max > due { return "the next deadline is later than \(due)" }
         if let deadline, Bool.random(using: &random), deadline - now < 100_000 {
             now = deadline
         } else {
@@ -131,7 +147,7 @@ struct TwinRun {
     private mutating func addPublication() -> String? {
         let device = devices.randomElement(using: &random)!
         let publication = newPublication(device)
-        guard !twin.isAmbiguous(device, range: publication.range, topic: publication.topic, dtl: nil) else { return nil }
+        guard !twin.isAmbiguous(publication) else { return nil }
         var effects: [Effect] = []
         let ref = engine.addPublication(
             on: device, topic: publication.topic, range: publication.range, expiresAt: publication.expiresAt,
@@ -142,11 +158,11 @@ struct TwinRun {
     private mutating func addSubscription() -> String? {
         let device = devices.randomElement(using: &random)!
         let s = newSubscription(device)
-        guard !twin.isAmbiguous(device, range: s.range, topic: s.topic, dtl: s.matchDTL) else { return nil }
+        guard !twin.isAmbiguous(s) else { return nil }
         var effects: [Effect] = []
         let ref = engine.addSubscription(
             on: device, topic: s.topic, range: s.range, expiresAt: s.expiresAt, selector: s.selector,
-            terms: Terms(matchTTL: s.matchTTL, matchDTL: s.matchDTL, excludesSelf: s.excludeSelf), at: now, into: &effects)
+            terms: s.terms, at: now, into: &effects)
         return compare("add subscription", effects, twin.add(ref, s, at: now))
     }
 
@@ -157,7 +173,7 @@ struct TwinRun {
         var next = newPublication(former.device)
         if Bool.random(using: &random) { next.topic = former.topic }
         if Bool.random(using: &random) { next.range = former.range }
-        guard !twin.isAmbiguous(former.device, range: next.range, topic: next.topic, dtl: nil) else { return nil }
+        guard !twin.isAmbiguous(next) else { return nil }
         var effects: [Effect] = []
         engine.update(
             ref, topic: next.topic, range: next.range, expiresAt: next.expiresAt, properties: next.properties, at: now,
@@ -173,39 +189,101 @@ struct TwinRun {
         next.hintsLeft = former.hintsLeft
         if Bool.random(using: &random) { next.topic = former.topic }
         if Bool.random(using: &random) { next.range = former.range }
-        guard !twin.isAmbiguous(former.device, range: next.range, topic: next.topic, dtl: next.matchDTL, subscription: index)
-        else {
-            return nil
-        }
+        guard !twin.isAmbiguous(next, as: index) else { return nil }
         var effects: [Effect] = []
         engine.update(
             ref, topic: next.topic, range: next.range, expiresAt: next.expiresAt, selector: next.selector,
-            terms: Terms(matchTTL: next.matchTTL, matchDTL: next.matchDTL, excludesSelf: next.excludeSelf), at: now,
+            terms: next.terms, at: now,
             into: &effects)
         return compare("update subscription", effects, twin.add(ref, next, at: now))
     }
 
     private mutating func removeEntry() -> String? {
+        var effects: [Effect] = []
         if Bool.random(using: &random), let index = twin.publications.keys.sorted().randomElement(using: &random) {
-            var effects: [Effect] = []
-            engine.removePublication(PublicationRef(index: index), at: now, into: &effects)
-            twin.remove(PublicationRef(index: index))
+            let ref = PublicationRef(index: index)
+            engine.removePublication(ref, at: now, into: &effects)
+            return compare("remove publication", effects, twin.remove(ref, at: now))
         } else if let index = twin.subscriptions.keys.sorted().randomElement(using: &random) {
-            var effects: [Effect] = []
-            engine.removeSubscription(SubscriptionRef(index: index), at: now, into: &effects)
-            twin.remove(SubscriptionRef(index: index))
+            let ref = SubscriptionRef(index: index)
+            engine.removeSubscription(ref, at: now, into: &effects)
+            return compare("remove subscription", effects, twin.remove(ref, at: now))
         }
         return nil
+    }
+
+    /// Another engine, and all that lasts restored into it: positions of most devices, entries, last matches, visits.
+    private mutating func restart() -> String? {
+        let former = twin
+        engine = Engine(limits: shape.limits)
+        twin = NaiveEngine(limits: shape.limits)
+        var effects: [Effect] = []
+        var names: [DeviceRef: DeviceRef] = [:]
+        for place in devices.indices {
+            let device = engine.addDevice()
+            names[devices[place]] = device
+            let position = Int.random(in: 0..<5, using: &random) > 0 ? former.positions[devices[place]] ?? nil : nil
+            twin.positions[device] = .some(position)
+            if let position, let heardAt = former.heard[devices[place]] {
+                let floor = former.floors[devices[place]] ?? 0
+                engine.place(device, at: position, floor: FloorRef(number: floor), heardAt: heardAt)
+                twin.heard[device] = heardAt
+                twin.floors[device] = floor
+            }
+            devices[place] = device
+        }
+        var publications: [UInt32: PublicationRef] = [:]
+        for (index, entry) in former.publications.sorted(by: { $0.key < $1.key }) {
+            var entry = entry
+            entry.device = names[entry.device]!
+            let ref = engine.addPublication(
+                on: entry.device, topic: entry.topic, range: entry.range, expiresAt: entry.expiresAt,
+                properties: entry.properties, at: now, evaluate: false, into: &effects)
+            publications[index] = ref
+            twin.publications[ref.index] = entry
+        }
+        var subscriptions: [UInt32: SubscriptionRef] = [:]
+        for (index, entry) in former.subscriptions.sorted(by: { $0.key < $1.key }) {
+            var entry = entry
+            entry.device = names[entry.device]!
+            entry.hintsLeft = 0
+            let ref = engine.addSubscription(
+                on: entry.device, topic: entry.topic, range: entry.range, expiresAt: entry.expiresAt, selector: entry.selector,
+                terms: entry.terms, at: now, evaluate: false, into: &effects)
+            subscriptions[index] = ref
+            twin.subscriptions[ref.index] = entry
+        }
+        for (key, suppression) in former.last.sorted(by: { $0.key < $1.key }) {
+            let (s, p) = (subscriptions[key.subscription]!, publications[key.publication]!)
+            engine.restoreSuppression(s, p, suppression, at: now)
+            twin.last[NaiveEngine.PairKey(subscription: s.index, publication: p.index)] = suppression
+        }
+        for (key, stay) in former.stays.sorted(by: { $0.key < $1.key }) where stay.phase == .visiting {
+            let (s, p) = (subscriptions[key.subscription]!, publications[key.publication]!)
+            engine.restoreVisit(s, p, since: stay.since, at: now)
+            twin.stays[NaiveEngine.PairKey(subscription: s.index, publication: p.index)] = stay
+            for device in [twin.publications[p.index]!.device, twin.subscriptions[s.index]!.device] {
+                if twin.heard[device] == nil { twin.heard[device] = now }
+            }
+        }
+        guard effects.isEmpty else { return "restoring led to \(effects)" }
+        engine.resume(at: now, into: &effects)
+        if let wrong = compare("resume", effects, twin.resume(at: now)) { return wrong }
+        // A TTL that was due while no engine ran.
+        effects = []
+        while let deadline = engine.nextDeadline, deadline <= now { engine.advance(to: now, into: &effects) }
+        return compare("advance after a restart", effects, twin.advance(to: now))
     }
 
     private mutating func replaceDevice() -> String? {
         let place = Int.random(in: devices.indices, using: &random)
         var effects: [Effect] = []
         let gone = engine.removeDevice(devices[place], at: now, into: &effects)
-        let expected = twin.remove(devices[place])
+        let expected = twin.remove(devices[place], at: now)
         guard gone.publications == expected.publications, gone.subscriptions == expected.subscriptions else {
             return "removing a device named others: \(gone), expected \(expected)"
         }
+        if let wrong = compare("remove device", effects, expected.effects) { return wrong }
         devices[place] = engine.addDevice()
         twin.positions[devices[place]] = .some(nil)
         for _ in 0..<shape.weightOfEntries {
@@ -233,10 +311,26 @@ struct TwinRun {
     private mutating func newSubscription(_ device: DeviceRef) -> NaiveEngine.Subscription {
         NaiveEngine.Subscription(
             device: device, topic: newTopic(), range: newRange(), expiresAt: newExpiry(),
-            selector: selectors.randomElement(using: &random)!,
-            matchTTL: [0, 1, 5_000, 30_000, 1_000_000, .max].randomElement(using: &random)!,
-            matchDTL: [0.05, 10, 150, 2_000, 30_000, 1e9].randomElement(using: &random)!, excludeSelf: .random(using: &random))
+            selector: selectors.randomElement(using: &random)!, terms: newTerms())
     }
+
+    private mutating func newTerms() -> Terms {
+        var terms = Terms(
+            matchTTL: [0, 1, 5_000, 30_000, 1_000_000, .max].randomElement(using: &random)!,
+            matchDTL: [0.05, 10, 150, 2_000, 30_000, 1e9].randomElement(using: &random)!, excludesSelf: .random(using: &random))
+        if Int.random(in: 0..<100, using: &random) < shape.visits {
+            terms.mode = .visit
+            terms.exitMargin = [0, 1, 10, 300, 1e9].randomElement(using: &random)!
+            terms.dwell = [0, 0, 1, 5_000, 60_000].randomElement(using: &random)!
+            terms.staleAfter = [1, 8_000, 60_000, .max, .max, .max].randomElement(using: &random)!
+        }
+        guard Int.random(in: 0..<100, using: &random) < shape.careful else { return terms }
+        terms.accuracy = [.centre, .possible, .certain].randomElement(using: &random)!
+        terms.sameFloor = terms.accuracy == .centre || Int.random(in: 0..<3, using: &random) == 0
+        return terms
+    }
+
+    private mutating func newFloor() -> UInt32 { UInt32([0, 1, 1, 1, 1, 2].randomElement(using: &random)!) }
 
     private mutating func newTopic() -> String { "t\(Int.random(in: 0..<shape.topics, using: &random))" }
 
@@ -278,7 +372,10 @@ struct TwinRun {
         if latitude < -90 { (latitude, longitude) = (-180 - latitude, longitude + 180) }
         longitude = longitude.remainder(dividingBy: 360)
         let altitude: Double? = Bool.random(using: &random) ? 400 : nil
-        return Position(latitude: latitude, longitude: longitude, altitude: altitude, horizontalAccuracy: nil)
+        let accuracies: [Double?] = [nil, nil, 0, 0.3, 4, 25, 400, Double.random(in: 1...3000, using: &random), 80_000]
+        return Position(
+            latitude: latitude, longitude: longitude, altitude: altitude,
+            horizontalAccuracy: accuracies.randomElement(using: &random)!)
     }
 
     // MARK: Comparison
@@ -288,6 +385,9 @@ struct TwinRun {
             switch effect {
             case .met: meetings += 1
             case .mismatch: mismatches += 1
+            case .visitBegan: begins += 1
+            case .visitEnded: ends += 1
+            case .crowded: crowds += 1
             default: expiries += 1
             }
         }
@@ -305,11 +405,14 @@ struct TwinRun {
 
     /// What can be asked of both is the same.
     private mutating func checkState() -> String? {
-        guard engine.pairCount == twin.last.count else {
-            return "\(engine.pairCount) pairs remembered, expected \(twin.last.count)"
+        guard engine.pairCount == twin.pairCount else {
+            return "\(engine.pairCount) pairs remembered, expected \(twin.last.count) and \(twin.stays.count) of visits"
         }
+        if let wrong = checkVisits() { return wrong }
         let device = devices.randomElement(using: &random)!
         guard engine.position(of: device) == (twin.positions[device] ?? nil) else { return "another position" }
+        let floor = (twin.positions[device] ?? nil) == nil ? 0 : twin.floors[device] ?? 0
+        guard engine.floor(of: device).number == floor else { return "another floor" }
         guard let (key, expected) = twin.last.min(by: { $0.key < $1.key }) else { return nil }
         let found = engine.suppression(
             of: SubscriptionRef(index: key.subscription), PublicationRef(index: key.publication))
@@ -318,5 +421,14 @@ struct TwinRun {
             twin.distance(found.subscriptionPosition, expected.subscriptionPosition) < 0.004
         else { return "another suppression: \(String(describing: found)), expected \(expected)" }
         return nil
+    }
+
+    private mutating func checkVisits() -> String? {
+        guard let number = twin.subscriptions.keys.sorted().randomElement(using: &random) else { return nil }
+        let expected = twin.stays.filter { $0.key.subscription == number && $0.value.phase == .visiting }
+            .map { Visit(publication: PublicationRef(index: $0.key.publication), since: $0.value.since) }
+            .sorted { $0.publication.index < $1.publication.index }
+        let found = engine.visits(of: SubscriptionRef(index: number))
+        return found == expected ? nil : "visits \(found), expected \(expected)"
     }
 }

@@ -31,6 +31,18 @@ struct TwinTests {
         .init(
             name: "eighty degrees north", devices: 80, topics: 1, ranges: [1...100, 2000...5000], centre: (80, -179.99),
             spread: 5000, entries: 170),
+        .init(
+            name: "visits only, on a grid", devices: 60, topics: 1, ranges: [20...300], spread: 600, steps: [0.5, 5, 40, 300],
+            entries: 170, visits: 100, careful: 0),
+        .init(
+            name: "accuracy and floors only, on a grid", devices: 60, topics: 1, ranges: [20...300], spread: 1500,
+            steps: [0.5, 5, 40, 300], entries: 170, visits: 60, careful: 100),
+        .init(
+            name: "few partners each", devices: 40, topics: 2, ranges: [20...300], spread: 400, steps: [5, 40, 300],
+            entries: 120, limits: EngineLimits(partnersPerSubscription: 3)),
+        .init(
+            name: "few pairs in all", devices: 40, topics: 2, ranges: [20...300], spread: 400, steps: [5, 40, 300], entries: 120,
+            limits: EngineLimits(pairs: 100)),
     ]
 
     static let many =
@@ -44,6 +56,9 @@ struct TwinTests {
         let count = environment["GEOMATCH_TEST_RUNS"].flatMap(UInt64.init) ?? 1
         let steps = environment["GEOMATCH_TEST_STEPS"].flatMap(Int.init) ?? 100
         var meetings = 0
+        var begins = 0
+        var ends = 0
+        var crowds = 0
         for seed in first..<first + count {
             var run = try TwinRun(shape, seed: seed)
             if let wrong = run.run(steps: steps) {
@@ -51,8 +66,13 @@ struct TwinTests {
                 return
             }
             meetings += run.meetings
+            begins += run.begins
+            ends += run.ends
+            crowds += run.crowds
         }
-        print("\(shape.name): seeds \(first)…\(first + count - 1), \(meetings) meetings")
-        #expect(meetings > 0, "A run without a meeting tests nothing")
+        print(
+            "\(shape.name): seeds \(first)…\(first + count - 1), \(meetings) meetings, \(begins) begins, \(ends) ends,",
+            "\(crowds) crowds")
+        #expect(meetings + begins > 0, "A run without a meeting tests nothing")
     }
 }
