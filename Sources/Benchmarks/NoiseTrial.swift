@@ -12,15 +12,19 @@ struct NoiseTrial {
     private static let metresPerDegree = (east: 111_319.49, north: 110_574.28)
 
     private let scene: NoiseScene
+    /// How much of its error a fix that is off reports as its accuracy, 0…1.
+    private let honesty: Double
     private let engine = Engine()
     private let device: DeviceRef
     private var random: SplitMix64
     private var noise = (east: 0.0, north: 0.0)
     private var now: Int64 = 0
     private var effects: [Effect] = []
+    private var isUnderWay = false
 
-    init(scene: NoiseScene, terms: Terms, seed: UInt64) {
+    init(scene: NoiseScene, honesty: Double, terms: Terms, seed: UInt64) {
         self.scene = scene
+        self.honesty = honesty
         random = SplitMix64(seed: seed)
         let pin = engine.addDevice()
         device = engine.addDevice()
@@ -41,27 +45,36 @@ struct NoiseTrial {
         return Double(max(0, events - 1)) / Double(hours)
     }
 
-    /// Mean seconds from crossing the fence outwards to the end of the visit.
+    /// Mean seconds from crossing the fence outwards to the last end, of the visits that were under way at the crossing.
     mutating func delay(speed: Double, runs: Int) -> Double {
         var total = 0.0
+        var count = 0
         for _ in 0..<runs {
-            // Long enough inside for any stay, then out along a straight line, a kilometre far.
-            for _ in 0..<20 { _ = fix(at: 0) }
-            // A fix falls anywhere between two others' instants.
-            var distance = Self.reach - Double.random(in: 0..<1, using: &random) * speed * 10 - 10 * speed
-            var left: Double?
-            while distance < 1000 {
-                _ = fix(at: distance)
-                if hasEnded { left = left ?? (distance - Self.reach) / speed } else if hasBegun { left = nil }
-                distance += speed * 10
-            }
-            total += left ?? 0
+            guard let delay = delayOfOneWayOut(speed: speed) else { continue }
+            total += delay
+            count += 1
         }
-        return total / Double(runs)
+        return total / Double(max(1, count))
     }
 
-    private var hasEnded: Bool { effects.contains { if case .visitEnded = $0 { true } else { false } } }
-    private var hasBegun: Bool { effects.contains { if case .visitBegan = $0 { true } else { false } } }
+    /// Long enough at the centre for any stay, then a straight line, a kilometre far.
+    private mutating func delayOfOneWayOut(speed: Double) -> Double? {
+        for _ in 0..<20 { _ = fix(at: 0) }
+        let step = speed * Double(Self.interval) / 1000
+        // A fix falls anywhere between two others' instants.
+        var distance = Double.random(in: 0..<1, using: &random) * step
+        while distance < Self.reach {
+            _ = fix(at: distance)
+            distance += step
+        }
+        guard isUnderWay else { return nil }
+        var end = distance
+        while distance < 1000 {
+            if fix(at: distance) > 0 && !isUnderWay { end = distance }
+            distance += step
+        }
+        return (end - Self.reach) / speed
+    }
 
     /// One fix of a device that stands so far from the fence's centre; how many events it led to.
     private mutating func fix(at distance: Double) -> Int {
@@ -72,16 +85,25 @@ struct NoiseTrial {
         let step = normals()
         noise = (noise.east * Self.correlation + fresh * step.0, noise.north * Self.correlation + fresh * step.1)
         var (east, north) = (distance + noise.east, noise.north)
+        var accuracy = 1.5 * scene.sigma
         if Int.random(in: 0..<100, using: &random) == 0 {
             let length = Double.random(in: 40..<150, using: &random)
             let direction = Double.random(in: 0..<2 * .pi, using: &random)
             east += length * cos(direction)
             north += length * sin(direction)
+            accuracy = max(accuracy, length * honesty)
         }
         let position = Position(
             latitude: north / Self.metresPerDegree.north, longitude: east / Self.metresPerDegree.east,
-            horizontalAccuracy: 1.5 * scene.sigma)
+            horizontalAccuracy: accuracy)
         engine.move(device, to: position, at: now, into: &effects)
+        for effect in effects {
+            switch effect {
+            case .visitBegan: isUnderWay = true
+            case .visitEnded: isUnderWay = false
+            default: continue
+            }
+        }
         return effects.count
     }
 

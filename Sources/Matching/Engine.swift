@@ -3,11 +3,20 @@ import Selectors
 
 /// Finds the publications and subscriptions that meet: circles around moving devices on equal topics, with a selector.
 ///
-/// Two are in range when both devices stand somewhere and the geodesic distance between them is at most the sum of both ranges:
-/// decided on grid points, a pure function of the two positions that is right but for 2 cm around the boundary. They match when
-/// in range, alive (`now < expiresAt`), on equal topics, with a selector that is TRUE, and not kept apart by `excludeSelf` or by
-/// their last match. That one stands until `now - lastMatchAt >= matchTTL`, or either side stands at least `matchDTL` from where
-/// it stood then. A pair is evaluated when either side is added, moves or is updated, and when its TTL elapses.
+/// Two are in range when both devices stand somewhere and the geodesic distance between them is at most the sum of both ranges
+/// (their reach): decided on grid points, a pure function of the two positions that is right but for 2 cm around the boundary.
+/// Where the subscription's ``Terms`` say so, both accuracies are subtracted from the distance or added to it, and the floors
+/// must be equal. They match when in range, alive (`now < expiresAt`), on equal topics, with a selector that is TRUE, and not
+/// kept apart by `excludesSelf`. A pair is evaluated when either side is added, moves or is updated, and when a time of its
+/// terms elapses.
+///
+/// Mode `once`: a match, which stands until `now - lastMatchAt >= matchTTL`, or either side stands at least `matchDTL` from
+/// where it stood then.
+///
+/// Mode `visit`: a match on coming into range, or with a `dwell` when the pair has stayed within reach for that long (leaving
+/// reach before cancels the stay silently), and an end when it is out of range by more than `exitMargin`, the floors differ, an
+/// update makes it impossible, a life is over, a side is removed or stands nowhere, or was not heard of for `staleAfter`. Heard
+/// means any position, also an unchanged one; a pair still in range after such an end begins anew once both were heard.
 ///
 /// The caller says what time it is, never earlier than before, and calls ``advance(to:into:)`` until ``nextDeadline`` is later
 /// than that before any other input: what is due is otherwise handled late, though never wrongly.
@@ -44,11 +53,7 @@ public final class Engine {
         world.pointee.finish(into: &effects)
         for publication in gone.publications { world.pointee.remove(.publication, publication.index) }
         for subscription in gone.subscriptions { world.pointee.remove(.subscription, subscription.index) }
-        if world.pointee.devices[d.index].isPlaced {
-            world.pointee.census.change(from: world.pointee.devices[d.index].horizontalAccuracy, to: .nan)
-        }
-        world.pointee.devices[d.index].isAlive = false
-        world.pointee.devices.release(d.index)
+        world.pointee.removeDevice(d.index)
         return gone
     }
 

@@ -11,6 +11,14 @@ extension World {
         return index
     }
 
+    /// Removes a device that has no entries any more.
+    mutating func removeDevice(_ index: UInt32) {
+        if devices[index].isPlaced { census.change(from: devices[index].horizontalAccuracy, to: .nan) }
+        devices[index].isAlive = false
+        devices.release(index)
+        if devices.count == 0 { heard.reset() }
+    }
+
     /// An entry at the head of its device's list, with a lane if the device stands somewhere.
     mutating func add(
         _ side: Side, on device: UInt32, topic: String, range: Double, expiresAt: Int64, program: UInt32, rule: Rule
@@ -59,6 +67,10 @@ extension World {
         } else {
             programs.release(entry.pointee.program)
             subscriptions.release(index)
+            if subscriptions.count == 0 {
+                partners.reset()
+                staleAfter.reset()
+            }
         }
     }
 
