@@ -9,6 +9,8 @@ struct Groundwork {
         var firstRun: Int
         var runCount: Int
         var version: UInt64
+        /// From where the runs were chosen: the device may have moved since, in the same group.
+        var former: GridPoint?
     }
 
     static let groupSize = 16
@@ -89,6 +91,8 @@ extension World {
     private mutating func prepareProbes(_ move: Move, _ point: GridPoint) {
         groundwork.starts.append(groundwork.probes.count)
         guard isPossible(move) else { return }
+        let device = devices[move.device.index]
+        let former = device.isPlaced ? device.point : nil
         for side in [Side.publication, .subscription] {
             var index = devices[move.device.index].first(side)
             while index != none {
@@ -96,9 +100,9 @@ extension World {
                 if entry.pointee.lane != none { lanes.prefetch(entry.pointee.lane) }
                 let first = runs.count
                 let count = gather(
-                    side, index, latitude: move.position.latitude, longitude: move.position.longitude, point: point)
+                    side, index, latitude: move.position.latitude, longitude: move.position.longitude, point: point, from: former)
                 groundwork.probes.append(
-                    Groundwork.Probe(firstRun: first, runCount: count, version: version(side.opposite)))
+                    Groundwork.Probe(firstRun: first, runCount: count, version: version(side.opposite), former: former))
                 index = entry.pointee.next
             }
         }

@@ -14,8 +14,13 @@ struct TopicSide: BitwiseCopyable {
 /// One level of one side's grid.
 struct LevelUse: BitwiseCopyable {
     var count: UInt32 = 0
-    /// Grid units; not lowered before the level is empty.
+    /// Grid units; neither is drawn in before the level is empty.
     var longestRange: Int32 = 0
+    var shortestRange = Int32.max
+    /// How many times the sides of its cells were halved.
+    var refinement: Int32 = 0
+    /// The sum of the squares of what its cells hold: divided by the count, what a lane finds in its cell.
+    var squares: UInt64 = 0
 }
 
 /// A topic as a key: topics are equal when their bytes are, not when Unicode calls them equivalent.

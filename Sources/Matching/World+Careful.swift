@@ -54,8 +54,9 @@ extension World {
         let range = entry.range &+ Int32(widening * GridPoint.unitsPerMetre)
         let first = runs.count
         let count = gather(
-            side, index, in: topic, latitude: device.latitude, longitude: device.longitude, point: device.point, range: range,
-            widening: widening)
+            side, index, in: topic,
+            Place(
+                latitude: device.latitude, longitude: device.longitude, point: device.point, range: range, widening: widening))
         scan(first, count, Sweep(point: device.point, from: nil, range: range, travelled: 0))
         runs.truncate(to: first)
         var kept = 0

@@ -29,7 +29,7 @@ extension World {
         entry.pointee = Entry(
             device: device, next: next, previous: none,
             topic: topics.intern(topic, carefully: !rule.conduct.isDisjoint(with: .careful)), range: gridUnits(range), lane: none,
-            tile: none, cell: 0, level: 0, conduct: .alive, traits: Entry.hints, expiresAt: expiresAt, firstPair: none,
+            tile: none, cell: 0, grain: 0, conduct: .alive, traits: Entry.hints, expiresAt: expiresAt, firstPair: none,
             program: program, matchTTL: 0, matchDTL: 0, group: 0)
         write(rule, to: side, index)
         if side == .subscription {

@@ -24,6 +24,7 @@ extension World {
             raiseGrid(side, holder)
         }
         insert(side, index, holder)
+        if holder.pointee.levels != nil { balance(side, group, entry(side, index).pointee.level) }
     }
 
     /// Takes an entry's lane out of its group.
@@ -45,14 +46,15 @@ extension World {
             return
         }
         let (key, cell) = Grid.place(
-            side: Topics.key(entry.pointee.group), level: Int(entry.pointee.level), latitude: device.pointee.latitude,
-            longitude: device.pointee.longitude)
+            side: Topics.key(entry.pointee.group), level: entry.pointee.level, fineness: entry.pointee.fineness,
+            latitude: device.pointee.latitude, longitude: device.pointee.longitude)
         if cell == Int(entry.pointee.cell) && directory.tiles[entry.pointee.tile].key == key {
             lanes.write(entry.pointee.lane, point: device.pointee.point)
             return
         }
         takeFromCell(side, index)
         putIntoCell(side, index, key: key, cell: cell)
+        balance(side, entry.pointee.group, entry.pointee.level)
     }
 
     private mutating func insert(_ side: Side, _ index: UInt32, _ holder: UnsafeMutablePointer<TopicSide>) {
@@ -62,11 +64,12 @@ extension World {
             let level = Grid.level(of: entry.pointee.range)
             levels[level].count += 1
             levels[level].longestRange = max(levels[level].longestRange, entry.pointee.range)
+            levels[level].shortestRange = min(levels[level].shortestRange, entry.pointee.range)
             holder.pointee.levelsInUse |= 1 << UInt32(level)
-            entry.pointee.level = UInt8(level)
+            setGrain(side, index, levels, level)
             let (key, cell) = Grid.place(
-                side: Topics.key(entry.pointee.group), level: level, latitude: device.latitude,
-                longitude: device.longitude)
+                side: Topics.key(entry.pointee.group), level: level, fineness: entry.pointee.fineness,
+                latitude: device.latitude, longitude: device.longitude)
             putIntoCell(side, index, key: key, cell: cell)
         } else {
             entry.pointee.tile = none
@@ -77,37 +80,40 @@ extension World {
     private mutating func extract(_ side: Side, _ index: UInt32, _ holder: UnsafeMutablePointer<TopicSide>) {
         let entry = entry(side, index)
         if let levels = holder.pointee.levels {
-            let level = Int(entry.pointee.level)
+            let level = entry.pointee.level
+            takeFromCell(side, index)
             levels[level].count -= 1
             if levels[level].count == 0 {
-                levels[level].longestRange = 0
+                levels[level] = LevelUse()
                 holder.pointee.levelsInUse &= ~(1 << UInt32(level))
             }
-            takeFromCell(side, index)
         } else {
             remove(side, index, from: &holder.pointee.line)
         }
     }
 
-    private mutating func putIntoCell(_ side: Side, _ index: UInt32, key: UInt64, cell: Int) {
-        let tile = directory.open(key, cell: cell, of: holder(self.entry(side, index).pointee.group))
+    mutating func putIntoCell(_ side: Side, _ index: UInt32, key: UInt64, cell: Int) {
         let entry = entry(side, index)
+        let holder = holder(entry.pointee.group)
+        let tile = directory.open(key, cell: cell, of: holder)
         entry.pointee.tile = tile
         entry.pointee.cell = UInt8(cell)
         let record = directory.tiles[tile]
-        append(side, index, to: &record.runs[record.rank(of: cell)])
+        let run = record.runs + record.rank(of: cell)
+        if let levels = holder.pointee.levels { levels[entry.pointee.level].squares += UInt64(2 * run.pointee.count + 1) }
+        append(side, index, to: &run.pointee)
     }
 
-    private mutating func takeFromCell(_ side: Side, _ index: UInt32) {
+    mutating func takeFromCell(_ side: Side, _ index: UInt32) {
         let entry = entry(side, index)
         let cell = Int(entry.pointee.cell)
         let tile = entry.pointee.tile
         let record = directory.tiles[tile]
         let run = record.runs + record.rank(of: cell)
+        let holder = holder(entry.pointee.group)
+        if let levels = holder.pointee.levels { levels[entry.pointee.level].squares -= UInt64(2 * run.pointee.count - 1) }
         remove(side, index, from: &run.pointee)
-        if run.pointee.count == 0 {
-            directory.close(tile, cell: cell, of: holder(entry.pointee.group))
-        }
+        if run.pointee.count == 0 { directory.close(tile, cell: cell, of: holder) }
     }
 
     private mutating func append(_ side: Side, _ index: UInt32, to run: inout Run) {

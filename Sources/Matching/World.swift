@@ -47,6 +47,8 @@ struct World {
     var ends = ContiguousArray<VisitEnd>()
     var crowds = ContiguousArray<Crowd>()
     var groundwork = Groundwork()
+    /// The columns of the rows of a tile that a ring touches.
+    let spans = UnsafeMutablePointer<Ring.Span>.allocate(capacity: 8)
 
     init(limits: EngineLimits) { self.limits = limits }
 
@@ -72,6 +74,7 @@ struct World {
         openClasses.deallocate()
         doubts.deallocate()
         groundwork.deallocate()
+        spans.deallocate()
         deadlines.deallocate()
     }
 
@@ -152,7 +155,8 @@ struct Entry: BitwiseCopyable {
     /// `none`: its topic's side is small and has no grid.
     var tile: UInt32
     var cell: UInt8
-    var level: UInt8
+    /// The level in the low half, the fineness of its cells in the high one.
+    var grain: UInt8
     var conduct: Conduct
     /// Evaluations of the selector that may still ask for hints, in the low bits; `excludeSelf` in the highest.
     var traits: UInt8
@@ -168,6 +172,12 @@ struct Entry: BitwiseCopyable {
     var group: UInt32
 
     static let hints: UInt8 = 8
+
+    @inline(__always)
+    var level: Int { Int(grain & 15) }
+
+    @inline(__always)
+    var fineness: Int { Int(grain >> 4) }
 
     @inline(__always)
     var excludesSelf: Bool { traits & 0x80 != 0 }

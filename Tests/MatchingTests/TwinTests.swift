@@ -29,6 +29,12 @@ struct TwinTests {
             name: "selectors whose classes come and go", devices: 22, topics: 1, ranges: [300...900], spread: 1000,
             entries: 130, weightOfEntries: 11, selectors: many),
         .init(
+            name: "a crowd in cells made fine", devices: 120, topics: 1, ranges: [200...300, 250...250], spread: 300,
+            steps: [1, 10, 200], entries: 320, weightOfEntries: 2, selectors: ["", "", "", "k < 3"]),
+        .init(
+            name: "a crowd under long ranges", devices: 110, topics: 1, ranges: [4500...5000],
+            centre: (71, 30), spread: 9000, steps: [1, 50, 4000], entries: 320, weightOfEntries: 2),
+        .init(
             name: "eighty degrees north", devices: 80, topics: 1, ranges: [1...100, 2000...5000], centre: (80, -179.99),
             spread: 5000, entries: 170),
         .init(
