@@ -22,8 +22,12 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
@@ -51,6 +55,7 @@ let package = Package(
 
         // What acts: one target for each outside thing.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "CSimdJSON",
             linkerSettings: [.linkedLibrary("simdjson")]),
@@ -59,12 +64,25 @@ let package = Package(
             name: "Store",
             dependencies: ["Datasets", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
+        .target(
+            name: "Webhooks",
+            dependencies: [
+                "Datasets",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict),
 
         // The programs.
         .executableTarget(
             name: "geomatchd",
             dependencies: [
-                "Datasets", "LiveTopics", "MQTTLink", "Store", "Wire", "Yams",
+                "Datasets", "LiveTopics", "MQTTLink", "Store", "Webhooks", "Wire", "Yams",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -74,14 +92,14 @@ let package = Package(
         .executableTarget(
             name: "geomatch",
             dependencies: [
-                "Geodesy", "LiveTopics", "MQTTLink", "Selectors", "Wire",
+                "CZlib", "Geodesy", "LiveTopics", "MQTTLink", "Selectors", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Geodesy", "Matching", "MQTTLink", "Selectors", "Wire",
+                "Geodesy", "Matching", "MQTTLink", "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
@@ -89,16 +107,32 @@ let package = Package(
 
         // The tests: one folder for each target, and the programs on a real broker.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
+        .target(name: "MemoryStore", dependencies: ["Datasets"], path: "Tests/MemoryStore", swiftSettings: strict),
+        .target(
+            name: "WebhookReceiver",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Tests/WebhookReceiver",
+            swiftSettings: strict),
         .testTarget(name: "GeodesyTests", dependencies: ["Geodesy", "SeededRandom"]),
         .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),
-        .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "SeededRandom"]),
+        .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "MemoryStore", "SeededRandom"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
         .testTarget(
             name: "StoreTests",
             dependencies: ["Datasets", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
+        .testTarget(
+            name: "WebhooksTests",
+            dependencies: [
+                "Datasets", "SeededRandom", "WebhookReceiver", "Webhooks", .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]),
         .testTarget(
             name: "DaemonTests",
             dependencies: [
@@ -106,10 +140,16 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
-        .testTarget(name: "CommandLineTests", dependencies: ["geomatch", "MQTTLink", "SeededRandom", "Wire"]),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: [
+                "Datasets", "Geodesy", "LiveTopics", "MQTTLink", "MemoryStore", "SeededRandom", "Store", "Wire", "geomatchd",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(name: "CommandLineTests", dependencies: ["CZlib", "geomatch", "MQTTLink", "SeededRandom", "Wire"]),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["Geodesy", "MQTTLink", "SeededRandom", "Wire"],
+            dependencies: ["Geodesy", "MQTTLink", "SeededRandom", "WebhookReceiver", "Wire"],
             resources: [.copy("Data")]),
     ],
     swiftLanguageModes: [.v6]

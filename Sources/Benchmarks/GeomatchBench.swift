@@ -5,5 +5,7 @@ struct GeomatchBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "geomatch-bench",
         abstract: "Measures geomatch on this machine.",
-        subcommands: [EngineBenchmark.self, ScenarioBenchmark.self, NoiseBenchmark.self, EndToEnd.self, NoOpRelay.self])
+        subcommands: [
+            EngineBenchmark.self, ScenarioBenchmark.self, NoiseBenchmark.self, EndToEnd.self, NoOpRelay.self, WebhookBenchmark.self,
+        ])
 }

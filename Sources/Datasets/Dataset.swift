@@ -8,8 +8,21 @@ import Wire
 ///
 /// Owned by the ``Hub``; nothing here knows of another dataset.
 final class Dataset {
-    var record: DatasetRecord
-    private(set) var engine = Engine()
+    var record: DatasetRecord {
+        didSet { declarations &+= 1 }
+    }
+    /// Venues, buildings, floors, rooms and locations.
+    var structure = Structure() {
+        didSet { declarations &+= 1 }
+    }
+    /// Where positions are in the structure; made when first needed, and anew after each change.
+    var locator: Locator?
+    /// Rises with whatever may change what a strict dataset lets in.
+    var declarations: UInt32 = 1
+    /// Where it is derived: who is in which room.
+    var occupancy: Occupancy?
+    private(set) var engine: Engine
+    private let engineLimits: EngineLimits
     var devices = ByteKeyed<Device>()
     var publications = ByteKeyed<Publication>()
     var subscriptions = ByteKeyed<Subscription>()
@@ -25,6 +38,11 @@ final class Dataset {
     /// Live topics with a known state; cleared ones are not counted.
     private(set) var liveTopicCount = 0
     var clearedStates = ClearedStates()
+    var floors = Floors()
+    /// What ended of late, for who asks why it did not match.
+    var ended = EndedObjects()
+    /// The instant of what is being handled; nothing is noted as ended before there is one.
+    var instant: Int64 = .min
     /// How many live topics of each domain have a known state.
     var activeDomains: [String: Int] = [:]
     var counters = DatasetCounters()
@@ -40,7 +58,11 @@ final class Dataset {
     var statusTold: StatusFigures?
     var statusToldAt: Int64 = .min
 
-    init(_ record: DatasetRecord) { self.record = record }
+    init(_ record: DatasetRecord, limits: HubLimits = HubLimits()) {
+        self.record = record
+        engineLimits = EngineLimits(partnersPerSubscription: limits.partnersPerSubscription, pairs: limits.pairs)
+        engine = Engine(limits: engineLimits)
+    }
 
     var id: String { record.id }
 
@@ -49,7 +71,7 @@ final class Dataset {
     /// Live state, counters, diagnostics and remembered replies stay.
     func reset() {
         for subscription in subscriptionsByReference { subscription?.isGone = true }
-        engine = Engine()
+        engine = Engine(limits: engineLimits)
         devices.removeAll()
         deviceOrder = SortedIDs()
         publications.removeAll()
@@ -57,6 +79,9 @@ final class Dataset {
         publicationsByReference.removeAll()
         subscriptionsByReference.removeAll()
         beacons.removeAll()
+        structure = Structure()
+        locator = nil
+        occupancy = nil
         positionsWithoutDevice.removeAll()
         moves.removeAll()
         deliveriesChanged.removeAll()
@@ -99,32 +124,48 @@ final class Dataset {
 
     /// Forgets what the engine has already let go of.
     func forget(_ publication: Publication) {
+        if instant != .min {
+            let record = publication.record
+            ended.publications.note(record, id: record.id, bytes: record.footprint, at: instant)
+        }
+        for number in publication.visitors {
+            subscription(SubscriptionRef(index: number))?.visits[publication.reference.index] = nil
+        }
         publications[publication.record.id] = nil
         publicationsByReference[Int(publication.reference.index)] = nil
     }
 
     func forget(_ subscription: Subscription) {
+        if instant != .min {
+            let record = subscription.record
+            ended.subscriptions.note(record, id: record.id, bytes: record.footprint, at: instant)
+        }
+        for number in subscription.visits.keys {
+            publication(PublicationRef(index: number))?.visitors.remove(subscription.reference.index)
+        }
         subscription.isGone = true
         subscriptions[subscription.record.id] = nil
         subscriptionsByReference[Int(subscription.reference.index)] = nil
     }
 
+    // What is removed here is not told: it was told already, or never was.
+
     func remove(_ publication: Publication) {
-        var ended: [Effect] = []
-        engine.removePublication(publication.reference, at: 0, into: &ended)
+        var untold: [Effect] = []
+        engine.removePublication(publication.reference, at: 0, into: &untold)
         forget(publication)
     }
 
     func remove(_ subscription: Subscription) {
-        var ended: [Effect] = []
-        engine.removeSubscription(subscription.reference, at: 0, into: &ended)
+        var untold: [Effect] = []
+        engine.removeSubscription(subscription.reference, at: 0, into: &untold)
         forget(subscription)
     }
 
     /// Removes a device with what hangs on it.
     func remove(_ device: Device) {
-        var ended: [Effect] = []
-        let gone = engine.removeDevice(device.reference, at: 0, into: &ended)
+        var untold: [Effect] = []
+        let gone = engine.removeDevice(device.reference, at: 0, into: &untold)
         for reference in gone.publications {
             if let publication = publication(reference) { forget(publication) }
         }
@@ -132,6 +173,8 @@ final class Dataset {
             if let subscription = subscription(reference) { forget(subscription) }
         }
         devices[device.record.id] = nil
+        // Its id counts as declared no longer.
+        declarations &+= 1
         if let beacon = device.record.beacon, beacons[beacon] == device.record.id { beacons[beacon] = nil }
     }
 

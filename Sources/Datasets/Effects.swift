@@ -66,6 +66,8 @@ public struct HubEffects: Sendable {
     public var changes: [DurableChange] = []
     /// To publish once the changes are durable.
     public var gated = OutboundBatch()
+    /// To post to webhooks at once: what they tell is durable. The outcome of each goes to ``Hub/posted(_:_:at:into:)``.
+    public var posts: [WebhookPost] = []
     /// Where in `changes` stand those a request asked for: they are dropped when the store refuses them.
     public var requested: [Range<Int>] = []
     /// Whose replies stand in `gated`; they are told `internal` when the store refuses the changes.
@@ -86,8 +88,8 @@ public struct HubEffects: Sendable {
     public init() {}
 
     public var isEmpty: Bool {
-        messages.isEmpty && changes.isEmpty && gated.isEmpty && replies.isEmpty && queries.isEmpty && !filtersChanged
-            && notices.isEmpty
+        messages.isEmpty && changes.isEmpty && gated.isEmpty && posts.isEmpty && replies.isEmpty && queries.isEmpty
+            && !filtersChanged && notices.isEmpty
     }
 
     /// A request waits for its changes: commit before anything else is handled.
@@ -97,6 +99,7 @@ public struct HubEffects: Sendable {
         messages.removeAll()
         changes.removeAll(keepingCapacity: true)
         gated.removeAll()
+        posts.removeAll(keepingCapacity: true)
         requested.removeAll(keepingCapacity: true)
         replies.removeAll(keepingCapacity: true)
         formerStates.removeAll(keepingCapacity: true)

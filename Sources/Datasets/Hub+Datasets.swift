@@ -18,7 +18,7 @@ extension Hub {
         }
         var record = record
         record.revision = Revision.next(after: nil, content: record.encoded())
-        let dataset = Dataset(record)
+        let dataset = Dataset(record, limits: configuration.limits)
         dataset.replies = repliesOfDeleted.removeValue(forKey: record.id) ?? ReplyMemory()
         datasets[record.id] = dataset
         deletedDatasets[record.id] = nil

@@ -29,6 +29,8 @@ public final class Hub {
     /// The last number given to a match.
     public internal(set) var matchNumber: Int64 = 0
     var outbox = Outbox()
+    /// The latest instant the hub was told of.
+    var latestAt: Int64 = .min
     /// Live states changed since they were last made durable, in the order they first changed.
     var dirty = Deque<LiveState>()
     /// How many of them, from the first on, are to be made durable now.
@@ -51,8 +53,12 @@ public final class Hub {
     var datasetsWithDeliveries: [Dataset] = []
     /// Matches that left the newest hundred of their device before the broker had them.
     var outdated: Set<Int64> = []
-    /// Matches the broker took or refused, not yet made durable: told together with the counters they change.
+    /// Matches whose targets are all settled, not yet made durable: told together with the counters they change.
     var settledMatches: [Int64] = []
+    /// Matches some of whose targets are settled, since that was last made durable.
+    var progressedMatches: Set<Int64> = []
+    /// Datasets that were restored and whose engines have not yet taken up work.
+    var unresumed: Set<String> = []
     /// Who waits for a question to the store that was asked with the same `requestId`.
     var waitingForAnswer: [RequestKey: [ReplyContext]] = [:]
     /// Datasets are being given back by the store after it refused; what only memory knows stays.
@@ -85,6 +91,8 @@ public final class Hub {
     /// Handles one message. Batches end with ``endBatch(at:into:)``.
     public func receive(_ message: Inbound, at now: Int64, into effects: inout HubEffects) {
         guard let topic = message.topic.dropping(prefix: configuration.topicsPrefix) else { return }
+        latestAt = max(latestAt, now)
+        if !unresumed.isEmpty { resume(at: now, into: &effects) }
         if topic.hasFirstLevel("geomatch") {
             showMoves(at: now, into: &effects)
             receiveRequest(topic, message, at: now, into: &effects)
@@ -112,13 +120,19 @@ public final class Hub {
     /// To be called every ``tickMilliseconds``; being late changes no decision.
     public func advance(to now: Int64, into effects: inout HubEffects) {
         let secondIsOver = now - lastTickAt >= 1000 || now < lastTickAt
+        latestAt = now
+        if !unresumed.isEmpty { resume(at: now, into: &effects) }
         for dataset in orderedDatasets {
             if let deadline = dataset.engine.nextDeadline, deadline <= now {
                 advanceEngine(of: dataset, to: now, into: &effects)
             }
+            if dataset.record.derivedOccupancy || dataset.occupancy != nil {
+                advanceOccupancy(of: dataset, to: now, secondIsOver: secondIsOver, into: &effects)
+            }
             for diagnostic in dataset.diagnostics.end(at: now) { tell(diagnostic, of: dataset.id, into: &effects) }
             if secondIsOver { tellStatus(of: dataset, at: now, into: &effects) }
         }
+        advanceDelivery(to: now, secondIsOver: secondIsOver, into: &effects)
         advanceStrangers(to: now, into: &effects)
         if secondIsOver {
             lastTickAt = now
@@ -140,6 +154,7 @@ public final class Hub {
     private func forgetOld(at now: Int64, into effects: inout HubEffects) {
         for dataset in orderedDatasets {
             dataset.replies.expire(at: now)
+            dataset.ended.expire(at: now)
             forgetCleared(of: dataset, before: now - Self.clearedMilliseconds, into: &effects)
         }
         guard now >= nextHousekeepingAt || now < nextHousekeepingAt - 2 * Self.housekeepingMilliseconds else { return }

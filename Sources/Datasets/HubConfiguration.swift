@@ -11,6 +11,10 @@ public struct HubConfiguration: Sendable {
     /// Who administers which datasets.
     public var administrators = AccessPatterns(["admin"])
     public var limits = HubLimits()
+    /// Webhooks may be posted to loopback, link-local and private addresses.
+    public var webhooksAllowPrivate = false
+    /// Whether there is a time zone of this IANA name.
+    public var isTimeZone: @Sendable (String) -> Bool = { _ in true }
     /// Told in `geomatch/status`.
     public var version = ""
     /// Names this daemon's store: its mark and its probe at the broker.
@@ -28,14 +32,24 @@ public struct HubLimits: Sendable {
     public var liveTopics = 1_000_000
     /// For each dataset.
     public var devices = 1_000_000
+    /// Venues, buildings, floors, rooms and locations together, for each dataset.
+    public var structureObjects = 100_000
+    /// How long a device that is not heard of counts as being in its room.
+    public var occupancySilenceSeconds = 600
     /// For each device, publications and subscriptions each.
     public var attachmentsPerDevice = 1000
     /// For each client.
     public var rememberedReplies = 10_000
     /// Bytes of remembered replies, for each dataset: the oldest go first.
     public var rememberedReplyBytes = 64 << 20
-    /// Matches that wait for the broker, for each dataset; beyond, a match is dropped and counted.
+    /// Matches that wait for the broker or a webhook, for each dataset; beyond, a match is dropped and counted.
     public var pendingMatches = 100_000
+    /// The same for each client.
+    public var pendingMatchesPerClient = 20_000
+    /// Publications remembered for each subscription: beyond, no more match it. Counted as dropped.
+    public var partnersPerSubscription = 10_000
+    /// Pairs of publication and subscription remembered, for each dataset. Beyond, no more match.
+    public var pairs = 10_000_000
     /// Matches sent to the broker and not yet acknowledged.
     public var inflightMatches = 1000
 

@@ -17,6 +17,9 @@ struct Identifiers {
         return result
     }
 
+    /// 0..<1
+    mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
+
     mutating func uuid() -> String {
         let high = next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
         let low = next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000

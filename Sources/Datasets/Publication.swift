@@ -4,6 +4,8 @@ import Matching
 final class Publication {
     var record: PublicationRecord
     let reference: PublicationRef
+    /// The numbers of the subscriptions that have a visit of it under way.
+    var visitors: Set<UInt32> = []
     /// The first instant at which it no longer lives.
     var expiresAt: Int64 { deadline(from: record.createdAt, duration: record.duration) }
 

@@ -4,6 +4,10 @@ import Matching
 final class Subscription {
     var record: SubscriptionRecord
     let reference: SubscriptionRef
+    /// What its `pushers` name beside the match topic.
+    var pushers: [Pusher]
+    /// The ids of its visits under way, by the publication's number.
+    var visits: [UInt32: String] = [:]
     /// Stands in the dataset's list of changed deliveries.
     var deliveryChanged = false
     /// Its last match when its delivery was last made durable.
@@ -14,8 +18,9 @@ final class Subscription {
     /// The first instant at which it no longer lives.
     var expiresAt: Int64 { deadline(from: record.createdAt, duration: record.duration) }
 
-    init(_ record: SubscriptionRecord, reference: SubscriptionRef) {
+    init(_ record: SubscriptionRecord, pushers: [Pusher], reference: SubscriptionRef) {
         self.record = record
+        self.pushers = pushers
         self.reference = reference
         lastMatchAtTold = record.delivery.lastMatchAt
     }

@@ -105,7 +105,8 @@ public final class Engine {
         moves.withUnsafeBufferPointer { world.pointee.move($0, at: now, into: &effects) }
     }
 
-    /// Restores where a device stands and when it was last heard of (milliseconds since 1970 UTC); nothing is evaluated.
+    /// Restores where a device stands and when it was last heard of (milliseconds since 1970 UTC); nothing is evaluated before it
+    /// moves, and then everything in its range.
     public func place(_ d: DeviceRef, at position: Position, floor: FloorRef = .unknown, heardAt: Int64) {
         guard world.pointee.isAlive(d), Position.isValid(latitude: position.latitude, longitude: position.longitude) else {
             return
@@ -114,6 +115,7 @@ public final class Engine {
         world.pointee.put(d.index, position, point, floor, heardAt: heardAt)
         // Whatever is known of its pairs is looked at with its next movement.
         world.pointee.devices[d.index].budget = 0
+        world.pointee.devices[d.index].isUnexamined = true
     }
 
     // MARK: Time

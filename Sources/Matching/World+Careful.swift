@@ -80,7 +80,7 @@ extension Device {
 }
 
 /// Whether two points are at most so many metres apart along the ellipsoid, right to 2 cm.
-private func isWithin(_ metres: Double, _ a: GridPoint, _ b: GridPoint) -> Bool {
+func isWithin(_ metres: Double, _ a: GridPoint, _ b: GridPoint) -> Bool {
     guard metres >= 0 else { return false }
     guard metres <= 20_000 else { return displacement(from: a, to: b) <= metres }
     let chord = Geodesic.chord(ofArc: metres) * GridPoint.unitsPerMetre

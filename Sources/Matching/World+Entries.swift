@@ -164,7 +164,7 @@ extension World.DeadlineKind {
 }
 
 /// A range in whole grid units, held between 0 and what the grid's coarsest level can hold.
-private func gridUnits(_ metres: Double) -> Int32 {
+func gridUnits(_ metres: Double) -> Int32 {
     let units = (metres * GridPoint.unitsPerMetre).rounded()
     return units > 0 ? Int32(min(units, Double(Grid.longestRange))) : 0
 }

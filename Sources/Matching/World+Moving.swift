@@ -55,7 +55,9 @@ extension World {
         groundwork probes: Range<Int>
     ) {
         let record = devices.base + Int(device)
-        let former = record.pointee.isPlaced ? record.pointee.point : nil
+        // Where it was placed after a restart, it may have come into range of somebody in steps that were lost.
+        let former = record.pointee.isPlaced && !record.pointee.isUnexamined ? record.pointee.point : nil
+        record.pointee.isUnexamined = false
         let travelled = former.map { $0.squaredChord(to: point).squareRoot() } ?? 0
         put(device, position, point, floor, heardAt: now)
         var reviewed = false

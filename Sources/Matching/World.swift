@@ -124,6 +124,8 @@ struct Device: BitwiseCopyable {
     var budget: Float
     var isAlive: Bool
     var isPlaced: Bool
+    /// It was placed, not moved: nobody has looked at what is in its range there.
+    var isUnexamined = false
     /// Meaningless while it is not placed.
     var floor: UInt32
 

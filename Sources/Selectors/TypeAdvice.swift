@@ -17,6 +17,12 @@ struct TypeAdvice {
         return advice.sentences
     }
 
+    /// Why types alone decide the predicate for these properties; nil where they do not.
+    static func reason(_ predicate: Expression, _ properties: Properties) -> String? {
+        if case .null = predicate { return nil }
+        return TypeAdvice(properties: properties).reason(predicate, properties)
+    }
+
     private init(properties: Properties?) {
         self.properties = properties
     }

@@ -42,22 +42,36 @@ extension Store {
         switch change {
         case .putDataset(let record): try put(record, db)
         case .deleteDataset(let id, let instant): try deleteDataset(id, at: instant, db)
+        case .putStructure(let record): try put(record, db)
         case .putDevice(let record): try put(record, db)
-        case .deleteDevice(let dataset, let id): try deleteDevice(dataset, id, db)
+        case .deleteDevice(let dataset, let id): try run(deviceCascade, dataset, id, db)
+        case .forgetDevice(let dataset, let id): try run(forgettingCascade, dataset, id, db)
         case .putPublication(let record): try put(record, db)
         case .deletePublication(let dataset, let id):
             try db.run("DELETE FROM pair WHERE dataset = ? AND publicationId = ?", dataset, id)
+            try db.run("DELETE FROM visit WHERE dataset = ? AND publicationId = ?", dataset, id)
             try db.run("DELETE FROM publication WHERE dataset = ? AND id = ?", dataset, id)
         case .putSubscription(let record): try put(record, db)
         case .deleteSubscription(let dataset, let id):
             try db.run("DELETE FROM pair WHERE dataset = ? AND subscriptionId = ?", dataset, id)
+            try db.run("DELETE FROM visit WHERE dataset = ? AND subscriptionId = ?", dataset, id)
             try db.run("DELETE FROM subscription WHERE dataset = ? AND id = ?", dataset, id)
         case .putDelivery(let dataset, let id, let delivery): try put(delivery, dataset, id, db)
         case .putHints(let dataset, let id, let hints):
             try db.run("UPDATE subscription SET hints = ?3 WHERE dataset = ?1 AND id = ?2", dataset, id, ListText.encode(hints))
         case .putPair(let record): try put(record, db)
         case .putMatch(let record): try put(record, db)
-        case .matchDelivered(let number): try matchDelivered(number, db)
+        case .putVisit(let record):
+            try db.run(
+                Table.visit.upsert,
+                record.dataset, record.subscriptionId, record.publicationId, record.id, record.since)
+        case .deleteVisit(let dataset, let subscription, let publication):
+            try db.run(
+                "DELETE FROM visit WHERE dataset = ? AND subscriptionId = ? AND publicationId = ?", dataset, subscription,
+                publication)
+        case .matchProgress(let number, let settled, let fate):
+            try db.run("UPDATE match SET settled = ?2, fate = ?3 WHERE number = ?1", number, Int64(settled), fate.rank)
+        case .matchSettled(let number): try matchSettled(number, db)
         case .forgetMatch(let number): try forgetMatch(number, db)
         case .putLiveState(let record): try put(record, db)
         case .forgetLiveState(let dataset, let topic):
@@ -104,7 +118,8 @@ extension Store {
             record.dataset, record.id, record.deviceId, record.topic, record.range, record.duration, record.selector,
             record.matchTTL, record.matchDTL, record.excludeSelf, ListText.encode(record.pushers), ListText.encode(record.hints),
             record.owner, record.createdAt, record.updatedAt, record.revision, delivery.matched, delivery.delivered,
-            delivery.retried, delivery.expired, delivery.dropped, delivery.lastMatchAt, delivery.lastError)
+            delivery.retried, delivery.expired, delivery.dropped, delivery.lastMatchAt, delivery.lastError, record.mode.rawValue,
+            record.exitMargin, record.dwell, record.staleAfter, record.accuracy.rawValue, record.floor.rawValue, record.secret)
     }
 
     private static func put(_ delivery: Delivery, _ dataset: String, _ subscription: String, _ db: Database) throws {
@@ -132,16 +147,24 @@ extension Store {
 
     // MARK: Matches
 
+    /// In the order in which records are bound and read.
+    static let matchColumns =
+        "number, dataset, id, deviceId, subscriptionId, publicationId, owner, createdAt, pending, pushers, secret, settled, fate"
+
     private static func put(_ record: MatchRecord, _ db: Database) throws {
         try db.run(
-            "INSERT OR REPLACE INTO match VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            """
+            INSERT OR REPLACE INTO match (\(Self.matchColumns), listed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
+            """,
             record.number, record.dataset, record.id, record.deviceId, record.subscriptionId, record.publicationId, record.owner,
-            record.createdAt, record.pending)
+            record.createdAt, record.pending, record.pushers.isEmpty ? nil : ListText.encode(record.pushers), record.secret,
+            Int64(record.settled), record.fate.rank)
         try db.run("INSERT OR REPLACE INTO matchBody VALUES (?, ?)", record.number, record.body)
     }
 
-    private static func matchDelivered(_ number: Int64, _ db: Database) throws {
-        try db.run("UPDATE match SET pending = 0 WHERE number = ?", number)
+    private static func matchSettled(_ number: Int64, _ db: Database) throws {
+        // Whom it was for, and what signed it, is nobody's business any more.
+        try db.run("UPDATE match SET pending = 0, pushers = NULL, secret = NULL WHERE number = ?", number)
         try removeUnneeded(number, db)
     }
 
@@ -160,8 +183,8 @@ extension Store {
 
     // MARK: Cascades
 
-    private static func deleteDevice(_ dataset: String, _ id: String, _ db: Database) throws {
-        for sql in deviceCascade { try db.run(sql, dataset, id) }
+    private static func run(_ cascade: [String], _ dataset: String, _ id: String, _ db: Database) throws {
+        for sql in cascade { try db.run(sql, dataset, id) }
     }
 
     private static func deleteDataset(_ id: String, at instant: Int64, _ db: Database) throws {
@@ -170,17 +193,25 @@ extension Store {
     }
 
     /// Parameters: the dataset, the device.
-    static let deviceCascade = [
-        """
-        DELETE FROM pair WHERE dataset = ?1 AND subscriptionId IN \
-        (SELECT id FROM subscription WHERE dataset = ?1 AND deviceId = ?2)
-        """,
-        """
-        DELETE FROM pair WHERE dataset = ?1 AND publicationId IN \
-        (SELECT id FROM publication WHERE dataset = ?1 AND deviceId = ?2)
-        """,
-        "DELETE FROM publication WHERE dataset = ?1 AND deviceId = ?2",
-        "DELETE FROM subscription WHERE dataset = ?1 AND deviceId = ?2",
+    static let deviceCascade =
+        pairsOfDevice + [
+            "DELETE FROM publication WHERE dataset = ?1 AND deviceId = ?2",
+            "DELETE FROM subscription WHERE dataset = ?1 AND deviceId = ?2",
+        ] + matchesOfDevice + ["DELETE FROM device WHERE dataset = ?1 AND id = ?2"]
+
+    /// Parameters: the dataset, the device, which stays.
+    static let forgettingCascade = pairsOfDevice + matchesOfDevice
+
+    private static let pairsOfDevice = ["pair", "visit"].flatMap { table in
+        [("subscriptionId", "subscription"), ("publicationId", "publication")].map { column, side in
+            """
+            DELETE FROM \(table) WHERE dataset = ?1 AND \(column) IN \
+            (SELECT id FROM \(side) WHERE dataset = ?1 AND deviceId = ?2)
+            """
+        }
+    }
+
+    private static let matchesOfDevice = [
         """
         DELETE FROM matchBody WHERE number IN \
         (SELECT number FROM match WHERE dataset = ?1 AND deviceId = ?2 AND pending = 0)
@@ -188,14 +219,15 @@ extension Store {
         "DELETE FROM match WHERE dataset = ?1 AND deviceId = ?2 AND pending = 0",
         // What is left is still to be delivered, and no longer to be seen.
         "UPDATE match SET listed = 0 WHERE dataset = ?1 AND deviceId = ?2 AND listed = 1",
-        "DELETE FROM device WHERE dataset = ?1 AND id = ?2",
     ]
 
     /// Parameter: the dataset.
     static let datasetCascade = [
         "DELETE FROM pair WHERE dataset = ?",
+        "DELETE FROM visit WHERE dataset = ?",
         "DELETE FROM publication WHERE dataset = ?",
         "DELETE FROM subscription WHERE dataset = ?",
+        "DELETE FROM structure WHERE dataset = ?",
         "DELETE FROM device WHERE dataset = ?",
         "DELETE FROM liveState WHERE dataset = ?",
         "DELETE FROM matchBody WHERE number IN (SELECT number FROM match WHERE dataset = ?)",

@@ -48,9 +48,8 @@ extension Store {
 
     private static func match(_ number: Int64, _ db: Database) throws -> MatchRecord? {
         var match: MatchRecord?
-        try db.rows("SELECT match.*, body FROM match JOIN matchBody USING (number) WHERE match.number = ?", number) {
-            match = MatchRecord($0, body: $0.bytes(10))
-        }
+        let sql = "SELECT \(matchColumns), body FROM match JOIN matchBody USING (number) WHERE number = ?"
+        try db.rows(sql, number) { match = try MatchRecord($0, body: $0.bytes(13)) }
         return match
     }
 }

@@ -4,7 +4,8 @@ import GRDB
 extension Store {
     /// Gives everything back, one row in memory at a time.
     ///
-    /// In this order: datasets, deletions of datasets, devices, publications, subscriptions, pairs, live states, matches, replies
+    /// In this order: datasets, deletions of datasets, structure, devices, publications, subscriptions, pairs, visits, live states,
+    /// matches, replies
     /// (oldest first, the newest 10,000 of each client), filters (one change for each broker). Where no order is named, there is
     /// none within a kind.
     ///
@@ -42,19 +43,21 @@ extension Store {
         }
         try each(.dataset, of: "id") { .putDataset(try DatasetRecord($0)) }
         try each(.deletedDataset, of: "id") { .deleteDataset(id: $0.text(0), at: $0.int64(1)) }
+        try each(.structure) { .putStructure(try StructureRecord($0)) }
         try each(.device) { .putDevice(try DeviceRecord($0)) }
         try each(.publication) { .putPublication(PublicationRecord($0)) }
         try each(.subscription) { .putSubscription(try SubscriptionRecord($0)) }
         try each(.pair) { .putPair(PairRecord($0)) }
+        try each(.visit) { .putVisit(VisitRecord($0)) }
         try each(.liveState) { .putLiveState(LiveStateRecord($0)) }
     }
 
     private static func restoreMatches(_ db: Database, of dataset: String?, _ visit: (DurableChange) throws -> Void) throws {
         let sql = """
-            SELECT *, CASE pending WHEN 1 THEN (SELECT body FROM matchBody WHERE matchBody.number = match.number) END FROM match \
+            SELECT \(matchColumns), CASE pending WHEN 1 THEN (SELECT body FROM matchBody WHERE matchBody.number = match.number) END FROM match \
             WHERE \(dataset == nil ? "?1 IS NULL" : "dataset = ?1") ORDER BY number
             """
-        try db.rows(sql, dataset) { try visit(.putMatch(MatchRecord($0, body: $0.bytes(10)))) }
+        try db.rows(sql, dataset) { try visit(.putMatch(try MatchRecord($0, body: $0.bytes(13)))) }
     }
 
     private static func restoreReplies(
@@ -138,11 +141,21 @@ extension PublicationRecord {
 
 extension SubscriptionRecord {
     fileprivate init(_ row: Columns) throws {
+        guard let mode = Mode(rawValue: row.text(23)), let accuracy = Accuracy(rawValue: row.text(27)),
+            let floor = Floor(rawValue: row.text(28))
+        else { throw StoreError.corrupt }
         self.init(
             dataset: row.text(0), id: row.text(1), deviceId: row.text(2), topic: row.text(3), range: row.double(4),
             duration: row.double(5), selector: row.text(6), matchTTL: row.optionalDouble(7), matchDTL: row.optionalDouble(8),
             excludeSelf: row.flag(9), pushers: try row.list(10), delivery: Delivery(row, from: 16), hints: try row.list(11),
             owner: row.optionalText(12), createdAt: row.int64(13), updatedAt: row.int64(14), revision: row.text(15))
+        self.mode = mode
+        exitMargin = row.double(24)
+        dwell = row.double(25)
+        staleAfter = row.optionalDouble(26)
+        self.accuracy = accuracy
+        self.floor = floor
+        secret = row.optionalText(29)
     }
 }
 
@@ -168,6 +181,13 @@ extension PairRecord {
     }
 }
 
+extension VisitRecord {
+    fileprivate init(_ row: Columns) {
+        self.init(
+            dataset: row.text(0), subscriptionId: row.text(1), publicationId: row.text(2), id: row.text(3), since: row.int64(4))
+    }
+}
+
 extension LiveStateRecord {
     fileprivate init(_ row: Columns) {
         self.init(
@@ -177,11 +197,15 @@ extension LiveStateRecord {
 }
 
 extension MatchRecord {
-    /// The first nine columns of `match`.
-    init(_ row: Columns, body: [UInt8]) {
+    /// The columns of `Store.matchColumns`.
+    init(_ row: Columns, body: [UInt8]) throws {
+        guard let fate = MatchFate(rank: row.int(12)) else { throw StoreError.corrupt }
         self.init(
             number: row.int64(0), dataset: row.text(1), id: row.text(2), deviceId: row.text(3), subscriptionId: row.text(4),
-            publicationId: row.text(5), owner: row.optionalText(6), createdAt: row.int64(7), body: body, pending: row.flag(8))
+            publicationId: row.text(5), owner: row.optionalText(6), createdAt: row.int64(7), body: body, pending: row.flag(8),
+            pushers: try row.optionalList(9) ?? [], secret: row.optionalText(10))
+        settled = UInt32(truncatingIfNeeded: row.int64(11))
+        self.fate = fate
     }
 }
 

@@ -11,6 +11,8 @@ extension Store {
             try db.execute(sql: foundation)
             try db.execute(sql: "PRAGMA application_id = \(applicationID)")
         }
+        migrator.registerMigration("2 visits and pushers") { db in try db.execute(sql: visitsAndPushers) }
+        registerStructure(in: &migrator)
         return migrator
     }()
 
@@ -79,5 +81,26 @@ extension Store {
             broker TEXT NOT NULL, position INTEGER NOT NULL, filter TEXT NOT NULL,
             PRIMARY KEY (broker, position)
         ) STRICT, WITHOUT ROWID;
+        """
+
+    /// Visits are short rows and clustered by key like pairs. What a match still owes to whom stands in its row: the pushers as they were
+    /// when it was made, which of its targets are settled (a bit each), and the worst that became of those.
+    private static let visitsAndPushers = """
+        ALTER TABLE subscription ADD COLUMN mode TEXT NOT NULL DEFAULT 'once';
+        ALTER TABLE subscription ADD COLUMN exitMargin REAL DEFAULT 10;
+        ALTER TABLE subscription ADD COLUMN dwell REAL DEFAULT 0;
+        ALTER TABLE subscription ADD COLUMN staleAfter REAL;
+        ALTER TABLE subscription ADD COLUMN accuracy TEXT NOT NULL DEFAULT 'centre';
+        ALTER TABLE subscription ADD COLUMN floor TEXT NOT NULL DEFAULT 'any';
+        ALTER TABLE subscription ADD COLUMN secret TEXT;
+        CREATE TABLE visit (
+            dataset TEXT NOT NULL, subscriptionId TEXT NOT NULL, publicationId TEXT NOT NULL, id TEXT NOT NULL, since INTEGER NOT NULL,
+            PRIMARY KEY (dataset, subscriptionId, publicationId)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX visitOfPublication ON visit (dataset, publicationId);
+        ALTER TABLE match ADD COLUMN pushers TEXT;
+        ALTER TABLE match ADD COLUMN secret TEXT;
+        ALTER TABLE match ADD COLUMN settled INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE match ADD COLUMN fate INTEGER NOT NULL DEFAULT 0;
         """
 }

@@ -25,6 +25,7 @@ struct Table: Sendable {
         "dataset", key: 1,
         "id name policy domains autoCreateDevices derivedOccupancy timeZone createdAt updatedAt revision")
     static let deletedDataset = Table("deletedDataset", key: 1, "id at")
+    static let structure = Table("structure", key: 4, "dataset level parents id name floorIndex capacity geometry")
     static let device = Table(
         "device", key: 2,
         "dataset id type name groupNames platform deviceToken proximityUUID major minor owner createdAt updatedAt revision")
@@ -34,7 +35,8 @@ struct Table: Sendable {
         "subscription", key: 2,
         """
         dataset id deviceId topic range duration selector matchTTL matchDTL excludeSelf pushers hints owner createdAt updatedAt \
-        revision matched delivered retried expired dropped lastMatchAt lastError
+        revision matched delivered retried expired dropped lastMatchAt lastError mode exitMargin dwell staleAfter accuracy \
+        floor secret
         """)
     static let pair = Table(
         "pair", key: 3,
@@ -42,5 +44,6 @@ struct Table: Sendable {
         dataset subscriptionId publicationId lastMatchAt publicationLatitude publicationLongitude subscriptionLatitude \
         subscriptionLongitude
         """)
+    static let visit = Table("visit", key: 3, "dataset subscriptionId publicationId id since")
     static let liveState = Table("liveState", key: 2, "dataset topic timestamp receivedAt number payload")
 }

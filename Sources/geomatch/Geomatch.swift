@@ -27,7 +27,7 @@ struct Geomatch: ParsableCommand {
         version: release,
         subcommands: [
             RequestCommand.self, WatchCommand.self, PublishCommand.self, ReplayCommand.self, StatusCommand.self,
-            EvalCommand.self,
+            ExplainCommand.self, ImportCommand.self, EvalCommand.self,
         ],
         defaultSubcommand: RequestCommand.self)
 

@@ -1,8 +1,9 @@
 /// The order in which the argument parser wants what people write.
 enum Invocation {
     /// The subcommands; any other first word is the resource of a request.
-    static let subcommands = ["request", "watch", "pub", "replay", "status", "eval", "help"]
+    static let subcommands = ["request", "watch", "pub", "replay", "status", "explain", "import", "eval", "help"]
     static let evaluations = ["selector", "topic", "distance"]
+    static let imports = ["structure"]
     static let optionsWithValue = [
         "--broker", "--dataset", "--client", "--topics-prefix", "--timeout", "--ca-file", "--certificate-file", "--key-file",
     ]
@@ -30,6 +31,10 @@ enum Invocation {
             leading = (leading + takeOptions(from: &rest)).filter { $0 == "--json" }
             guard let evaluation = rest.first, evaluations.contains(evaluation) else { return [word] + rest + leading }
             return [word, evaluation] + leading + rest.dropFirst()
+        case "import":
+            leading += takeOptions(from: &rest)
+            guard let kind = rest.first, imports.contains(kind) else { return [word] + rest + leading }
+            return [word, kind] + leading + rest.dropFirst()
         default:
             return [word] + leading + rest
         }

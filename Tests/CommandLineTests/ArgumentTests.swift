@@ -15,6 +15,7 @@ struct ArgumentTests {
             ("--json eval distance 0 0 0 1", "eval distance --json 0 0 0 1"),
             ("--broker b eval topic a b", "eval topic a b"),
             ("eval --json topic a b", "eval topic --json a b"),
+            ("--dataset d import --json structure f", "import structure --dataset d --json f"),
             ("--client watch watch matches", "watch --client watch matches"),
             ("--client watch device create", "request --client watch device create"),
             ("request watch list", "request watch list"),
@@ -23,7 +24,7 @@ struct ArgumentTests {
             ("--dataset", "request --dataset"),
             ("-- device list", "request -- device list"),
             ("help watch", "help watch"),
-            ("explain a b", "request explain a b"),
+            ("--json explain a b", "explain --json a b"), ("demo a b", "request demo a b"),
             ("--generate-completion-script zsh", "--generate-completion-script zsh"),
             ("", ""),
         ])

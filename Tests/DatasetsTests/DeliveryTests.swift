@@ -88,7 +88,7 @@ struct DeliveryTests {
         harness.acknowledge(matches[1].token)
         #expect(harness.matches.count == 3)
         for _ in 0..<4 { harness.matches.forEach { harness.acknowledge($0.token) } }
-        #expect(harness.matches.count == 5 && harness.hub.outbox.inflight == 0)
+        #expect(harness.matches.count == 5 && harness.hub.outbox.lanes.inflight == 0)
     }
 
     @Test("over the maximum of waiting ones is dropped, counted and listed all the same")
@@ -139,7 +139,7 @@ struct DeliveryTests {
         // Killed here, the match is delivered again and the counters say so.
         #expect(effects.changes.isEmpty)
         harness.hub.advance(to: harness.now, into: &effects)
-        #expect(effects.changes.contains(.matchDelivered(number: Int64(matches[0].token))))
+        #expect(effects.changes.contains(.matchSettled(number: ParcelToken(raw: matches[0].token).number)))
         #expect(
             effects.changes.contains { if case .putDelivery(_, _, let delivery) = $0 { delivery.delivered == 1 } else { false } })
     }

@@ -1,3 +1,4 @@
+import MemoryStore
 import Wire
 
 @testable import Datasets
@@ -14,6 +15,8 @@ final class HubHarness {
     /// What the broker retains.
     var retained: [String: String] = [:]
     var notices: [Notice] = []
+    /// What was posted to webhooks and not yet answered for.
+    var posts: [WebhookPost] = []
     /// The broker takes each match at once.
     var acknowledges = false
     /// The store can be written; it is noticed when something is.
@@ -138,9 +141,20 @@ final class HubHarness {
         }
     }
 
+    func loseBroker() { hub.brokerLost() }
+
     func acknowledge(_ token: UInt64, reason: UInt8 = 0) {
         var effects = HubEffects()
         hub.acknowledged(token, reason: reason, into: &effects)
+        hub.endBatch(at: now, into: &effects)
+        perform(effects)
+    }
+
+    /// What became of a post.
+    func answer(_ post: WebhookPost, _ outcome: WebhookOutcome = .taken(status: 200)) {
+        posts.removeAll { $0.token == post.token }
+        var effects = HubEffects()
+        hub.posted(post.token, outcome, at: now, into: &effects)
         hub.endBatch(at: now, into: &effects)
         perform(effects)
     }
@@ -151,10 +165,12 @@ final class HubHarness {
         var effects = effects
         while !effects.isEmpty {
             var next = HubEffects()
+            hub.endBatch(at: now, into: &effects)
             publish(effects.messages, &next)
             keep(effects, &next)
             for query in effects.queries { hub.answer(query, with: store.finding(query.kind), at: now, into: &next) }
             notices += effects.notices
+            posts += effects.posts
             effects = next
         }
     }
@@ -233,6 +249,7 @@ final class HubHarness {
         for change in store.restored() { try? hub.restore(change, at: now) }
         hub.endRestoration(liveNumber: store.highestLiveNumber, matchNumber: store.highestMatchNumber)
         published.removeAll()
+        posts.removeAll()
         hub.brokerHolds(through: mark)
         settle()
         connect()

@@ -176,13 +176,13 @@ struct RestartTests {
             }
         }
         #expect(!taken.isEmpty)
-        for _ in 0..<2000 where !harness.hub.outbox.entries.isEmpty {
+        for _ in 0..<2000 where !harness.hub.outbox.parcels.isEmpty {
             for match in harness.matches { waiting[match.payload] = match.token }
             harness.published.removeAll()
             for token in waiting.values.sorted() { harness.acknowledge(token) }
             waiting = [:]
         }
-        #expect(harness.hub.outbox.entries.isEmpty && harness.hub.outbox.inflight == 0)
+        #expect(harness.hub.outbox.parcels.isEmpty && harness.hub.outbox.lanes.inflight == 0)
         #expect(harness.store.pendingMatches.isEmpty)
         for dataset in harness.hub.orderedDatasets {
             for id in dataset.subscriptions.keys { #expect(dataset.subscriptions[id]?.record.delivery.pending == 0) }

@@ -26,7 +26,7 @@ struct StoreRefusalTests {
             ("device/update", #"{"id":"phone","location":{"lat":43.73,"lon":7.42}}"#),
             ("device/update", #"{"id":"phone","location":null}"#),
             ("device/create", #"{"id":"q","deviceType":"PinDevice","location":{"lat":5,"lon":5}}"#),
-            ("device/delete", #"{"id":"phone"}"#),
+            ("device/delete", #"{"id":"phone"}"#), ("device/forget", #"{"id":"phone"}"#),
             ("publication/create", #"{"id":"q","deviceId":"pin","topic":"coffee","range":4000,"duration":60}"#),
             ("publication/create", #"{"id":"q","deviceId":"pin","topic":"coffee","range":4000,"duration":0}"#),
             ("publication/update", #"{"id":"p","range":4000}"#), ("publication/delete", #"{"id":"p"}"#),

@@ -7,132 +7,13 @@ extension Integration {
     /// Killed at any moment, nothing that was acknowledged is lost.
     @Suite("kill -9 under load")
     struct Crashes {
-        /// Requests, positions and matches at full speed, and what became of them.
-        private final class Load: @unchecked Sendable {
-            let client: Client
-            private let condition = NSCondition()
-            private var acknowledgedIDs: [String] = []
-            private var firstReplies: [String: String] = [:]
-            private var failure: String?
-            private var isEnding = false
-            private var hasEnded = false
-
-            init(_ client: Client) { self.client = client }
-
-            /// Creates publications one after the other, each asked for again until it is answered; positions in between.
-            func start() {
-                Thread.detachNewThread { [self] in
-                    var number = 0
-                    while condition.withLock({ !isEnding }) {
-                        number += 1
-                        client.publish("d/-/-/-/-/walker/position", #"{"lat":\#(48 + Double(number) / 1e5),"lon":2}"#, qos: 0)
-                        create("p\(number)")
-                    }
-                    condition.withLock {
-                        hasEnded = true
-                        condition.broadcast()
-                    }
-                }
-            }
-
-            private func create(_ id: String) {
-                let parameters: JSONValue = [
-                    "deviceId": "pin", "topic": "news", "range": 10, "duration": 1_000_000, "id": .string(id),
-                    "properties": ["n": 1],
-                ]
-                for _ in 0..<120 {
-                    client.send("publication/create", parameters, id: "r-" + id)
-                    guard let reply = client.reply(to: "r-" + id, seconds: 0.5) else { continue }
-                    condition.withLock {
-                        if reply["result"]?["id"]?.asString != id { failure = failure ?? reply.line }
-                        acknowledgedIDs.append(id)
-                        firstReplies["r-" + id] = reply.line
-                        condition.broadcast()
-                    }
-                    return
-                }
-                condition.withLock { failure = failure ?? "\(id) was never answered" }
-            }
-
-            /// Waits until so many more were acknowledged than now.
-            func advance(by count: Int) -> Bool {
-                let limit = Date(timeIntervalSinceNow: 60)
-                return condition.withLock {
-                    let goal = acknowledgedIDs.count + count
-                    while acknowledgedIDs.count < goal { if !condition.wait(until: limit) { return false } }
-                    return true
-                }
-            }
-
-            func end() -> (ids: [String], replies: [String: String], failure: String?) {
-                let limit = Date(timeIntervalSinceNow: 90)
-                return condition.withLock {
-                    isEnding = true
-                    while !hasEnded { if !condition.wait(until: limit) { break } }
-                    return (acknowledgedIDs, firstReplies, failure)
-                }
-            }
-        }
-
-        private func prepare(_ client: Client) throws {
-            try client.request(
-                "device/create", ["deviceType": "PinDevice", "id": "pin", "location": ["latitude": 48, "longitude": 2]])
-            try client.request("device/create", ["deviceType": "MobileDevice", "id": "walker"])
-            try client.request(
-                "subscription/create",
-                ["deviceId": "pin", "id": "reader", "topic": "news", "range": 10, "duration": 1_000_000, "selector": "n = 1"])
-        }
-
-        /// Every acknowledged publication is there, and met the one subscription under one id.
-        private func check(_ load: Load, _ client: Client, watcher: Client? = nil) throws {
-            let (ids, replies, failure) = load.end()
-            #expect(failure == nil)
-            for id in ids {
-                #expect(try client.request("publication/get", ["id": .string(id)])["id"]?.asString == id)
-            }
-            let addsUp = try eventually {
-                let delivery = try client.request("subscription/get", ["id": "reader"])["delivery"]
-                return delivery?["matched"]?.asInt64 == Int64(ids.count) && delivery?["delivered"]?.asInt64 == Int64(ids.count)
-                    && delivery?["pending"]?.asInt64 == 0 && delivery?["dropped"]?.asInt64 == 0
-            }
-            let subscription = try client.request("subscription/get", ["id": "reader"]).line
-            #expect(addsUp, "\(subscription) for \(ids.count) matches")
-            let topic = "geomatch/d/alice/match/pin/reader"
-            func isMatch(_ message: Message) -> Bool { message.topic == topic }
-            let early = watcher?.messages.filter(isMatch) ?? []
-            if watcher == nil { #expect(client.wait { $0.count(where: isMatch) >= ids.count }) }
-            var matches: [String: Set<String>] = [:]
-            for message in early + client.messages(on: topic) {
-                let match = message.json
-                let publication = try #require(match["publication"]?["id"]?.asString)
-                matches[publication, default: []].insert(try #require(match["id"]?.asString))
-            }
-            let missing = Set(ids).subtracting(matches.keys)
-            #expect(missing.isEmpty, "matches are missing")
-            let ambiguous = matches.filter { $0.value.count > 1 }
-            #expect(ambiguous.isEmpty, "a meeting has one id")
-            let listed = try #require(try client.request("match/list", ["deviceId": "pin"])["matches"]?.asArray)
-            #expect(listed.compactMap { $0["publication"]?["id"]?.asString } == Array(ids.suffix(100)))
-            // A request asked again has no second effect and gets its first reply.
-            for id in ids.suffix(5) {
-                let again = try repeated("r-" + id, client)
-                #expect(again == replies["r-" + id])
-            }
-        }
-
-        private func repeated(_ requestID: String, _ client: Client) throws -> String? {
-            client.forgetMessages()
-            client.send("publication/create", ["deviceId": "nobody"], id: requestID)
-            return try client.first(on: "geomatch/d/alice/reply") { $0.json["requestId"]?.asString == requestID }.json.line
-        }
-
         @Test("A daemon killed with -9 again and again keeps every acknowledged request and delivers every match, under one id")
         func daemonKilled() throws {
             var random = SplitMix64.forTest("daemonKilled")
             try withDaemon { daemon in
                 try withClient(daemon.endpoint, filters: ["geomatch/d/alice/match/#"], session: "reader") { client in
-                    try prepare(client)
-                    let load = Load(client)
+                    try CrashLoad.prepare(client)
+                    let load = CrashLoad(client)
                     load.start()
                     for _ in 0..<5 {
                         #expect(load.advance(by: Int.random(in: 1...120, using: &random)))
@@ -141,7 +22,7 @@ extension Integration {
                         try daemon.restart()
                     }
                     #expect(load.advance(by: 20))
-                    try check(load, client)
+                    try load.check()
                 }
             }
         }
@@ -168,10 +49,10 @@ extension Integration {
             var random = SplitMix64.forTest("brokerKilled")
             try withDaemon { daemon in
                 try withClient(daemon.endpoint, filters: ["geomatch/d/alice/match/#"], session: "reader") { client in
-                    try prepare(client)
+                    try CrashLoad.prepare(client)
                     // The reader's session is in the broker's memory on disk before the first crash.
                     #expect(eventually { access(daemon.folder + "/data/broker/mosquitto.db", F_OK) == 0 })
-                    let load = Load(client)
+                    let load = CrashLoad(client)
                     load.start()
                     // What a broker had acknowledged and not yet sent dies with it. It sends at QoS 0 before it acknowledges, so this
                     // one, which itself says nothing that could be cut off, sees what came before each crash; the reader, the rest.
@@ -188,7 +69,7 @@ extension Integration {
                             #expect(daemon.brokerProcessID != process)
                         }
                         #expect(load.advance(by: 20))
-                        try check(load, client, watcher: watcher)
+                        try load.check(watcher: watcher)
                         try checkRetained(daemon, watcher)
                     }
                 }

@@ -221,6 +221,25 @@ struct RuleTests {
         #expect(effects.count == 1)
     }
 
+    @Test("What came into range in steps that a crash lost is met with the next movement")
+    func lostSteps() throws {
+        let engine = Engine()
+        var effects: [Effect] = []
+        let here = Position(latitude: 47, longitude: 8)
+        let devices = [engine.addDevice(), engine.addDevice()]
+        for device in devices { engine.place(device, at: here, heardAt: 0) }
+        _ = engine.addPublication(
+            on: devices[0], topic: "t", range: 10, expiresAt: .max, properties: .none, at: 0, evaluate: false, into: &effects)
+        _ = engine.addSubscription(
+            on: devices[1], topic: "t", range: 10, expiresAt: .max, selector: try Selector(""),
+            terms: Terms(matchTTL: .max, matchDTL: 1e9), at: 0, evaluate: false, into: &effects)
+        #expect(effects.isEmpty)
+        engine.move(devices[1], to: here, at: 1, into: &effects)
+        #expect(effects.count == 1)
+        engine.move(devices[0], to: here, at: 2, into: &effects)
+        #expect(effects.count == 1)
+    }
+
     @Test("A selector that can never be TRUE of what is there is told once")
     func mismatch() throws {
         let meridian = try Meridian(at: 10, selector: "k = '1'", properties: Properties([(name: "k", value: .integer(2))]))

@@ -20,20 +20,31 @@ struct RandomHistory {
         case 0..<5: return .putDataset(dataset())
         case 5: return .deleteDataset(id: pick(Self.datasets), at: clock)
         case 6..<18: return .putDevice(device())
-        case 18..<21: return .deleteDevice(dataset: pick(Self.datasets), id: name("d"))
+        case 18: return .forgetDevice(dataset: pick(Self.datasets), id: name("d"))
+        case 19..<21: return .deleteDevice(dataset: pick(Self.datasets), id: name("d"))
         case 21..<32: return .putPublication(publication())
         case 32..<34: return .deletePublication(dataset: pick(Self.datasets), id: name("p"))
         case 34..<45: return .putSubscription(subscription())
         case 45..<47: return .deleteSubscription(dataset: pick(Self.datasets), id: name("s"))
         case 47..<52: return .putDelivery(dataset: pick(Self.datasets), subscriptionId: name("s"), delivery())
         case 52..<54: return .putHints(dataset: pick(Self.datasets), subscriptionId: name("s"), texts())
-        case 54..<62: return .putPair(pair())
+        case 54..<58: return .putPair(pair())
+        case 58..<61: return .putVisit(visit())
+        case 61:
+            let visit = visit()
+            return .deleteVisit(
+                dataset: visit.dataset, subscriptionId: visit.subscriptionId, publicationId: visit.publicationId)
         case 62..<72: return .putMatch(match())
-        case 72..<78: return .matchDelivered(number: Int64.random(in: 0...lastMatch + 1, using: &random))
+        case 72:
+            return .matchProgress(
+                number: Int64.random(in: 0...lastMatch + 1, using: &random), settled: pick([1, 0x1FFFF, .max]),
+                fate: pick(MatchFate.allCases))
+        case 73..<78: return .matchSettled(number: Int64.random(in: 0...lastMatch + 1, using: &random))
         case 78..<82: return .forgetMatch(number: Int64.random(in: 0...lastMatch + 1, using: &random))
         case 82..<91: return .putLiveState(liveState())
         case 91..<93: return .forgetLiveState(dataset: pick(Self.datasets), topic: name("t"))
         case 93..<97: return .putReply(reply())
+        case 98: return .putStructure(structure())
         case 97: return .forgetReplies(before: clock - Int64.random(in: 0..<400, using: &random))
         default: return .putFilters(broker: pick(["embedded", "mqtt://other"]), texts())
         }
@@ -58,6 +69,13 @@ struct RandomHistory {
             createdAt: clock, updatedAt: clock, revision: "1-\(clock)")
     }
 
+    private mutating func structure() -> StructureRecord {
+        let level = pick(StructureLevel.allCases)
+        return StructureRecord(
+            dataset: pick(Self.datasets), level: level, parents: (0..<level.depth).map { _ in pick(["-", "a/b", "é"]) },
+            id: name("s"), name: maybe("a name"), floorIndex: maybe(-1), capacity: maybe(12), geometry: maybe("{}"))
+    }
+
     private mutating func device() -> DeviceRecord {
         DeviceRecord(
             dataset: pick(Self.datasets), id: name("d"), type: pick(DeviceType.allCases), name: pick(["", "a\u{0}b", "ü"]),
@@ -74,11 +92,19 @@ struct RandomHistory {
     }
 
     private mutating func subscription() -> SubscriptionRecord {
-        SubscriptionRecord(
+        var record = SubscriptionRecord(
             dataset: pick(Self.datasets), id: name("s"), deviceId: name("d"), topic: "taxi", range: 10, duration: 60,
             selector: pick(["", "a = 'b'"]), matchTTL: maybe(0), matchDTL: maybe(12.5), excludeSelf: pick([true, false]),
             pushers: texts(), delivery: delivery(), hints: texts(), owner: maybe("client"), createdAt: clock, updatedAt: clock,
             revision: "1-\(clock)")
+        record.mode = pick(SubscriptionRecord.Mode.allCases)
+        record.exitMargin = pick([0, 10, 12.5])
+        record.dwell = pick([0, 0.001, 1e300])
+        record.staleAfter = maybe(90.5)
+        record.accuracy = pick(SubscriptionRecord.Accuracy.allCases)
+        record.floor = pick(SubscriptionRecord.Floor.allCases)
+        record.secret = maybe("s3cret \u{0}é")
+        return record
     }
 
     private mutating func delivery() -> Delivery {
@@ -101,12 +127,17 @@ struct RandomHistory {
             subscriptionLongitude: 1 / 3)
     }
 
+    private mutating func visit() -> VisitRecord {
+        VisitRecord(
+            dataset: pick(Self.datasets), subscriptionId: name("s"), publicationId: name("p"), id: "v\(clock)", since: clock)
+    }
+
     private mutating func match() -> MatchRecord {
         lastMatch += 1
         return MatchRecord(
             number: lastMatch, dataset: pick(Self.datasets), id: "m\(lastMatch)", deviceId: name("d"), subscriptionId: name("s"),
             publicationId: name("p"), owner: maybe("client"), createdAt: clock, body: bytes(60),
-            pending: pick([true, true, false]))
+            pending: pick([true, true, false]), pushers: texts(), secret: maybe("s\u{0}é"))
     }
 
     private mutating func liveState() -> LiveStateRecord {

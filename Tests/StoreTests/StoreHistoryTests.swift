@@ -70,6 +70,7 @@ struct StoreHistoryTests {
                 var expected = TwinStore.Snapshot()
                 expected.datasets = all.datasets.filter { $0.key == name }
                 expected.deletedDatasets = all.deletedDatasets.filter { $0.key == name }
+                expected.structure = all.structure.filter { $0.key.dataset == name }
                 expected.devices = all.devices.filter { $0.key.dataset == name }
                 expected.publications = all.publications.filter { $0.key.dataset == name }
                 expected.subscriptions = all.subscriptions.filter { $0.key.dataset == name }

@@ -66,7 +66,7 @@ struct StoreMatchTests {
             let owed = try store.restored().matches
             #expect(owed.map(\.number) == [1, 3])
             #expect(owed.map(\.body) == [Array("body 1".utf8), Array("body 3".utf8)])
-            try store.commit([.matchDelivered(number: 1), .matchDelivered(number: 3)])
+            try store.commit([.matchSettled(number: 1), .matchSettled(number: 3)])
             #expect(try store.restored().matches.isEmpty)
             let bodies = try store.queue.inDatabase { db in
                 var count: Int64 = -1
@@ -81,7 +81,7 @@ struct StoreMatchTests {
     func restoredMatches() throws {
         try withScratch { scratch in
             let store = try scratch.store()
-            try store.commit([match(1), match(2, pending: true), match(3), .matchDelivered(number: 9)])
+            try store.commit([match(1), match(2, pending: true), match(3), .matchSettled(number: 9)])
             let matches = try store.restored().matches
             #expect(matches.map(\.number) == [1, 2, 3])
             #expect(matches.map(\.pending) == [false, true, false])

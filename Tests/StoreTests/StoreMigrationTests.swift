@@ -23,6 +23,12 @@ struct StoreMigrationTests {
             #expect(restored.publications.values.first?.range == 100)
             #expect(restored.subscriptions.values.first?.matchDTL == 12.5)
             #expect(restored.subscriptions.values.first?.delivery.matched == 4)
+            // What the first version knew nothing of has its default.
+            let options = SubscriptionRecord(
+                dataset: "city", id: "s", deviceId: "d", topic: "taxi", range: 100, duration: 60, matchDTL: 12.5,
+                delivery: restored.subscriptions.values.first?.delivery ?? Delivery(), owner: nil, createdAt: 1, updatedAt: 2,
+                revision: "1-a")
+            #expect(restored.subscriptions.values.first == options)
             #expect(restored.pairs.values.first?.subscriptionLongitude == 4)
             #expect(restored.liveStates.values.first?.payload == [0x7B, 0x7D])
             #expect(restored.matches.map(\.body) == [[0x6D]])

@@ -8,6 +8,15 @@ struct TwinStore {
         var id: String
     }
 
+    struct StructureKey: Hashable {
+        var dataset: String
+        var path: [String]
+
+        init(_ record: StructureRecord) {
+            (dataset, path) = (record.dataset, record.parents + [record.id])
+        }
+    }
+
     struct PairKey: Hashable {
         var dataset: String
         var subscription: String
@@ -18,10 +27,12 @@ struct TwinStore {
     struct Snapshot: Equatable {
         var datasets: [String: DatasetRecord] = [:]
         var deletedDatasets: [String: Int64] = [:]
+        var structure: [StructureKey: StructureRecord] = [:]
         var devices: [Key: DeviceRecord] = [:]
         var publications: [Key: PublicationRecord] = [:]
         var subscriptions: [Key: SubscriptionRecord] = [:]
         var pairs: [PairKey: PairRecord] = [:]
+        var visits: [PairKey: VisitRecord] = [:]
         var liveStates: [Key: LiveStateRecord] = [:]
         var matches: [MatchRecord] = []
         var replies: [ReplyRecord] = []
@@ -56,8 +67,10 @@ struct TwinStore {
             state.datasets[record.id] = record
             state.deletedDatasets[record.id] = nil
         case .deleteDataset(let id, let instant): deleteDataset(id, at: instant)
+        case .putStructure(let record): state.structure[StructureKey(record)] = record
         case .putDevice(let record): state.devices[Key(dataset: record.dataset, id: record.id)] = record
         case .deleteDevice(let dataset, let id): deleteDevice(dataset, id)
+        case .forgetDevice(let dataset, let id): forgetDevice(dataset, id)
         case .putPublication(let record): state.publications[Key(dataset: record.dataset, id: record.id)] = record
         case .deletePublication(let dataset, let id): deletePublication(dataset, id)
         case .putSubscription(let record): state.subscriptions[Key(dataset: record.dataset, id: record.id)] = record
@@ -75,9 +88,22 @@ struct TwinStore {
             state.matches.removeAll { $0.number == record.number }
             state.matches.append(record)
             state.matches.sort { $0.number < $1.number }
-        case .matchDelivered(let number):
+        case .putVisit(let record):
+            let key = PairKey(
+                dataset: record.dataset, subscription: record.subscriptionId, publication: record.publicationId)
+            state.visits[key] = record
+        case .deleteVisit(let dataset, let subscription, let publication):
+            state.visits[PairKey(dataset: dataset, subscription: subscription, publication: publication)] = nil
+        case .matchProgress(let number, let settled, let fate):
+            for index in state.matches.indices where state.matches[index].number == number {
+                state.matches[index].settled = settled
+                state.matches[index].fate = fate
+            }
+        case .matchSettled(let number):
             for index in state.matches.indices where state.matches[index].number == number {
                 state.matches[index].pending = false
+                state.matches[index].pushers = []
+                state.matches[index].secret = nil
             }
             removeUnneeded()
         case .forgetMatch(let number):
@@ -99,12 +125,17 @@ struct TwinStore {
 
     private mutating func deletePublication(_ dataset: String, _ id: String) {
         state.publications[Key(dataset: dataset, id: id)] = nil
-        state.pairs = state.pairs.filter { $0.key.dataset != dataset || $0.key.publication != id }
+        forgetPairs { $0.dataset == dataset && $0.publication == id }
     }
 
     private mutating func deleteSubscription(_ dataset: String, _ id: String) {
         state.subscriptions[Key(dataset: dataset, id: id)] = nil
-        state.pairs = state.pairs.filter { $0.key.dataset != dataset || $0.key.subscription != id }
+        forgetPairs { $0.dataset == dataset && $0.subscription == id }
+    }
+
+    private mutating func forgetPairs(_ isGone: (PairKey) -> Bool) {
+        state.pairs = state.pairs.filter { !isGone($0.key) }
+        state.visits = state.visits.filter { !isGone($0.key) }
     }
 
     private mutating func deleteDevice(_ dataset: String, _ id: String) {
@@ -115,6 +146,15 @@ struct TwinStore {
         for (key, subscription) in state.subscriptions where key.dataset == dataset && subscription.deviceId == id {
             deleteSubscription(dataset, key.id)
         }
+        forgetDevice(dataset, id)
+    }
+
+    private mutating func forgetDevice(_ dataset: String, _ id: String) {
+        let publications = state.publications.filter { $0.key.dataset == dataset && $0.value.deviceId == id }.map(\.key.id)
+        let subscriptions = state.subscriptions.filter { $0.key.dataset == dataset && $0.value.deviceId == id }.map(\.key.id)
+        forgetPairs {
+            $0.dataset == dataset && (publications.contains($0.publication) || subscriptions.contains($0.subscription))
+        }
         for match in state.matches where match.dataset == dataset && match.deviceId == id { unlisted.insert(match.number) }
         removeUnneeded()
     }
@@ -122,10 +162,11 @@ struct TwinStore {
     private mutating func deleteDataset(_ id: String, at instant: Int64) {
         state.datasets[id] = nil
         state.deletedDatasets[id] = instant
+        state.structure = state.structure.filter { $0.key.dataset != id }
         state.devices = state.devices.filter { $0.key.dataset != id }
         state.publications = state.publications.filter { $0.key.dataset != id }
         state.subscriptions = state.subscriptions.filter { $0.key.dataset != id }
-        state.pairs = state.pairs.filter { $0.key.dataset != id }
+        forgetPairs { $0.dataset == id }
         state.liveStates = state.liveStates.filter { $0.key.dataset != id }
         state.matches.removeAll { $0.dataset == id }
         state.replies.removeAll { $0.dataset == id }
@@ -150,6 +191,8 @@ extension TwinStore.Snapshot {
             (next, isNew) = (1, datasets.updateValue(record, forKey: record.id) == nil)
         case .deleteDataset(let id, let instant):
             (next, isNew) = (2, deletedDatasets.updateValue(instant, forKey: id) == nil)
+        case .putStructure(let record):
+            (next, isNew) = (2, structure.updateValue(record, forKey: .init(record)) == nil)
         case .putDevice(let record):
             (next, isNew) = (3, devices.updateValue(record, forKey: .init(dataset: record.dataset, id: record.id)) == nil)
         case .putPublication(let record):
@@ -160,16 +203,20 @@ extension TwinStore.Snapshot {
             let key = TwinStore.PairKey(
                 dataset: record.dataset, subscription: record.subscriptionId, publication: record.publicationId)
             (next, isNew) = (6, pairs.updateValue(record, forKey: key) == nil)
+        case .putVisit(let record):
+            let key = TwinStore.PairKey(
+                dataset: record.dataset, subscription: record.subscriptionId, publication: record.publicationId)
+            (next, isNew) = (7, visits.updateValue(record, forKey: key) == nil)
         case .putLiveState(let record):
-            (next, isNew) = (7, liveStates.updateValue(record, forKey: .init(dataset: record.dataset, id: record.topic)) == nil)
+            (next, isNew) = (8, liveStates.updateValue(record, forKey: .init(dataset: record.dataset, id: record.topic)) == nil)
         case .putMatch(let record):
-            (next, isNew) = (8, (matches.last?.number ?? 0) < record.number)
+            (next, isNew) = (9, (matches.last?.number ?? 0) < record.number)
             matches.append(record)
         case .putReply(let record):
-            (next, isNew) = (9, true)
+            (next, isNew) = (10, true)
             replies.append(record)
         case .putFilters(let broker, let list):
-            (next, isNew) = (10, filters.updateValue(list, forKey: broker) == nil)
+            (next, isNew) = (11, filters.updateValue(list, forKey: broker) == nil)
         default: throw OutOfOrder(change: change)
         }
         guard isNew, next >= rank else { throw OutOfOrder(change: change) }
@@ -182,9 +229,11 @@ extension TwinStore.Snapshot {
     func difference(from other: Self) -> [String] {
         [
             ("datasets", datasets == other.datasets), ("deletedDatasets", deletedDatasets == other.deletedDatasets),
-            ("devices", devices == other.devices), ("publications", publications == other.publications),
+            ("structure", structure == other.structure), ("devices", devices == other.devices),
+            ("publications", publications == other.publications),
             ("subscriptions", subscriptions == other.subscriptions), ("pairs", pairs == other.pairs),
-            ("liveStates", liveStates == other.liveStates), ("matches", matches == other.matches),
+            ("visits", visits == other.visits), ("liveStates", liveStates == other.liveStates),
+            ("matches", matches == other.matches),
             ("replies", replies == other.replies), ("filters", filters == other.filters),
         ].compactMap { $0.1 ? nil : $0.0 }
     }

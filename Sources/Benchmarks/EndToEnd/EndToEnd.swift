@@ -100,10 +100,7 @@ struct EndToEnd: ParsableCommand {
         let client = try LeanClient(port: port, clientID: "bench-owner")
         try client.subscribe("geomatch/bench/owner/reply", qos: 1)
         func ask(_ request: String, _ parameters: String) throws {
-            client.publish(topic: "geomatch/bench/owner/request/\(request)", payload: Array(parameters.utf8), qos: 1)
-            try client.flush()
-            var answered = 0
-            while answered == 0 { answered = try client.receive(milliseconds: 5000) { _, _ in } }
+            try client.ask(request, parameters, dataset: "bench", client: "owner")
         }
         try ask(
             "device/create", "{\"deviceType\":\"PinDevice\",\"id\":\"pin\",\"location\":{\"latitude\":43.73,\"longitude\":7.43}}")

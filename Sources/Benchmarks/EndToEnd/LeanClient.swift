@@ -66,6 +66,21 @@ final class LeanClient {
         throw Failure.refused(filter)
     }
 
+    /// Sends a request and waits for the next message, its reply; `geomatch/{dataset}/{client}/reply` must be subscribed.
+    func ask(_ request: String, _ parameters: String, dataset: String, client: String) throws {
+        publish(topic: "geomatch/\(dataset)/\(client)/request/\(request)", payload: Array(parameters.utf8), qos: 1)
+        try flush()
+        var refusal: String?
+        var answered = 0
+        while answered == 0 {
+            answered = try receive(milliseconds: 5000) { _, payload in
+                let text = String(decoding: payload, as: UTF8.self)
+                if text.contains("\"error\":") { refusal = text }
+            }
+        }
+        if let refusal { throw Failure.refused(refusal) }
+    }
+
     private func send(packet kind: UInt8, _ body: [UInt8]) {
         output.append(kind)
         var length = body.count

@@ -32,7 +32,8 @@ extension Hub {
         store(told.update, at: told.timestamp, for: state, receivedAt: told.receivedAt, into: &effects)
         if let device = state.device, let position = told.update.position {
             if dataset.moves.isEmpty { moved.append(dataset) }
-            dataset.moves.append(Move(device: device.reference, position: position))
+            let floor = floor(of: state, index: told.update.floorIndex, into: &effects)
+            dataset.moves.append(Move(device: device.reference, position: position, floor: floor))
         }
     }
 }

@@ -13,16 +13,28 @@ extension Hub {
     public func restore(_ change: DurableChange, at now: Int64) throws(WireError) {
         switch change {
         case .putDataset(let record):
-            if let dataset = datasets[record.id] { dataset.record = record } else { datasets[record.id] = Dataset(record) }
+            if let dataset = datasets[record.id] {
+                dataset.record = record
+            } else {
+                datasets[record.id] = Dataset(record, limits: configuration.limits)
+            }
         case .deleteDataset(let id, let at):
             deletedDatasets[id] = at
             if !isRebuilding { clearances.append(Clearance(dataset: id, topic: nil)) }
+        case .putStructure(let record): restore(record)
         case .putDevice(let record): restore(record)
         case .putPublication(let record): try restore(record, at: now)
         case .putSubscription(let record): try restore(record, at: now)
         case .putPair(let record): restore(record, at: now)
+        case .putVisit(let record): restore(record, at: now)
+        case .deleteVisit(let dataset, let subscription, let publication):
+            if let dataset = datasets[dataset], let subscription = dataset.subscriptions[subscription],
+                let publication = dataset.publications[publication]
+            {
+                _ = dataset.forgetVisit(subscription, publication)
+            }
         case .putLiveState(let record): restore(record)
-        case .putMatch(let record): restore(record)
+        case .putMatch(let record): try restore(record)
         case .putReply(let record): restore(record)
         case .putDelivery(let dataset, let id, let delivery):
             guard let subscription = datasets[dataset]?.subscriptions[id] else { break }
@@ -35,7 +47,8 @@ extension Hub {
             if let dataset = datasets[dataset], let publication = dataset.publications[id] { dataset.remove(publication) }
         case .deleteSubscription(let dataset, let id):
             if let dataset = datasets[dataset], let subscription = dataset.subscriptions[id] { dataset.remove(subscription) }
-        case .matchDelivered, .forgetMatch, .forgetLiveState, .forgetReplies, .putFilters: break
+        case .forgetDevice(let dataset, let id): restoreForgotten(id, in: dataset)
+        case .matchProgress, .matchSettled, .forgetMatch, .forgetLiveState, .forgetReplies, .putFilters: break
         }
     }
 
@@ -49,6 +62,8 @@ extension Hub {
         self.matchNumber = max(self.matchNumber, matchNumber)
         outbox.durable(through: self.matchNumber)
         for dataset in datasets.values { dataset.clearedStates.sort() }
+        unresumed.formUnion(datasets.keys)
+        findOccupancies()
     }
 
     private func restore(_ record: DeviceRecord) {
@@ -81,7 +96,7 @@ extension Hub {
             on: device.reference, topic: record.topic, range: record.range,
             expiresAt: deadline(from: record.createdAt, duration: record.duration), selector: selector,
             terms: record.terms, at: now, evaluate: false, into: &engineEffects)
-        dataset.register(Subscription(record, reference: reference))
+        dataset.register(Subscription(record, pushers: try record.readPushers(), reference: reference))
     }
 
     private func restore(_ record: PairRecord, at now: Int64) {
@@ -97,6 +112,14 @@ extension Hub {
         dataset.engine.restoreSuppression(subscription.reference, publication.reference, suppression, at: now)
     }
 
+    private func restore(_ record: VisitRecord, at now: Int64) {
+        guard let dataset = datasets[record.dataset], let publication = dataset.publications[record.publicationId],
+            let subscription = dataset.subscriptions[record.subscriptionId]
+        else { return }
+        dataset.engine.restoreVisit(subscription.reference, publication.reference, since: record.since, at: now)
+        dataset.noteVisit(record.id, subscription, publication)
+    }
+
     private func restore(_ record: LiveStateRecord) {
         // While rebuilding, memory knows live states better than the store.
         guard !isRebuilding else { return }
@@ -110,6 +133,7 @@ extension Hub {
         state.receivedAt = record.receivedAt
         state.number = record.number
         state.payload = record.payload
+        state.isDerived = record.payload.map(LiveMessage.isDerived) ?? false
         liveStates.insert(state)
         if record.payload != nil {
             dataset.countLiveTopic(live.domain, by: 1)
@@ -145,13 +169,13 @@ extension Hub {
         }
     }
 
-    private func restore(_ record: MatchRecord) {
+    private func restore(_ record: MatchRecord) throws(WireError) {
         matchNumber = max(matchNumber, record.number)
         guard let dataset = datasets[record.dataset] else { return }
         // Given back twice where it became durable while memory was rebuilt.
         if let device = dataset.devices[record.deviceId], device.matches.last.map({ $0 < record.number }) ?? true {
             device.matches.append(record.number)
-            if device.matches.count > Self.matchesPerDevice, outbox.entries[device.matches[0]] != nil {
+            if device.matches.count > Self.matchesPerDevice, outbox.parcels[device.matches[0]] != nil {
                 outdated.insert(device.matches.removeFirst())
             }
         }
@@ -161,18 +185,22 @@ extension Hub {
         }
         outbox.relink(record.number, to: subscription)
         guard record.pending, !isRebuilding else { return }
-        // It may have been sent before; the broker gets it again under the same id.
+        // It may have been sent before; whoever has not taken it gets it again under the same id.
         dataset.counters.matched += 1
         dataset.counters.pending += 1
         dataset.counters.retried += 1
         subscription?.record.delivery.retried += 1
         outbox.append(
-            record.number,
-            Outbox.Entry(
-                dataset: dataset, subscription: subscription,
-                topic: matchTopic(
+            Parcel(
+                number: record.number, dataset: dataset, subscription: subscription,
+                client: clientKey(record.dataset, record.owner), id: record.id, createdAt: record.createdAt, body: record.body,
+                matchTopic: matchTopic(
                     dataset: record.dataset, owner: record.owner, deviceId: record.deviceId,
-                    subscriptionId: record.subscriptionId), body: record.body))
+                    subscriptionId: record.subscriptionId),
+                pushers: try [Pusher](
+                    reading: record.pushers, dataset: record.dataset, owner: record.owner ?? "-", deviceId: record.deviceId,
+                    subscriptionId: record.subscriptionId),
+                secret: record.secret, settled: record.settled, fate: record.fate))
     }
 
     // MARK: Writing behind
@@ -221,12 +249,31 @@ extension LiveStateRecord {
 extension SubscriptionRecord {
     /// How the engine is to match it.
     var terms: Terms {
-        Terms(matchTTL: matchTTLMilliseconds, matchDTL: effectiveMatchDTL, excludesSelf: excludeSelf)
+        var terms = Terms(
+            matchTTL: Self.milliseconds(effectiveMatchTTL), matchDTL: effectiveMatchDTL, excludesSelf: excludeSelf,
+            exitMargin: exitMargin, dwell: Self.milliseconds(dwell), staleAfter: staleAfter.map(Self.milliseconds) ?? .max,
+            sameFloor: floor == .same)
+        switch mode {
+        case .once: terms.mode = .once
+        case .visit: terms.mode = .visit
+        }
+        switch accuracy {
+        case .centre: terms.accuracy = .centre
+        case .possible: terms.accuracy = .possible
+        case .certain: terms.accuracy = .certain
+        }
+        return terms
     }
 
-    var matchTTLMilliseconds: Int64 {
-        let milliseconds = effectiveMatchTTL * 1000
+    /// Of seconds without an upper limit.
+    private static func milliseconds(_ seconds: Double) -> Int64 {
+        let milliseconds = seconds * 1000
         return milliseconds < 4e18 ? Int64(milliseconds.rounded(.up)) : .max
+    }
+
+    func readPushers() throws(WireError) -> [Pusher] {
+        try [Pusher](
+            reading: pushers, dataset: dataset, owner: owner ?? "-", deviceId: deviceId, subscriptionId: id)
     }
 }
 

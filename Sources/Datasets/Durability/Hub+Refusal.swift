@@ -27,6 +27,8 @@ extension Hub {
                 if let dataset = datasets[id] { removeDataset(dataset, at: now, into: &effects) }
             case .device(let dataset, let id):
                 guard let dataset = datasets[dataset], let device = dataset.devices[id] else { continue }
+                dataset.occupancy?.leave(id)
+                dataset.instant = now
                 if let state = device.positionTopic {
                     device.positionTopic = nil
                     forgetState(state, asOf: now, receivedAt: now, into: &effects)
@@ -58,6 +60,7 @@ extension Hub {
         var asked = Set<Int>()
         for range in refused.requested { asked.formUnion(range) }
         asked.formUnion(Self.matchesOfUnborn(in: refused.changes, asked))
+        asked.formUnion(Self.visitsAfterRefused(in: refused.changes, asked))
         let missed = takeBackMatches(refused.changes, asked)
         takeBackLiveStates(refused.formerStates, into: &effects)
         // Nothing is kept for a dataset that was to be created by a request.
@@ -91,6 +94,8 @@ extension Hub {
             deletedDatasets[name] = deletedAt
         }
         for state in liveStates.all where names.contains(state.dataset.id) { settle(state) }
+        unresumed.formUnion(names.filter { datasets[$0] != nil })
+        findOccupancies()
     }
 
     /// The name of the present refusal in the log, which is told of it once.
@@ -138,11 +143,29 @@ extension Hub {
             switch changes[index] {
             case .putMatch(let record): pair = (record.dataset, record.publicationId, record.subscriptionId)
             case .putPair(let record): pair = (record.dataset, record.publicationId, record.subscriptionId)
+            case .putVisit(let record): pair = (record.dataset, record.publicationId, record.subscriptionId)
+            case .deleteVisit(let dataset, let subscription, let publication): pair = (dataset, publication, subscription)
             default: return false
             }
             return unborn.contains(UnbornObject(dataset: pair.dataset, id: ByteKey(pair.publication), isPublication: true))
                 || unborn.contains(UnbornObject(dataset: pair.dataset, id: ByteKey(pair.subscription), isPublication: false))
         }
+    }
+
+    /// Where in the changes stand visits and their messages that follow one which a refused request began or ended: the pair stands
+    /// where it stood before the request.
+    private static func visitsAfterRefused(in changes: [DurableChange], _ asked: Set<Int>) -> [Int] {
+        var undone = Set<VisitingPair>()
+        var following: [Int] = []
+        for (index, change) in changes.enumerated() {
+            guard let (pair, isVisit) = VisitingPair.of(change) else { continue }
+            if asked.contains(index) {
+                if isVisit { undone.insert(pair) }
+            } else if undone.contains(pair) {
+                following.append(index)
+            }
+        }
+        return following
     }
 
     /// Matches that a refused request led to never were.
@@ -158,6 +181,7 @@ extension Hub {
                 continue
             }
             let isPending = outbox.remove(record.number) != nil
+            outdated.remove(record.number)
             let counters = datasets[record.dataset]
             counters?.counters.matched -= 1
             if isPending { counters?.counters.pending -= 1 } else { counters?.counters.dropped -= 1 }
@@ -195,6 +219,7 @@ extension Hub {
         if state.payload == nil { dataset.clearedStates.revoke() }
         state.device = nil
         state.payload = record?.payload
+        state.isDerived = record?.payload.map(LiveMessage.isDerived) ?? false
         state.number = record?.number ?? 0
         state.timestamp = record?.timestamp ?? .min
         state.receivedAt = record?.receivedAt ?? .min
@@ -211,6 +236,26 @@ private struct UnbornObject: Hashable {
     var dataset: String
     var id: ByteKey
     var isPublication: Bool
+}
+
+/// A pair whose visits begin and end.
+private struct VisitingPair: Hashable {
+    var dataset: String
+    var subscription: ByteKey
+    var publication: ByteKey
+
+    /// The pair a change is about, and whether it is a begin or an end itself.
+    static func of(_ change: DurableChange) -> (VisitingPair, Bool)? {
+        func pair(_ dataset: String, _ subscription: String, _ publication: String) -> VisitingPair {
+            VisitingPair(dataset: dataset, subscription: ByteKey(subscription), publication: ByteKey(publication))
+        }
+        switch change {
+        case .putVisit(let record): return (pair(record.dataset, record.subscriptionId, record.publicationId), true)
+        case .deleteVisit(let dataset, let subscription, let publication): return (pair(dataset, subscription, publication), true)
+        case .putMatch(let record): return (pair(record.dataset, record.subscriptionId, record.publicationId), false)
+        default: return nil
+        }
+    }
 }
 
 /// A subscription of any dataset.

@@ -7,10 +7,16 @@ import Wire
 
 extension Hub {
     /// Makes an update the known state, tells it, and remembers to make it durable. Its properties stand in the scratch buffer.
+    ///
+    /// - Parameter derived: The daemon worked it out itself.
     func store(
-        _ update: LiveUpdate, at timestamp: Int64, for state: LiveState, receivedAt now: Int64, into effects: inout HubEffects
+        _ update: LiveUpdate, at timestamp: Int64, for state: LiveState, derived: Bool = false, receivedAt now: Int64,
+        into effects: inout HubEffects
     ) {
         let dataset = state.dataset
+        if state.namesDevice, dataset.locatesPositions {
+            see(state, update, locate(update, at: state), at: now)
+        }
         if state.payload == nil {
             dataset.countLiveTopic(state.domain, by: 1)
             if state.isKnown { dataset.clearedStates.revoke() } else { liveStates.insert(state) }
@@ -19,6 +25,7 @@ extension Hub {
         state.number = liveNumber
         state.timestamp = timestamp
         state.receivedAt = now
+        state.isDerived = derived
         // The former message's memory serves for the new one, unless it is on its way to the store.
         var payload = state.payload ?? []
         state.payload = nil
@@ -26,7 +33,7 @@ extension Hub {
         payload.reserveCapacity(properties.count + state.topic.utf8.count + 160)
         LiveMessage.encode(
             topic: state.topic, domain: state.domain, itemID: state.itemID, timestamp: timestamp, receivedAt: now,
-            properties: properties, originSourceId: update.originSourceId, derived: false, into: &payload)
+            properties: properties, originSourceId: update.originSourceId, derived: derived, into: &payload)
         publishLive(topic: state.topic, payload: payload, into: &effects)
         state.payload = payload
         markDirty(state)
@@ -70,8 +77,12 @@ extension Hub {
     func tie(_ state: LiveState, to device: Device) {
         state.device = device
         device.positionTopic = state
-        guard let payload = state.payload, let position = LiveMessage.position(inPayload: payload, using: parser) else { return }
-        state.dataset.engine.place(device.reference, at: position, heardAt: state.receivedAt)
+        guard let payload = state.payload, let update = LiveMessage.update(inPayload: payload, using: parser),
+            let position = update.position
+        else { return }
+        state.dataset.engine.place(
+            device.reference, at: position, floor: floor(of: state, index: update.floorIndex) ?? .unknown,
+            heardAt: state.receivedAt)
     }
 
     /// Clears a state on demand: the device of a position stands nowhere from now on.
@@ -95,6 +106,8 @@ extension Hub {
     func forgetState(_ state: LiveState, asOf timestamp: Int64, receivedAt now: Int64, into effects: inout HubEffects) {
         let dataset = state.dataset
         let wasCleared = state.payload == nil
+        noteForgotten(state)
+        state.isDerived = false
         if !wasCleared { dataset.countLiveTopic(state.domain, by: -1) }
         // It is found anew when it comes back: the device may be gone by then.
         state.device = nil

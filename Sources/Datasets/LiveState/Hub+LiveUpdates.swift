@@ -77,6 +77,7 @@ extension Hub {
             return
         }
         do throws(WireError) {
+            try checkDeclared(state)
             let update = try decode(message, domain: state.domain)
             var timestamp = update.timestamp ?? now
             let isSkewed = timestamp > now + Self.skewMaximumMilliseconds
@@ -86,7 +87,8 @@ extension Hub {
                 guard update.timestamp != nil, !isSkewed, timestamp > state.timestamp else { return }
             }
             let standing = standing(of: state)
-            let newest = max(state.timestamp, standing?.timestamp ?? .min)
+            // What was sent is never late beside what the daemon worked out.
+            let newest = max(state.isDerived ? .min : state.timestamp, standing?.timestamp ?? .min)
             guard timestamp >= newest else {
                 if !message.retained { refuseLate(timestamp, newest, state, published, at: now, into: &effects) }
                 return
@@ -98,7 +100,8 @@ extension Hub {
             store(update, at: timestamp, for: state, receivedAt: now, into: &effects)
             if let device = state.device, let position = update.position {
                 if dataset.moves.isEmpty { moved.append(dataset) }
-                dataset.moves.append(Move(device: device.reference, position: position))
+                let floor = floor(of: state, index: update.floorIndex, into: &effects)
+                dataset.moves.append(Move(device: device.reference, position: position, floor: floor))
             }
         } catch {
             if message.retained, state.isKnown { return }

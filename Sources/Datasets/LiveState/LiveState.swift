@@ -16,8 +16,14 @@ final class LiveState {
     var number: Int64 = 0
     /// The `live/…` message; nil when cleared.
     var payload: [UInt8]?
+    /// The daemon worked it out itself.
+    var isDerived = false
+    /// As of which of its dataset's declarations its topic was found to be declared.
+    var declaredAsOf: UInt32 = 0
     /// Changed since it was last made durable.
     var dirty = false
+    /// The floor its topic names, once that was asked for.
+    var floor: Floors.Place?
     /// The device that stands where this says; nil where it stands elsewhere, or is none.
     var device: Device?
     /// Where it stands in the table, and the hash it is found by.

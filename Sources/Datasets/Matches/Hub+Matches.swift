@@ -1,7 +1,8 @@
 import Geodesy
-import LiveTopics
 import Matching
 import Wire
+
+// From the engine's effects to matches: numbered, durable, then delivered.
 
 extension Hub {
     /// How many matches of a device are kept.
@@ -20,16 +21,24 @@ extension Hub {
     }
 
     func advanceEngine(of dataset: Dataset, to now: Int64, into effects: inout HubEffects) {
+        dataset.instant = now
         engineEffects.removeAll(keepingCapacity: true)
         dataset.engine.advance(to: now, into: &engineEffects)
         handleEngineEffects(of: dataset, at: now, into: &effects)
     }
 
-    func handleEngineEffects(of dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
+    /// - Parameter reason: What visits are told to end by, whatever the engine says; nil: what the engine says.
+    func handleEngineEffects(
+        of dataset: Dataset, endingVisitsBy reason: VisitEnd.Reason? = nil, at now: Int64, into effects: inout HubEffects
+    ) {
         for effect in engineEffects {
             switch effect {
             case .met(let meeting): record(meeting, in: dataset, into: &effects)
-            case .visitBegan, .visitEnded, .crowded: continue
+            case .visitBegan(let meeting): begin(meeting, in: dataset, into: &effects)
+            case .visitEnded(var end):
+                end.reason = reason ?? end.reason
+                self.end(end, in: dataset, into: &effects)
+            case .crowded(let crowd): count(crowd, in: dataset, into: &effects)
             case .publicationExpired(let reference):
                 guard let publication = dataset.publication(reference) else { continue }
                 dataset.forget(publication)
@@ -50,54 +59,98 @@ extension Hub {
         engineEffects.removeAll(keepingCapacity: true)
     }
 
-    /// A meeting becomes a match: numbered, durable, then delivered.
+    /// A pair met, and is remembered for what `matchTTL` and `matchDTL` count from.
     private func record(_ meeting: Meeting, in dataset: Dataset, into effects: inout HubEffects) {
         guard let publication = dataset.publication(meeting.publication),
-            let subscription = dataset.subscription(meeting.subscription),
-            let device = dataset.devices[subscription.record.deviceId]
+            let subscription = dataset.subscription(meeting.subscription)
         else { return }
-        let id = identifiers.uuid()
-        let body = encodeMatch(id: id, meeting, publication.record, subscription.record)
-        dataset.counters.matched += 1
-        subscription.record.delivery.matched += 1
-        subscription.record.delivery.lastMatchAt = meeting.at
-        deliveryChanged(subscription, in: dataset)
         // What was compared once and is not stored leaves no trace of the pair.
         if publication.record.duration > 0, subscription.record.duration > 0 {
             effects.changes.append(.putPair(PairRecord(meeting, publication.record, subscription.record)))
         }
-        let isRoom = dataset.counters.pending < configuration.limits.pendingMatches
+        let message = MatchMessage(id: identifiers.uuid(), event: .matched, meeting)
+        send(message, publication, subscription, in: dataset, into: &effects)
+    }
+
+    /// More would match than is remembered: what was not made counts as dropped.
+    private func count(_ crowd: Crowd, in dataset: Dataset, into effects: inout HubEffects) {
+        guard let subscription = dataset.subscription(crowd.subscription), crowd.missed > 0 else { return }
+        let limits = configuration.limits
+        let reason =
+            "\(crowd.missed) matches were not made: a subscription has \(limits.partnersPerSubscription) partners and a dataset \(limits.pairs) pairs at most"
+        dataset.counters.matched += crowd.missed
+        dataset.counters.dropped += crowd.missed
+        dataset.droppedMatches += crowd.missed
+        subscription.record.delivery.matched += Int64(crowd.missed)
+        subscription.record.delivery.dropped += Int64(crowd.missed)
+        subscription.record.delivery.lastError = reason
+        deliveryChanged(subscription, in: dataset)
+        tellOverload(matchTopic(of: subscription.record), reason, count: crowd.missed, of: dataset, into: &effects)
+    }
+
+    /// Numbers a message, makes it durable, and has it delivered if there is room.
+    func send(
+        _ message: MatchMessage, _ publication: Publication, _ subscription: Subscription, in dataset: Dataset,
+        into effects: inout HubEffects
+    ) {
+        guard let device = dataset.devices[subscription.record.deviceId] else { return }
+        let body = message.encode(publication.record, subscription.record)
+        dataset.counters.matched += 1
+        subscription.record.delivery.matched += 1
+        subscription.record.delivery.lastMatchAt = message.at
+        deliveryChanged(subscription, in: dataset)
         matchNumber += 1
-        effects.changes.append(
-            .putMatch(
-                MatchRecord(
-                    number: matchNumber, dataset: dataset.id, id: id, deviceId: device.record.id,
-                    subscriptionId: subscription.record.id, publicationId: publication.record.id,
-                    owner: subscription.record.owner, createdAt: meeting.at, body: body, pending: isRoom)))
-        keep(matchNumber, of: device, into: &effects)
-        guard isRoom else {
-            dataset.counters.dropped += 1
-            subscription.record.delivery.dropped += 1
-            subscription.record.delivery.lastError =
-                "\(configuration.limits.pendingMatches) matches wait for the broker, the maximum"
-            dataset.droppedMatches += 1
-            return
+        let parcel = Parcel(
+            number: matchNumber, dataset: dataset, subscription: subscription,
+            client: clientKey(dataset.id, subscription.record.owner), id: message.id, createdAt: message.at, body: body,
+            matchTopic: matchTopic(of: subscription.record), pushers: subscription.pushers, secret: subscription.record.secret)
+        let obstacle = obstacle(to: parcel)
+        var record = MatchRecord(
+            number: matchNumber, dataset: dataset.id, id: message.id, deviceId: device.record.id,
+            subscriptionId: subscription.record.id, publicationId: publication.record.id, owner: subscription.record.owner,
+            createdAt: message.at, body: body, pending: obstacle == nil)
+        if obstacle == nil, !subscription.pushers.isEmpty {
+            record.pushers = subscription.pushers.map(\.text)
+            record.secret = subscription.record.secret
         }
-        dataset.counters.pending += 1
-        let entry = Outbox.Entry(
-            dataset: dataset, subscription: subscription,
-            topic: matchTopic(
-                dataset: dataset.id, owner: subscription.record.owner, deviceId: subscription.record.deviceId,
-                subscriptionId: subscription.record.id), body: body)
-        outbox.append(matchNumber, entry)
+        effects.changes.append(.putMatch(record))
+        keep(matchNumber, of: device, into: &effects)
+        if let obstacle {
+            drop(parcel, because: obstacle, into: &effects)
+        } else {
+            dataset.counters.pending += 1
+            outbox.append(parcel)
+        }
+    }
+
+    /// Why there is no room for one more that waits; nil where there is.
+    private func obstacle(to parcel: Parcel) -> String? {
+        let limits = configuration.limits
+        if parcel.dataset.counters.pending >= limits.pendingMatches {
+            return "\(limits.pendingMatches) matches of the dataset wait for delivery, the maximum"
+        }
+        if outbox.waiting(of: parcel.client) >= limits.pendingMatchesPerClient {
+            return "\(limits.pendingMatchesPerClient) matches of the client wait for delivery, the maximum"
+        }
+        return nil
+    }
+
+    private func drop(_ parcel: Parcel, because reason: String, into effects: inout HubEffects) {
+        parcel.dataset.counters.dropped += 1
+        parcel.dataset.droppedMatches += 1
+        parcel.subscription?.record.delivery.dropped += 1
+        parcel.subscription?.record.delivery.lastError = reason
+        tellLoss(
+            MatchFate.dropped.rawValue, parcel.matchTopic, "the match \(parcel.id) is lost: \(reason)", of: parcel.dataset,
+            into: &effects)
     }
 
     /// Keeps the newest hundred of a device; one that still waits for the broker is forgotten when it was delivered.
-    func keep(_ number: Int64, of device: Device, into effects: inout HubEffects) {
+    private func keep(_ number: Int64, of device: Device, into effects: inout HubEffects) {
         device.matches.append(number)
         while device.matches.count > Self.matchesPerDevice {
             let oldest = device.matches.removeFirst()
-            if outbox.entries[oldest] == nil {
+            if outbox.parcels[oldest] == nil {
                 effects.changes.append(.forgetMatch(number: oldest))
             } else {
                 outdated.insert(oldest)
@@ -105,122 +158,18 @@ extension Hub {
         }
     }
 
+    func matchTopic(of subscription: SubscriptionRecord) -> String {
+        matchTopic(
+            dataset: subscription.dataset, owner: subscription.owner, deviceId: subscription.deviceId,
+            subscriptionId: subscription.id)
+    }
+
     func matchTopic(dataset: String, owner: String?, deviceId: String, subscriptionId: String) -> String {
-        "geomatch/\(dataset)/\(owner ?? "-")/match/\(LevelCoding.encode(deviceId))/\(LevelCoding.encode(subscriptionId))"
+        "geomatch/\(dataset)/\(owner ?? "-")/\(Pusher.matchTopic(deviceId: deviceId, subscriptionId: subscriptionId))"
     }
 
-    // MARK: Delivery
-
-    /// The changes of a batch are durable: its matches may go out.
-    public func durable(matchesThrough number: Int64, into effects: inout HubEffects) {
-        outbox.durable(through: number)
-        sendMatches(into: &effects)
-    }
-
-    /// The broker took a match, or refused it for good.
-    public func acknowledged(_ token: UInt64, reason: UInt8, into effects: inout HubEffects) {
-        let number = Int64(bitPattern: token)
-        guard let entry = outbox.remove(number) else { return }
-        let dataset = entry.dataset
-        dataset.counters.pending -= 1
-        let isDelivered = reason < 0x80
-        dataset.counters.delivered += isDelivered ? 1 : 0
-        dataset.counters.dropped += isDelivered ? 0 : 1
-        if let subscription = entry.subscription, !subscription.isGone, subscription.record.delivery.pending > 0 {
-            subscription.record.delivery.delivered += isDelivered ? 1 : 0
-            subscription.record.delivery.dropped += isDelivered ? 0 : 1
-            if !isDelivered { subscription.record.delivery.lastError = "the broker refused the match with reason \(reason)" }
-            deliveryChanged(subscription, in: dataset)
-        }
-        settledMatches.append(number)
-        sendMatches(into: &effects)
-    }
-
-    /// A match could not be handed over: it waits for the next connection.
-    public func returned(_ token: UInt64) { outbox.takeBack(Int64(bitPattern: token)) }
-
-    /// The broker is there: what waits goes out, and again what was sent over the former connection and has not been acknowledged
-    /// by now. It may come twice, under the same id.
-    public func brokerConnected(into effects: inout HubEffects) {
-        outbox.isOpen = true
-        for number in outbox.takeBackAll() {
-            guard let entry = outbox.entries[number] else { continue }
-            entry.dataset.counters.retried += 1
-            guard let subscription = entry.subscription else { continue }
-            subscription.record.delivery.retried += 1
-            deliveryChanged(subscription, in: entry.dataset)
-        }
-        sendMatches(into: &effects)
-    }
-
-    public func brokerLost() { outbox.isOpen = false }
-
-    private func sendMatches(into effects: inout HubEffects) {
-        while let (number, entry) = outbox.next(inflightMaximum: configuration.limits.inflightMatches) {
-            effects.messages.append(
-                topic: entry.topic, prefix: configuration.topicsPrefix, qos: 1, retain: false,
-                token: UInt64(bitPattern: number), payload: entry.body)
-        }
-    }
-
-    private func deliveryChanged(_ subscription: Subscription, in dataset: Dataset) {
-        guard !subscription.deliveryChanged, !subscription.isGone else { return }
-        subscription.deliveryChanged = true
-        dataset.deliveriesChanged.append(subscription)
-        if dataset.deliveriesChanged.count == 1 { datasetsWithDeliveries.append(dataset) }
-    }
-
-    /// Makes the delivery counters durable together with what changed them.
-    func tellDeliveries(into effects: inout HubEffects) {
-        for number in settledMatches {
-            effects.changes.append(.matchDelivered(number: number))
-            if outdated.remove(number) != nil { effects.changes.append(.forgetMatch(number: number)) }
-        }
-        settledMatches.removeAll(keepingCapacity: true)
-        for dataset in datasetsWithDeliveries {
-            for subscription in dataset.deliveriesChanged {
-                subscription.deliveryChanged = false
-                guard !subscription.isGone else { continue }
-                // Only what a request led to can be refused.
-                if effects.hasRequests {
-                    effects.formerMatchInstants[effects.changes.count] = .some(subscription.lastMatchAtTold)
-                }
-                subscription.lastMatchAtTold = subscription.record.delivery.lastMatchAt
-                effects.changes.append(
-                    .putDelivery(
-                        dataset: dataset.id, subscriptionId: subscription.record.id, subscription.record.delivery))
-            }
-            dataset.deliveriesChanged.removeAll(keepingCapacity: true)
-        }
-        datasetsWithDeliveries.removeAll(keepingCapacity: true)
-    }
-
-    // MARK: Encoding
-
-    private func encodeMatch(
-        id: String, _ meeting: Meeting, _ publication: PublicationRecord, _ subscription: SubscriptionRecord
-    ) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("id", id)
-        writer.member("event", "matched")
-        writer.member("createdAt", meeting.at)
-        writer.member("distance", (meeting.distance * 1000).rounded() / 1000)
-        writer.key("publication")
-        writer.beginObject()
-        publication.encodeMembers(into: &writer)
-        writer.key("location")
-        meeting.publicationPosition.encode(into: &writer)
-        writer.endObject()
-        writer.key("subscription")
-        writer.beginObject()
-        subscription.encodeMembers(into: &writer)
-        writer.key("location")
-        meeting.subscriptionPosition.encode(into: &writer)
-        writer.endObject()
-        writer.endObject()
-        return writer.bytes
-    }
+    /// Names a client over all datasets.
+    func clientKey(_ dataset: String, _ owner: String?) -> String { "\(dataset)/\(owner ?? "-")" }
 }
 
 extension PairRecord {

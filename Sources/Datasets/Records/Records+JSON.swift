@@ -61,7 +61,7 @@ extension PublicationRecord {
 }
 
 extension SubscriptionRecord {
-    /// Without `delivery` and `hints`, which change while a match is on its way.
+    /// Without `delivery` and `hints`, which change while a match is on its way, and without the secret, which nobody is shown.
     func encodeMembers(into writer: inout JSONWriter) {
         writer.member("id", id)
         writer.member("deviceId", deviceId)
@@ -71,9 +71,12 @@ extension SubscriptionRecord {
         writer.member("selector", selector)
         writer.member("matchTTL", effectiveMatchTTL)
         writer.member("matchDTL", effectiveMatchDTL)
-        writer.member("mode", "once")
-        writer.member("accuracy", "centre")
-        writer.member("floor", "any")
+        writer.member("mode", mode.rawValue)
+        writer.member("exitMargin", exitMargin)
+        writer.member("dwell", dwell)
+        writer.member("staleAfter", optional: staleAfter)
+        writer.member("accuracy", accuracy.rawValue)
+        writer.member("floor", floor.rawValue)
         writer.member("excludeSelf", excludeSelf)
         writer.member("pushers", pushers)
         writer.member("createdAt", createdAt)

@@ -141,7 +141,18 @@ public struct SubscriptionRecord: Equatable, Sendable {
     /// Metres; nil means twice the range.
     public var matchDTL: Double?
     public var excludeSelf: Bool
+    public var mode: Mode = .once
+    /// Metres beyond the reach at which a visit ends, 0…100,000.
+    public var exitMargin: Double = Self.defaultExitMargin
+    /// Seconds a pair stays in range before a visit begins, at least 0.
+    public var dwell: Double = 0
+    /// Seconds after which a side that has not been heard of ends a visit, above 0; nil: never.
+    public var staleAfter: Double?
+    public var accuracy: Accuracy = .centre
+    public var floor: Floor = .any
     public var pushers: [String]
+    /// What webhooks are signed with. Write-only: no reply, match or log ever holds it.
+    public var secret: String?
     public var delivery: Delivery
     public var hints: [String]
     public var owner: String?
@@ -175,6 +186,19 @@ public struct SubscriptionRecord: Equatable, Sendable {
     }
 }
 
+extension SubscriptionRecord {
+    /// The raw values of these are the words on the wire.
+    public enum Mode: String, Sendable, CaseIterable { case once, visit }
+
+    /// What becomes of the horizontal accuracies of both sides: ignored, subtracted from the distance, or added to it.
+    public enum Accuracy: String, Sendable, CaseIterable { case centre, possible, certain }
+
+    public enum Floor: String, Sendable, CaseIterable { case any, same }
+
+    /// Metres.
+    public static let defaultExitMargin: Double = 10
+}
+
 /// How far the messages of one subscription have come.
 ///
 /// `matched = delivered + expired + dropped + pending`, always.
@@ -193,7 +217,7 @@ public struct Delivery: Equatable, Sendable {
     public var pending: Int64 { matched - delivered - expired - dropped }
 }
 
-/// One match as it was delivered, kept among the newest hundred of its subscription's device.
+/// One match or end of a visit as it was delivered, kept among the newest hundred of its subscription's device.
 public struct MatchRecord: Equatable, Sendable {
     /// Rises with every match of the store, over all datasets: the order of delivery.
     public var number: Int64
@@ -207,12 +231,20 @@ public struct MatchRecord: Equatable, Sendable {
     public var createdAt: Int64
     /// The JSON as published.
     public var body: [UInt8]
-    /// Not yet acknowledged by the broker.
+    /// Not yet with everyone it is for.
     public var pending: Bool
+    /// Whom it is for beside the match topic, as the subscription named them when it was made; empty once it is not pending.
+    public var pushers: [String]
+    /// What webhooks are signed with; nil once it is not pending.
+    public var secret: String?
+    /// A bit for each target that took it or never will: the match topic first, then the pushers.
+    public var settled: UInt32 = 0
+    /// The worst that became of those.
+    public var fate: MatchFate = .delivered
 
     public init(
         number: Int64, dataset: String, id: String, deviceId: String, subscriptionId: String, publicationId: String,
-        owner: String?, createdAt: Int64, body: [UInt8], pending: Bool
+        owner: String?, createdAt: Int64, body: [UInt8], pending: Bool, pushers: [String] = [], secret: String? = nil
     ) {
         self.number = number
         self.dataset = dataset
@@ -224,6 +256,33 @@ public struct MatchRecord: Equatable, Sendable {
         self.createdAt = createdAt
         self.body = body
         self.pending = pending
+        self.pushers = pushers
+        self.secret = secret
+    }
+}
+
+/// What becomes of a match, or of one of its targets: the later, the worse.
+public enum MatchFate: String, Sendable, CaseIterable, Comparable {
+    case delivered
+    /// A target gave up after its hour.
+    case expired
+    /// Refused for good, or over a maximum.
+    case dropped
+
+    public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+
+    /// As it is stored.
+    public var rank: Int {
+        switch self {
+        case .delivered: 0
+        case .expired: 1
+        case .dropped: 2
+        }
+    }
+
+    public init?(rank: Int) {
+        guard let fate = Self.allCases.first(where: { $0.rank == rank }) else { return nil }
+        self = fate
     }
 }
 

@@ -14,13 +14,17 @@ struct DiagnosticsWindow {
         case late
         /// The update's time was ahead of ours and became the time of arrival.
         case skewed
+        /// A match did not come to whom it was for; `topic` is the match topic.
+        case delivery
+        /// A maximum was reached, and matches were not made; `topic` is the match topic.
+        case overload
     }
 
     struct Diagnostic: Equatable {
         var kind: Kind
         /// As published; `#` for the sum of those that exceeded the bound.
         var topic: String
-        /// One of the error names of the contract, or the kind where nothing was refused.
+        /// One of the error names of the contract, what became of a match, or the kind where nothing was refused.
         var error: String
         var message: String
         var field: String?
@@ -45,12 +49,12 @@ struct DiagnosticsWindow {
     mutating func report(_ diagnostic: Diagnostic, at now: Int64) -> Diagnostic? {
         let key = "\(diagnostic.kind.rawValue) \(diagnostic.topic)"
         if let rest = rests[key] {
-            rests[key] = .some(diagnostic.counting((rest?.count ?? 0) + 1))
+            rests[key] = .some(diagnostic.counting((rest?.count ?? 0) + diagnostic.count))
             return nil
         }
         guard rests.count < Self.toldMaximum else {
             let known = excess[diagnostic.kind]
-            var sum = diagnostic.counting((known?.diagnostic.count ?? 0) + 1)
+            var sum = diagnostic.counting((known?.diagnostic.count ?? 0) + diagnostic.count)
             sum.topic = "#"
             excess[diagnostic.kind] = (sum, known?.since ?? now)
             return nil

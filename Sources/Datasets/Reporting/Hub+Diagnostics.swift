@@ -47,7 +47,23 @@ extension Hub {
             of: state.dataset, at: now, into: &effects)
     }
 
-    private func report(
+    /// Tells that a match is lost for somebody, and why.
+    func tellLoss(
+        _ fate: String, _ topic: String, _ message: String, of dataset: Dataset, into effects: inout HubEffects
+    ) {
+        report(
+            .init(kind: .delivery, topic: topic, error: fate, message: message, field: nil, count: 1), of: dataset, at: latestAt,
+            into: &effects)
+    }
+
+    /// Tells that so many matches were not made.
+    func tellOverload(_ topic: String, _ message: String, count: Int, of dataset: Dataset, into effects: inout HubEffects) {
+        report(
+            .init(kind: .overload, topic: topic, error: "limit", message: message, field: nil, count: count), of: dataset,
+            at: latestAt, into: &effects)
+    }
+
+    func report(
         _ diagnostic: DiagnosticsWindow.Diagnostic, of dataset: Dataset, at now: Int64, into effects: inout HubEffects
     ) {
         if let told = dataset.diagnostics.report(diagnostic, at: now) { tell(told, of: dataset.id, into: &effects) }

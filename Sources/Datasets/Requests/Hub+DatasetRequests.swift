@@ -16,7 +16,7 @@ extension Hub {
         }
         let parameters = Parameters(object)
         var record = DatasetRecord(id: context.dataset, createdAt: now, updatedAt: now, revision: "")
-        try Self.apply(parameters, to: &record)
+        try apply(parameters, to: &record)
         let dataset = try createDataset(record, into: &effects)
         dataset.counters.requests += 1
         return .result(describe(dataset))
@@ -26,7 +26,7 @@ extension Hub {
         let dataset = call.dataset
         var record = dataset.record
         try call.parameters.checkRevision(record.revision)
-        try Self.apply(call.parameters, to: &record)
+        try apply(call.parameters, to: &record)
         record.updatedAt = call.now
         record.revision = Revision.next(after: record.revision, content: record.encoded())
         dataset.record = record
@@ -53,7 +53,7 @@ extension Hub {
         return deleted(call.dataset.id)
     }
 
-    private static func apply(_ parameters: Parameters, to record: inout DatasetRecord) throws(WireError) {
+    private func apply(_ parameters: Parameters, to record: inout DatasetRecord) throws(WireError) {
         if parameters.has("name") { record.name = try parameters.optionalString("name", characters: 0...256) }
         if parameters.has("policy") { record.policy = try parameters.optionalWord("policy", of: ["open", "strict"]) ?? "open" }
         if parameters.has("domains") {
@@ -65,13 +65,12 @@ extension Hub {
         if parameters.has("derivedOccupancy") {
             record.derivedOccupancy = try parameters.optionalBool("derivedOccupancy") ?? false
         }
-        if parameters.has("timeZone") { record.timeZone = try parameters.timeZone("timeZone") ?? "UTC" }
-        guard record.policy == "open" else {
-            throw WireError(
-                .unsupported, "`strict` needs an imported structure, which this version does not offer", field: "policy")
-        }
-        guard !record.derivedOccupancy else {
-            throw WireError(.unsupported, "derived occupancy is not offered by this version", field: "derivedOccupancy")
+        if parameters.has("timeZone") {
+            let zone = try parameters.timeZone("timeZone") ?? "UTC"
+            guard configuration.isTimeZone(zone) else {
+                throw parameters.error("timeZone", "must be the name of an IANA time zone", not: .string(zone))
+            }
+            record.timeZone = zone
         }
     }
 
@@ -90,6 +89,7 @@ extension Hub {
         writer.member("publications", dataset.publications.count)
         writer.member("subscriptions", dataset.subscriptions.count)
         writer.member("liveTopics", dataset.liveTopicCount)
+        for level in StructureLevel.allCases { writer.member("\(level.rawValue)s", dataset.structure.count(of: level)) }
         writer.endObject()
         writer.endObject()
         return writer.bytes

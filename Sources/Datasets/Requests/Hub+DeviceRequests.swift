@@ -96,6 +96,7 @@ extension Hub {
     func deleteDevice(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
         let device = try device(named: "id", call, ownerless: "only administrators delete a device without an owner")
         try call.parameters.checkRevision(device.record.revision)
+        endVisits(of: device, in: call.dataset, at: call.now, into: &effects)
         effects.changes.append(.deleteDevice(dataset: call.dataset.id, id: device.record.id))
         if let state = device.positionTopic {
             // Its position goes with it: left to be written behind, a crash would bring it back.
@@ -168,7 +169,9 @@ extension Hub {
         properties.removeAll(keepingCapacity: true)
         properties.append(contentsOf: location.properties)
         store(
-            LiveUpdate(timestamp: asked, originSourceId: location.originSourceId, position: location.position),
+            LiveUpdate(
+                timestamp: asked, originSourceId: location.originSourceId, position: location.position,
+                floorIndex: location.floorIndex),
             at: max(asked, known), for: state, receivedAt: now, into: &effects)
         keepNow(state, after: before.state, into: &effects)
         if let former { keepNow(former, after: before.former, into: &effects) }
@@ -178,7 +181,7 @@ extension Hub {
     }
 
     /// Makes a state durable in the batch of the request that changed it, and remembers what it was in case that fails.
-    private func keepNow(_ state: LiveState, after former: LiveStateRecord?, into effects: inout HubEffects) {
+    func keepNow(_ state: LiveState, after former: LiveStateRecord?, into effects: inout HubEffects) {
         effects.changes.append(.putLiveState(LiveStateRecord(state)))
         effects.formerStates.append(FormerLiveState(topic: state.topic, record: former, numberSince: state.number))
     }
@@ -199,7 +202,7 @@ extension Hub {
 
 extension LiveState {
     /// nil where nothing is known.
-    fileprivate var snapshot: LiveStateRecord? { isKnown ? LiveStateRecord(self) : nil }
+    var snapshot: LiveStateRecord? { isKnown ? LiveStateRecord(self) : nil }
 
     /// A position as objects show it: its properties and when they were true.
     fileprivate func location(using parser: JSONParser) -> JSONObject? {
@@ -212,11 +215,14 @@ extension LiveState {
 }
 
 /// `{"id","state":"deleted"}`
-func deleted(_ id: String) -> [UInt8] {
+func deleted(_ id: String) -> [UInt8] { stated(id, "deleted") }
+
+/// `{"id","state"}`
+func stated(_ id: String, _ state: String) -> [UInt8] {
     var writer = JSONWriter()
     writer.beginObject()
     writer.member("id", id)
-    writer.member("state", "deleted")
+    writer.member("state", state)
     writer.endObject()
     return writer.bytes
 }

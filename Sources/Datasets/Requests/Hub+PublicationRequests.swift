@@ -28,7 +28,7 @@ extension Hub {
             owner: call.client.name, createdAt: call.now, updatedAt: call.now, revision: "")
         record.revision = Revision.next(after: nil, content: record.encoded())
         if let expired = dataset.publications[record.id] {
-            dataset.remove(expired)
+            remove(expired, from: dataset, endingVisitsBy: .expired, at: call.now, into: &effects)
             effects.changes.append(.deletePublication(dataset: dataset.id, id: record.id))
         }
         engineEffects.removeAll(keepingCapacity: true)
@@ -41,7 +41,7 @@ extension Hub {
         dataset.register(publication)
         if duration > 0 { effects.changes.append(.putPublication(record)) }
         handleEngineEffects(of: dataset, at: call.now, into: &effects)
-        if duration == 0 { dataset.remove(publication) }
+        if duration == 0 { remove(publication, from: dataset, endingVisitsBy: .expired, at: call.now, into: &effects) }
         return record.encoded()
     }
 
@@ -89,7 +89,7 @@ extension Hub {
     func deletePublication(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
         let publication = try publication(call)
         try call.parameters.checkRevision(publication.record.revision)
-        call.dataset.remove(publication)
+        remove(publication, from: call.dataset, at: call.now, into: &effects)
         effects.changes.append(.deletePublication(dataset: call.dataset.id, id: publication.record.id))
         return deleted(publication.record.id)
     }

@@ -24,6 +24,7 @@ extension Hub {
             request: levels[4...].joined(separator: "/"), dataset: levels[1], client: levels[2])
         if let dataset = datasets[context.dataset] {
             dataset.counters.requests += 1
+            dataset.instant = now
             if let deadline = dataset.engine.nextDeadline, deadline <= now {
                 advanceEngine(of: dataset, to: now, into: &effects)
             }
@@ -99,14 +100,19 @@ extension Hub {
         let dataset = try createDataset(context.dataset, at: now, into: &effects)
         do throws(WireError) {
             let outcome = try perform(name, parameters, by: client, in: dataset, at: now, into: &effects)
-            dataset.counters.requests += 1
+            // Of several elements, none may have been made.
+            if effects.changes.count > before.changes + 1 { dataset.counters.requests += 1 } else { undo() }
             return outcome
         } catch {
+            undo()
+            throw error
+        }
+
+        func undo() {
             effects.changes.removeSubrange(before.changes...)
             effects.notices.removeSubrange(before.notices...)
             effects.filtersChanged = before.filters
             undoCreation(of: dataset, deletedAt: deletedAt)
-            throw error
         }
     }
 
@@ -115,17 +121,20 @@ extension Hub {
         into effects: inout HubEffects
     ) throws(WireError) -> Outcome {
         let call = Call(dataset: dataset, client: client, parameters: Parameters(parameters), now: now)
+        if let items = try createItems(name, call, into: &effects) { return .result(items) }
         switch name {
         case .datasetCreate: throw WireError(.conflict, "the dataset `\(dataset.id)` exists")
         case .datasetGet: return .result(describe(dataset))
         case .datasetUpdate: return .result(try updateDataset(call, into: &effects))
         case .datasetList: return .result(try listDatasets(call))
         case .datasetDelete: return .result(try deleteDataset(call, into: &effects))
+        case .datasetImport: return .result(try importStructure(call, into: &effects))
         case .deviceCreate: return .result(try createDevice(call, into: &effects))
         case .deviceGet: return .result(try getDevice(call))
         case .deviceList: return .result(try listDevices(call))
         case .deviceUpdate: return .result(try updateDevice(call, into: &effects))
         case .deviceDelete: return .result(try deleteDevice(call, into: &effects))
+        case .deviceForget: return .result(try forgetDevice(call, into: &effects))
         case .publicationCreate: return .result(try createPublication(call, into: &effects))
         case .publicationGet: return .result(try getPublication(call))
         case .publicationList: return .result(try listPublications(call))
@@ -138,6 +147,7 @@ extension Hub {
         case .subscriptionDelete: return .result(try deleteSubscription(call, into: &effects))
         case .matchGet: return try getMatch(call)
         case .matchList: return try listMatches(call)
+        case .matchExplain: return .result(try explainMatch(call))
         }
     }
 

@@ -26,10 +26,11 @@ extension Hub {
                 field: "deviceId")
         }
         if id == nil { record.id = identifiers.uuid() }
+        let pushers = try readPushers(of: record, areNew: call.parameters.has("pushers"))
         record.hints = selector.hints
         record.revision = Revision.next(after: nil, content: record.encoded())
         if let expired = dataset.subscriptions[record.id] {
-            dataset.remove(expired)
+            remove(expired, from: dataset, endingVisitsBy: .expired, at: call.now, into: &effects)
             effects.changes.append(.deleteSubscription(dataset: dataset.id, id: record.id))
         }
         engineEffects.removeAll(keepingCapacity: true)
@@ -38,11 +39,11 @@ extension Hub {
             on: device.reference, topic: record.topic, range: record.range,
             expiresAt: isLasting ? deadline(from: call.now, duration: record.duration) : .max, selector: selector,
             terms: record.terms, at: call.now, into: &engineEffects)
-        let subscription = Subscription(record, reference: reference)
+        let subscription = Subscription(record, pushers: pushers, reference: reference)
         dataset.register(subscription)
         if isLasting { effects.changes.append(.putSubscription(record)) }
         handleEngineEffects(of: dataset, at: call.now, into: &effects)
-        if !isLasting { dataset.remove(subscription) }
+        if !isLasting { remove(subscription, from: dataset, endingVisitsBy: .expired, at: call.now, into: &effects) }
         return describe(subscription)
     }
 
@@ -74,9 +75,11 @@ extension Hub {
         let former = record.selector
         let selector = try applyOptions(call.parameters, to: &record)
         if record.selector != former { record.hints = selector.hints }
+        let pushers = try readPushers(of: record, areNew: call.parameters.has("pushers"))
         record.updatedAt = call.now
         record.revision = Revision.next(after: record.revision, content: record.encoded())
         subscription.record = record
+        subscription.pushers = pushers
         effects.changes.append(.putSubscription(record))
         engineEffects.removeAll(keepingCapacity: true)
         call.dataset.engine.update(
@@ -89,7 +92,7 @@ extension Hub {
     func deleteSubscription(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
         let subscription = try subscription(call)
         try call.parameters.checkRevision(subscription.record.revision)
-        call.dataset.remove(subscription)
+        remove(subscription, from: call.dataset, at: call.now, into: &effects)
         effects.changes.append(.deleteSubscription(dataset: call.dataset.id, id: subscription.record.id))
         return deleted(subscription.record.id)
     }
@@ -105,34 +108,42 @@ extension Hub {
         if parameters.has("matchTTL") { record.matchTTL = try parameters.optionalNumber("matchTTL", in: 0..., unit: "seconds") }
         if parameters.has("matchDTL") { record.matchDTL = try parameters.optionalNumber("matchDTL", in: 0..., unit: "metres") }
         if parameters.has("excludeSelf") { record.excludeSelf = try parameters.optionalBool("excludeSelf") ?? false }
-        if parameters.has("pushers") { record.pushers = try pushers(parameters) }
-        try parameters.offerOnly("mode", ["once"], of: ["once", "visit"])
-        try parameters.offerOnly("accuracy", ["centre"], of: ["centre", "possible", "certain"])
-        try parameters.offerOnly("floor", ["any"], of: ["any", "same"])
-        for key in ["exitMargin", "dwell", "staleAfter", "secret"] where parameters.has(key) && !parameters.isNull(key) {
-            throw WireError(
-                .unsupported, "`\(key)` belongs to visits and webhooks, which this version does not offer", field: key)
+        if parameters.has("pushers") {
+            record.pushers = try parameters.optionalStrings("pushers", count: 0...Pusher.countMaximum) ?? []
         }
+        try applyMatching(parameters, to: &record)
+        if parameters.has("secret") { record.secret = try parameters.optionalString("secret", bytes: 1...1024) }
         return selector
     }
 
-    private func pushers(_ parameters: Parameters) throws(WireError) -> [String] {
-        let pushers = try parameters.optionalStrings("pushers", count: 0...16) ?? []
-        for pusher in pushers where pusher != "ws" && pusher != "localhost" {
-            let scheme = pusher.prefix { $0 != ":" }.lowercased()
-            switch scheme {
-            case "apns", "fcm":
-                throw WireError(
-                    .unsupported,
-                    "`\(scheme)://` pushers are not offered: subscribe to the match topic over MQTT, and let a server of yours push",
-                    field: "pushers")
-            case "http", "https", "mqtt":
-                throw WireError(
-                    .unsupported, "`\(scheme):` pushers are not offered by this version: subscribe to the match topic over MQTT",
-                    field: "pushers")
-            default:
-                throw WireError(.invalid, "a pusher is `ws` or `localhost`, not `\(pusher.prefix(40))`", field: "pushers")
+    /// How it is matched beside its circle, topic and selector. What belongs to visits is kept in mode `once` too, for a later change of mode.
+    private func applyMatching(_ parameters: Parameters, to record: inout SubscriptionRecord) throws(WireError) {
+        if parameters.has("mode") { record.mode = try parameters.optionalChoice("mode") ?? .once }
+        if parameters.has("accuracy") { record.accuracy = try parameters.optionalChoice("accuracy") ?? .centre }
+        if parameters.has("floor") { record.floor = try parameters.optionalChoice("floor") ?? .any }
+        if parameters.has("exitMargin") {
+            record.exitMargin =
+                try parameters.optionalNumber("exitMargin", in: 0...100_000, unit: "metres")
+                ?? SubscriptionRecord.defaultExitMargin
+        }
+        if parameters.has("dwell") { record.dwell = try parameters.optionalNumber("dwell", in: 0..., unit: "seconds") ?? 0 }
+        if parameters.has("staleAfter") {
+            record.staleAfter = try parameters.optionalNumber("staleAfter", in: 0..., unit: "seconds")
+            guard record.staleAfter != 0 else {
+                throw parameters.error("staleAfter", "must be above 0 seconds", not: parameters.value("staleAfter"))
             }
+        }
+    }
+
+    /// Checks the pushers of a subscription that is about to be, and where webhooks may go.
+    ///
+    /// - Parameter areNew: What an operator allowed once and forbids by now is kept through other changes, and refused at each post.
+    private func readPushers(of record: SubscriptionRecord, areNew: Bool) throws(WireError) -> [Pusher] {
+        let pushers = try record.readPushers()
+        guard areNew else { return pushers }
+        let policy = AddressPolicy(allowsPrivate: configuration.webhooksAllowPrivate)
+        for case .webhook(let url) in pushers {
+            if let refusal = policy.refusal(of: url) { throw WireError(.invalid, refusal, field: "pushers") }
         }
         return pushers
     }

@@ -93,11 +93,10 @@ extension Parameters {
         if has(key) { throw error(key, "cannot be changed: \(why)") }
     }
 
-    /// One of the words of the contract, some of which this version does not offer.
-    func offerOnly(_ key: String, _ offered: [String], of words: [String]) throws(WireError) {
-        guard let word = try optionalWord(key, of: words), !offered.contains(word) else { return }
-        throw WireError(
-            .unsupported, "`\(key)`: \"\(word)\" is not offered by this version; leave it out or use \"\(offered[0])\"",
-            field: key)
+    /// One of the words that are the raw values of a choice, nil where it is absent.
+    func optionalChoice<Choice: CaseIterable & RawRepresentable>(
+        _ key: String
+    ) throws(WireError) -> Choice? where Choice.RawValue == String {
+        try optionalWord(key, of: Choice.allCases.map(\.rawValue)).flatMap(Choice.init)
     }
 }

@@ -5,11 +5,13 @@ enum RequestName: String, CaseIterable {
     case datasetUpdate = "dataset/update"
     case datasetList = "dataset/list"
     case datasetDelete = "dataset/delete"
+    case datasetImport = "dataset/import"
     case deviceCreate = "device/create"
     case deviceGet = "device/get"
     case deviceList = "device/list"
     case deviceUpdate = "device/update"
     case deviceDelete = "device/delete"
+    case deviceForget = "device/forget"
     case publicationCreate = "publication/create"
     case publicationGet = "publication/get"
     case publicationList = "publication/list"
@@ -22,10 +24,11 @@ enum RequestName: String, CaseIterable {
     case subscriptionDelete = "subscription/delete"
     case matchGet = "match/get"
     case matchList = "match/list"
+    case matchExplain = "match/explain"
 
     /// Requests of the contract that a later version answers.
     static let notOffered: Set<String> = [
-        "dataset/import", "device/forget", "match/explain", "live/subscribe", "live/renew", "live/unsubscribe", "live/list",
+        "live/subscribe", "live/renew", "live/unsubscribe", "live/list",
         "live/snapshot", "beacon/list", "beacon/monitor", "beacon/unmonitor", "changes/get", "changes/follow",
         "changes/unfollow", "changes/push", "changes/conflicts", "place/import", "place/get", "place/list", "place/delete",
         "place/candidates", "place/verify", "category/import", "category/list", "circumstance/register",
@@ -36,7 +39,7 @@ enum RequestName: String, CaseIterable {
     /// Only administrators may ask it.
     var isForAdministrators: Bool {
         switch self {
-        case .datasetCreate, .datasetUpdate, .datasetList, .datasetDelete: true
+        case .datasetCreate, .datasetUpdate, .datasetList, .datasetDelete, .datasetImport: true
         default: false
         }
     }
@@ -45,7 +48,7 @@ enum RequestName: String, CaseIterable {
     var changes: Bool {
         switch self {
         case .datasetGet, .datasetList, .deviceGet, .deviceList, .publicationGet, .publicationList, .subscriptionGet,
-            .subscriptionList, .matchGet, .matchList:
+            .subscriptionList, .matchGet, .matchList, .matchExplain:
             false
         default: true
         }
@@ -54,7 +57,7 @@ enum RequestName: String, CaseIterable {
     /// A first one creates its dataset where auto-creation is on.
     var createsDataset: Bool {
         switch self {
-        case .datasetCreate, .deviceCreate, .publicationCreate, .subscriptionCreate: true
+        case .datasetCreate, .datasetImport, .deviceCreate, .publicationCreate, .subscriptionCreate: true
         default: false
         }
     }

@@ -60,6 +60,15 @@ public enum LiveMessage {
         swap(&writer.bytes, &message)
     }
 
+    /// Whether a message says of itself that the daemon worked it out.
+    public static func isDerived(_ message: [UInt8]) -> Bool {
+        // It is the last member, and properties of this name end one brace before.
+        message.suffix(derivedEnd.utf8CodeUnitCount).elementsEqual(
+            UnsafeBufferPointer(start: derivedEnd.utf8Start, count: derivedEnd.utf8CodeUnitCount))
+    }
+
+    private static let derivedEnd: StaticString = ",\"derived\":true}"
+
     /// The position in a stored message of the domain `position`; nil in any other.
     ///
     /// - Parameter parser: One parser for many messages spares its buffers each time.

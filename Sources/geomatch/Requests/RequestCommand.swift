@@ -56,7 +56,9 @@ struct RequestCommand: ParsableCommand {
         guard try exchange.run(), let reply = exchange.reply else {
             throw CommandFailure.unavailable("interrupted before the reply came")
         }
-        try print(reply)
+        let result = try Self.result(of: reply, asJSON: output.json)
+        StandardOutput.print(
+            output.json ? String(decoding: result.serialised(), as: UTF8.self) : PrettyJSON.text(result))
     }
 
     private func readParameters() throws -> JSONObject {
@@ -65,15 +67,16 @@ struct RequestCommand: ParsableCommand {
         return try RequestWords.object(of: Array(text))
     }
 
-    private func print(_ reply: JSONObject) throws {
+    /// The result a reply holds.
+    ///
+    /// - Throws: `errorReply` where it holds an error, as JSON or for people.
+    static func result(of reply: JSONObject, asJSON: Bool) throws(CommandFailure) -> JSONValue {
         if let error = reply["error"] {
-            throw CommandFailure.errorReply(
-                output.json ? String(decoding: error.serialised(), as: UTF8.self) : ErrorText.of(error))
+            throw .errorReply(asJSON ? String(decoding: error.serialised(), as: UTF8.self) : ErrorText.of(error))
         }
         guard let result = reply["result"] else {
-            throw CommandFailure.internal("the reply holds neither a result nor an error")
+            throw .internal("the reply holds neither a result nor an error")
         }
-        StandardOutput.print(
-            output.json ? String(decoding: result.serialised(), as: UTF8.self) : PrettyJSON.text(result))
+        return result
     }
 }

@@ -25,7 +25,10 @@ extension Settings {
         lines += [
             "limits:", "  datasets: \(limits.datasets)", "  live-topics: \(limits.liveTopics)", "  devices: \(limits.devices)",
             "  attachments-per-device: \(limits.attachmentsPerDevice)", "  remembered-replies: \(limits.rememberedReplies)",
-            "  pending-matches: \(limits.pendingMatches)", "  inflight-matches: \(limits.inflightMatches)",
+            "  structure-objects: \(limits.structureObjects)", "  occupancy-silence: \(limits.occupancySilenceSeconds)",
+            "  pending-matches: \(limits.pendingMatches)", "  pending-matches-per-client: \(limits.pendingMatchesPerClient)",
+            "  partners-per-subscription: \(limits.partnersPerSubscription)", "  pairs: \(limits.pairs)",
+            "  inflight-matches: \(limits.inflightMatches)",
         ]
         return lines.joined(separator: "\n")
     }

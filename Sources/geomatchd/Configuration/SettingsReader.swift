@@ -66,8 +66,16 @@ struct SettingsReader {
         limits.devices = try integer("limits.devices", 1...100_000_000) ?? limits.devices
         limits.attachmentsPerDevice =
             try integer("limits.attachments-per-device", 1...100_000) ?? limits.attachmentsPerDevice
+        limits.structureObjects = try integer("limits.structure-objects", 1...10_000_000) ?? limits.structureObjects
+        limits.occupancySilenceSeconds =
+            try integer("limits.occupancy-silence", 1...86_400) ?? limits.occupancySilenceSeconds
         limits.rememberedReplies = try integer("limits.remembered-replies", 0...1_000_000) ?? limits.rememberedReplies
         limits.pendingMatches = try integer("limits.pending-matches", 1...100_000_000) ?? limits.pendingMatches
+        limits.pendingMatchesPerClient =
+            try integer("limits.pending-matches-per-client", 1...100_000_000) ?? limits.pendingMatchesPerClient
+        limits.partnersPerSubscription =
+            try integer("limits.partners-per-subscription", 1...100_000_000) ?? limits.partnersPerSubscription
+        limits.pairs = try integer("limits.pairs", 1...1_000_000_000) ?? limits.pairs
         limits.inflightMatches = try integer("limits.inflight-matches", 1...10_000) ?? limits.inflightMatches
     }
 

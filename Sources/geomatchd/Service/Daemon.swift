@@ -158,7 +158,9 @@ struct Daemon {
         }
         loop.createDatasets(settings.datasets)
         let journal = JournalService(store: store, loop: loop, log: log)
-        return (loop, [EmbeddedBrokerService(broker: embedded), journal, service])
+        let webhooks = WebhooksService(
+            policy: AddressPolicy(allowsPrivate: settings.webhooksAllowPrivate), version: version, loop: loop)
+        return (loop, [EmbeddedBrokerService(broker: embedded), journal, service, webhooks])
     }
 
     private func restoredHub(
@@ -170,6 +172,8 @@ struct Daemon {
         configuration.autoCreateDatasets = settings.autoCreateDatasets
         configuration.administrators = AccessPatterns(settings.administrators)
         configuration.limits = settings.limits
+        configuration.isTimeZone = { TimeZone(identifier: $0) != nil }
+        configuration.webhooksAllowPrivate = settings.webhooksAllowPrivate
         configuration.version = version
         configuration.instance = identity
         configuration.seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))

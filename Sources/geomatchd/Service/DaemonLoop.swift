@@ -8,7 +8,7 @@ import Wire
 
 /// The shell around the hub: hands it what comes in, and does what it says.
 ///
-/// Everything here belongs to the thread that runs the link. ``stop()`` and the journal reach it through
+/// Everything here belongs to the thread that runs the link. ``stop()``, the journal and the webhooks reach it through
 /// ``MQTTLink/wake()``.
 final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     struct Configuration {
@@ -29,6 +29,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     let log: Logger
     let health: Health
     var journal: (any DurableLog)?
+    var webhooks: (any WebhookPosting)?
     var link: (any BrokerLink)?
     var session = Session()
     var effects = HubEffects()
@@ -111,6 +112,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
                 hub.answer(query, with: StoreFinding(answer), at: now, into: &effects)
             }
         }
+        for (token, outcome) in webhooks?.collect() ?? [] { hub.posted(token, outcome, at: now, into: &effects) }
         perform(at: now)
         if stopRequested.load(ordering: .acquiring), !isStopping { finish(at: now) }
     }
@@ -153,6 +155,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
             hub.endBatch(at: now, into: &effects)
             swap(&effects, &current)
             publish(current.messages)
+            webhooks?.post(current.posts)
             keep(&current, at: now)
             for query in current.queries { ask(query) }
             for notice in current.notices { log.notice(notice) }

@@ -1,9 +1,11 @@
+import Datasets
 import Dispatch
 import Foundation
 import Logging
 import MQTTLink
 import ServiceLifecycle
 import Store
+import Webhooks
 
 // The long-running parts in dependency order: each ends before those it needs.
 
@@ -66,6 +68,21 @@ struct LinkService: Service {
         } onGracefulShutdown: {
             loop.stop()
         }
+    }
+}
+
+/// The thread that posts to webhooks: it ends first, so that what was taken is still counted as delivered.
+struct WebhooksService: Service {
+    let webhooks: Webhooks
+
+    init(policy: AddressPolicy, version: String, loop: DaemonLoop) {
+        webhooks = Webhooks(policy: policy, version: version, wake: { [weak loop] in loop?.link?.wake() })
+        loop.webhooks = webhooks
+    }
+
+    func run() async throws {
+        try await gracefulShutdown()
+        await webhooks.close(drainSeconds: 2)
     }
 }
 

@@ -2,8 +2,9 @@ import Datasets
 import Glibc
 import MQTTLink
 import Store
+import Webhooks
 
-// What the loop stands between: a broker, a log of what is durable, a clock. The daemon gives it the real ones, the simulation
+// What the loop stands between: a broker, a log of what is durable, webhooks, a clock. The daemon gives it the real ones, the simulation
 // others that lose, repeat, refuse and crash as told.
 
 /// The connection to a broker, as the loop uses it.
@@ -63,6 +64,14 @@ extension Journal: DurableLog {
         }
     }
 }
+
+/// What posts to webhooks, each post once. ``Webhooks`` says what each promises.
+protocol WebhookPosting: AnyObject {
+    func post(_ posts: [WebhookPost])
+    func collect() -> [(token: UInt64, outcome: WebhookOutcome)]
+}
+
+extension Webhooks: WebhookPosting {}
 
 /// What gives a dataset back as it is durable.
 protocol DurableState: AnyObject {

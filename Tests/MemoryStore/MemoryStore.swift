@@ -1,40 +1,45 @@
-@testable import Datasets
+import Datasets
 
 /// What the store promises of durable changes, in a few tables: a restart is a replay of them.
-struct MemoryStore {
+public struct MemoryStore {
     private struct Key: Hashable {
         var dataset: String
-        var id: ByteKey
-        var other = ByteKey("")
+        /// By bytes: Swift's strings compare by canonical equivalence.
+        var id: [UInt8]
+        var other: [UInt8]
 
         init(_ dataset: String, _ id: String, _ other: String = "") {
-            (self.dataset, self.id, self.other) = (dataset, ByteKey(id), ByteKey(other))
+            (self.dataset, self.id, self.other) = (dataset, Array(id.utf8), Array(other.utf8))
         }
     }
 
-    private(set) var datasets: [String: DatasetRecord] = [:]
+    public private(set) var datasets: [String: DatasetRecord] = [:]
     private var deleted: [String: Int64] = [:]
+    private var structure: [Key: StructureRecord] = [:]
     private var devices: [Key: DeviceRecord] = [:]
     private var publications: [Key: PublicationRecord] = [:]
     private var subscriptions: [Key: SubscriptionRecord] = [:]
     private var pairs: [Key: PairRecord] = [:]
+    private(set) var visits: [VisitRecord] = []
     private var liveStates: [Key: LiveStateRecord] = [:]
     private var matches: [Int64: (record: MatchRecord, listed: Bool)] = [:]
     private var replies: [(key: Key, record: ReplyRecord)] = []
-    private(set) var highestLiveNumber: Int64 = 0
-    private(set) var highestMatchNumber: Int64 = 0
+    public private(set) var highestLiveNumber: Int64 = 0
+    public private(set) var highestMatchNumber: Int64 = 0
 
-    var liveStateCount: Int { liveStates.count }
-    var pendingMatches: [MatchRecord] { sortedMatches.map(\.record).filter(\.pending) }
+    public init() {}
+
+    public var liveStateCount: Int { liveStates.count }
+    public var pendingMatches: [MatchRecord] { sortedMatches.map(\.record).filter(\.pending) }
     private var sortedMatches: [(record: MatchRecord, listed: Bool)] { matches.sorted { $0.key < $1.key }.map(\.value) }
 
-    func liveState(_ topic: String) -> LiveStateRecord? {
+    public func liveState(_ topic: String) -> LiveStateRecord? {
         liveStates.values.first { $0.topic.utf8.elementsEqual(topic.utf8) }
     }
 
-    func delivery(_ dataset: String, _ id: String) -> Delivery? { subscriptions[Key(dataset, id)]?.delivery }
+    public func delivery(_ dataset: String, _ id: String) -> Delivery? { subscriptions[Key(dataset, id)]?.delivery }
 
-    mutating func apply(_ change: DurableChange) {
+    public mutating func apply(_ change: DurableChange) {
         switch change {
         case .putDataset(let record):
             datasets[record.id] = record
@@ -42,24 +47,44 @@ struct MemoryStore {
         case .deleteDataset(let id, let at):
             deleteDataset(id)
             deleted[id] = at
+        case .putStructure(let record):
+            structure[Key(record.dataset, (record.parents + [record.id]).structureKey)] = record
         case .putDevice(let record): devices[Key(record.dataset, record.id)] = record
         case .deleteDevice(let dataset, let id): deleteDevice(dataset, id)
+        case .forgetDevice(let dataset, let id): forgetDevice(dataset, id)
         case .putPublication(let record): publications[Key(record.dataset, record.id)] = record
         case .deletePublication(let dataset, let id):
             publications[Key(dataset, id)] = nil
             pairs = pairs.filter { !($0.value.dataset == dataset && $0.value.publicationId.hasSameBytes(as: id)) }
+            visits.removeAll { $0.dataset == dataset && $0.publicationId.hasSameBytes(as: id) }
         case .putSubscription(let record): subscriptions[Key(record.dataset, record.id)] = record
         case .deleteSubscription(let dataset, let id):
             subscriptions[Key(dataset, id)] = nil
             pairs = pairs.filter { !($0.value.dataset == dataset && $0.value.subscriptionId.hasSameBytes(as: id)) }
+            visits.removeAll { $0.dataset == dataset && $0.subscriptionId.hasSameBytes(as: id) }
         case .putDelivery(let dataset, let id, let delivery): subscriptions[Key(dataset, id)]?.delivery = delivery
         case .putHints(let dataset, let id, let hints): subscriptions[Key(dataset, id)]?.hints = hints
         case .putPair(let record): pairs[Key(record.dataset, record.subscriptionId, record.publicationId)] = record
         case .putMatch(let record):
             matches[record.number] = (record, true)
             highestMatchNumber = max(highestMatchNumber, record.number)
-        case .matchDelivered(let number):
+        case .putVisit(let record):
+            apply(
+                .deleteVisit(
+                    dataset: record.dataset, subscriptionId: record.subscriptionId, publicationId: record.publicationId))
+            visits.append(record)
+        case .deleteVisit(let dataset, let subscription, let publication):
+            visits.removeAll {
+                $0.dataset == dataset && $0.subscriptionId.hasSameBytes(as: subscription)
+                    && $0.publicationId.hasSameBytes(as: publication)
+            }
+        case .matchProgress(let number, let settled, let fate):
+            matches[number]?.record.settled = settled
+            matches[number]?.record.fate = fate
+        case .matchSettled(let number):
             matches[number]?.record.pending = false
+            matches[number]?.record.pushers = []
+            matches[number]?.record.secret = nil
             dropUnneeded(number)
         case .forgetMatch(let number):
             matches[number]?.listed = false
@@ -88,33 +113,47 @@ struct MemoryStore {
         for record in subscriptions.values where record.dataset == dataset && record.deviceId.hasSameBytes(as: id) {
             apply(.deleteSubscription(dataset: dataset, id: record.id))
         }
+        forgetDevice(dataset, id)
+        devices[Key(dataset, id)] = nil
+    }
+
+    private mutating func forgetDevice(_ dataset: String, _ id: String) {
+        func isOfDevice(_ subscription: String, _ publication: String) -> Bool {
+            subscriptions[Key(dataset, subscription)]?.deviceId.hasSameBytes(as: id) == true
+                || publications[Key(dataset, publication)]?.deviceId.hasSameBytes(as: id) == true
+        }
+        pairs = pairs.filter { $0.value.dataset != dataset || !isOfDevice($0.value.subscriptionId, $0.value.publicationId) }
+        visits.removeAll { $0.dataset == dataset && isOfDevice($0.subscriptionId, $0.publicationId) }
         for (number, match) in matches where match.record.dataset == dataset && match.record.deviceId.hasSameBytes(as: id) {
             apply(.forgetMatch(number: number))
         }
-        devices[Key(dataset, id)] = nil
     }
 
     private mutating func deleteDataset(_ id: String) {
         datasets[id] = nil
+        structure = structure.filter { $0.key.dataset != id }
         devices = devices.filter { $0.key.dataset != id }
         publications = publications.filter { $0.key.dataset != id }
         subscriptions = subscriptions.filter { $0.key.dataset != id }
         pairs = pairs.filter { $0.key.dataset != id }
+        visits.removeAll { $0.dataset == id }
         liveStates = liveStates.filter { $0.key.dataset != id }
         matches = matches.filter { $0.value.record.dataset != id }
         replies.removeAll { $0.key.dataset == id }
     }
 
     /// In the order the store gives back; of one dataset, or all.
-    func restored(_ dataset: String? = nil) -> [DurableChange] {
+    public func restored(_ dataset: String? = nil) -> [DurableChange] {
         func isWanted(_ name: String) -> Bool { dataset == nil || dataset == name }
         var changes: [DurableChange] = []
         changes += datasets.values.filter { isWanted($0.id) }.map { .putDataset($0) }
         changes += deleted.filter { isWanted($0.key) }.map { .deleteDataset(id: $0.key, at: $0.value) }
+        changes += structure.values.filter { isWanted($0.dataset) }.map { .putStructure($0) }
         changes += devices.values.filter { isWanted($0.dataset) }.map { .putDevice($0) }
         changes += publications.values.filter { isWanted($0.dataset) }.map { .putPublication($0) }
         changes += subscriptions.values.filter { isWanted($0.dataset) }.map { .putSubscription($0) }
         changes += pairs.values.filter { isWanted($0.dataset) }.map { .putPair($0) }
+        changes += visits.filter { isWanted($0.dataset) }.map { .putVisit($0) }
         changes += liveStates.values.filter { isWanted($0.dataset) }.map { .putLiveState($0) }
         for match in sortedMatches where isWanted(match.record.dataset) {
             var record = match.record
@@ -125,7 +164,7 @@ struct MemoryStore {
         return changes
     }
 
-    func finding(_ kind: StoreQuery.Kind) -> StoreFinding {
+    public func finding(_ kind: StoreQuery.Kind) -> StoreFinding {
         let listed = sortedMatches.filter(\.listed).map(\.record)
         switch kind {
         case .match(let dataset, let id): return .match(listed.first { $0.dataset == dataset && $0.id == id })
@@ -135,5 +174,21 @@ struct MemoryStore {
             guard let index = all.firstIndex(where: { $0.id == after }) else { return .noSuchMatch }
             return .matches(Array(all[(index + 1)...]))
         }
+    }
+}
+
+extension String {
+    fileprivate func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+}
+
+extension MemoryStore {
+    /// The durable reply to a request.
+    public func reply(dataset: String, client: String, requestId: String) -> [UInt8]? {
+        replies.last { $0.key == Key(dataset, client, requestId) }?.record.body
+    }
+
+    /// Whether the pair's last match is remembered.
+    public func hasPair(dataset: String, subscriptionId: String, publicationId: String) -> Bool {
+        pairs[Key(dataset, subscriptionId, publicationId)] != nil
     }
 }

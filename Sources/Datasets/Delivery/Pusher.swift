@@ -1,0 +1,128 @@
+import LiveTopics
+import Wire
+
+/// Where a match goes, beside the match topic of its subscription.
+enum Pusher: Equatable {
+    /// `ws`, `localhost`, and the match topic by its name: what every match is published on anyway.
+    case matchTopic
+    /// A topic below the owner's tree, without the configured prefix.
+    case topic(String)
+    case webhook(WebhookURL)
+
+    /// At most so many for one subscription.
+    static let countMaximum = 16
+    /// Bytes of a topic at most, with the owner's tree.
+    static let topicMaximum = 1024
+
+    /// Reads what a client wrote.
+    ///
+    /// `mqtt:` is followed by the topic below `geomatch/{dataset}/{owner}/`, or by a full topic that lies there.
+    ///
+    /// - Throws: ``WireError`` with the field `pushers`: `unsupported` for `apns:` and `fcm:`, else `invalid`.
+    init(_ text: String, dataset: String, owner: String, deviceId: String, subscriptionId: String) throws(WireError) {
+        if text == "ws" || text == "localhost" {
+            self = .matchTopic
+            return
+        }
+        let scheme = text.prefix { $0 != ":" }.lowercased()
+        switch scheme {
+        case "mqtt":
+            let tree = "geomatch/\(dataset)/\(owner)/"
+            let topic = try Self.topic(Substring(text.utf8.dropFirst("mqtt:".utf8.count)), in: tree)
+            let own = tree + Self.matchTopic(deviceId: deviceId, subscriptionId: subscriptionId)
+            self = topic.hasSameBytes(as: own) ? .matchTopic : .topic(topic)
+        case "http", "https":
+            self = .webhook(try WebhookURL(text, field: "pushers"))
+        case "apns", "fcm":
+            throw WireError(
+                .unsupported,
+                "`\(scheme):` pushers are not offered: name a webhook (`https://…`) of a server of yours that pushes",
+                field: "pushers")
+        default:
+            throw WireError(
+                .invalid,
+                "a pusher is `mqtt:<topic below \("geomatch/\(dataset)/\(owner)/")>`, `http://…`, `https://…`, `ws` or `localhost`, not \"\(text.prefix(40))\"",
+                field: "pushers")
+        }
+    }
+
+    /// Below the owner's tree.
+    static func matchTopic(deviceId: String, subscriptionId: String) -> String {
+        "match/\(LevelCoding.encode(deviceId))/\(LevelCoding.encode(subscriptionId))"
+    }
+
+    private static func topic(_ text: Substring, in tree: String) throws(WireError) -> String {
+        func refuse(_ rule: String) -> WireError {
+            WireError(.invalid, "the topic of an `mqtt:` pusher \(rule), not \"\(text.prefix(80))\"", field: "pushers")
+        }
+        let isFull = text.utf8.starts(with: tree.utf8)
+        guard isFull || !text.utf8.starts(with: "geomatch/".utf8) else { throw refuse("lies below \(tree)") }
+        let below = isFull ? text.utf8.dropFirst(tree.utf8.count) : text.utf8[...]
+        guard tree.utf8.count + below.count <= topicMaximum else {
+            throw WireError(
+                .invalid, "the topic of an `mqtt:` pusher has at most \(topicMaximum) bytes with \(tree)", field: "pushers")
+        }
+        let levels = below.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard levels.allSatisfy({ !$0.isEmpty }) else { throw refuse("has no empty level") }
+        guard let first = levels.first, !first.elementsEqual("request".utf8) else { throw refuse("is not `request` or below it") }
+        let name = String(Substring(below))
+        guard name.unicodeScalars.allSatisfy(Self.isTopicScalar) else {
+            throw refuse("has no wildcards, control characters or noncharacters")
+        }
+        return tree + name
+    }
+
+    /// What brokers accept in a topic name (MQTT 5, sections 1.5.4 and 4.7.1).
+    private static func isTopicScalar(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x2B, 0x23, 0...0x1F, 0x7F...0x9F, 0xFDD0...0xFDEF: false
+        default: scalar.value & 0xFFFE != 0xFFFE
+        }
+    }
+}
+
+extension [Pusher] {
+    /// Reads a list, in order, what means the match topic left out.
+    ///
+    /// - Throws: also where two entries name the same.
+    init(reading texts: [String], dataset: String, owner: String, deviceId: String, subscriptionId: String) throws(WireError) {
+        self = []
+        for (index, text) in texts.enumerated() {
+            let pusher = try Pusher(text, dataset: dataset, owner: owner, deviceId: deviceId, subscriptionId: subscriptionId)
+            let isRepeated = texts[..<index].contains { $0.hasSameBytes(as: text) } || contains { $0.isSame(as: pusher) }
+            guard !isRepeated else {
+                throw WireError(.invalid, "`pushers` names \"\(text.prefix(80))\" twice", field: "pushers")
+            }
+            if pusher != .matchTopic { append(pusher) }
+        }
+    }
+}
+
+extension Pusher {
+    /// The same place, however it is spelled.
+    fileprivate func isSame(as other: Pusher) -> Bool {
+        switch (self, other) {
+        case (.topic(let left), .topic(let right)): left.hasSameBytes(as: right)
+        case (.webhook(let left), .webhook(let right)): left.normalized == right.normalized
+        default: false
+        }
+    }
+
+    /// As it is stored and read again.
+    var text: String {
+        switch self {
+        case .matchTopic: "ws"
+        case .topic(let topic): "mqtt:\(topic)"
+        case .webhook(let url): url.text
+        }
+    }
+
+    /// For reasons that others read too: without path and query, which may hold what only the owner knows.
+    var shown: String {
+        switch self {
+        case .matchTopic: "the match topic"
+        case .topic: "an `mqtt:` pusher"
+        case .webhook(let url): url.origin
+        }
+    }
+}

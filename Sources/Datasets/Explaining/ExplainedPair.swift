@@ -1,0 +1,52 @@
+import Geodesy
+import Matching
+import Selectors
+
+/// All that is known of a publication and a subscription at one instant, whether they live or have ended.
+struct ExplainedPair {
+    /// One side's time.
+    enum Life {
+        /// Until the first instant at which it no longer lives; `Int64.max`: without end.
+        case alive(until: Int64)
+        case expired(at: Int64)
+        case deleted(at: Int64)
+        /// Its duration was 0: it was compared with what lived then, and never kept.
+        case comparedOnce(at: Int64)
+
+        var isAlive: Bool { if case .alive = self { true } else { false } }
+    }
+
+    /// Where one side's device stands.
+    struct Place {
+        /// False where the device is gone.
+        var hasDevice: Bool
+        /// nil: nothing is known.
+        var position: Position?
+        var floor: FloorRef
+    }
+
+    var publication: PublicationRecord
+    var publicationLife: Life
+    var publicationPlace: Place
+    var subscription: SubscriptionRecord
+    var subscriptionLife: Life
+    var subscriptionPlace: Place
+    /// Of a pair that lives.
+    var memory: PairMemory
+    var now: Int64
+    /// The publication is the client's own, or the client is an administrator.
+    var isOwn: Bool
+
+    var topicsAreEqual: Bool { publication.topic.hasSameBytes(as: subscription.topic) }
+
+    /// nil without both positions.
+    var proximity: Proximity? {
+        guard let here = publicationPlace.position, let there = subscriptionPlace.position else { return nil }
+        return Proximity(
+            publication: here, range: publication.range, subscription: there, range: subscription.range,
+            accuracy: subscription.terms.accuracy)
+    }
+
+    /// Figures and properties of somebody else's publication are told where topic and range pass: a match would tell them, too.
+    var tellsFigures: Bool { isOwn || topicsAreEqual && proximity?.isInRange == true }
+}

@@ -1,0 +1,41 @@
+import Wire
+
+/// What `match/explain` answers: each rule of matching for one pair, in the order in which they are told.
+struct Explanation {
+    struct Check {
+        var name: String
+        var passes: Bool
+        /// In plain words, with figures.
+        var detail: String
+
+        init(_ name: String, _ passes: Bool, _ detail: String) {
+            self.name = name
+            self.passes = passes
+            self.detail = detail
+        }
+    }
+
+    var checks: [Check]
+
+    /// Whether the pair would match if it were evaluated now.
+    var matches: Bool { checks.allSatisfy(\.passes) }
+
+    /// `{"matches":bool,"checks":[{"check","pass","detail"}…]}`
+    func encoded() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("matches", matches)
+        writer.key("checks")
+        writer.beginArray()
+        for check in checks {
+            writer.beginObject()
+            writer.member("check", check.name)
+            writer.member("pass", check.passes)
+            writer.member("detail", check.detail)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes
+    }
+}

@@ -1,0 +1,70 @@
+import Matching
+
+/// The floors of a dataset as numbers: equal where building and floor are.
+struct Floors {
+    /// What a live topic says of its floor.
+    enum Place {
+        case known(FloorRef)
+        /// The building is known; which floor of it, `floorIndex` may say.
+        case building
+        case unknown
+    }
+
+    private var numbers = ByteKeyed<UInt32>()
+
+    /// The floor that a live topic of seven encoded levels names.
+    ///
+    /// - Parameter maximum: Floors known at most; nil where there is no room for another.
+    mutating func place(of topic: String, maximum: Int) -> Place? {
+        let levels = topic.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard levels.count == 7, !levels[2].elementsEqual("-".utf8) else { return .unknown }
+        guard !levels[3].elementsEqual("-".utf8) else { return .building }
+        return number(Self.text(levels[1...3]), maximum).map { .known($0) }
+    }
+
+    /// The floor of the building that a live topic names, by its index: another than any that a topic names, as nothing says which
+    /// name has which index.
+    mutating func floor(_ index: Int, in topic: String, maximum: Int) -> FloorRef? {
+        let levels = topic.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard levels.count == 7 else { return .unknown }
+        // No encoded level has a #.
+        return number("\(Self.text(levels[1...2]))/#\(index)", maximum)
+    }
+
+    private mutating func number(_ key: String, _ maximum: Int) -> FloorRef? {
+        if let number = numbers[key] { return FloorRef(number: number) }
+        guard numbers.count < maximum, let number = UInt32(exactly: numbers.count + 1) else { return nil }
+        numbers[key] = number
+        return FloorRef(number: number)
+    }
+
+    private static func text(_ levels: ArraySlice<Substring.UTF8View>) -> String {
+        levels.map { String(Substring($0)) }.joined(separator: "/")
+    }
+}
+
+extension Hub {
+    /// The floor a position is on: what its topic names, else its `floorIndex` in the building that its topic names.
+    func floor(of state: LiveState, index: Int?, into effects: inout HubEffects) -> FloorRef {
+        if let floor = floor(of: state, index: index) { return floor }
+        tellOverload(
+            state.topic, "the dataset has \(configuration.limits.liveTopics) floors, the maximum: this one counts as unknown",
+            count: 1, of: state.dataset, into: &effects)
+        return .unknown
+    }
+
+    /// - Returns: nil where there is no room for another floor.
+    func floor(of state: LiveState, index: Int?) -> FloorRef? {
+        let dataset = state.dataset
+        let maximum = configuration.limits.liveTopics
+        if state.floor == nil { state.floor = dataset.floors.place(of: state.topic, maximum: maximum) }
+        switch state.floor {
+        case .known(let floor)?: return floor
+        case .unknown?: return .unknown
+        case .building?:
+            guard let index else { return .unknown }
+            return dataset.floors.floor(index, in: state.topic, maximum: maximum)
+        case nil: return nil
+        }
+    }
+}

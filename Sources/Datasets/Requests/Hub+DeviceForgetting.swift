@@ -1,0 +1,40 @@
+import Matching
+import Wire
+
+// device/forget
+
+extension Hub {
+    /// Erases where a device is and what it met; the device stays, with its publications and subscriptions.
+    ///
+    /// Its visits end as `deleted` first. What was matched and not yet delivered is still owed, and no longer to be seen; what others'
+    /// subscriptions were told stays with them.
+    func forgetDevice(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        let device = try device(named: "id", call, ownerless: "only administrators have a device without an owner forgotten")
+        let dataset = call.dataset
+        endVisits(of: device, in: dataset, at: call.now, into: &effects)
+        effects.changes.append(.forgetDevice(dataset: dataset.id, id: device.record.id))
+        device.matches.removeAll()
+        for state in traces(of: device, in: dataset) {
+            let former = state.snapshot
+            clear(state, at: call.now, into: &effects)
+            keepNow(state, after: former, into: &effects)
+        }
+        dataset.engine.forgetPairs(of: device.reference)
+        return stated(device.record.id, "forgotten")
+    }
+
+    /// Where it is, and what it sighted, over all topics: every other live state is of a place.
+    private func traces(of device: Device, in dataset: Dataset) -> [LiveState] {
+        liveStates.all.filter { state in
+            state.dataset === dataset && state.payload != nil && (state.namesDevice || state.domain == "proximity")
+                && state.itemID.hasSameBytes(as: device.record.id)
+        }
+    }
+
+    /// The same where it is given back to memory: what the store erased of a device.
+    func restoreForgotten(_ id: String, in name: String) {
+        guard let dataset = datasets[name], let device = dataset.devices[id] else { return }
+        device.matches.removeAll()
+        dataset.engine.forgetPairs(of: device.reference)
+    }
+}

@@ -1,0 +1,76 @@
+import Wire
+
+// device/create · publication/create · subscription/create with `items`: a fleet in one request
+
+extension Hub {
+    /// The most elements of `items`.
+    static let itemsMaximum = 1000
+
+    /// Clients read at most 1 MiB of JSON, as the daemon does; the envelope of the reply comes on top.
+    private static let itemsResultMaximumBytes = (1 << 20) - (4 << 10)
+    /// What an element that is not made adds at most.
+    private static let itemRefusalMaximumBytes = 256
+
+    /// Makes each element of `items` as if it had been asked for alone, in order and in one transaction.
+    ///
+    /// - Returns: `{"items":[{object}|{"error":{…}}…]}` in the same order; nil where the request has no `items`.
+    /// - Throws: `invalid`, field `items`, where nothing was made because `items` itself is wrong.
+    func createItems(_ name: RequestName, _ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8]? {
+        guard name.takesItems, call.parameters.value("items") != nil else { return nil }
+        let items = try call.parameters.array("items", count: 1...Self.itemsMaximum)
+        if let other = call.parameters.object.keys.first(where: { $0 != "items" }) {
+            throw call.parameters.error("items", "stands alone: `\(other.prefix(40))` belongs into each of its elements")
+        }
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.key("items")
+        writer.beginArray()
+        for (index, item) in items.enumerated() {
+            let refusals = (items.count - index) * Self.itemRefusalMaximumBytes
+            do throws(WireError) {
+                // Nothing is made that could not be told.
+                guard writer.bytes.count + refusals + Self.resultMaximumBytes(of: item) <= Self.itemsResultMaximumBytes else {
+                    throw WireError(
+                        .tooLarge, "the reply is full; ask for this and what follows in another request", field: "items")
+                }
+                writer.raw(try create(name, item, call, into: &effects))
+            } catch {
+                writer.beginObject()
+                writer.key("error")
+                error.encode(into: &writer)
+                writer.endObject()
+            }
+        }
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// What is made of an element answers with what was sent, where `1e15` becomes sixteen digits, with members of its own, and
+    /// with a hint of six times its length for each comparison of at most 4096 characters.
+    private static func resultMaximumBytes(of item: JSONValue) -> Int { 4 * item.serialised().count + (32 << 10) }
+
+    private func create(
+        _ name: RequestName, _ item: JSONValue, _ call: Call, into effects: inout HubEffects
+    ) throws(WireError) -> [UInt8] {
+        guard let object = item.asObject else {
+            throw WireError(.invalid, "an element of `items` must be an object", field: "items")
+        }
+        let call = Call(dataset: call.dataset, client: call.client, parameters: Parameters(object), now: call.now)
+        switch name {
+        case .deviceCreate: return try createDevice(call, into: &effects)
+        case .publicationCreate: return try createPublication(call, into: &effects)
+        default: return try createSubscription(call, into: &effects)
+        }
+    }
+}
+
+extension RequestName {
+    /// It takes a list of what it takes alone.
+    fileprivate var takesItems: Bool {
+        switch self {
+        case .deviceCreate, .publicationCreate, .subscriptionCreate: true
+        default: false
+        }
+    }
+}

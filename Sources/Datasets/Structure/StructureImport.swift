@@ -1,0 +1,199 @@
+import LiveTopics
+import Wire
+
+/// One `dataset/import`: what became of each feature.
+///
+/// Features are taken from the top level down, so that children may stand before their parents. A parent that is neither
+/// known nor among the features is declared without an outline, with a warning.
+struct StructureImport {
+    private let dataset: String
+    private let limit: Int
+    private(set) var structure: Structure
+    /// What is to be made durable.
+    private(set) var records: [StructureRecord] = []
+    private var imported = 0
+    private var replaced = 0
+    private var refused = BoundedList(bytesMax: 200 << 10)
+    private var warnings = BoundedList(bytesMax: 40 << 10)
+    /// What the features themselves declare, by level.
+    private var coming = StructureLevel.allCases.map { _ in ByteKeyed<Bool>() }
+
+    /// - Parameter limit: How many objects the structure may have.
+    init(into structure: Structure, of dataset: String, limit: Int) {
+        self.structure = structure
+        self.dataset = dataset
+        self.limit = limit
+    }
+
+    mutating func take(_ features: [JSONValue]) {
+        var read: [[StructureFeature]] = StructureLevel.allCases.map { _ in [] }
+        for (place, value) in features.enumerated() {
+            do throws(WireError) {
+                let feature = try StructureFeature(value)
+                read[feature.level.depth].append(feature)
+                coming[feature.level.depth][feature.id] = true
+            } catch {
+                refuse(StructureFeature.shownID(of: value), error, place: place)
+            }
+        }
+        var seen = ByteKeyed<Bool>()
+        for feature in read.joined() { take(feature, &seen) }
+    }
+
+    private mutating func take(_ feature: StructureFeature, _ seen: inout ByteKeyed<Bool>) {
+        do throws(WireError) {
+            let parents = try parents(of: feature)
+            let key = (parents + [feature.id]).structureKey
+            if seen[key] != nil { warn("the \(feature.level.rawValue) `\(feature.id)` comes twice; the last one counts") }
+            seen[key] = true
+            try checkRoom(for: parents + [feature.id])
+            declare(parents, of: feature)
+            let record = StructureRecord(
+                dataset: dataset, level: feature.level, parents: parents, id: feature.id, name: feature.name,
+                floorIndex: feature.floorIndex, capacity: feature.capacity, geometry: feature.geometry)
+            records.append(record)
+            if structure.put(record, outline: feature.outline) { imported += 1 } else { replaced += 1 }
+        } catch {
+            refuse(feature.id, error, place: nil)
+        }
+    }
+
+    /// Its parents may have to be declared with it.
+    private func checkRoom(for path: [String]) throws(WireError) {
+        guard structure.node(at: path) == nil else { return }
+        let unknown = path.indices.filter {
+            path[$0] != LiveTopic.notApplicable && structure.node(at: Array(path[...$0])) == nil
+        }
+        guard structure.count + unknown.count > limit else { return }
+        throw WireError(.limit, "the structure has \(structure.count) objects, and \(limit) are the maximum")
+    }
+
+    /// Declares what stands above a feature and nobody declared.
+    private mutating func declare(_ parents: [String], of feature: StructureFeature) {
+        for level in StructureLevel.allCases where level.depth < parents.count {
+            let id = parents[level.depth]
+            let above = Array(parents[..<level.depth])
+            guard id != LiveTopic.notApplicable, structure.node(at: above + [id]) == nil else { continue }
+            let record = StructureRecord(dataset: dataset, level: level, parents: above, id: id)
+            records.append(record)
+            structure.put(record, outline: nil)
+            warn(
+                "the \(level.rawValue) `\(id)` of the \(feature.level.rawValue) `\(feature.id)` was not declared and is now, "
+                    + "without an outline")
+        }
+    }
+
+    // MARK: Parents
+
+    /// The ids of the levels above, those that were left out filled in where only one object can be meant.
+    private mutating func parents(of feature: StructureFeature) throws(WireError) -> [String] {
+        var parents: [String]
+        switch feature.parents {
+        case .named(let named): parents = named
+        case .listed(let ids): parents = placed(ids, below: feature.level)
+        }
+        guard
+            let lowest = StructureLevel.allCases.last(where: {
+                $0.depth < parents.count && parents[$0.depth] != LiveTopic.notApplicable
+            })
+        else {
+            if feature.level != .venue { warn("the \(feature.level.rawValue) `\(feature.id)` names no parents and fits any") }
+            return parents
+        }
+        let candidates = structure.nodes(lowest, parents[lowest.depth], below: parents)
+        guard candidates.count <= 1 else {
+            throw WireError(
+                .invalid,
+                "`parents` must say which \(lowest.rawValue) `\(parents[lowest.depth])` is meant: there are \(candidates.count)",
+                field: "parents")
+        }
+        for (depth, id) in (candidates.first?.path ?? []).enumerated() where parents[depth] == LiveTopic.notApplicable {
+            parents[depth] = id
+        }
+        return parents
+    }
+
+    /// Ids from the top, each at its level. As many as there are levels above stand for themselves; fewer are put where they are
+    /// declared, else from the venue on.
+    private func placed(_ ids: [String], below level: StructureLevel) -> [String] {
+        var parents = Array(repeating: LiveTopic.notApplicable, count: level.depth)
+        let levels = StructureLevel.allCases.prefix(level.depth)
+        var places: [Int] = []
+        for id in ids where id != LiveTopic.notApplicable {
+            let next = (places.last ?? -1) + 1
+            guard let place = levels.first(where: { $0.depth >= next && isKnown($0, id) }) else { break }
+            places.append(place.depth)
+        }
+        let named = ids.filter { $0 != LiveTopic.notApplicable }
+        if ids.count == level.depth || places.count < named.count {
+            parents.replaceSubrange(..<ids.count, with: ids)
+        } else {
+            for (id, place) in zip(named, places) { parents[place] = id }
+        }
+        return parents
+    }
+
+    private func isKnown(_ level: StructureLevel, _ id: String) -> Bool {
+        coming[level.depth][id] != nil || structure.declares(level, id, below: [])
+    }
+
+    // MARK: Reply
+
+    private mutating func refuse(_ id: String?, _ error: WireError, place: Int?) {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.key("id")
+        if let id { writer.string(id) } else { writer.null() }
+        writer.key("error")
+        var error = error
+        if id == nil, let place { error.message += " (feature \(place))" }
+        error.encode(into: &writer)
+        writer.endObject()
+        refused.append(writer.bytes)
+    }
+
+    private mutating func warn(_ text: String) {
+        var writer = JSONWriter()
+        writer.string(text)
+        warnings.append(writer.bytes)
+    }
+
+    /// `{"imported","replaced","refused":[{"id","error"}],"warnings":[…]}`
+    func encoded() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("imported", imported)
+        writer.member("replaced", replaced)
+        writer.key("refused")
+        writer.beginArray()
+        for object in refused.elements { writer.raw(object) }
+        writer.endArray()
+        writer.key("warnings")
+        writer.beginArray()
+        for text in warnings.elements { writer.raw(text) }
+        if refused.leftOut > 0 { writer.string("\(refused.leftOut) more features were refused") }
+        if warnings.leftOut > 0 { writer.string("there were \(warnings.leftOut) more warnings") }
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes
+    }
+}
+
+/// The first so many bytes of a list of JSON values, and how many more there were.
+private struct BoundedList {
+    let bytesMax: Int
+    private(set) var elements: [[UInt8]] = []
+    private(set) var leftOut = 0
+    private var bytes = 0
+
+    init(bytesMax: Int) { self.bytesMax = bytesMax }
+
+    mutating func append(_ element: [UInt8]) {
+        guard leftOut == 0, bytes + element.count < bytesMax else {
+            leftOut += 1
+            return
+        }
+        bytes += element.count + 1
+        elements.append(element)
+    }
+}

@@ -1,0 +1,48 @@
+import LiveTopics
+import Wire
+
+/// In which room something stands, or at least on which floor, and what lies above that.
+final class Whereabouts {
+    /// Venue, building, floor and room; `-` where it is not known.
+    let levels: [String]
+    /// Of the room, or of the floor where no room is known; nil where only a topic said so.
+    let outline: Outline?
+    let floorIndex: Int?
+
+    init(levels: [String], outline: Outline?, floorIndex: Int?) {
+        self.levels = levels
+        self.outline = outline
+        self.floorIndex = floorIndex
+    }
+
+    var venue: String? { level(0) }
+    var building: String? { level(1) }
+    var floor: String? { level(2) }
+    var room: String? { level(3) }
+
+    private func level(_ depth: Int) -> String? { levels[depth] == LiveTopic.notApplicable ? nil : levels[depth] }
+
+    /// Whether both are the same room, or the same floor where neither has a room.
+    func isSamePlace(as other: Whereabouts) -> Bool {
+        self === other || zip(levels, other.levels).allSatisfy { $0.hasSameBytes(as: $1) }
+    }
+
+    func isOnSameFloor(as other: Whereabouts) -> Bool {
+        zip(levels, other.levels).prefix(3).allSatisfy { $0.hasSameBytes(as: $1) }
+    }
+}
+
+/// What the topic of a position says of where it is.
+final class StatedLevels {
+    /// Venue, building, floor and room as published; `-` where the topic leaves them open.
+    let levels: [String]
+    /// The room that the topic names, or the floor where it names no room, with what the structure knows above it.
+    let named: Whereabouts?
+
+    init(levels: [String], named: Whereabouts?) {
+        self.levels = levels
+        self.named = named
+    }
+
+    func says(_ level: StructureLevel) -> Bool { levels[level.depth] != LiveTopic.notApplicable }
+}

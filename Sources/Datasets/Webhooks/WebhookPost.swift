@@ -1,0 +1,31 @@
+/// A match to be posted to a webhook, once.
+public struct WebhookPost: Equatable, Sendable {
+    /// Names this try; its outcome comes back under it.
+    public var token: UInt64
+    public var url: WebhookURL
+    /// Stays the same over every try.
+    public var matchID: String
+    /// The match as JSON.
+    public var body: [UInt8]
+    /// Signs the body; of the subscription, never told.
+    public var secret: String?
+
+    public init(token: UInt64, url: WebhookURL, matchID: String, body: [UInt8], secret: String?) {
+        self.token = token
+        self.url = url
+        self.matchID = matchID
+        self.body = body
+        self.secret = secret
+    }
+}
+
+/// What became of one try to post a match.
+public enum WebhookOutcome: Equatable, Sendable {
+    /// The endpoint answered with this status, 200…299.
+    case taken(status: Int)
+    /// Not this time. `reason` is short and never quotes what the endpoint sent; `retryAfter` is how many milliseconds it wants to be
+    /// left alone, 0…3,600,000, where it said so.
+    case failed(reason: String, retryAfter: Int64?)
+    /// Never: the address policy forbids the address that was to be connected to.
+    case refused(reason: String)
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import Wire
+
+/// `geomatch explain PUBLICATION SUBSCRIPTION`: why a pair matches or not.
+struct ExplainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Say why a publication and a subscription match or not.",
+        usage: "geomatch explain PUBLICATION SUBSCRIPTION",
+        discussion: """
+            One line for each rule of matching, with its figures, and last what comes of them. Nothing is changed. What expired or
+            was deleted within the last 24 hours is explained, too. Only the subscription's owner may ask.
+
+            Ends with 0 when it could be explained, match or not: `--json` and `.matches` tell scripts.
+
+            Examples:
+              geomatch explain espresso-at-the-door anns-phone
+              geomatch --json explain p1 s1 | jq '.checks[] | select(.pass | not)'
+            """)
+
+    @OptionGroup(title: "Connection options")
+    var connection: ConnectionOptions
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @Argument(help: "The id of the publication.")
+    var publication: String
+
+    @Argument(help: "The id of the subscription.")
+    var subscription: String
+
+    func run() throws {
+        let exchange = RequestExchange(
+            try connection.destination(), resource: "match", verb: "explain",
+            parameters: ["publicationId": .string(publication), "subscriptionId": .string(subscription)])
+        guard try exchange.run(), let reply = exchange.reply else {
+            throw CommandFailure.unavailable("interrupted before the reply came")
+        }
+        let result = try RequestCommand.result(of: reply, asJSON: output.json)
+        StandardOutput.print(
+            output.json ? String(decoding: result.serialised(), as: UTF8.self) : ExplanationText.of(result))
+    }
+}

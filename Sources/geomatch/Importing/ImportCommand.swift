@@ -1,0 +1,12 @@
+import ArgumentParser
+
+/// `geomatch import …`: files into a dataset.
+struct ImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import", abstract: "Import files into the dataset, in as many requests as it takes.",
+        discussion: """
+            Example:
+              geomatch --dataset city --client admin import structure city.geojson
+            """,
+        subcommands: [StructureImportCommand.self])
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import Wire
+
+/// `geomatch import structure FILE`: venues, buildings, floors, rooms and locations.
+struct StructureImportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "structure",
+        abstract: "Import venues, buildings, floors, rooms and locations, as an administrator.",
+        discussion: """
+            FILE is a GeoJSON FeatureCollection, or an IMDF archive: a zip file, or the folder it unpacks to.
+
+            The features of a FeatureCollection carry in their properties: level (venue, building, floor, room or location), id, \
+            parents ({"venue":"v","building":"b"} or ["v","b"]), and where wanted name, floorIndex and capacity. Their geometry is \
+            the outline: a Polygon or MultiPolygon; a Point or null is allowed.
+
+            Of an IMDF archive, buildings get the outline of their footprint, levels become floors with their ordinal as the floor \
+            index, units become rooms, and fixtures, kiosks, amenities and occupants become locations.
+
+            What is refused is named; the exit code is then 1. Importing again replaces what is there.
+
+            Examples:
+              geomatch --dataset city --client admin import structure city.geojson
+              geomatch --dataset mall --client admin import structure mall.zip --ids names
+            """)
+
+    @OptionGroup(title: "Connection options")
+    var connection: ConnectionOptions
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @Option(help: ArgumentHelp("Of an IMDF archive: the features' ids, or their names as ids.", valueName: "ids|names"))
+    var ids: IMDF.Naming = .ids
+
+    @Flag(help: "Tell the progress each second, also where standard error is no terminal.")
+    var progress = false
+
+    @Argument(help: ArgumentHelp("A GeoJSON file, an IMDF folder or zip file, or - for standard input.", valueName: "file"))
+    var file: String
+
+    func run() throws {
+        let destination = try connection.destination()
+        let source = try StructureSource(path: file, naming: ids)
+        for note in source.notes { StandardError.line(PlainText.printable(note)) }
+        var unreadable = source.unreadable
+        var features: [[UInt8]] = []
+        for feature in source.features {
+            let bytes = feature.serialised()
+            if bytes.count <= StructureImporter.requestBytesMax {
+                features.append(bytes)
+            } else {
+                unreadable.append("a feature of \(bytes.count) bytes does not fit into a request of 256 KiB")
+            }
+        }
+        for reason in unreadable { StandardError.line("refused: \(PlainText.printable(reason))") }
+        guard !features.isEmpty else {
+            throw CommandFailure.failed("\(PlainText.printable(file)) holds no feature that can be imported")
+        }
+        let importer = StructureImporter(
+            destination, features: features, progress: ReplayProgress(total: features.count, isWanted: progress))
+        guard try importer.run() else { throw CommandFailure.unavailable("interrupted; importing again does no harm") }
+        show(importer)
+        let refusedCount = importer.refused.count + unreadable.count
+        if refusedCount > 0 { throw CommandFailure.failed("\(refusedCount) features were refused") }
+    }
+
+    private func show(_ importer: StructureImporter) {
+        if output.json {
+            let result = JSONValue.object([
+                "imported": .integer(importer.imported), "replaced": .integer(importer.replaced),
+                "refused": .array(importer.refused), "warnings": .array(importer.warnings),
+            ])
+            return StandardOutput.print(String(decoding: result.serialised(), as: UTF8.self))
+        }
+        for refusal in importer.refused {
+            let id = refusal.member("id").map(PlainText.of) ?? "a feature"
+            StandardError.line("refused: \(id): \(refusal.member("error").map(ErrorText.of) ?? "")")
+        }
+        for warning in importer.warnings { StandardError.line("warning: \(PlainText.of(warning))") }
+        StandardOutput.print("imported \(importer.imported), replaced \(importer.replaced)")
+    }
+}
+
+extension IMDF.Naming: ExpressibleByArgument {}

@@ -1,0 +1,60 @@
+import Testing
+import Wire
+
+@testable import Datasets
+
+@Suite("device/forget")
+struct ForgettingTests {
+    private func met() -> HubHarness {
+        let harness = HubHarness()
+        harness.makePair()
+        harness.send("d/hall/-/-/-/phone/position", #"{"lat":43.73,"lon":7.42}"#)
+        harness.send("d/hall/-/-/-/phone/proximity", #"{"sightings":[]}"#)
+        harness.send("d/hall/-/-/-/phone/temperature", #"{"temperature":20}"#)
+        return harness
+    }
+
+    @Test("erases where a device is and what it matched, and keeps the device and what hangs on it", arguments: [false, true])
+    func erases(restarts: Bool) {
+        let harness = met()
+        let matches = harness.matches
+        #expect(matches.count == 1)
+        #expect(harness.request("device/forget", #"{"id":"phone"}"#)?["result"] == ["id": "phone", "state": "forgotten"])
+        #expect(harness.payloads("live/d/hall/-/-/-/phone/position") == [""])
+        if restarts { harness.restart(killed: true) }
+        #expect(!harness.retained.keys.contains { $0.hasSuffix("/position") && $0.contains("phone") })
+        #expect(harness.retained.keys.contains("live/d/hall/-/-/-/phone/temperature"))
+        #expect(harness.result("device/get", #"{"id":"phone"}"#)?["location"] == nil)
+        #expect(harness.result("match/list", #"{"deviceId":"phone"}"#)?["matches"] == [])
+        #expect(harness.refusal("match/get", #"{"id":"\#(matches[0].json?["id"]?.text ?? "")"}"#) == "notFound id")
+        #expect(harness.result("subscription/get", #"{"id":"s"}"#)?["delivery"]?["matched"] == 1)
+        // What was on its way is owed all the same.
+        harness.acknowledge(matches[0].token)
+        #expect(harness.store.pendingMatches.isEmpty && harness.counters.pending == 0)
+        // Nobody remembers that the two met.
+        harness.published.removeAll()
+        harness.move(metres: 1)
+        #expect(harness.matches.count == 1)
+        #expect(harness.result("match/list", #"{"deviceId":"phone"}"#)?["matches"]?.elements.count == 1)
+    }
+
+    @Test("of a publisher lets its subscribers meet it anew")
+    func publisher() {
+        let harness = met()
+        _ = harness.request("device/forget", #"{"id":"pin"}"#)
+        harness.published.removeAll()
+        _ = harness.request("device/update", #"{"id":"pin","location":{"lat":43.73,"lon":7.42}}"#)
+        #expect(harness.matches.count == 1)
+        // The subscriber's list is its own.
+        #expect(harness.result("match/list", #"{"deviceId":"phone"}"#)?["matches"]?.elements.count == 2)
+    }
+
+    @Test("is for the owner, and for administrators where there is none")
+    func owners() {
+        let harness = met()
+        harness.send("d/-/-/-/-/stray/position", #"{"lat":1,"lon":1}"#)
+        #expect(harness.refusal("device/forget", #"{"id":"stray"}"#) == "forbidden id")
+        #expect(harness.refusal("device/forget", #"{"id":"stray"}"#, client: "admin") == nil)
+        #expect(harness.refusal("device/forget", #"{"id":"stray"}"#, client: "admin") == nil)
+    }
+}

@@ -1,0 +1,96 @@
+import Testing
+import Wire
+
+@testable import Datasets
+
+@Suite("Pushers")
+struct PusherTests {
+    struct Row: CustomTestStringConvertible {
+        var text: String
+        /// What it comes to, in words; or the error's name.
+        var meaning: String
+        var testDescription: String { text.isEmpty ? "(empty)" : String(text.prefix(60)) }
+
+        init(_ text: String, _ meaning: String) { (self.text, self.meaning) = (text, meaning) }
+    }
+
+    private static let long = String(repeating: "x", count: 1024 - "geomatch/d/alice/".utf8.count)
+
+    @Test(
+        "mean the match topic, a topic below the owner's tree, or a webhook",
+        arguments: [
+            Row("ws", "match"), Row("localhost", "match"), Row("WS", "invalid"), Row("", "invalid"), Row("mqtt", "invalid"),
+            Row("mqtt:a", "geomatch/d/alice/a"), Row("MQTT:a/b c/é", "geomatch/d/alice/a/b c/é"),
+            Row("mqtt:geomatch/d/alice/a", "geomatch/d/alice/a"), Row("mqtt:match/phone/s", "match"),
+            Row("mqtt:geomatch/d/alice/match/phone/s", "match"), Row("mqtt:match/phone/t", "geomatch/d/alice/match/phone/t"),
+            Row("mqtt:requests", "geomatch/d/alice/requests"), Row("mqtt:a/request", "geomatch/d/alice/a/request"),
+            Row("mqtt:request", "invalid"), Row("mqtt:request/device/create", "invalid"),
+            Row("mqtt:geomatch/d/alice/request/a", "invalid"), Row("mqtt:geomatch/d/bob/a", "invalid"),
+            Row("mqtt:geomatch/d/alice/", "invalid"), Row("mqtt:geomatch/e/alice/a", "invalid"), Row("mqtt:", "invalid"),
+            Row("mqtt:/a", "invalid"), Row("mqtt:a/", "invalid"), Row("mqtt:a//b", "invalid"), Row("mqtt://host/a", "invalid"),
+            Row("mqtt:a/+", "invalid"), Row("mqtt:#", "invalid"), Row("mqtt:a\u{0}", "invalid"), Row("mqtt:a\u{7F}", "invalid"),
+            Row("mqtt:\u{FFFF}", "invalid"), Row("mqtt:" + long, "geomatch/d/alice/" + long),
+            Row("mqtt:" + long + "x", "invalid"),
+            Row("http://example.com/a?b", "http://example.com:80"), Row("HTTPS://example.com", "https://example.com:443"),
+            Row("http://user@example.com/", "invalid"), Row("http:/x", "invalid"), Row("ftp://x", "invalid"),
+            Row("apns://x", "unsupported"), Row("fcm:x", "unsupported"),
+        ])
+    func meaning(_ row: Row) {
+        let meaning: String
+        do throws(WireError) {
+            switch try Pusher(row.text, dataset: "d", owner: "alice", deviceId: "phone", subscriptionId: "s") {
+            case .matchTopic: meaning = "match"
+            case .topic(let topic): meaning = topic
+            case .webhook(let url): meaning = url.origin
+            }
+        } catch {
+            #expect(error.field == "pushers")
+            meaning = error.code.rawValue
+        }
+        #expect(meaning.hasSameBytes(as: row.meaning))
+    }
+
+    @Test("that come to the same are refused, those that only look alike are not")
+    func duplicates() {
+        func isRefused(_ texts: [String]) -> Bool {
+            (try? [Pusher](reading: texts, dataset: "d", owner: "alice", deviceId: "phone", subscriptionId: "s")) == nil
+        }
+        #expect(isRefused(["mqtt:a", "mqtt:geomatch/d/alice/a"]) && isRefused(["ws", "ws"]))
+        #expect(isRefused(["http://EXAMPLE.com", "http://example.com:80/"]))
+        #expect(!isRefused(["ws", "localhost", "mqtt:a", "mqtt:A", "http://example.com/a", "http://example.com/b"]))
+        #expect(!isRefused(["mqtt:\u{E9}", "mqtt:e\u{301}"]))
+    }
+
+    @Test(
+        "to private addresses are refused where the operator wants that, at create and at update",
+        arguments: [
+            "http://localhost/", "http://127.0.0.1:9/", "http://[::1]/", "https://10.1.2.3/", "http://192.168.0.1/",
+            "http://169.254.169.254/latest", "http://0x7f.1/", "http://[::ffff:10.0.0.1]/",
+        ])
+    func privateAddresses(_ url: String) {
+        for allows in [false, true] {
+            let harness = HubHarness { $0.webhooksAllowPrivate = allows }
+            harness.makePair()
+            let refusal = allows ? nil : "invalid pushers"
+            #expect(harness.refusal("subscription/update", #"{"id":"s","pushers":["\#(url)"]}"#) == refusal)
+            #expect(
+                harness.refusal(
+                    "subscription/create",
+                    #"{"deviceId":"phone","topic":"t","range":1,"duration":9,"pushers":["ws","\#(url)"]}"#) == refusal)
+        }
+    }
+
+    @Test("are told back as they were given, and null removes them")
+    func roundTrip() {
+        let harness = HubHarness()
+        harness.makePair("", #","pushers":["mqtt:geomatch/d/alice/a","ws","http://Example.com"]"#)
+        func told() -> JSONValue? { harness.result("subscription/get", #"{"id":"s"}"#)?["pushers"] }
+        #expect(told() == ["mqtt:geomatch/d/alice/a", "ws", "http://Example.com"])
+        harness.restart(killed: true)
+        #expect(told()?.elements.count == 3)
+        _ = harness.request("subscription/update", #"{"id":"s","pushers":null}"#)
+        #expect(told() == [])
+        harness.move(metres: 1)
+        #expect(harness.matches.count == 1 && harness.posts.isEmpty)
+    }
+}

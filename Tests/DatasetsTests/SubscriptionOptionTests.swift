@@ -1,0 +1,62 @@
+import Testing
+import Wire
+
+@testable import Datasets
+
+@Suite("Options of subscriptions")
+struct SubscriptionOptionTests {
+    private static let keys = ["mode", "exitMargin", "dwell", "staleAfter", "accuracy", "floor"]
+
+    private func options(_ object: JSONValue?) -> [JSONValue?] { Self.keys.map { object?[$0] } }
+
+    @Test("Defaults are told; given ones are kept, in mode once too; null brings each default back; all survive a restart")
+    func roundTrip() {
+        let harness = HubHarness()
+        harness.makePair()
+        let defaults: [JSONValue?] = ["once", 10, 0, nil, "centre", "any"]
+        func stored() -> [JSONValue?] { options(harness.result("subscription/get", #"{"id":"s"}"#)) }
+        #expect(stored() == defaults)
+        let given = #""exitMargin":25.5,"dwell":30,"staleAfter":90,"accuracy":"certain","floor":"same""#
+        let kept: [JSONValue?] = ["once", 25.5, 30, 90, "certain", "same"]
+        #expect(options(harness.result("subscription/update", "{\"id\":\"s\",\(given)}")) == kept)
+        #expect(
+            options(
+                harness.result(
+                    "subscription/create",
+                    "{\"id\":\"t\",\"deviceId\":\"phone\",\"topic\":\"tea\",\"range\":1,\"duration\":9,\(given)}")) == kept)
+        harness.restart(killed: true)
+        #expect(stored() == kept)
+        _ = harness.request("subscription/update", #"{"id":"s","mode":"visit"}"#)
+        harness.restart(killed: true)
+        #expect(stored() == ["visit", 25.5, 30, 90, "certain", "same"])
+        let nulls = Self.keys.map { "\"\($0)\":null" }.joined(separator: ",")
+        #expect(options(harness.result("subscription/update", "{\"id\":\"s\",\(nulls)}")) == defaults)
+        #expect(harness.refusal("subscription/update", #"{"id":"s","dwell":1,"floor":"first"}"#) == "invalid floor")
+        #expect(stored() == defaults)
+    }
+
+    @Test("A secret is kept and can be removed, and nothing that goes out ever holds it")
+    func secret() {
+        let harness = HubHarness()
+        harness.makePair("", #","secret":"hushhush","matchTTL":0"#)
+        func kept() -> String? { harness.hub.datasets["d"]?.subscriptions["s"]?.record.secret }
+        #expect(kept() == "hushhush")
+        var heard: [String] = harness.published.map(\.payload)
+        for request in ["get", "update", "list"] {
+            harness.published.removeAll()
+            harness.send("geomatch/d/alice/request/subscription/\(request)", #"{"id":"s","deviceId":null}"#)
+            harness.send("geomatch/d/alice/request/subscription/\(request)", #"{"deviceId":"phone"}"#)
+            heard += harness.published.map(\.payload)
+        }
+        harness.move(metres: 1)
+        harness.advance(milliseconds: 20_000)
+        heard += harness.published.map(\.payload)
+        #expect(heard.count > 8 && !heard.contains { $0.contains("hushhush") || $0.contains("secret") })
+        #expect(!harness.matches.isEmpty && !harness.notices.map { "\($0)" }.joined().contains("hushhush"))
+        harness.restart(killed: true)
+        #expect(kept() == "hushhush")
+        _ = harness.request("subscription/update", #"{"id":"s","secret":null}"#)
+        harness.restart(killed: true)
+        #expect(harness.hub.datasets["d"]?.subscriptions["s"] != nil && kept() == nil)
+    }
+}

@@ -1,0 +1,270 @@
+import Datasets
+import Logging
+import MemoryStore
+import SeededRandom
+import Wire
+
+@testable import MQTTLink
+@testable import geomatchd
+
+/// The whole daemon logic on virtual time, network and disk.
+///
+/// Everything random comes from one seed. The daemon, its broker and its disk die, refuse, repeat and lose what the real ones may;
+/// at the end all is healed, and ``verify()`` asks whether what clients saw is what ``NaiveTwin`` says.
+final class Simulation {
+    var random: SplitMix64
+    private(set) var now: Int64 = 1_700_000_000_000
+    let disk = SimulatedDisk()
+    let broker = SimulatedBroker()
+    private(set) var loop: DaemonLoop
+    private(set) var link: SimulatedLink
+    var twin = NaiveTwin()
+    private(set) var crashes = 0
+    private var lives: UInt64 = 1
+    private let clock = VirtualClock()
+    /// Requests without a reply so far, by `requestId`, in the order they were first sent.
+    private(set) var open: [(id: String, request: ClientRequest)] = []
+    /// The first reply to each request.
+    private(set) var replies: [String: String] = [:]
+    private var repliesRead = 0
+    private var lastRequest = 0
+    private var lastObject = 0
+    /// What was seen to be wrong while it ran.
+    private(set) var faults: [String] = []
+    private var lastRequestHanded: SimulatedBroker.Message?
+    /// Told line by line what happens, to read after a failure.
+    var trace: ((String) -> Void)?
+
+    static let devices = ["a", "b", "c", "d"]
+    static let places = 0..<12
+
+    init(seed: UInt64) {
+        random = SplitMix64(seed: seed)
+        (loop, link) = Self.start(disk, broker, clock, life: lives, now: now)
+    }
+
+    // MARK: The process
+
+    private static func start(
+        _ disk: SimulatedDisk, _ broker: SimulatedBroker, _ clock: VirtualClock, life: UInt64, now: Int64
+    ) -> (DaemonLoop, SimulatedLink) {
+        clock.now = now
+        var configuration = HubConfiguration()
+        configuration.instance = "i"
+        configuration.version = "1"
+        var seeds = SplitMix64(seed: life)
+        configuration.seed = (seeds.next(), seeds.next())
+        let hub = Hub(configuration)
+        for change in disk.durable.restored() {
+            do { try hub.restore(change, at: now) } catch { preconditionFailure("\(error.message) at \(change)") }
+        }
+        hub.endRestoration(liveNumber: disk.durable.highestLiveNumber, matchNumber: disk.durable.highestMatchNumber)
+        let loop = DaemonLoop(
+            configuration: .init(
+                broker: "simulated", prefix: "", instance: "i", readsEveryDataset: true, inputQoS: 0,
+                status: StatusMessage(version: "1", instance: "i", startedAt: now)),
+            hub: hub, store: disk, heldFilters: disk.filters, clock: clock.loopClock,
+            log: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }, health: Health())
+        let link = SimulatedLink(broker: broker, disk: disk)
+        loop.link = link
+        loop.journal = disk
+        loop.session.mustAdopt = life > 1
+        loop.createDatasets(["d"])
+        return (loop, link)
+    }
+
+    func crash() {
+        crashes += 1
+        trace?("\(now) crash")
+        link.carryOut(random.below(4))
+        link.disconnect(again: nil, publishesWill: true)
+        disk.restart()
+        twin.crash(at: now) { [disk] pair in
+            disk.durable.hasPair(
+                dataset: "d", subscriptionId: pair.subscription, publicationId: pair.publication)
+        }
+        lives += 1
+        now += Int64(random.below(2000))
+        (loop, link) = Self.start(disk, broker, clock, life: lives, now: now)
+        resendOpenRequests()
+    }
+
+    func loseConnection() {
+        guard link.isConnected else { return }
+        trace?("\(now) connection lost")
+        link.carryOut(random.below(4))
+        link.disconnect(again: random.chance(50) ? lastRequestHanded : nil, publishesWill: true)
+        loop.linkDisconnected(MQTTDisconnect(cause: .lost("simulated"), retryAfterSeconds: 1))
+        turn()
+    }
+
+    func killBroker() {
+        guard broker.isUp else { return }
+        trace?("\(now) broker killed")
+        broker.kill()
+        loseConnection()
+    }
+
+    func reconnect() {
+        if !broker.isUp {
+            broker.restart(losesEverything: random.chance(20))
+            resendOpenRequests()
+        }
+        guard !link.isConnected else { return }
+        let status = loop.configuration.status.encode(isOnline: false)
+        link.connect(will: .init(topic: "geomatch/status", payload: status, qos: 1, retain: true))
+    }
+
+    // MARK: The network
+
+    /// Hands the daemon what came: up to so many packets, messages side by side as one batch with at most one request.
+    func carryIn(_ count: Int) {
+        var batch: [SimulatedBroker.Message] = []
+        for _ in 0..<count {
+            guard let event = link.next() else { break }
+            if case .message(let message) = event {
+                let isRequest = message.topic.hasPrefix("geomatch/")
+                batch.append(message)
+                if isRequest { hand(&batch) }
+                continue
+            }
+            hand(&batch)
+            if disk.hasCrashed { break }
+            switch event {
+            case .connected(let present): loop.linkConnected(sessionPresent: present, protocolVersion: 5)
+            case .subscribed(let id, let granted): loop.linkSubscribed(id: id, granted: granted)
+            case .unsubscribed(let id): loop.linkUnsubscribed(id: id)
+            case .acknowledged(let number):
+                if let token = link.confirm(number), token != 0 { loop.linkAcknowledged(token: token, reason: 0) }
+            case .message: break
+            }
+            turn()
+        }
+        hand(&batch)
+        readReplies()
+    }
+
+    private func hand(_ batch: inout [SimulatedBroker.Message]) {
+        defer { batch = [] }
+        guard !batch.isEmpty, !disk.hasCrashed else { return }
+        var buffer = InboundBuffer()
+        for message in batch {
+            Array(message.topic.utf8).withUnsafeBytes { topic in
+                message.payload.withUnsafeBytes { payload in
+                    buffer.append(
+                        topic: topic, payload: payload, qos: UInt8(message.qos), retain: message.retain, response: nil,
+                        correlation: nil)
+                }
+            }
+        }
+        clock.now = now
+        if let trace {
+            for message in batch { trace("\(now) in \(message.topic) \(String(decoding: message.payload, as: UTF8.self))") }
+        }
+        loop.linkReceived(buffer.batch(0..<batch.count))
+        if let trace { trace("\(now) disk \(disk.isWritable ? "fine" : "refuses")\(disk.hasCrashed ? ", crashed" : "")") }
+        let known = twin.met
+        for message in batch { tellTwin(of: message) }
+        if let trace, twin.met != known { trace("\(now) twin: met \(twin.met.subtracting(known))") }
+        turn()
+        if let request = batch.last, request.topic.hasPrefix("geomatch/d/"), !request.retain { lastRequestHanded = request }
+    }
+
+    /// One turn of the loop: what the disk has to say, what time brings.
+    func turn() {
+        clock.now = now
+        guard !disk.hasCrashed else { return crash() }
+        if disk.hasNews { loop.linkWoken() }
+        if !disk.hasCrashed { _ = loop.linkTick(now: now) }
+        if disk.hasCrashed { crash() }
+        if let trace, let fault = disk.fault { trace("\(now) fault: \(fault)") }
+    }
+
+    func wait(_ milliseconds: Int64) {
+        now += milliseconds
+        turn()
+    }
+
+    // MARK: The clients
+
+    func tellPosition(_ device: String, _ place: Int, timestamp: Int64) {
+        let text =
+            #"{"lat":\#(NaiveTwin.latitude(of: place)),"lon":\#(NaiveTwin.longitude),"timestamp":\#(timestamp),"place":\#(place)}"#
+        broker.publish(.init(topic: "d/-/-/-/-/\(device)/position", payload: Array(text.utf8), qos: 0))
+    }
+
+    private func tellTwin(of message: SimulatedBroker.Message) {
+        guard !message.retain, let value = try? JSONValue.parse(message.payload), let object = value.asObject else { return }
+        if message.topic.hasSuffix("/position") {
+            let device = String(message.topic.split(separator: "/")[5])
+            guard let place = object["place"]?.asInt64, let timestamp = object["timestamp"]?.asInt64 else { return }
+            twin.move(device, to: Int(place), timestamp: timestamp, at: now)
+        } else if message.topic.hasPrefix("geomatch/d/c/"), let id = object["requestId"]?.asString,
+            let request = asked[id],
+            let reply = disk.durable.reply(dataset: "d", client: "c", requestId: id), applied.insert(id).inserted,
+            (try? JSONValue.parse(reply))?.asObject?["result"] != nil
+        {
+            request.apply(to: &twin, at: now)
+            twin.evaluate(at: now)
+        }
+    }
+
+    private var applied: Set<String> = []
+    /// Also those answered: a copy of them may still be on its way.
+    private var asked: [String: ClientRequest] = [:]
+
+    func ask(_ request: ClientRequest) {
+        lastRequest += 1
+        open.append(("r\(lastRequest)", request))
+        asked["r\(lastRequest)"] = request
+        send(open[open.count - 1])
+    }
+
+    private func send(_ entry: (id: String, request: ClientRequest)) {
+        let text = #"{"requestId":"\#(entry.id)",\#(entry.request.parameters)}"#
+        broker.publish(
+            .init(topic: "geomatch/d/c/request/\(entry.request.verb)", payload: Array(text.utf8), qos: 1))
+    }
+
+    /// Nobody knows what became of them: they are asked again under the same name.
+    func resendOpenRequests() { for entry in open { send(entry) } }
+
+    func nextObject() -> Int {
+        lastObject += 1
+        return lastObject
+    }
+
+    private func readReplies() {
+        let news = broker.seen[repliesRead...]
+        if let trace {
+            for message in news {
+                trace("\(now) seen \(message.topic) \(String(decoding: message.payload.prefix(150), as: UTF8.self))")
+            }
+        }
+        repliesRead = broker.seen.count
+        for message in news where message.topic == "geomatch/d/c/reply" {
+            guard let reply = (try? JSONValue.parse(message.payload))?.asObject, let id = reply["requestId"]?.asString else {
+                faults.append("a reply without its requestId")
+                continue
+            }
+            let text = String(decoding: message.payload, as: UTF8.self)
+            if reply["error"]?.asObject?["error"]?.asString == "internal" {
+                // The store refused it, and so nothing of it happened: asked again under its name.
+                if let entry = open.first(where: { $0.id == id }) { send(entry) }
+                continue
+            }
+            if let first = replies[id], first != text { faults.append("two replies to \(id): \(first) and \(text)") }
+            replies[id] = text
+            open.removeAll { $0.id == id }
+        }
+        // What was asked while no session stood may have met nobody.
+        let online = Array(#""state":"online""#.utf8)
+        if news.contains(where: { $0.topic == "geomatch/status" && $0.payload.contains(online) }) { resendOpenRequests() }
+    }
+}
+
+/// The time the daemon is told; single-threaded like everything here.
+final class VirtualClock: @unchecked Sendable {
+    var now: Int64 = 0
+    var loopClock: LoopClock { LoopClock(now: { self.now }, monotonic: { self.now }) }
+}
