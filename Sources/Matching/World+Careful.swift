@@ -46,6 +46,12 @@ extension World {
     private mutating func searchCarefully(
         _ side: Side, _ index: UInt32, in topic: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool
     ) {
+        findCarefully(side, index, in: topic)
+        settle(side, index, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
+    }
+
+    /// Fills `hits` with what is in range of an entry in a topic other than its own.
+    mutating func findCarefully(_ side: Side, _ index: UInt32, in topic: UInt32) {
         let entry = entry(side, index).pointee
         let device = devices[entry.device]
         let isWide = side == .publication ? topics.isWide(topic) : entry.conduct.contains(.possible)
@@ -70,7 +76,6 @@ extension World {
             kept += 1
         }
         hits.truncate(to: kept)
-        settle(side, index, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
     }
 }
 

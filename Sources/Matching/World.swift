@@ -164,7 +164,7 @@ struct Entry: BitwiseCopyable {
     var traits: UInt8
     var expiresAt: Int64
     var firstPair: UInt32
-    /// Of a subscription.
+    /// Of a subscription. Of a publication: the first of its pairs of mode once.
     var program: UInt32
     /// Milliseconds; `Int64.max`: never again. Of mode visit: its dwell.
     var matchTTL: Int64
