@@ -20,7 +20,7 @@ public struct MemoryStore {
     private var publications: [Key: PublicationRecord] = [:]
     private var subscriptions: [Key: SubscriptionRecord] = [:]
     private var pairs: [Key: PairRecord] = [:]
-    private(set) var visits: [VisitRecord] = []
+    public private(set) var visits: [VisitRecord] = []
     private var liveStates: [Key: LiveStateRecord] = [:]
     private var matches: [Int64: (record: MatchRecord, listed: Bool)] = [:]
     private var replies: [(key: Key, record: ReplyRecord)] = []
