@@ -148,6 +148,11 @@ extension Hub {
         case .subscriptionDelete: return .result(try deleteSubscription(call, into: &effects))
         case .matchGet: return try getMatch(call)
         case .matchList: return try listMatches(call)
+        case .liveSubscribe: return .result(try subscribeLive(call, into: &effects))
+        case .liveRenew: return .result(try renewLive(call, into: &effects))
+        case .liveUnsubscribe: return .result(try unsubscribeLive(call, into: &effects))
+        case .liveList: return .result(try listLive(call))
+        case .liveSnapshot: return .result(try snapshotLive(call))
         case .matchExplain: return .result(try explainMatch(call))
         }
     }
