@@ -6,6 +6,7 @@ struct GeomatchBench: ParsableCommand {
         commandName: "geomatch-bench",
         abstract: "Measures geomatch on this machine.",
         subcommands: [
-            EngineBenchmark.self, ScenarioBenchmark.self, NoiseBenchmark.self, EndToEnd.self, NoOpRelay.self, WebhookBenchmark.self,
+            EngineBenchmark.self, ScenarioBenchmark.self, CriteriaBenchmark.self, NoiseBenchmark.self, EndToEnd.self, NoOpRelay.self,
+            WebhookBenchmark.self,
         ])
 }

@@ -79,7 +79,7 @@ struct OccupancyTwinTests {
         var twin = NaiveOccupancy()
         var places: [String: (Double, Double)] = [:]
         var told = 0
-        for step in 0..<600 {
+        for step in 0..<400 {
             for _ in 0..<random.below(6) {
                 let id = "p\(random.below(12))"
                 var (x, y) = places[id] ?? (Double.random(in: -5...35, using: &random), 5)
@@ -87,12 +87,12 @@ struct OccupancyTwinTests {
                 x = ((max(-5, min(35, x + .random(in: -3...3, using: &random))) * 10).rounded(.down) + 0.5) / 10
                 y = ((max(-3, min(13, y + .random(in: -2...2, using: &random))) * 10).rounded(.down) + 0.5) / 10
                 places[id] = (x, y)
-                harness.send("d/-/-/0/-/\(id)/position", FloorPlan.payload(x, y))
+                harness.send("d/-/-/-/-/\(id)/position", FloorPlan.payload(x, y, #","floorIndex":0"#))
                 twin.see(id, x, y, at: harness.now)
             }
-            let pause: Int64 = random.chance(2) ? 400_000 : Int64(random.below(30)) * 100
-            for _ in 0..<(pause / 100) {
-                harness.advance(milliseconds: 100)
+            let (pause, tick): (Int64, Int64) = random.chance(2) ? (400_000, 5000) : (Int64(random.below(30)) * 100, 100)
+            for _ in 0..<(pause / tick) {
+                harness.advance(milliseconds: tick, step: tick)
                 twin.advance(to: harness.now)
             }
             if step % 20 == 19 {

@@ -55,6 +55,7 @@ struct Outbox {
     /// Takes out a match that will not go to anybody any more.
     mutating func remove(_ number: Int64) -> Parcel? {
         guard let parcel = parcels.removeValue(forKey: number) else { return nil }
+        for slot in 0...parcel.pushers.count { lanes.end(ParcelToken(number: number, slot: slot)) }
         let left = (waiting[parcel.client] ?? 1) - 1
         waiting[parcel.client] = left > 0 ? left : nil
         return parcel

@@ -1,0 +1,303 @@
+import Testing
+import Wire
+
+@testable import Datasets
+
+@Suite("Visits")
+struct VisitTests {
+    private func visiting(_ options: String = "", acknowledges: Bool = true) -> HubHarness {
+        let harness = HubHarness()
+        harness.acknowledges = acknowledges
+        harness.makePair("", #","mode":"visit"\#(options)"#)
+        harness.move(metres: 1)
+        return harness
+    }
+
+    /// The events since the last request, an end with its reason.
+    private func events(_ harness: HubHarness) -> [String] {
+        let events = harness.matches.map { match in
+            [match.json?["event"]?.text, match.json?["reason"]?.text].compactMap(\.self).joined(separator: " ")
+        }
+        harness.published.removeAll { $0.topic.contains("/match/") }
+        return events
+    }
+
+    private func visitCount(_ harness: HubHarness) -> Int {
+        let subscriptions = harness.hub.datasets["d"]?.subscriptionsByReference.compactMap(\.self) ?? []
+        let publications = harness.hub.datasets["d"]?.publicationsByReference.compactMap(\.self) ?? []
+        let count = subscriptions.map(\.visits.count).reduce(0, +)
+        #expect(count == publications.map(\.visitors.count).reduce(0, +))
+        return count
+    }
+
+    @Test("Begin and end have ids of their own and carry the begin's as `visit`; an end says why, and where both sides were")
+    func shape() {
+        let harness = visiting()
+        let begin = harness.matches.first?.json
+        #expect(begin?.keys == ["id", "event", "visit", "createdAt", "distance", "publication", "subscription"])
+        #expect(begin?["visit"] == begin?["id"] && begin?["event"] == "matched")
+        #expect(begin?["subscription"]?["mode"] == "visit")
+        harness.published.removeAll()
+        harness.move(metres: 109)
+        #expect(harness.matches.isEmpty)
+        harness.move(metres: 112)
+        let end = harness.matches.first?.json
+        #expect(harness.matches.count == 1 && harness.matches[0].topic == "geomatch/d/alice/match/phone/s")
+        #expect(end?.keys == ["id", "event", "visit", "reason", "createdAt", "distance", "publication", "subscription"])
+        #expect(
+            end?["visit"] == begin?["id"] && end?["id"] != begin?["id"] && end?["event"] == "ended" && end?["reason"] == "left")
+        #expect(abs((end?["distance"]?.number ?? 0) - 112) < 0.5)
+        #expect(end?["subscription"]?["location"]?["latitude"] != nil)
+        #expect(
+            harness.result("match/list", #"{"deviceId":"phone"}"#)?["matches"]?.elements.map { $0["event"] } == [
+                "matched", "ended",
+            ])
+        #expect(harness.result("match/get", #"{"id":"\#(end?["id"]?.text ?? "")"}"#)?["reason"] == "left")
+        let delivery = harness.hub.datasets["d"]?.subscriptions["s"]?.record.delivery
+        #expect(delivery?.matched == 2 && delivery?.delivered == 2)
+        #expect(visitCount(harness) == 0 && harness.store.visits.isEmpty)
+        harness.published.removeAll()
+        harness.move(metres: 1)
+        #expect(harness.matches.first?.json?["visit"] != begin?["id"])
+    }
+
+    struct Ending: CustomTestStringConvertible {
+        var testDescription: String
+        var act: @Sendable (HubHarness) -> Void
+        var reason: String?
+    }
+
+    @Test(
+        "end once for what ends them, before it is gone",
+        arguments: [
+            Ending(
+                testDescription: "the subscription is deleted", act: { _ = $0.request("subscription/delete", #"{"id":"s"}"#) },
+                reason: "deleted"),
+            Ending(
+                testDescription: "the publication is deleted", act: { _ = $0.request("publication/delete", #"{"id":"p"}"#) },
+                reason: "deleted"),
+            Ending(
+                testDescription: "the subscriber is deleted", act: { _ = $0.request("device/delete", #"{"id":"phone"}"#) },
+                reason: "deleted"),
+            Ending(
+                testDescription: "the publisher is deleted", act: { _ = $0.request("device/delete", #"{"id":"pin"}"#) },
+                reason: "deleted"),
+            Ending(
+                testDescription: "the subscriber is forgotten", act: { _ = $0.request("device/forget", #"{"id":"phone"}"#) },
+                reason: "deleted"),
+            Ending(
+                testDescription: "the publisher is forgotten", act: { _ = $0.request("device/forget", #"{"id":"pin"}"#) },
+                reason: "deleted"),
+            Ending(
+                testDescription: "the time of both is over", act: { $0.advance(milliseconds: 3_600_000, step: 60_000) },
+                reason: "expired"),
+            Ending(
+                testDescription: "the publication's range shrinks",
+                act: {
+                    _ = $0.request("publication/update", #"{"id":"p","range":1}"#); $0.move(metres: 70)
+                }, reason: "left"),
+            Ending(
+                testDescription: "another topic", act: { _ = $0.request("subscription/update", #"{"id":"s","topic":"tea"}"#) },
+                reason: "left"),
+            Ending(
+                testDescription: "another selector",
+                act: { _ = $0.request("subscription/update", #"{"id":"s","selector":"a = 1"}"#) }, reason: "left"),
+            Ending(
+                testDescription: "mode once", act: { _ = $0.request("subscription/update", #"{"id":"s","mode":"once"}"#) },
+                reason: "left"),
+            Ending(testDescription: "the position is cleared", act: { $0.send("d/-/-/-/-/phone/position", "") }, reason: "lost"),
+            Ending(
+                testDescription: "the position is removed",
+                act: { _ = $0.request("device/update", #"{"id":"phone","location":null}"#) }, reason: "lost"),
+            Ending(
+                testDescription: "an update that changes nothing",
+                act: { _ = $0.request("subscription/update", #"{"id":"s","range":51}"#) }, reason: nil),
+            Ending(
+                testDescription: "the dataset is deleted", act: { _ = $0.request("dataset/delete", client: "admin") }, reason: nil
+            ),
+        ], [false, true])
+    func endings(_ row: Ending, restarts: Bool) {
+        let harness = visiting("", acknowledges: false)
+        let begin = harness.matches[0]
+        harness.acknowledge(begin.token)
+        harness.advance(milliseconds: 1000)
+        if restarts { harness.restart(killed: true) }
+        harness.published.removeAll()
+        harness.changes.removeAll()
+        row.act(harness)
+        let ends = harness.matches.filter { $0.json?["event"] == "ended" }
+        #expect(ends.compactMap { $0.json?["reason"]?.text } == [row.reason].compactMap(\.self))
+        #expect(ends.allSatisfy { $0.json?["visit"] == begin.json?["id"] })
+        guard row.reason != nil else { return }
+        // The end stands in the changes before what ended it goes.
+        let told = harness.changes.firstIndex {
+            if case .putMatch(let record) = $0 { String(decoding: record.body, as: UTF8.self).contains("ended") } else { false }
+        }
+        let gone = harness.changes.firstIndex {
+            switch $0 {
+            case .deleteDevice, .deletePublication, .deleteSubscription, .forgetDevice: true
+            default: false
+            }
+        }
+        #expect(told != nil && gone.map { $0 > told ?? .max } != false)
+        // It is owed, whatever became of its subscription.
+        harness.restart(killed: true)
+        #expect(harness.matches.map(\.payload).filter { $0.contains("ended") } == ends.map(\.payload))
+        harness.matches.forEach { harness.acknowledge($0.token) }
+        #expect(
+            harness.counters.pending == 0 && harness.store.pendingMatches.isEmpty
+                && harness.store.visits.count == visitCount(harness))
+    }
+
+    @Test("go on over a restart without a word, and end afterwards with the id they began with", arguments: [false, true])
+    func restart(killed: Bool) {
+        let harness = visiting()
+        let begin = harness.matches.first?.json?["id"]
+        for _ in 0..<3 {
+            harness.advance(milliseconds: 1000)
+            harness.restart(killed: killed)
+            harness.advance(milliseconds: 1000)
+            harness.move(metres: 50)
+            #expect(harness.matches.isEmpty && visitCount(harness) == 1)
+        }
+        harness.move(metres: 200)
+        #expect(harness.matches.first?.json?["visit"] == begin && events(harness) == ["ended left"])
+        harness.advance(milliseconds: 1000)
+        harness.restart(killed: killed)
+        harness.advance(milliseconds: 1000)
+        #expect(harness.matches.isEmpty && visitCount(harness) == 0)
+    }
+
+    @Test("begin when a pair has stayed in range for `dwell` seconds, also over a restart from then on")
+    func dwell() {
+        let harness = visiting(#","dwell":10"#)
+        #expect(harness.matches.isEmpty)
+        harness.advance(milliseconds: 9_900)
+        #expect(harness.matches.isEmpty)
+        harness.advance(milliseconds: 200)
+        #expect(events(harness) == ["matched"])
+        harness.move(metres: 300)
+        harness.move(metres: 1)
+        harness.advance(milliseconds: 5_000)
+        harness.move(metres: 300)
+        harness.move(metres: 1)
+        harness.advance(milliseconds: 9_000)
+        #expect(events(harness) == ["ended left"])
+        harness.restart(killed: true)
+        harness.advance(milliseconds: 9_000)
+        #expect(events(harness) == [])
+        harness.advance(milliseconds: 2_000)
+        #expect(events(harness) == ["matched"])
+    }
+
+    @Test("end as lost when a side was not heard of, and begin again when it is")
+    func stale() {
+        let harness = visiting(#","staleAfter":60"#)
+        _ = harness.request("device/update", #"{"id":"pin","location":{"lat":43.73,"lon":7.42}}"#)
+        harness.published.removeAll()
+        harness.advance(milliseconds: 59_000)
+        harness.move(metres: 1)
+        #expect(events(harness) == [])
+        harness.advance(milliseconds: 2_000)
+        #expect(events(harness) == ["ended lost"])
+    }
+
+    @Test("What is compared once begins and ends at once, and leaves nothing behind")
+    func comparedOnce() {
+        let harness = visiting()
+        _ = events(harness)
+        harness.send(
+            "geomatch/d/alice/request/publication/create", #"{"deviceId":"pin","topic":"coffee","range":50,"duration":0}"#)
+        #expect(events(harness) == ["matched", "ended expired"])
+        harness.send(
+            "geomatch/d/alice/request/subscription/create",
+            #"{"deviceId":"phone","topic":"coffee","range":50,"duration":0,"mode":"visit"}"#)
+        #expect(events(harness) == ["matched", "ended expired"])
+        #expect(visitCount(harness) == 1 && harness.store.visits.count == 1)
+        #expect(harness.hub.datasets["d"]?.publications.count == 1 && harness.hub.datasets["d"]?.subscriptions.count == 1)
+    }
+
+    @Test(
+        "A refused request ends no visit and begins none",
+        arguments: [
+            ("subscription/delete", #"{"id":"s"}"#), ("publication/delete", #"{"id":"p"}"#),
+            ("device/delete", #"{"id":"phone"}"#),
+            ("device/delete", #"{"id":"pin"}"#), ("device/forget", #"{"id":"phone"}"#),
+            ("subscription/update", #"{"id":"s","topic":"tea"}"#), ("subscription/update", #"{"id":"s","mode":"once"}"#),
+            ("device/update", #"{"id":"pin","location":{"lat":5,"lon":5}}"#),
+            ("publication/create", #"{"deviceId":"pin","topic":"coffee","range":50,"duration":60}"#),
+        ])
+    func refused(_ request: (name: String, payload: String)) {
+        let harness = visiting()
+        let begin = harness.matches.first?.json?["id"]
+        let delivery = harness.hub.datasets["d"]?.subscriptions["s"]?.record.delivery
+        harness.isDiskFull = true
+        #expect(harness.refusal(request.name, request.payload) == "internal")
+        #expect(harness.matches.isEmpty && visitCount(harness) == 1)
+        #expect(harness.hub.datasets["d"]?.subscriptions["s"]?.record.delivery == delivery)
+        #expect(harness.counters.matched == 1 && harness.counters.pending == 0)
+        harness.heal()
+        harness.advance(milliseconds: 1000)
+        #expect(harness.matches.isEmpty)
+        harness.move(metres: 300)
+        #expect(harness.matches.first?.json?["visit"] == begin && events(harness) == ["ended left"])
+        harness.restart()
+        #expect(visitCount(harness) == 0 && harness.store.visits.isEmpty)
+    }
+
+    @Test("What follows a refused begin or end in the same batch never was either")
+    func refusedBatch() {
+        let tree = "geomatch/d/alice/request/"
+        for metres in [1.0, 300] {
+            let harness = visiting()
+            let begin = harness.matches.first?.json?["id"]
+            harness.published.removeAll()
+            harness.isDiskFull = true
+            harness.batch([
+                .init(tree + "subscription/update", #"{"id":"s","topic":"tea"}"#),
+                .init(tree + "subscription/update", #"{"id":"s","topic":"coffee"}"#),
+                .init("d/-/-/-/-/phone/position", #"{"lat":\#(43.73 + metres / 111_100),"lon":7.42}"#),
+            ])
+            harness.heal()
+            harness.advance(milliseconds: 1000)
+            harness.move(metres: 400)
+            #expect(harness.matches.first?.json?["visit"] == begin && events(harness) == ["ended left"])
+            #expect(harness.store.visits.isEmpty && visitCount(harness) == 0)
+        }
+    }
+
+    @Test(
+        "Floors are the same where building and floor are known and equal",
+        arguments: [
+            ("v/hq/2", "", "v/hq/2", "", true), ("v/hq/2", "", "v/hq/3", "", false), ("v/hq/2", "", "v/annex/2", "", false),
+            ("-/hq/2", "", "-/hq/2", "", true), ("v/hq/-", #","floorIndex":2"#, "v/hq/-", #","floorIndex":2"#, true),
+            ("v/hq/-", #","floorIndex":2"#, "v/hq/-", #","floorIndex":-2"#, false), ("v/hq/-", "", "v/hq/-", "", false),
+            ("v/-/2", "", "v/-/2", "", false), ("-/-/-", #","floorIndex":2"#, "-/-/-", #","floorIndex":2"#, false),
+            ("v/hq/2", #","floorIndex":7"#, "v/hq/2", #","floorIndex":8"#, true),
+        ] as [(String, String, String, String, Bool)])
+    func floors(_ row: (here: String, hereIndex: String, there: String, thereIndex: String, isSame: Bool)) {
+        for mode in ["once", "visit"] {
+            let harness = HubHarness()
+            _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"a"}"#)
+            _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"b"}"#)
+            _ = harness.request("publication/create", #"{"deviceId":"a","topic":"t","range":50,"duration":3600}"#)
+            for floor in ["same", "any"] {
+                _ = harness.request(
+                    "subscription/create",
+                    #"{"id":"\#(floor)","deviceId":"b","topic":"t","range":50,"duration":3600,"mode":"\#(mode)","floor":"\#(floor)"}"#
+                )
+            }
+            harness.published.removeAll()
+            harness.send("d/\(row.here)/-/a/position", #"{"lat":1,"lon":1\#(row.hereIndex)}"#)
+            harness.send("d/\(row.there)/-/b/position", #"{"lat":1,"lon":1\#(row.thereIndex)}"#)
+            #expect(harness.matches.filter { $0.topic.hasSuffix("/same") }.count == (row.isSame ? 1 : 0))
+            #expect(harness.matches.filter { $0.topic.hasSuffix("/any") }.count == 1)
+            // Known again after a restart: the visit goes on.
+            harness.matches.forEach { harness.acknowledge($0.token) }
+            harness.advance(milliseconds: 2000)
+            harness.restart(killed: true)
+            harness.send("d/\(row.there)/-/b/position", #"{"lat":1,"lon":1.00001\#(row.thereIndex)}"#)
+            #expect(harness.matches.isEmpty)
+        }
+    }
+}
