@@ -17,6 +17,8 @@ let package = Package(
     products: [
         .executable(name: "geomatchd", targets: ["geomatchd"]),
         .executable(name: "geomatch", targets: ["geomatch"]),
+        .library(name: "GeomatchClient", targets: ["GeomatchClient"]),
+        .executable(name: "geomatch-example", targets: ["geomatch-example"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -78,6 +80,9 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // The library for Swift applications.
+        .target(name: "GeomatchClient", dependencies: ["LiveTopics", "MQTTLink", "Wire"], swiftSettings: strict),
+
         // The programs.
         .executableTarget(
             name: "geomatchd",
@@ -99,11 +104,16 @@ let package = Package(
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Geodesy", "Matching", "MQTTLink", "Selectors", "WebhookReceiver", "Wire",
+                "Geodesy", "LiveTopics", "Matching", "MQTTLink", "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
             swiftSettings: unchecked),
+        .executableTarget(
+            name: "geomatch-example",
+            dependencies: ["GeomatchClient"],
+            path: "Sources/Examples/FloorFollower",
+            swiftSettings: strict),
 
         // The tests: one folder for each target, and the programs on a real broker.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
@@ -140,6 +150,9 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
+        .testTarget(
+            name: "GeomatchClientTests",
+            dependencies: ["GeomatchClient", "MQTTLink", "SeededRandom", "Wire"]),
         .testTarget(
             name: "SimulationTests",
             dependencies: [

@@ -148,14 +148,15 @@ struct MemoryMeasurement {
             note: "resident, \(devices) of them spread over 67,000 km2, three properties each")
         report.add("of which the engine's own", Double(city.engine.memoryBytes - empty) / count, "B", note: "allocated")
     }
+}
 
-    private func residentBytes() -> Int {
-        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
-        defer { fclose(file) }
-        var buffer = [CChar](repeating: 0, count: 256)
-        guard fgets(&buffer, 255, file) != nil else { return 0 }
-        let fields = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
-            separator: " ")
-        return fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(getpagesize()) : 0
-    }
+/// Memory of this process that is in use.
+func residentBytes() -> Int {
+    guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+    defer { fclose(file) }
+    var buffer = [CChar](repeating: 0, count: 256)
+    guard fgets(&buffer, 255, file) != nil else { return 0 }
+    let fields = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
+        separator: " ")
+    return fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(getpagesize()) : 0
 }

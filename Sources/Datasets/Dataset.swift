@@ -38,6 +38,9 @@ final class Dataset {
     /// Live topics with a known state; cleared ones are not counted.
     private(set) var liveTopicCount = 0
     var clearedStates = ClearedStates()
+    /// The live topics with a known state by dense numbers, and who subscribed to them.
+    var liveTopics = LiveTopicTable()
+    var liveSubscriptions = LiveSubscriptions()
     var floors = Floors()
     /// What ended of late, for who asks why it did not match.
     var ended = EndedObjects()

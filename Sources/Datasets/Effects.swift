@@ -48,6 +48,18 @@ public struct OutboundBatch: Sendable {
                 correlation: correlationRange))
     }
 
+    /// Appends a message that nobody retains, on a topic that is bytes already.
+    mutating func append(topic: [UInt8], qos: UInt8, token: UInt64, payload write: (inout [UInt8]) -> Void) {
+        let topicStart = bytes.count
+        bytes.append(contentsOf: topic)
+        let topicEnd = bytes.count
+        bytes.append(0)
+        write(&bytes)
+        messages.append(
+            OutboundMessage(
+                topic: topicStart..<topicEnd, payload: (topicEnd + 1)..<bytes.count, qos: qos, retain: false, token: token))
+    }
+
     mutating func append(
         topic: String, prefix: String = "", qos: UInt8, retain: Bool, token: UInt64 = 0, correlation: [UInt8]? = nil,
         payload: [UInt8]
@@ -74,6 +86,8 @@ public struct HubEffects: Sendable {
     var replies: [ReplyContext] = []
     /// What requests changed of live states, in order: put back when the store refuses.
     var formerStates: [FormerLiveState] = []
+    /// Live subscriptions before requests changed them, in order: put back when the store refuses.
+    var formerLiveSubscriptions: [FormerLiveSubscription] = []
     /// By the place of delivery counters in `changes`: when the subscription's last match before them was.
     var formerMatchInstants: [Int: Int64?] = [:]
     /// What to let go of in memory once the changes are durable; commit before anything else is handled.
@@ -103,6 +117,7 @@ public struct HubEffects: Sendable {
         requested.removeAll(keepingCapacity: true)
         replies.removeAll(keepingCapacity: true)
         formerStates.removeAll(keepingCapacity: true)
+        formerLiveSubscriptions.removeAll(keepingCapacity: true)
         formerMatchInstants.removeAll(keepingCapacity: true)
         deletions.removeAll(keepingCapacity: true)
         queries.removeAll(keepingCapacity: true)

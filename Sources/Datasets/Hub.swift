@@ -63,6 +63,21 @@ public final class Hub {
     var waitingForAnswer: [RequestKey: [ReplyContext]] = [:]
     /// Datasets are being given back by the store after it refused; what only memory knows stays.
     var isRebuilding = false
+    /// Live subscriptions of all datasets.
+    var liveHandles = LiveSubscriptionHandles()
+    /// Those whose snapshot is being sent or waits its turn, the first being sent.
+    var snapshotting = Deque<LiveSubscription>()
+    /// Those with topics that are held.
+    var holders: [LiveSubscription] = []
+    /// How many topics are held for all of them.
+    var heldTopicCount = 0
+    /// What left of late, and what of it is to be told again.
+    var recentlyLeft = Deque<RecentlyLeft>()
+    var leftAgain: [RecentlyLeft] = []
+    /// When the first lease may be over.
+    var nextLeaseEnd: Int64 = .max
+    /// How many messages wait at the link: where they are many, live subscribers get the newest only.
+    public var liveBacklog = 0
     let decoder = LiveUpdateDecoder()
     let parser = JSONParser()
     /// Scratch for one update's properties.
@@ -134,10 +149,12 @@ public final class Hub {
         }
         advanceDelivery(to: now, secondIsOver: secondIsOver, into: &effects)
         advanceStrangers(to: now, into: &effects)
+        advanceLiveSubscriptions(to: now, into: &effects)
         if secondIsOver {
             lastTickAt = now
             noteForLog(into: &effects)
             forgetOld(at: now, into: &effects)
+            repairLiveSubscriptions(at: now)
         }
         if now - writtenBehindAt >= Self.writeBehindMilliseconds || now < writtenBehindAt {
             writtenBehindAt = now

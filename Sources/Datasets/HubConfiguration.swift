@@ -10,6 +10,8 @@ public struct HubConfiguration: Sendable {
     public var autoCreateDatasets = true
     /// Who administers which datasets.
     public var administrators = AccessPatterns(["admin"])
+    /// Who may ask for managed live data.
+    public var liveReaders = AccessPatterns(["*"])
     public var limits = HubLimits()
     /// Webhooks may be posted to loopback, link-local and private addresses.
     public var webhooksAllowPrivate = false
@@ -44,6 +46,14 @@ public struct HubLimits: Sendable {
     public var rememberedReplyBytes = 64 << 20
     /// Matches that wait for the broker or a webhook, for each dataset; beyond, a match is dropped and counted.
     public var pendingMatches = 100_000
+    /// For each client of a dataset.
+    public var liveSubscriptions = 10_000
+    /// Seconds: the longest lease.
+    public var leaseSeconds = 86_400.0
+    /// Messages that wait at the link from which on live subscribers get the newest of each topic only.
+    public var liveBacklog = 10_000
+    /// Topics held back for live subscribers, of all datasets; beyond, messages are dropped and counted.
+    public var heldLiveTopics = 1_000_000
     /// The same for each client.
     public var pendingMatchesPerClient = 20_000
     /// Publications remembered for each subscription: beyond, no more match it. Counted as dropped.

@@ -36,7 +36,7 @@ extension LiveTopic {
         return topic
     }
 
-    private static func dataset(_ level: [UInt8]) throws(LiveTopicError) -> String {
+    static func dataset(_ level: [UInt8]) throws(LiveTopicError) -> String {
         guard let name = String(validating: level, as: UTF8.self) else { throw .malformedDataset }
         if name.isEmpty || name == notApplicable { throw .noDataset }
         if Name.reservedDatasets.contains(name) { throw .reservedDataset(name) }
@@ -44,7 +44,7 @@ extension LiveTopic {
         return name
     }
 
-    private static func level(_ bytes: some Collection<UInt8>, name: String) throws(LiveTopicError) -> String {
+    static func level(_ bytes: some Collection<UInt8>, name: String) throws(LiveTopicError) -> String {
         if bytes.isEmpty { return notApplicable }
         let id: String
         do throws(LiveTopicError.Problem) {
@@ -56,7 +56,7 @@ extension LiveTopic {
         return id
     }
 
-    private static func checkLength(_ id: String, name: String) throws(LiveTopicError) {
+    static func checkLength(_ id: String, name: String) throws(LiveTopicError) {
         guard id.utf8.count <= Name.idBytesMax else { throw .level(name: name, problem: .length(id.utf8.count)) }
     }
 }

@@ -115,10 +115,10 @@ struct Device: BitwiseCopyable {
     var budget: Float
     var isAlive: Bool
     var isPlaced: Bool
-    /// Meaningless while it is not placed.
-    var floor: UInt32
     /// It was placed, not moved: nobody has looked at what is in its range there.
     var isUnexamined = false
+    /// Meaningless while it is not placed.
+    var floor: UInt32
 
     static let fresh = Device(
         point: GridPoint(x: 0, y: 0, z: 0), firstPublication: none, latitude: 0, longitude: 0, altitude: .nan,

@@ -76,6 +76,8 @@ extension Store {
         case .putLiveState(let record): try put(record, db)
         case .forgetLiveState(let dataset, let topic):
             try db.run("DELETE FROM liveState WHERE dataset = ? AND topic = ?", dataset, topic)
+        case .putLiveSubscription(let record): try put(record, db)
+        case .deleteLiveSubscription(let dataset, let client, let id): try deleteLiveSubscription(dataset, client, id, db)
         case .putReply(let record):
             // A reply put again is the newest one: REPLACE gives it a new number.
             try db.run(
@@ -230,6 +232,7 @@ extension Store {
         "DELETE FROM structure WHERE dataset = ?",
         "DELETE FROM device WHERE dataset = ?",
         "DELETE FROM liveState WHERE dataset = ?",
+        "DELETE FROM liveSubscription WHERE dataset = ?",
         "DELETE FROM matchBody WHERE number IN (SELECT number FROM match WHERE dataset = ?)",
         "DELETE FROM match WHERE dataset = ?",
         "DELETE FROM reply WHERE dataset = ?",

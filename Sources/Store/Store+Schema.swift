@@ -11,6 +11,7 @@ extension Store {
             try db.execute(sql: foundation)
             try db.execute(sql: "PRAGMA application_id = \(applicationID)")
         }
+        addLiveSubscriptions(to: &migrator)
         migrator.registerMigration("2 visits and pushers") { db in try db.execute(sql: visitsAndPushers) }
         registerStructure(in: &migrator)
         return migrator

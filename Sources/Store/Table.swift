@@ -9,7 +9,7 @@ struct Table: Sendable {
     let select: String
 
     /// - Parameter key: The first so many columns, which are unique together.
-    private init(_ name: String, key: Int, _ columns: String) {
+    init(_ name: String, key: Int, _ columns: String) {
         let names = columns.split(separator: " ").map(String.init)
         let values = (1...names.count).map { "?\($0)" }
         let rest = names[key...].map { "\($0) = excluded.\($0)" }

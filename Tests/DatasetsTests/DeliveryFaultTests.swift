@@ -25,7 +25,17 @@ struct DeliveryFaultTests {
         /// Sent over the broker in this life and connection and not answered.
         var unanswered: [HubHarness.Published] = []
 
+        /// What the latest steps made durable, or were refused.
+        var recent: [String] = []
+
         init(_ random: SplitMix64) { self.random = random }
+
+        func begin() {
+            if recent.count > 8 { recent.removeFirst() }
+            recent.append("")
+        }
+
+        func note(_ text: String) { recent[recent.count - 1] += text + "; " }
 
         func pick<Value>(_ values: [Value]) -> Value { values[Int.random(in: 0..<values.count, using: &random)] }
     }
@@ -43,13 +53,16 @@ struct DeliveryFaultTests {
         let run = Run(SplitMix64(seed: SplitMix64.seed() &+ number))
         let harness = run.harness
         for device in 0..<4 { harness.send("d/-/-/-/-/m\(device)/position", #"{"lat":43.73,"lon":7.42}"#) }
-        for _ in 0..<250 {
+        for number in 1...3 { create(run, publication: number, duration: 600) }
+        for index in 0..<250 {
             step(run)
             collect(run)
-            check(harness)
+            // Nothing is deleted and made again within the millisecond of its last match.
+            harness.now += 1
+            guard isBalanced(run, "step \(index)") else { return }
         }
         drain(run)
-        check(harness)
+        guard isBalanced(run, "the end") else { return }
         #expect(harness.hub.outbox.parcels.isEmpty && harness.store.pendingMatches.isEmpty)
         #expect(harness.hub.outbox.lanes.inflight == 0 && harness.hub.outbox.posts.inflight == 0)
         var ids: [Int64: String] = [:]
@@ -63,31 +76,40 @@ struct DeliveryFaultTests {
                 #expect(run.settled.contains(Debt(id: record.id, target: target)))
             }
         }
-        #expect(debts > 50 && Set(ids.values).count == ids.count)
+        #expect(debts > 20 && Set(ids.values).count == ids.count)
     }
 
     private func step(_ run: Run) {
         let harness = run.harness
+        run.begin()
         let device = "m\(Int.random(in: 0..<4, using: &run.random))"
         switch Int.random(in: 0..<100, using: &run.random) {
-        case 0..<35: harness.move(device, metres: run.pick([0, 1, 30, 60, 90, 150]))
+        case 0..<35:
+            run.note("move")
+            harness.move(device, metres: run.pick([0, 1, 30, 60, 90, 150]))
         case 35..<43:
+            run.note("request")
             _ = harness.request(
                 "subscription/create",
                 #"{"id":"s\#(run.pick([1, 2, 3]))","deviceId":"\#(device)","topic":"t","range":50,"duration":\#(run.pick([0, 5, 600]))\#(run.pick(Self.options))}"#,
                 client: run.pick(["alice", "bob"]))
-        case 43..<50:
-            _ = harness.request(
-                "publication/create",
-                #"{"id":"p\#(run.pick([1, 2, 3, 4]))","deviceId":"\#(device)","topic":"t","range":50,"duration":\#(run.pick([0, 5, 600]))}"#
-            )
-        case 50..<53: _ = harness.request("subscription/delete", #"{"id":"s\#(run.pick([1, 2, 3]))"}"#, client: "admin")
-        case 53..<55: _ = harness.request("publication/delete", #"{"id":"p\#(run.pick([1, 2, 3, 4]))"}"#, client: "admin")
+        case 43..<50: create(run, publication: run.pick([1, 2, 3, 4]), duration: run.pick([0, 5, 600]))
+        case 50..<53:
+            run.note("delete s")
+            _ = harness.request("subscription/delete", #"{"id":"s\#(run.pick([1, 2, 3]))"}"#, client: "admin")
+        case 53..<55:
+            run.note("delete p")
+            _ = harness.request("publication/delete", #"{"id":"p\#(run.pick([1, 2, 3, 4]))"}"#, client: "admin")
         case 55..<57:
+            run.note("request")
             _ = harness.request(
                 "subscription/update", #"{"id":"s\#(run.pick([1, 2, 3]))"\#(run.pick(Self.options))}"#, client: "admin")
-        case 57: _ = harness.request("device/delete", #"{"id":"\#(device)"}"#, client: "admin")
-        case 58: _ = harness.request("device/forget", #"{"id":"\#(device)"}"#, client: "admin")
+        case 57:
+            run.note("delete device")
+            _ = harness.request("device/delete", #"{"id":"\#(device)"}"#, client: "admin")
+        case 58:
+            run.note("forget device")
+            _ = harness.request("device/forget", #"{"id":"\#(device)"}"#, client: "admin")
         case 59: harness.send("d/-/-/-/-/\(device)/position", "")
         case 60..<75: answerBroker(run)
         case 75..<88: answerPost(run)
@@ -95,15 +117,27 @@ struct DeliveryFaultTests {
         case 89..<91:
             run.unanswered.removeAll()
             harness.connect()
-        case 91: harness.isDiskFull = true
-        case 92..<94: harness.heal()
+        case 91:
+            run.note("full")
+            harness.isDiskFull = true
+        case 92..<94:
+            run.note("heal")
+            harness.heal()
         case 94..<96: restart(run)
         default: harness.advance(milliseconds: run.pick([100, 1000, 5000]))
         }
     }
 
+    private func create(_ run: Run, publication number: Int, duration: Int) {
+        let device = run.pick(["m0", "m1", "m2", "m3"])
+        _ = run.harness.request(
+            "publication/create",
+            #"{"id":"p\#(number)","deviceId":"\#(device)","topic":"t","range":50,"duration":\#(duration)}"#)
+    }
+
     /// A kill forgets what was never durable; a disk that is full is another's matter then.
     private func restart(_ run: Run) {
+        run.note("restart")
         run.harness.heal()
         run.unanswered.removeAll()
         run.harness.restart(killed: run.pick([true, false]))
@@ -116,6 +150,7 @@ struct DeliveryFaultTests {
 
     private func answerBroker(_ run: Run) {
         guard !run.unanswered.isEmpty else { return }
+        run.note("broker answers")
         let message = run.unanswered.remove(at: Int.random(in: 0..<run.unanswered.count, using: &run.random))
         let target = message.topic.contains("/match/") ? "match" : "mqtt:\(message.topic)"
         run.settled.insert(Debt(id: message.json?["id"]?.text ?? "", target: target))
@@ -124,6 +159,7 @@ struct DeliveryFaultTests {
 
     private func answerPost(_ run: Run) {
         guard !run.harness.posts.isEmpty else { return }
+        run.note("webhook answers")
         let post = run.pick(run.harness.posts)
         let outcome: WebhookOutcome = run.pick([
             .taken(status: 200), .taken(status: 204), .refused(reason: "no"), .failed(reason: "no", retryAfter: nil),
@@ -135,11 +171,17 @@ struct DeliveryFaultTests {
 
     private func drain(_ run: Run) {
         let harness = run.harness
+        run.begin()
         harness.heal()
+        // Nothing meets any more.
+        for number in 1...4 {
+            collect(run)
+            _ = harness.request("publication/delete", #"{"id":"p\#(number)"}"#, client: "admin")
+        }
         collect(run)
         run.unanswered.removeAll()
         harness.connect()
-        for _ in 0..<300 where !harness.hub.outbox.parcels.isEmpty {
+        for _ in 0..<200 where !harness.hub.outbox.parcels.isEmpty {
             collect(run)
             while !run.unanswered.isEmpty {
                 answerBroker(run)
@@ -149,22 +191,34 @@ struct DeliveryFaultTests {
                 run.settled.insert(Debt(id: post.matchID, target: post.url.text))
                 harness.answer(post)
             }
-            harness.advance(milliseconds: 1000, step: 500)
+            harness.advance(milliseconds: 5000, step: 2500)
         }
         harness.advance(milliseconds: 100)
     }
 
     /// What is counted is what is under way, for each subscription and in all.
-    private func check(_ harness: HubHarness) {
-        let parcels = harness.hub.outbox.parcels.values
-        for dataset in harness.hub.orderedDatasets {
+    private func isBalanced(_ run: Run, _ place: String) -> Bool {
+        let hub = run.harness.hub
+        let parcels = hub.outbox.parcels.values
+        var wrong: [String] = []
+        for dataset in hub.orderedDatasets {
             let counters = dataset.counters
-            #expect(counters.matched == counters.delivered + counters.expired + counters.dropped + counters.pending)
-            #expect(counters.pending == parcels.filter { $0.dataset === dataset }.count)
+            if counters.matched != counters.delivered + counters.expired + counters.dropped + counters.pending {
+                wrong.append("\(counters)")
+            }
+            if counters.pending != parcels.filter({ $0.dataset === dataset }).count {
+                wrong.append("pending \(counters.pending)")
+            }
             for id in dataset.subscriptions.keys {
                 guard let subscription = dataset.subscriptions[id] else { continue }
-                #expect(subscription.record.delivery.pending == Int64(parcels.filter { $0.subscription === subscription }.count))
+                let waiting = parcels.filter { $0.subscription === subscription }.count
+                if subscription.record.delivery.pending != Int64(waiting) {
+                    wrong.append("\(id): \(subscription.record.delivery), \(waiting) wait")
+                }
             }
         }
+        guard !wrong.isEmpty else { return true }
+        Issue.record("\(place): \(wrong), after \(run.recent)")
+        return false
     }
 }

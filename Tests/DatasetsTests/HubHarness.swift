@@ -255,11 +255,14 @@ final class HubHarness {
         connect()
     }
 
+    /// What the operator changes takes effect with the next life.
+    func adjust(_ change: (inout HubConfiguration) -> Void) { change(&configuration) }
+
     /// Makes what the broker retains right again.
     func settle() {
         while !hub.isSettled {
             var effects = HubEffects()
-            _ = hub.continueResync(count: 100, into: &effects)
+            _ = hub.continueResync(count: 100, at: now, into: &effects)
             perform(effects)
         }
     }

@@ -11,6 +11,9 @@ struct WebhookTests {
         let harness = HubHarness()
         harness.acknowledges = true
         harness.makePair("", #","matchTTL":0,"pushers":[\#(pushers)]\#(extra)"#)
+        // Longer than the hour.
+        _ = harness.request("publication/update", #"{"id":"p","duration":90000}"#)
+        _ = harness.request("subscription/update", #"{"id":"s","duration":90000}"#)
         harness.published.removeAll()
         for _ in 0..<count { harness.move(metres: 1) }
         return harness
@@ -54,18 +57,39 @@ struct WebhookTests {
                 last = harness.now
                 harness.answer(post, .failed(reason: "status 503", retryAfter: nil))
             }
-            harness.advance(milliseconds: 100)
+            harness.advance(milliseconds: 500, step: 500)
         }
         for (index, pause) in pauses.dropFirst().enumerated() {
             let whole = min(1000 << Int64(index), 300_000)
-            #expect(pause >= whole / 2 && pause <= whole + 100)
+            #expect(pause >= whole / 2 && pause <= whole + 500)
         }
-        #expect(harness.now - start >= hour && harness.now - start <= hour + 1100)
+        #expect(harness.now - start >= hour && harness.now - start <= hour + 1500)
         #expect(delivery(harness).expired == 1 && delivery(harness).retried == Int64(pauses.count - 1))
         #expect(delivery(harness).lastError?.contains("http://example.com:80") == true)
         #expect(harness.diagnostics("delivery").last?["error"] == "expired")
         // What the owner alone knows stays out of what everybody reads.
         #expect(!harness.published.contains { $0.topic.contains("/diagnostics/") && $0.payload.contains("key=k") })
+    }
+
+    @Test("that one endpoint refuses while it takes others are tried every 2 s, ten times, and then after 4 s, 8 s …")
+    func backoffBesideSuccess() {
+        let harness = matching(Self.hook, count: 2)
+        harness.answer(harness.posts[0])
+        var pauses: [Int64] = []
+        var last = harness.now
+        while pauses.count < 13 {
+            if let post = harness.posts.first {
+                pauses.append(harness.now - last)
+                last = harness.now
+                harness.answer(post, .failed(reason: "status 503", retryAfter: nil))
+                // The endpoint takes another one.
+                harness.move(metres: 1)
+                harness.answer(harness.posts[0])
+            }
+            harness.advance(milliseconds: 100)
+        }
+        let expected: [Int64] = [1000] + [Int64](repeating: 2000, count: 9) + [4000, 8000]
+        for (pause, whole) in zip(pauses.dropFirst(), expected) { #expect(pause >= whole / 2 && pause <= whole + 100) }
     }
 
     @Test("are left alone as long as the endpoint asks for")
@@ -79,7 +103,7 @@ struct WebhookTests {
         #expect(harness.posts.count == 2)
         harness.answer(harness.posts[0], .failed(reason: "status 429", retryAfter: .max))
         harness.answer(harness.posts[0])
-        harness.advance(milliseconds: hour)
+        harness.advance(milliseconds: hour, step: 1000)
         #expect(delivery(harness).delivered == 1 && delivery(harness).expired == 1)
     }
 
@@ -91,7 +115,8 @@ struct WebhookTests {
         #expect(harness.diagnostics("delivery").last?["error"] == "dropped")
         #expect(harness.diagnostics("delivery").last?["topic"] == "geomatch/d/alice/match/phone/s")
         harness.answer(harness.posts[0], .failed(reason: "no", retryAfter: nil))
-        harness.advance(milliseconds: hour + 2000, step: 1000)
+        harness.advance(milliseconds: hour, step: 1000)
+        harness.posts.forEach { harness.answer($0, .failed(reason: "no", retryAfter: nil)) }
         #expect(delivery(harness).dropped == 1 && delivery(harness).expired == 0 && delivery(harness).pending == 0)
         harness.advance(milliseconds: 1000)
         #expect(harness.notices.contains(.matchesDropped(dataset: "d", count: 1)))
@@ -146,8 +171,13 @@ struct WebhookTests {
         #expect(harness.posts.count == 8)
         harness.answer(harness.posts[0])
         #expect(harness.posts.count == 8)
-        for post in harness.posts { harness.answer(post, .failed(reason: "no", retryAfter: nil)) }
-        #expect(harness.posts.isEmpty)
+        // Until the eighth fails, others take the place of those that failed.
+        var failed = 0
+        while let post = harness.posts.first {
+            harness.answer(post, .failed(reason: "no", retryAfter: nil))
+            failed += 1
+        }
+        #expect(failed == 15)
         harness.advance(milliseconds: 1000)
         #expect(harness.posts.count == 1)
         harness.answer(harness.posts[0], .failed(reason: "no", retryAfter: nil))

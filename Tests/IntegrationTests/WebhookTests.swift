@@ -34,10 +34,10 @@ extension Integration {
                 try withHook(failures: 50, random: SplitMix64.forTest("failingEndpoint")) { hook in
                     try withClient(daemon.endpoint, filters: ["geomatch/d/alice/match/#"]) { client in
                         try CrashLoad.prepare(client, ["pushers": [.string(hook.url)], "secret": "s"])
-                        try publish(client, count: 60)
-                        try waitDelivered(client, "reader", 60)
+                        try publish(client, count: 25)
+                        try waitDelivered(client, "reader", 25)
                         let told = client.messages(on: "geomatch/d/alice/match/pin/reader").map(\.json)
-                        #expect(told.count == 60)
+                        #expect(told.count == 25)
                         for match in told {
                             let publication = try #require(match["publication"]?["id"]?.asString)
                             #expect(hook.matches[publication]?.ids == [match["id"]?.asString ?? ""])

@@ -48,6 +48,8 @@ final class NaiveEngine {
     var positions: [DeviceRef: Position?] = [:]
     var floors: [DeviceRef: UInt32] = [:]
     var heard: [DeviceRef: Int64] = [:]
+    /// Placed by a restart and not moved since.
+    var unexamined: Set<DeviceRef> = []
     var publications: [UInt32: Publication] = [:]
     var subscriptions: [UInt32: Subscription] = [:]
     var last: [PairKey: Suppression] = [:]
@@ -247,7 +249,7 @@ final class NaiveEngine {
     func move(_ device: DeviceRef, to position: Position?, floor: UInt32 = 0, at now: Int64) -> [Effect] {
         var outcome = Outcome()
         let concerned = keys { $1.device == device || $2.device == device }
-        let before = Set(concerned.filter { isInRange($0, at: .min) })
+        let before = unexamined.remove(device) == nil ? Set(concerned.filter { isInRange($0, at: .min) }) : []
         positions[device] = .some(position)
         guard position != nil else {
             for (key, stay) in stays
@@ -325,6 +327,7 @@ final class NaiveEngine {
         positions[device] = nil
         floors[device] = nil
         heard[device] = nil
+        unexamined.remove(device)
         return Removal(
             publications: p.sorted { $0.index < $1.index }, subscriptions: s.sorted { $0.index < $1.index }, effects: effects)
     }

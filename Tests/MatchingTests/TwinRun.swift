@@ -225,6 +225,7 @@ struct TwinRun {
                 let floor = former.floors[devices[place]] ?? 0
                 engine.place(device, at: position, floor: FloorRef(number: floor), heardAt: heardAt)
                 twin.heard[device] = heardAt
+                twin.unexamined.insert(device)
                 twin.floors[device] = floor
             }
             devices[place] = device

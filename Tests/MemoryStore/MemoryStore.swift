@@ -20,9 +20,10 @@ public struct MemoryStore {
     private var publications: [Key: PublicationRecord] = [:]
     private var subscriptions: [Key: SubscriptionRecord] = [:]
     private var pairs: [Key: PairRecord] = [:]
-    private(set) var visits: [VisitRecord] = []
+    public private(set) var visits: [VisitRecord] = []
     private var liveStates: [Key: LiveStateRecord] = [:]
     private var matches: [Int64: (record: MatchRecord, listed: Bool)] = [:]
+    private var liveSubscriptions: [Key: LiveSubscriptionRecord] = [:]
     private var replies: [(key: Key, record: ReplyRecord)] = []
     public private(set) var highestLiveNumber: Int64 = 0
     public private(set) var highestMatchNumber: Int64 = 0
@@ -98,6 +99,8 @@ public struct MemoryStore {
             replies.removeAll { $0.key == key }
             replies.append((key, record))
         case .forgetReplies(let instant): replies.removeAll { $0.record.at < instant }
+        case .putLiveSubscription(let record): liveSubscriptions[Key(record.dataset, record.client, record.id)] = record
+        case .deleteLiveSubscription(let dataset, let client, let id): liveSubscriptions[Key(dataset, client, id)] = nil
         case .putFilters: break
         }
     }
@@ -140,6 +143,7 @@ public struct MemoryStore {
         liveStates = liveStates.filter { $0.key.dataset != id }
         matches = matches.filter { $0.value.record.dataset != id }
         replies.removeAll { $0.key.dataset == id }
+        liveSubscriptions = liveSubscriptions.filter { $0.key.dataset != id }
     }
 
     /// In the order the store gives back; of one dataset, or all.
@@ -155,6 +159,7 @@ public struct MemoryStore {
         changes += pairs.values.filter { isWanted($0.dataset) }.map { .putPair($0) }
         changes += visits.filter { isWanted($0.dataset) }.map { .putVisit($0) }
         changes += liveStates.values.filter { isWanted($0.dataset) }.map { .putLiveState($0) }
+        changes += liveSubscriptions.values.filter { isWanted($0.dataset) }.map { .putLiveSubscription($0) }
         for match in sortedMatches where isWanted(match.record.dataset) {
             var record = match.record
             if !record.pending { record.body = [] }

@@ -39,7 +39,7 @@ struct ClientRequest {
         let selector = random.pick(NaiveTwin.SelectorChoice.allCases)
         let excludesSelf = random.chance(30)
         let isVisit = random.chance(40)
-        let mode = isVisit ? #""mode":"visit","exitMargin":10,"# : #""matchDTL":1e8,"matchTTL":1e9,"#
+        let mode = isVisit ? #""mode":"visit","exitMargin":\#(NaiveTwin.exitMargin),"# : #""matchDTL":1e8,"matchTTL":1e9,"#
         return ClientRequest(
             verb: "subscription/create",
             parameters: """

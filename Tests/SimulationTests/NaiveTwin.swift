@@ -57,6 +57,8 @@ struct NaiveTwin {
     private(set) var visited: [String: Set<Int>] = [:]
 
     static let metresBetweenPlaces = 25.0
+    /// Of every visit, metres: one of the places lies within it, at the longest reach.
+    static let exitMargin = 8.0
 
     /// Places on a meridian, far enough from any boundary: ranges end between them.
     static func latitude(of place: Int) -> Double { 40 + Double(place) * metresBetweenPlaces / 111_035.0 }
@@ -84,7 +86,7 @@ struct NaiveTwin {
         return publication.expiresAt > now && subscription.expiresAt > now
     }
 
-    /// In range, alive, equal topics, selector TRUE; nil where a position is not known.
+    /// In range, alive, equal topics, selector TRUE; nil where that cannot be known.
     func isMeeting(_ pair: Pair, at now: Int64) -> Bool? {
         guard isAlive(pair, at: now), let publication = publications[pair.publication],
             let subscription = subscriptions[pair.subscription]
@@ -93,7 +95,10 @@ struct NaiveTwin {
             !(subscription.excludesSelf && publication.device == subscription.device)
         else { return false }
         guard let a = positions[publication.device]?.place, let b = positions[subscription.device]?.place else { return nil }
-        return Self.distance(a, b) <= publication.range + subscription.range
+        let beyond = Self.distance(a, b) - publication.range - subscription.range
+        // Just outside, a visit goes on if there is one.
+        if subscription.isVisit, beyond > 0, beyond <= Self.exitMargin { return nil }
+        return beyond <= 0
     }
 
     mutating func evaluate(at now: Int64) {

@@ -79,6 +79,9 @@ extension Simulation {
         loseConnection()
         reconnect()
         settle()
+        // What was to end soon has ended, so that nothing changes while it is looked at.
+        for _ in 0..<7 { wait(10_000) }
+        settle()
         for device in Self.devices { tellPosition(device, random.below(Self.places.count), timestamp: now) }
         settle()
         for id in twin.subscriptions.keys.sorted() { ask(.read("subscription/get", #""id":"\#(id)""#)) }

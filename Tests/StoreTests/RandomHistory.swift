@@ -43,7 +43,12 @@ struct RandomHistory {
         case 78..<82: return .forgetMatch(number: Int64.random(in: 0...lastMatch + 1, using: &random))
         case 82..<91: return .putLiveState(liveState())
         case 91..<93: return .forgetLiveState(dataset: pick(Self.datasets), topic: name("t"))
-        case 93..<97: return .putReply(reply())
+        case 93: return .putLiveSubscription(liveSubscription())
+        case 94:
+            return chance()
+                ? .putLiveSubscription(liveSubscription())
+                : .deleteLiveSubscription(dataset: pick(Self.datasets), client: pick(["a", "b"]), id: name("l"))
+        case 95..<97: return .putReply(reply())
         case 98: return .putStructure(structure())
         case 97: return .forgetReplies(before: clock - Int64.random(in: 0..<400, using: &random))
         default: return .putFilters(broker: pick(["embedded", "mqtt://other"]), texts())
@@ -145,6 +150,17 @@ struct RandomHistory {
         return LiveStateRecord(
             dataset: pick(Self.datasets), topic: name("t"), timestamp: clock, receivedAt: clock + 2, number: lastLive,
             payload: maybe(bytes(5000)))
+    }
+
+    private mutating func chance() -> Bool { pick([true, false]) }
+
+    private mutating func liveSubscription() -> LiveSubscriptionRecord {
+        LiveSubscriptionRecord(
+            dataset: pick(Self.datasets), client: pick(["a", "b"]), id: name("l"), criteria: "city/#",
+            condition: maybe("a = 'é'"),
+            within: maybe(#"{"bbox":[1,2,3,4]}"#), minInterval: pick([0, 86_400_000]), qos: pick([0, 1]),
+            snapshot: pick([true, false]), lease: pick([1, 86_400, 0.1]), leaseUntil: clock + 1, createdAt: clock,
+            number: lastLive)
     }
 
     private mutating func reply() -> ReplyRecord {

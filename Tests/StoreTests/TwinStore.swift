@@ -34,6 +34,7 @@ struct TwinStore {
         var pairs: [PairKey: PairRecord] = [:]
         var visits: [PairKey: VisitRecord] = [:]
         var liveStates: [Key: LiveStateRecord] = [:]
+        var liveSubscriptions: [PairKey: LiveSubscriptionRecord] = [:]
         var matches: [MatchRecord] = []
         var replies: [ReplyRecord] = []
         var filters: [String: [String]] = [:]
@@ -113,6 +114,9 @@ struct TwinStore {
             highestLiveNumber = max(highestLiveNumber, record.number)
             state.liveStates[Key(dataset: record.dataset, id: record.topic)] = record
         case .forgetLiveState(let dataset, let topic): state.liveStates[Key(dataset: dataset, id: topic)] = nil
+        case .putLiveSubscription(let record): state.liveSubscriptions[PairKey(record)] = record
+        case .deleteLiveSubscription(let dataset, let client, let id):
+            state.liveSubscriptions[PairKey(dataset: dataset, subscription: client, publication: id)] = nil
         case .putReply(let record):
             state.replies.removeAll {
                 $0.dataset == record.dataset && $0.client == record.client && $0.requestId == record.requestId
@@ -168,12 +172,20 @@ struct TwinStore {
         state.subscriptions = state.subscriptions.filter { $0.key.dataset != id }
         forgetPairs { $0.dataset == id }
         state.liveStates = state.liveStates.filter { $0.key.dataset != id }
+        state.liveSubscriptions = state.liveSubscriptions.filter { $0.key.dataset != id }
         state.matches.removeAll { $0.dataset == id }
         state.replies.removeAll { $0.dataset == id }
     }
 
     private mutating func removeUnneeded() {
         state.matches.removeAll { !$0.pending && unlisted.contains($0.number) }
+    }
+}
+
+extension TwinStore.PairKey {
+    /// A live subscription is known by its client and that client's id.
+    init(_ record: LiveSubscriptionRecord) {
+        self.init(dataset: record.dataset, subscription: record.client, publication: record.id)
     }
 }
 
@@ -209,6 +221,8 @@ extension TwinStore.Snapshot {
             (next, isNew) = (7, visits.updateValue(record, forKey: key) == nil)
         case .putLiveState(let record):
             (next, isNew) = (8, liveStates.updateValue(record, forKey: .init(dataset: record.dataset, id: record.topic)) == nil)
+        case .putLiveSubscription(let record):
+            (next, isNew) = (9, liveSubscriptions.updateValue(record, forKey: .init(record)) == nil)
         case .putMatch(let record):
             (next, isNew) = (9, (matches.last?.number ?? 0) < record.number)
             matches.append(record)
@@ -232,7 +246,8 @@ extension TwinStore.Snapshot {
             ("structure", structure == other.structure), ("devices", devices == other.devices),
             ("publications", publications == other.publications),
             ("subscriptions", subscriptions == other.subscriptions), ("pairs", pairs == other.pairs),
-            ("visits", visits == other.visits), ("liveStates", liveStates == other.liveStates),
+            ("liveStates", liveStates == other.liveStates),
+            ("liveSubscriptions", liveSubscriptions == other.liveSubscriptions), ("visits", visits == other.visits),
             ("matches", matches == other.matches),
             ("replies", replies == other.replies), ("filters", filters == other.filters),
         ].compactMap { $0.1 ? nil : $0.0 }

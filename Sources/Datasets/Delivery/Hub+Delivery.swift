@@ -12,6 +12,10 @@ extension Hub {
 
     /// The broker took a message of a match, or refused it for good.
     public func acknowledged(_ token: UInt64, reason: UInt8, into effects: inout HubEffects) {
+        if let live = LiveToken(token) {
+            if reason >= 0x80 { liveMessageFailed(live) }
+            return
+        }
         let token = ParcelToken(raw: token)
         outbox.lanes.end(token)
         if reason < 0x80 {
@@ -23,7 +27,9 @@ extension Hub {
     }
 
     /// A message of a match could not be handed over: it waits for the next connection.
-    public func returned(_ token: UInt64) { outbox.lanes.takeBack(ParcelToken(raw: token)) }
+    public func returned(_ token: UInt64) {
+        if let live = LiveToken(token) { liveMessageFailed(live) } else { outbox.lanes.takeBack(ParcelToken(raw: token)) }
+    }
 
     /// The broker is there: what waits goes out, and again what was sent over the former connection and has not been acknowledged
     /// by now. It may come twice, under the same id.
@@ -75,8 +81,8 @@ extension Hub {
     /// Webhooks: those due again, and those whose hour is over.
     func advanceDelivery(to now: Int64, secondIsOver: Bool, into effects: inout HubEffects) {
         if secondIsOver {
-            // The closure may not look into the outbox while that is changed.
-            let over = outbox.posts.removeAll { [parcels = outbox.parcels] token in
+            let parcels = outbox.parcels
+            let over = outbox.posts.removeAll { token in
                 parcels[token.number].map { now >= $0.givesUpAt || !$0.owes(token.slot) } ?? true
             }
             for token in over {

@@ -13,6 +13,9 @@ struct PostQueues {
     static let queueWindow = 8
     /// After so many failures in a row a queue rests between tries: less is a receiver that fails now and then.
     static let failuresBeforeRest = queueWindow
+    /// So often a message is tried every 2 s at an endpoint that takes others: one that fails half of the time has it within seconds,
+    /// and one that always refuses a certain message is not asked much more often for that.
+    static let quickTries = 10
 
     final class Origin {
         let name: String
@@ -35,7 +38,11 @@ struct PostQueues {
         var inflight = 0
         /// In a row, over all its messages.
         var failures = 0
+        /// It took a message, and has not failed too often in a row since.
+        var answers = false
         var restsUntil: Int64 = .min
+        /// How many rests it has had in a row.
+        var rests = 0
         var isWaiting = false
         /// When it is looked at again; nil: when something happens to it.
         var alarmAt: Int64?
@@ -136,6 +143,8 @@ struct PostQueues {
         switch result {
         case .success:
             queue.failures = 0
+            queue.rests = 0
+            queue.answers = true
             queue.restsUntil = .min
         case .failure: queue.failures += 1
         case .again(let notBefore, let chance):
@@ -152,11 +161,16 @@ struct PostQueues {
     private mutating func retry(_ token: ParcelToken, _ queue: Queue, _ notBefore: Int64, _ chance: Double, at now: Int64) {
         let tries = (attempts[token] ?? 0) + 1
         attempts[token] = tries
-        let dueAt = max(now + Self.pause(after: tries, chance), notBefore)
+        if queue.failures >= Self.failuresBeforeRest { queue.answers = false }
+        let steps = queue.answers ? (tries <= Self.quickTries ? min(tries, 2) : tries - Self.quickTries + 2) : tries
+        let dueAt = max(now + Self.pause(after: steps, chance), notBefore)
         queue.retries.insert((dueAt, token), at: queue.retries.firstIndex { $0.dueAt > dueAt } ?? queue.retries.endIndex)
-        let surplus = queue.failures - Self.failuresBeforeRest
-        let rest = surplus >= 0 ? now + Self.pause(after: surplus + 1, chance) : .min
-        queue.restsUntil = max(queue.restsUntil, notBefore, rest)
+        // What was under way when it began to rest says nothing new when it fails too.
+        if queue.failures >= Self.failuresBeforeRest, queue.restsUntil <= now {
+            queue.rests += 1
+            queue.restsUntil = now + Self.pause(after: queue.rests, chance)
+        }
+        queue.restsUntil = max(queue.restsUntil, notBefore)
     }
 
     /// Forgets how often it was tried: it is settled.

@@ -36,6 +36,9 @@ extension Hub {
         case .putLiveState(let record): restore(record)
         case .putMatch(let record): try restore(record)
         case .putReply(let record): restore(record)
+        case .putLiveSubscription(let record): try restore(record)
+        case .deleteLiveSubscription(let dataset, let client, let id):
+            if !isRebuilding, let known = datasets[dataset]?.liveSubscriptions[client, id] { removeLive(known) }
         case .putDelivery(let dataset, let id, let delivery):
             guard let subscription = datasets[dataset]?.subscriptions[id] else { break }
             subscription.record.delivery = delivery
@@ -62,6 +65,7 @@ extension Hub {
         self.matchNumber = max(self.matchNumber, matchNumber)
         outbox.durable(through: self.matchNumber)
         for dataset in datasets.values { dataset.clearedStates.sort() }
+        resumeLiveSubscriptions()
         unresumed.formUnion(datasets.keys)
         findOccupancies()
     }
@@ -134,7 +138,7 @@ extension Hub {
         state.number = record.number
         state.payload = record.payload
         state.isDerived = record.payload.map(LiveMessage.isDerived) ?? false
-        liveStates.insert(state)
+        liveStates.insert(state, LevelKeys(live))
         if record.payload != nil {
             dataset.countLiveTopic(live.domain, by: 1)
         } else {
@@ -292,11 +296,11 @@ extension PropertiesCoding {
 
 extension Selector {
     /// Compiles with the error a reply gives.
-    convenience init(checking text: String) throws(WireError) {
+    convenience init(checking text: String, field: String = "selector") throws(WireError) {
         do throws(SelectorError) {
             try self.init(text)
         } catch {
-            throw WireError(.invalid, error.message, field: "selector", position: error.position)
+            throw WireError(.invalid, error.message, field: field, position: error.position)
         }
     }
 }

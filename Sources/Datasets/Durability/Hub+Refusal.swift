@@ -36,7 +36,11 @@ extension Hub {
                 dataset.remove(device)
             }
         }
+        // Snapshots follow the replies that announce them; long ones go on at the pace of the link.
+        if outbox.lanes.isOpen { _ = continueSnapshots(count: Self.firstSnapshotMessages, at: now, into: &effects) }
     }
+
+    private static let firstSnapshotMessages = 1000
 
     /// The store refused the changes of these effects: whoever asked is told `internal`.
     ///
@@ -62,7 +66,8 @@ extension Hub {
         asked.formUnion(Self.matchesOfUnborn(in: refused.changes, asked))
         asked.formUnion(Self.visitsAfterRefused(in: refused.changes, asked))
         let missed = takeBackMatches(refused.changes, asked)
-        takeBackLiveStates(refused.formerStates, into: &effects)
+        takeBackLiveSubscriptions(refused.formerLiveSubscriptions)
+        takeBackLiveStates(refused.formerStates, at: now, into: &effects)
         // Nothing is kept for a dataset that was to be created by a request.
         let unborn = Set(asked.compactMap { refused.changes[$0].createdDataset })
         var waiting: [DurableChange] = []
@@ -192,21 +197,34 @@ extension Hub {
     }
 
     /// Puts live states back, the newest change first, and tells them again.
-    private func takeBackLiveStates(_ former: [FormerLiveState], into effects: inout HubEffects) {
+    private func takeBackLiveStates(_ former: [FormerLiveState], at now: Int64, into effects: inout HubEffects) {
         var changed: [LiveState] = []
         for former in former.reversed() {
             guard let state = liveStates[former.topic], state.number == former.numberSince else { continue }
+            tellTakenBack(state, to: former.record, at: now, into: &effects)
             takeBack(state, to: former.record)
             if !changed.contains(where: { $0 === state }) { changed.append(state) }
         }
         for state in changed {
             publishLive(topic: state.topic, payload: state.payload ?? [], into: &effects)
+            if state.payload != nil { tellSubscribers(of: state, at: now, into: &effects) }
             guard state.isKnown else { continue }
             liveNumber += 1
             state.number = liveNumber
             if state.payload == nil { state.dataset.clearedStates.append(state, again: true) }
             markDirty(state)
         }
+    }
+
+    /// Where nothing is known after all, who saw the state is told that it left.
+    private func tellTakenBack(
+        _ state: LiveState, to record: LiveStateRecord?, at now: Int64, into effects: inout HubEffects
+    ) {
+        guard record?.payload == nil, let refused = state.payload else { return }
+        showBeforeChange(state, at: now, into: &effects)
+        state.payload = nil
+        tellSubscribers(of: state, former: refused, formerNumber: state.number, at: now, into: &effects)
+        state.payload = refused
     }
 
     private func takeBack(_ state: LiveState, to record: LiveStateRecord?) {

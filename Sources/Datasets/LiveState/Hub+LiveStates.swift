@@ -14,6 +14,7 @@ extension Hub {
         into effects: inout HubEffects
     ) {
         let dataset = state.dataset
+        showBeforeChange(state, at: now, into: &effects)
         if state.namesDevice, dataset.locatesPositions {
             see(state, update, locate(update, at: state), at: now)
         }
@@ -37,7 +38,9 @@ extension Hub {
         publishLive(topic: state.topic, payload: payload, into: &effects)
         state.payload = payload
         markDirty(state)
+        // Who sees an item move from one topic to another is told that it left the one before it is on the other.
         if state.namesDevice { stand(at: state, at: timestamp, receivedAt: now, into: &effects) }
+        tellSubscribers(of: state, at: now, into: &effects)
     }
 
     /// The item of a position stands here from now on: the one on another topic is no longer true.
@@ -105,7 +108,9 @@ extension Hub {
     /// - Parameter asOf: From when on it is not true any more; what is older is late.
     func forgetState(_ state: LiveState, asOf timestamp: Int64, receivedAt now: Int64, into effects: inout HubEffects) {
         let dataset = state.dataset
+        showBeforeChange(state, at: now, into: &effects)
         let wasCleared = state.payload == nil
+        let former = (payload: state.payload, number: state.number)
         noteForgotten(state)
         state.isDerived = false
         if !wasCleared { dataset.countLiveTopic(state.domain, by: -1) }
@@ -120,6 +125,7 @@ extension Hub {
         dataset.clearedStates.append(state, again: wasCleared)
         markDirty(state)
         publishLive(topic: state.topic, payload: [], into: &effects)
+        tellSubscribers(of: state, former: former.payload, formerNumber: former.number, at: now, into: &effects)
         forgetCleared(of: dataset, before: .min, into: &effects)
     }
 

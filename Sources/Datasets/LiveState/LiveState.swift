@@ -9,6 +9,14 @@ final class LiveState {
     let itemID: String
     /// It is the position of what its `location` level names: of a device, where there is one of this id.
     let namesDevice: Bool
+    /// Its topic has a `location` level.
+    let hasLocation: Bool
+    /// Its number among the topics of its dataset, while it is known.
+    var topicNumber: UInt32 = 0
+    /// Whose criteria want its topic, as last looked up.
+    var subscribers = CriteriaMemo()
+    /// What it said before it was cleared while the broker was away.
+    var lastPayload: [UInt8]?
     /// When it was true; of a cleared state from when on it was not.
     var timestamp: Int64 = .min
     var receivedAt: Int64 = .min
@@ -35,7 +43,8 @@ final class LiveState {
         self.topic = topic
         domain = live.domain
         itemID = live.itemID
-        namesDevice = live.domain == "position" && live.location != LiveTopic.notApplicable
+        hasLocation = live.location != LiveTopic.notApplicable
+        namesDevice = live.domain == "position" && hasLocation
     }
 
     /// It is in the table: something is known of its topic, be it that it was cleared.
@@ -70,7 +79,12 @@ struct LiveStates {
     subscript(topic: String) -> LiveState? { topic.withBytes { self[$0] } }
 
     /// Takes in the first state of a topic.
-    mutating func insert(_ state: LiveState) {
+    ///
+    /// - Parameter levels: Those of its topic, where the caller has them at hand.
+    mutating func insert(_ state: LiveState, _ levels: LevelKeys? = nil) {
+        if let levels = levels ?? (try? LiveTopic(encoded: state.topic)).map(LevelKeys.init) {
+            state.dataset.liveTopics.insert(state, levels)
+        }
         state.hash = state.topic.withBytes(Self.hash)
         state.place = all.count
         all.append(state)
@@ -79,6 +93,8 @@ struct LiveStates {
 
     mutating func remove(_ state: LiveState) {
         guard state.isKnown else { return }
+        state.dataset.liveTopics.remove(state)
+        state.subscribers = CriteriaMemo()
         free(slot(of: state))
         let last = all.removeLast()
         if last !== state {

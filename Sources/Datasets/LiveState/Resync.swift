@@ -22,13 +22,16 @@ extension Hub {
         let known = number > liveNumber ? 0 : number
         let missing = liveStates.all.filter { $0.number > known }.sorted { $0.number < $1.number }
         resync = missing.isEmpty ? nil : Resync(waiting: Deque(missing))
+        resumeSubscribers(since: known)
     }
 
     /// Publishes up to so many of what is still to be made right.
     ///
     /// - Returns: False when nothing is left.
-    public func continueResync(count: Int, into effects: inout HubEffects) -> Bool {
+    public func continueResync(count: Int, at now: Int64, into effects: inout HubEffects) -> Bool {
         var budget = count
+        tellLeftAgain(into: &effects)
+        budget -= continueSnapshots(count: budget, at: now, into: &effects)
         while budget > 0, let clearance = clearances.popFirst() {
             clear(clearance, into: &effects)
             budget -= 1
@@ -36,6 +39,7 @@ extension Hub {
         while budget > 0, let state = resync?.waiting.popFirst() {
             if state.isKnown {
                 publishLive(topic: state.topic, payload: state.payload ?? [], into: &effects)
+                tellAgain(state, at: now, into: &effects)
             }
             budget -= 1
         }
@@ -44,7 +48,7 @@ extension Hub {
     }
 
     /// The broker's retained messages are as they should be.
-    public var isSettled: Bool { resync == nil && clearances.isEmpty }
+    public var isSettled: Bool { resync == nil && clearances.isEmpty && snapshotting.isEmpty && leftAgain.isEmpty }
 
     private func clear(_ clearance: Clearance, into effects: inout HubEffects) {
         if let topic = clearance.topic {

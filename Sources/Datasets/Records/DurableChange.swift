@@ -41,6 +41,8 @@ public enum DurableChange: Equatable, Sendable {
     /// of it, until it was cleared there and is forgotten.
     case putLiveState(LiveStateRecord)
     case forgetLiveState(dataset: String, topic: String)
+    case putLiveSubscription(LiveSubscriptionRecord)
+    case deleteLiveSubscription(dataset: String, client: String, id: String)
     case putReply(ReplyRecord)
     case forgetReplies(before: Int64)
     /// The filters held at the broker of this name, replacing those known before.
@@ -62,6 +64,8 @@ extension DurableChange {
         case .putMatch(let record): record.dataset
         case .putLiveState(let record): record.dataset
         case .putReply(let record): record.dataset
+        case .putLiveSubscription(let record): record.dataset
+        case .deleteLiveSubscription(let dataset, _, _): dataset
         case .deleteDevice(let dataset, _), .forgetDevice(let dataset, _), .deleteVisit(let dataset, _, _),
             .deletePublication(let dataset, _), .deleteSubscription(let dataset, _),
             .putDelivery(let dataset, _, _), .putHints(let dataset, _, _), .forgetLiveState(let dataset, _):

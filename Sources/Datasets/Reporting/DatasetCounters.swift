@@ -25,6 +25,7 @@ struct StatusFigures: Equatable {
     var devices: Int
     var publications: Int
     var subscriptions: Int
+    var liveSubscriptions: Int
 
     func encode(into writer: inout JSONWriter) {
         writer.key("updates")
@@ -53,7 +54,7 @@ struct StatusFigures: Equatable {
         writer.member("devices", devices)
         writer.member("publications", publications)
         writer.member("subscriptions", subscriptions)
-        writer.member("liveSubscriptions", 0)
+        writer.member("liveSubscriptions", liveSubscriptions)
         writer.member("circumstances", 0)
         writer.member("places", 0)
     }
@@ -62,7 +63,8 @@ struct StatusFigures: Equatable {
 extension Dataset {
     var statusFigures: StatusFigures {
         StatusFigures(
-            counters: counters, devices: devices.count, publications: publications.count, subscriptions: subscriptions.count)
+            counters: counters, devices: devices.count, publications: publications.count, subscriptions: subscriptions.count,
+            liveSubscriptions: liveSubscriptions.count)
     }
 }
 

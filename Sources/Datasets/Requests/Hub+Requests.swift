@@ -101,7 +101,8 @@ extension Hub {
         do throws(WireError) {
             let outcome = try perform(name, parameters, by: client, in: dataset, at: now, into: &effects)
             // Of several elements, none may have been made.
-            if effects.changes.count > before.changes + 1 { dataset.counters.requests += 1 } else { undo() }
+            let isMade = parameters["items"] == nil || effects.changes.count > before.changes + 1
+            if isMade { dataset.counters.requests += 1 } else { undo() }
             return outcome
         } catch {
             undo()
@@ -147,6 +148,11 @@ extension Hub {
         case .subscriptionDelete: return .result(try deleteSubscription(call, into: &effects))
         case .matchGet: return try getMatch(call)
         case .matchList: return try listMatches(call)
+        case .liveSubscribe: return .result(try subscribeLive(call, into: &effects))
+        case .liveRenew: return .result(try renewLive(call, into: &effects))
+        case .liveUnsubscribe: return .result(try unsubscribeLive(call, into: &effects))
+        case .liveList: return .result(try listLive(call))
+        case .liveSnapshot: return .result(try snapshotLive(call))
         case .matchExplain: return .result(try explainMatch(call))
         }
     }

@@ -24,12 +24,16 @@ enum RequestName: String, CaseIterable {
     case subscriptionDelete = "subscription/delete"
     case matchGet = "match/get"
     case matchList = "match/list"
+    case liveSubscribe = "live/subscribe"
+    case liveRenew = "live/renew"
+    case liveUnsubscribe = "live/unsubscribe"
+    case liveList = "live/list"
+    case liveSnapshot = "live/snapshot"
     case matchExplain = "match/explain"
 
     /// Requests of the contract that a later version answers.
     static let notOffered: Set<String> = [
-        "live/subscribe", "live/renew", "live/unsubscribe", "live/list",
-        "live/snapshot", "beacon/list", "beacon/monitor", "beacon/unmonitor", "changes/get", "changes/follow",
+        "beacon/list", "beacon/monitor", "beacon/unmonitor", "changes/get", "changes/follow",
         "changes/unfollow", "changes/push", "changes/conflicts", "place/import", "place/get", "place/list", "place/delete",
         "place/candidates", "place/verify", "category/import", "category/list", "circumstance/register",
         "circumstance/enable", "circumstance/disable", "circumstance/unregister", "circumstance/list",
@@ -48,7 +52,7 @@ enum RequestName: String, CaseIterable {
     var changes: Bool {
         switch self {
         case .datasetGet, .datasetList, .deviceGet, .deviceList, .publicationGet, .publicationList, .subscriptionGet,
-            .subscriptionList, .matchGet, .matchList, .matchExplain:
+            .subscriptionList, .matchGet, .matchList, .matchExplain, .liveList, .liveSnapshot:
             false
         default: true
         }

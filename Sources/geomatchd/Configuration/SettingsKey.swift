@@ -42,6 +42,7 @@ struct SettingsKey: Sendable {
         SettingsKey("limits.structure-objects", "1 to 10000000", fileOnly: true),
         SettingsKey("limits.occupancy-silence", "1 to 86400 seconds", fileOnly: true),
         SettingsKey("limits.remembered-replies", "0 to 1000000", fileOnly: true),
+        SettingsKey("limits.live-subscriptions", "1 to 1000000", fileOnly: true),
         SettingsKey("limits.pending-matches", "1 to 100000000", fileOnly: true),
         SettingsKey("limits.pending-matches-per-client", "1 to 100000000", fileOnly: true),
         SettingsKey("limits.partners-per-subscription", "1 to 100000000", fileOnly: true),

@@ -171,6 +171,7 @@ struct Daemon {
         configuration.liveQoS = UInt8(settings.liveQoS)
         configuration.autoCreateDatasets = settings.autoCreateDatasets
         configuration.administrators = AccessPatterns(settings.administrators)
+        configuration.liveReaders = AccessPatterns(settings.liveReaders)
         configuration.limits = settings.limits
         configuration.isTimeZone = { TimeZone(identifier: $0) != nil }
         configuration.webhooksAllowPrivate = settings.webhooksAllowPrivate

@@ -82,6 +82,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     func linkReceived(_ batch: InboundBatch) {
         let now = clock.now()
         hub.storeIsWritable = journal?.isWritable ?? false
+        tellBacklog()
         for index in 0..<batch.count {
             let message = batch[index]
             if isOwn(message) { continue }
@@ -121,6 +122,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         if now >= nextAdvanceAt || now < nextAdvanceAt - 10 * Hub.tickMilliseconds {
             nextAdvanceAt = now + Hub.tickMilliseconds
             hub.storeIsWritable = journal?.isWritable ?? false
+            tellBacklog()
             hub.advance(to: now, into: &effects)
         }
         perform(at: now)
@@ -135,6 +137,12 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         guard hub.hasStatesToWrite, let journal, journal.backlog < Self.backlogMaximum else { return }
         hub.writeBehind(count: Self.statesPerPortion, into: &effects)
         perform(at: now)
+    }
+
+    /// What waits at the link decides whether live subscribers get every update or the newest only.
+    private func tellBacklog() {
+        guard let link else { return }
+        hub.liveBacklog = link.queuedMessages + link.unacknowledged
     }
 
     private static let unsentMaximum = 10_000
@@ -329,7 +337,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
             guard now >= nextResyncAt else { return nextResyncAt }
             nextResyncAt = now + 10
             if link.queuedMessages < 500 {
-                _ = hub.continueResync(count: 100, into: &effects)
+                _ = hub.continueResync(count: 100, at: now, into: &effects)
                 perform(at: now)
             }
             return nextResyncAt

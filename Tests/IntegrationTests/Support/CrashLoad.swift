@@ -12,6 +12,16 @@ final class CrashLoad: @unchecked Sendable {
     private var isEnding = false
     private var hasEnded = false
 
+    /// A device has no more than a thousand.
+    private static let publicationsPerDevice = 1000
+    private static let publicationsMaximum = 20_000
+
+    /// All stand at one place; the first has the subscription.
+    private static func publisher(of number: Int) -> String {
+        let device = number / publicationsPerDevice
+        return device == 0 ? "pin" : "pin-\(device)"
+    }
+
     init(_ client: Client) { self.client = client }
 
     /// Creates publications one after the other, each asked for again until it is answered; positions in between.
@@ -21,7 +31,7 @@ final class CrashLoad: @unchecked Sendable {
             while condition.withLock({ !isEnding }) {
                 number += 1
                 client.publish("d/-/-/-/-/walker/position", #"{"lat":\#(48 + Double(number) / 1e5),"lon":2}"#, qos: 0)
-                create("p\(number)")
+                create("p\(number)", on: Self.publisher(of: number))
             }
             condition.withLock {
                 hasEnded = true
@@ -30,9 +40,9 @@ final class CrashLoad: @unchecked Sendable {
         }
     }
 
-    private func create(_ id: String) {
+    private func create(_ id: String, on device: String) {
         let parameters: JSONValue = [
-            "deviceId": "pin", "topic": "news", "range": 10, "duration": 1_000_000, "id": .string(id),
+            "deviceId": .string(device), "topic": "news", "range": 10, "duration": 1_000_000, "id": .string(id),
             "properties": ["n": 1],
         ]
         for _ in 0..<120 {
@@ -74,8 +84,14 @@ final class CrashLoad: @unchecked Sendable {
     ///
     /// - Parameter options: Of the subscription, besides.
     static func prepare(_ client: Client, _ options: JSONObject = [:]) throws {
-        try client.request(
-            "device/create", ["deviceType": "PinDevice", "id": "pin", "location": ["latitude": 48, "longitude": 2]])
+        for number in stride(from: 0, to: publicationsMaximum, by: publicationsPerDevice) {
+            try client.request(
+                "device/create",
+                [
+                    "deviceType": "PinDevice", "id": .string(publisher(of: number)),
+                    "location": ["latitude": 48, "longitude": 2],
+                ])
+        }
         try client.request("device/create", ["deviceType": "MobileDevice", "id": "walker"])
         var subscription: JSONObject = [
             "deviceId": "pin", "id": "reader", "topic": "news", "range": 10, "duration": 1_000_000, "selector": "n = 1",

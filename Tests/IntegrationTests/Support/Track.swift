@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The recorded drives of `Data/go_track.csv`.
+/// Recorded drives: those of `Data/go_track.csv`, or of another file there.
 struct Trace {
     struct Point {
         var device: String
@@ -15,15 +15,19 @@ struct Trace {
     /// In the order of their first point.
     var devices: [String] = []
 
-    init() throws {
-        let file = try #require(Bundle.module.url(forResource: "Data/go_track", withExtension: "csv"))
-        let text = try String(contentsOf: file, encoding: .utf8)
-        for line in text.split(separator: "\n").dropFirst() {
-            let fields = line.split(separator: ",")
-            try #require(fields.count == 4)
+    init(_ name: String = "go_track") throws {
+        let file = try #require(Bundle.module.url(forResource: "Data/\(name)", withExtension: "csv"))
+        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+        let header = (lines.first ?? "").split(separator: ",")
+        let columns = try ["device", "timestamp", "lat", "lon"].map { column in
+            try #require(header.firstIndex { $0 == column })
+        }
+        for line in lines.dropFirst() {
+            let fields = line.split(separator: ",", omittingEmptySubsequences: false)
+            try #require(fields.count == header.count)
             let point = Point(
-                device: String(fields[0]), time: String(fields[1]), latitude: try #require(Double(fields[2])),
-                longitude: try #require(Double(fields[3])))
+                device: String(fields[columns[0]]), time: String(fields[columns[1]]),
+                latitude: try #require(Double(fields[columns[2]])), longitude: try #require(Double(fields[columns[3]])))
             if devices.last != point.device { devices.append(point.device) }
             points.append(point)
         }

@@ -1,0 +1,174 @@
+import LiveTopics
+import Wire
+
+// Snapshots, and what is told again after the broker was away: paced by the link, never queued.
+
+extension Hub {
+    /// Puts a subscription in the line for a snapshot.
+    func beginSnapshot(of subscription: LiveSubscription) {
+        if subscription.snapshot == nil {
+            subscription.dataset.liveSubscriptions.snapshotCount += 1
+            snapshotting.append(subscription)
+        }
+        subscription.snapshot = LiveSubscription.Snapshot(number: liveNumber)
+        subscription.needsSnapshot = false
+    }
+
+    /// A state is about to change: whoever has not seen it in a snapshot that is on its way sees it now.
+    func showBeforeChange(_ state: LiveState, at now: Int64, into effects: inout HubEffects) {
+        guard state.payload != nil, state.dataset.liveSubscriptions.snapshotCount > 0, outbox.lanes.isOpen else { return }
+        var subject = LiveSubject(state)
+        for handle in subscribers(of: state) {
+            guard let subscription = liveHandles[handle], let snapshot = subscription.snapshot,
+                snapshot.cursor <= state.topicNumber, state.number <= snapshot.number
+            else { continue }
+            show(&subject, to: subscription, at: now, into: &effects)
+        }
+    }
+
+    /// Sends up to so many messages of the snapshots in line.
+    ///
+    /// - Returns: How many messages were sent.
+    func continueSnapshots(count: Int, at now: Int64, into effects: inout HubEffects) -> Int {
+        var sent = 0
+        var steps = Self.snapshotSteps
+        while sent < count, steps > 0, let subscription = snapshotting.first {
+            guard !subscription.isGone, let snapshot = subscription.snapshot, subscription.record.leaseUntil > now else {
+                endSnapshot(of: subscription)
+                continue
+            }
+            let found = subscription.dataset.liveTopics.next(subscription.pattern, from: snapshot.cursor, steps: steps)
+            steps -= Int(found.number - snapshot.cursor)
+            if let state = found.state, state.payload != nil, state.number <= snapshot.number {
+                var subject = LiveSubject(state)
+                if show(&subject, to: subscription, at: now, into: &effects) { sent += 1 }
+            }
+            subscription.snapshot?.cursor = found.number
+            if found.number >= subscription.dataset.liveTopics.end {
+                subscription.snapshotDoneAt = liveNumber
+                endSnapshot(of: subscription)
+            }
+        }
+        return sent
+    }
+
+    /// How many topics are looked at in one turn: a few milliseconds.
+    private static let snapshotSteps = 200_000
+
+    @discardableResult
+    private func show(
+        _ subject: inout LiveSubject, to subscription: LiveSubscription, at now: Int64, into effects: inout HubEffects
+    ) -> Bool {
+        guard passes(&subject, subscription), let payload = subject.state.payload else { return false }
+        if subscription.area != nil { subscription.inside.insert(subject.state.topicNumber) }
+        send(LiveNews(payload: payload, isLeft: false), of: subject.state, to: subscription, into: &effects)
+        pause(subject.state.topicNumber, of: subscription, at: now)
+        return true
+    }
+
+    private func endSnapshot(of subscription: LiveSubscription) {
+        snapshotting.removeFirst()
+        if subscription.snapshot != nil { subscription.dataset.liveSubscriptions.snapshotCount -= 1 }
+        subscription.snapshot = nil
+    }
+
+    /// How many topics a snapshot would show now.
+    func snapshotCount(of subscription: LiveSubscription) -> Int {
+        var count = 0
+        forEachTopic(of: subscription) { _ in count += 1 }
+        return count
+    }
+
+    /// Visits the topics with a known state that a subscription lets through.
+    private func forEachTopic(of subscription: LiveSubscription, _ visit: (LiveState) -> Void) {
+        var cursor: UInt32 = 0
+        let table = subscription.dataset.liveTopics
+        while cursor < table.end {
+            let found = table.next(subscription.pattern, from: cursor, steps: .max >> 1)
+            cursor = found.number
+            guard let state = found.state, state.payload != nil else { continue }
+            var subject = LiveSubject(state)
+            if passes(&subject, subscription) { visit(state) }
+        }
+    }
+
+    /// After a restart: snapshots are sent anew, and who wanted none is known to have seen what was told since it subscribed.
+    func resumeLiveSubscriptions() {
+        for subscription in liveHandles.all {
+            if subscription.record.snapshot {
+                beginSnapshot(of: subscription)
+            } else if subscription.area != nil {
+                forEachTopic(of: subscription) { state in
+                    if state.number > subscription.record.number { subscription.inside.insert(state.topicNumber) }
+                }
+            }
+        }
+    }
+
+    // MARK: After the broker was away
+
+    /// The broker is known to hold everything up to a number: a snapshot that may not have arrived whole begins anew, and what
+    /// left since is told again.
+    func resumeSubscribers(since number: Int64) {
+        for subscription in liveHandles.all where subscription.record.snapshot {
+            if subscription.snapshot != nil || subscription.snapshotDoneAt >= number { beginSnapshot(of: subscription) }
+        }
+        leftAgain = recentlyLeft.filter { $0.number > number }
+    }
+
+    func tellLeftAgain(into effects: inout HubEffects) {
+        for left in leftAgain where !left.subscription.isGone && !left.subscription.inside.contains(left.topicNumber) {
+            left.subscription.delivered += 1
+            effects.messages.append(
+                left.news, to: left.subscription.topic, qos: left.subscription.record.qos,
+                token: LiveToken(subscription: left.subscription.handle, topicNumber: left.topicNumber).token)
+        }
+        leftAgain.removeAll()
+    }
+
+    /// Tells a state that the broker may have lost again: to all but those who get it with their snapshot.
+    func tellAgain(_ state: LiveState, at now: Int64, into effects: inout HubEffects) {
+        guard !state.dataset.liveSubscriptions.isEmpty else { return }
+        var subject = LiveSubject(state, former: state.lastPayload, formerNumber: state.number)
+        for handle in subscribers(of: state) {
+            guard let subscription = liveHandles[handle], subscription.record.leaseUntil > now else { continue }
+            if let snapshot = subscription.snapshot, state.payload != nil, snapshot.cursor <= state.topicNumber,
+                state.number <= snapshot.number, !subscription.inside.contains(state.topicNumber)
+            {
+                continue
+            }
+            if let news = news(of: &subject, for: subscription) {
+                tell(news, of: state, to: subscription, at: now, into: &effects)
+            }
+        }
+        state.lastPayload = nil
+    }
+
+    /// Remembers what left, for as long as the message may be lost with a connection that is dead already.
+    func leftRecently(_ news: LiveNews, _ state: LiveState, _ subscription: LiveSubscription) {
+        recentlyLeft.append(
+            RecentlyLeft(
+                subscription: subscription, topicNumber: state.topicNumber, news: news, number: liveNumber, at: lastTickAt))
+        if recentlyLeft.count > Self.recentlyLeftMaximum { recentlyLeft.removeFirst() }
+    }
+
+    func forgetRecentlyLeft(at now: Int64) {
+        guard outbox.lanes.isOpen else { return }
+        while let first = recentlyLeft.first, now - first.at > Self.recentlyLeftMilliseconds || now < first.at {
+            recentlyLeft.removeFirst()
+        }
+    }
+
+    private static let recentlyLeftMaximum = 10_000
+    private static let recentlyLeftMilliseconds: Int64 = 120_000
+}
+
+/// A message about what left that the broker may not have.
+struct RecentlyLeft {
+    var subscription: LiveSubscription
+    var topicNumber: UInt32
+    var news: LiveNews
+    /// The number of the last `live/…` message then.
+    var number: Int64
+    var at: Int64
+}

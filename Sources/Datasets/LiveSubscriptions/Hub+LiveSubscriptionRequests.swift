@@ -1,0 +1,119 @@
+import LiveTopics
+import Wire
+
+// live/subscribe · renew · unsubscribe · list
+
+extension Hub {
+    private static let leaseDefault = 3600.0
+    private static let intervalMaximum = 86_400_000
+
+    func subscribeLive(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        try checkReader(call)
+        let parameters = call.parameters
+        let dataset = call.dataset
+        let filter = try parameters.liveFilter(in: dataset)
+        try checkDeclared(levels: [dataset.id] + filter.criteria.levels, in: dataset)
+        let interval = try parameters.optionalInteger("minInterval", in: 0...Self.intervalMaximum, unit: "milliseconds") ?? 0
+        let qos = try parameters.optionalInteger("qos", in: 0...1) ?? 0
+        let lease = try parameters.lease("lease", maximum: configuration.limits.leaseSeconds) ?? Self.leaseDefault
+        let snapshot = try parameters.optionalBool("snapshot") ?? true
+        let id = try parameters.optionalID("id")
+        let former = id.flatMap { dataset.liveSubscriptions[call.client.name, $0] }
+        guard former != nil || dataset.liveSubscriptions.count(of: call.client.name) < configuration.limits.liveSubscriptions
+        else {
+            throw WireError(.limit, "the client has \(configuration.limits.liveSubscriptions) live subscriptions, the maximum")
+        }
+        let record = LiveSubscriptionRecord(
+            dataset: dataset.id, client: call.client.name, id: id ?? identifiers.uuid(), criteria: filter.criteria.encoded,
+            condition: filter.condition, within: filter.within, minInterval: Int64(interval), qos: UInt8(qos),
+            snapshot: snapshot, lease: lease, leaseUntil: deadline(from: call.now, duration: lease), createdAt: call.now,
+            number: liveNumber)
+        note(former?.record, before: record, into: &effects)
+        if let former { removeLive(former) }
+        let subscription = try addLive(record, in: dataset)
+        effects.changes.append(.putLiveSubscription(record))
+        let count = snapshot ? snapshotCount(of: subscription) : 0
+        if snapshot { beginSnapshot(of: subscription) }
+        return encodeReply(record, snapshot: count)
+    }
+
+    func renewLive(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        let subscription = try liveSubscription(call)
+        var record = subscription.record
+        if let lease = try call.parameters.lease("lease", maximum: configuration.limits.leaseSeconds) { record.lease = lease }
+        record.leaseUntil = deadline(from: call.now, duration: record.lease)
+        note(subscription.record, before: record, into: &effects)
+        subscription.record = record
+        nextLeaseEnd = min(nextLeaseEnd, record.leaseUntil)
+        effects.changes.append(.putLiveSubscription(record))
+        return encodeReply(record, snapshot: 0)
+    }
+
+    func unsubscribeLive(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        let subscription = try liveSubscription(call)
+        let record = subscription.record
+        note(record, before: record, into: &effects)
+        removeLive(subscription)
+        effects.changes.append(.deleteLiveSubscription(dataset: record.dataset, client: record.client, id: record.id))
+        return deleted(record.id)
+    }
+
+    func listLive(_ call: Call) throws(WireError) -> [UInt8] {
+        let page = try Page(call.parameters)
+        let own = call.dataset.liveSubscriptions.all(of: call.client.name).filter { $0.record.leaseUntil > call.now }
+        return page.encode("subscriptions", page.sorted(own, by: \.record.id), id: \.record.id, item: { self.describe($0) })
+    }
+
+    // MARK: Parts
+
+    /// Only those the configuration names see live data here: it shows what the broker's access list shows of `live/…`.
+    func checkReader(_ call: Call) throws(WireError) {
+        guard configuration.liveReaders.allow(client: call.client.name, in: call.dataset.id) else {
+            throw WireError(.unauthorized, "`\(call.client.name)` is none of the `live.readers`")
+        }
+    }
+
+    private func liveSubscription(_ call: Call) throws(WireError) -> LiveSubscription {
+        let id = try call.parameters.id("id")
+        guard let subscription = call.dataset.liveSubscriptions[call.client.name, id],
+            subscription.record.leaseUntil > call.now
+        else { throw WireError(.notFound, "there is no live subscription `\(id)` of `\(call.client.name)`", field: "id") }
+        return subscription
+    }
+
+    private func encodeReply(_ record: LiveSubscriptionRecord, snapshot: Int) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("id", record.id)
+        writer.member("topic", record.topic)
+        writer.member("criteria", record.criteria)
+        writer.member("leaseUntil", record.leaseUntil)
+        writer.member("snapshot", snapshot)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private func describe(_ subscription: LiveSubscription) -> [UInt8] {
+        let record = subscription.record
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("id", record.id)
+        writer.member("topic", record.topic)
+        writer.member("criteria", record.criteria)
+        writer.member("where", optional: record.condition)
+        if let within = record.within {
+            writer.key("within")
+            writer.raw(Array(within.utf8))
+        }
+        writer.member("minInterval", record.minInterval)
+        writer.member("qos", Int(record.qos))
+        writer.member("lease", record.lease)
+        writer.member("leaseUntil", record.leaseUntil)
+        writer.member("createdAt", record.createdAt)
+        writer.member("delivered", subscription.delivered)
+        writer.member("conflated", subscription.conflated)
+        writer.member("dropped", subscription.dropped)
+        writer.endObject()
+        return writer.bytes
+    }
+}

@@ -1,0 +1,164 @@
+import DequeModule
+import Geodesy
+import LiveTopics
+import Selectors
+import Wire
+
+/// A live subscription as the hub holds it.
+final class LiveSubscription {
+    var record: LiveSubscriptionRecord
+    let dataset: Dataset
+    let pattern: CriteriaPattern
+    let selector: Selector?
+    let area: Area?
+    /// Where its messages go, with the prefix.
+    let topic: [UInt8]
+    /// Its dense number among all of the hub.
+    fileprivate(set) var handle: UInt32 = 0
+    /// Replaced, ended or deleted.
+    var isGone = false
+    var delivered: Int64 = 0
+    /// Left out for a newer one of the same topic.
+    var conflated: Int64 = 0
+    var dropped: Int64 = 0
+    /// Numbers of the topics that were let through and have not left; kept only where there is an area.
+    var inside = TopicNumbers()
+    /// The snapshot that is being sent, or waits its turn.
+    var snapshot: Snapshot?
+    /// The number of the last `live/…` message when the last snapshot was complete.
+    var snapshotDoneAt: Int64 = .min
+    /// Something was dropped: a new snapshot makes it good when there is room.
+    var needsSnapshot = false
+    /// Topics that may not be told before an instant, with what is to be told then.
+    var held: [UInt32: HeldUpdate] = [:]
+    /// The same topics, soonest first: the interval is the same for all.
+    var heldOrder = Deque<HeldTopic>()
+    /// It stands among those with held topics.
+    var isHolding = false
+
+    /// How far a snapshot has come: what changed since it began is told by the change.
+    struct Snapshot {
+        /// The number of the last `live/…` message when it began.
+        var number: Int64
+        /// The number of the topic it goes on with.
+        var cursor: UInt32 = 0
+    }
+
+    struct HeldUpdate {
+        var message: LiveNews?
+    }
+
+    struct HeldTopic {
+        var at: Int64
+        var topicNumber: UInt32
+    }
+
+    /// - Throws: Where the record is not what this program wrote.
+    init(_ record: LiveSubscriptionRecord, in dataset: Dataset, prefix: String) throws(WireError) {
+        self.record = record
+        self.dataset = dataset
+        pattern = CriteriaPattern(try CriteriaCoding.decode(.string(record.criteria), dataset: dataset.id))
+        selector = try record.condition.map { text throws(WireError) in try Selector(checking: text, field: "where") }
+        area = try record.within.map { text throws(WireError) in try AreaCoding.decode(text: text) }
+        topic = Array((prefix + record.topic).utf8)
+    }
+
+    /// Whether a condition must be looked at before a topic that the criteria want is told.
+    var isConditional: Bool { selector != nil || area != nil }
+}
+
+/// One message for a subscriber.
+struct LiveNews {
+    /// The `live/…` message.
+    var payload: [UInt8]
+    /// It is the last one about what left.
+    var isLeft: Bool
+}
+
+extension LiveSubscriptionRecord {
+    /// Where its messages go, without the prefix.
+    var topic: String { "geomatch/\(dataset)/\(client)/live/\(LevelCoding.encode(id))" }
+}
+
+extension AreaCoding {
+    /// Reads what a record holds.
+    static func decode(text: String) throws(WireError) -> Area {
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONValue.parse(text)
+        } catch {
+            throw WireError(error)
+        }
+        return try decode(value)
+    }
+}
+
+/// The live subscriptions of one dataset.
+struct LiveSubscriptions {
+    private struct Key: Hashable {
+        var client: String
+        var id: ByteKey
+    }
+
+    private var all: [Key: LiveSubscription] = [:]
+    private var counts: [String: Int] = [:]
+    private(set) var index = CriteriaIndex()
+    /// How many have a snapshot on its way.
+    var snapshotCount = 0
+
+    var count: Int { all.count }
+    var isEmpty: Bool { all.isEmpty }
+    /// In no order.
+    var values: some Collection<LiveSubscription> { all.values }
+
+    subscript(client: String, id: String) -> LiveSubscription? { all[Key(client: client, id: ByteKey(id))] }
+
+    func count(of client: String) -> Int { counts[client] ?? 0 }
+
+    func all(of client: String) -> [LiveSubscription] { all.values.filter { $0.record.client == client } }
+
+    mutating func insert(_ subscription: LiveSubscription) {
+        let record = subscription.record
+        all[Key(client: record.client, id: ByteKey(record.id))] = subscription
+        counts[record.client, default: 0] += 1
+        index.insert(subscription.pattern, subscription.handle)
+    }
+
+    mutating func remove(_ subscription: LiveSubscription) {
+        let record = subscription.record
+        guard all.removeValue(forKey: Key(client: record.client, id: ByteKey(record.id))) != nil else { return }
+        counts[record.client, default: 0] -= 1
+        if counts[record.client] == 0 { counts[record.client] = nil }
+        index.remove(subscription.pattern, subscription.handle)
+    }
+}
+
+/// The live subscriptions of all datasets by their dense numbers.
+struct LiveSubscriptionHandles {
+    private var subscriptions: [LiveSubscription?] = []
+    /// Freed longest ago first: an acknowledgement still on its way rarely finds another one.
+    private var free = Deque<UInt32>()
+
+    subscript(handle: UInt32) -> LiveSubscription? {
+        Int(handle) < subscriptions.count ? subscriptions[Int(handle)] : nil
+    }
+
+    /// In the order of their numbers.
+    var all: some Sequence<LiveSubscription> { subscriptions.lazy.compactMap(\.self) }
+
+    mutating func insert(_ subscription: LiveSubscription) {
+        if free.count > 64, let handle = free.popFirst() {
+            subscription.handle = handle
+            subscriptions[Int(handle)] = subscription
+        } else {
+            subscription.handle = UInt32(subscriptions.count)
+            subscriptions.append(subscription)
+        }
+    }
+
+    mutating func remove(_ subscription: LiveSubscription) {
+        guard self[subscription.handle] === subscription else { return }
+        subscriptions[Int(subscription.handle)] = nil
+        free.append(subscription.handle)
+    }
+}

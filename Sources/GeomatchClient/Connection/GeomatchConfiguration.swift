@@ -1,0 +1,100 @@
+public import Foundation
+internal import LiveTopics
+internal import MQTTLink
+
+/// Where the broker is, who you are, and how patient.
+public struct GeomatchConfiguration: Sendable {
+    /// Certificates, for brokers with `mqtts://`.
+    public struct TLS: Sendable, Equatable {
+        /// Certificates that may have signed the broker's (PEM); without one, the system's.
+        public var caFile: String?
+        /// Your own certificate (PEM) and its key, for brokers that ask for one. Both or none.
+        public var certificateFile: String?
+        public var keyFile: String?
+
+        public init(caFile: String? = nil, certificateFile: String? = nil, keyFile: String? = nil) {
+            self.caFile = caFile
+            self.certificateFile = certificateFile
+            self.keyFile = keyFile
+        }
+    }
+
+    /// `mqtt://user:password@host:port` or `mqtts://…`; user and password percent-encoded; the port may be left out.
+    public var broker: String
+    /// The dataset everything is about.
+    public var dataset: String
+    /// The name you are known by; a level of your topics, so that the broker's access list can guard it.
+    public var client: String
+    /// What stands before every topic (`topics.prefix` of the daemon); none by default.
+    public var topicsPrefix = ""
+    public var tls: TLS?
+    /// How long a request may take, reconnecting included. Default 30 s.
+    public var requestTimeout: Duration = .seconds(30)
+    /// Seconds between signs of life to the broker, 5…65535. Default 30.
+    public var keepAliveSeconds = 30
+    /// An address that has not answered for so long counts as unreachable. Default 10 s.
+    public var connectTimeout: Duration = .seconds(10)
+    /// How long the daemon keeps a live subscription that is not renewed, 1…86,400 s; renewed at half of it. Default 3600.
+    public var leaseSeconds = 3600
+    /// Elements a sequence or a delegate may be behind before the oldest are left out. Default 10,000.
+    public var bufferSize = 10_000
+
+    /// - Parameters:
+    ///   - broker: `mqtt[s]://[user[:password]@]host[:port]`
+    ///   - client: Default: the user in `broker`.
+    public init(broker: String, dataset: String, client: String? = nil) {
+        self.broker = broker
+        self.dataset = dataset
+        self.client = client ?? (try? MQTTEndpoint(url: broker))?.username ?? ""
+    }
+
+    public init(broker: URL, dataset: String, client: String? = nil) {
+        self.init(broker: broker.absoluteString, dataset: dataset, client: client)
+    }
+
+    /// Waiting times between tries, seconds: full jitter between 0 and min(maximum, minimum · 2ⁿ).
+    var backoff = (minimum: 0.5, maximum: 30.0)
+
+    /// - Throws: `invalid` with the field that cannot be used.
+    func endpoint() throws(GeomatchError) -> MQTTEndpoint {
+        guard Name.isDataset(dataset) else {
+            throw GeomatchError(.invalid, "\"\(dataset)\" cannot be a dataset: 1 to 64 of A-Z a-z 0-9 . _ -", field: "dataset")
+        }
+        guard Name.isClient(client) else {
+            throw GeomatchError(
+                .invalid, "\"\(client)\" cannot be a client: 1 to 64 of A-Z a-z 0-9 . _ -, not diagnostics or status",
+                field: "client")
+        }
+        guard (1...86_400).contains(leaseSeconds) else {
+            throw GeomatchError(.invalid, "a lease is 1 to 86400 seconds, not \(leaseSeconds)", field: "leaseSeconds")
+        }
+        if !topicsPrefix.isEmpty {
+            do throws(TopicFilterError) {
+                try TopicFilter.validateTopic(topicsPrefix)
+            } catch {
+                throw GeomatchError(.invalid, error.message, field: "topicsPrefix")
+            }
+        }
+        var endpoint: MQTTEndpoint
+        do throws(MQTTEndpointError) {
+            endpoint = try MQTTEndpoint(url: broker)
+        } catch {
+            throw GeomatchError(.invalid, error.description, field: "broker")
+        }
+        guard let tls else { return endpoint }
+        guard endpoint.tls != nil else {
+            throw GeomatchError(.invalid, "certificates need a broker with mqtts://", field: "tls")
+        }
+        endpoint.tls = MQTTEndpoint.TLS(caFile: tls.caFile, certificateFile: tls.certificateFile, keyFile: tls.keyFile)
+        return endpoint
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, at least 0, within ten years.
+    var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        guard seconds < 315_360_000 else { return 315_360_000_000 }
+        return max(0, seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+    }
+}

@@ -1,0 +1,91 @@
+internal import Foundation
+internal import MQTTLink
+
+/// One MQTT link and the thread that runs it, from the first try to the goodbye.
+///
+/// `link` is made before the thread starts and never changes; it is used on the thread alone, but for waking and stopping,
+/// which any thread may. That is the guard behind `@unchecked Sendable`.
+///
+/// The thread keeps the loop, the loop its session; so a connection that stands keeps the session alive until somebody
+/// closes it or the owning client is let go.
+final class LinkLoop: MQTTLinkHandler, @unchecked Sendable {
+    private let session: Session
+    private var link: MQTTLink?
+
+    init(
+        _ session: Session, _ configuration: GeomatchConfiguration, _ endpoint: MQTTEndpoint
+    ) throws(GeomatchError) {
+        self.session = session
+        // 23 bytes is what every broker must take (MQTT 3.1.1, section 3.1.3.1).
+        let name = "geomatch" + String(UInt64.random(in: 0 ... .max), radix: 16).prefix(15)
+        var settings = MQTTLinkConfiguration(endpoint: endpoint, clientID: name, persistentSession: false)
+        settings.keepAliveSeconds = configuration.keepAliveSeconds
+        settings.connectTimeoutSeconds = Double(configuration.connectTimeout.milliseconds) / 1000
+        settings.backoffMinimumSeconds = configuration.backoff.minimum
+        settings.backoffMaximumSeconds = configuration.backoff.maximum
+        do throws(MQTTEndpointError) {
+            link = try MQTTLink(configuration: settings, handler: self)
+        } catch {
+            throw GeomatchError(.invalid, error.description, field: "tls")
+        }
+    }
+
+    func start() {
+        let thread = Thread { [self] in
+            link?.run()
+            session.change { $0.loopEnded() }
+        }
+        thread.name = "geomatch"
+        thread.start()
+    }
+
+    func wake() { link?.wake() }
+
+    /// Waits for what was published to be acknowledged, at most so long, and says goodbye.
+    func stop(drainSeconds: Double = 1) { link?.stop(drainSeconds: drainSeconds) }
+
+    // MARK: MQTTLinkHandler
+
+    func linkConnected(sessionPresent: Bool, protocolVersion: Int) { tell { $0.connected() } }
+    func linkSubscribed(id: Int32, granted: [UInt8]) { tell { $0.subscribed(id, granted) } }
+    func linkUnsubscribed(id: Int32) {}
+    func linkAcknowledged(token: UInt64, reason: UInt8) { tell { $0.acknowledged(number: token, reason: reason) } }
+    func linkDisconnected(_ reason: MQTTDisconnect) { tell { $0.disconnected(reason) } }
+    func linkWoken() { carryOut() }
+
+    func linkReceived(_ batch: InboundBatch) {
+        for index in 0..<batch.count {
+            let message = batch[index]
+            session.change { $0.received(message) }
+        }
+        carryOut()
+    }
+
+    func linkTick(now: Int64) -> Int64 {
+        let next = session.change { $0.tick(now) }
+        carryOut()
+        return next
+    }
+
+    private func tell(_ body: (SessionCore) -> Void) {
+        session.change { body($0) }
+        carryOut()
+    }
+
+    private func carryOut() {
+        guard let link else { return }
+        for order in session.change({ $0.takeOrders() }) {
+            switch order {
+            case .publish(let number, let topic, let payload, let correlation):
+                let result = link.publish(
+                    topic: topic, payload: payload, qos: 1, token: number, correlation: correlation)
+                if result != .accepted { session.change { $0.published(number: number, result) } }
+            case .subscribe(let filters):
+                let id = link.subscribe(filters.map { ($0, 1) })
+                session.change { $0.filtersAsked[id] = filters }
+            case .unsubscribe(let filters):
+                link.unsubscribe(filters)
+            }
+        }
+    }
+}

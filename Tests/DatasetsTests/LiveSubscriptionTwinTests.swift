@@ -1,0 +1,228 @@
+import LiveTopics
+import SeededRandom
+import Testing
+import Wire
+
+@testable import Datasets
+
+@Suite("Live subscriptions against a naive twin")
+struct LiveSubscriptionTwinTests {
+    @Test("Random updates, clearings, subscriptions, lost brokers and restarts tell what evaluating everything tells")
+    func twin() {
+        var random = SplitMix64.forTest()
+        for round in 0..<12 {
+            let harness = HubHarness()
+            var twin = NaiveLiveSubscriptions()
+            for step in 0..<220 {
+                harness.published.removeAll()
+                let action = NaiveLiveSubscriptions.Action.random(&random)
+                let expected = twin.apply(action)
+                perform(action, on: harness)
+                let told = messages(harness)
+                #expect(told == expected, "round \(round), step \(step): \(action)")
+                if told != expected { return }
+            }
+        }
+    }
+
+    private func perform(_ action: NaiveLiveSubscriptions.Action, on harness: HubHarness) {
+        switch action {
+        case .update(let topic, let value, let latitude):
+            harness.send(topic, #"{"v":\#(value),"latitude":\#(latitude),"longitude":0}"#)
+        case .clear(let topic): harness.send(topic, "")
+        case .subscribe(let id, let filter, let minimum, let north, let snapshot):
+            var parameters = #""criteria":"\#(filter)","id":"\#(id)","snapshot":\#(snapshot)"#
+            if let minimum { parameters += #","where":"v >= \#(minimum)""# }
+            if let north { parameters += #","within":{"bbox":[-1,0,1,\#(north)]}"# }
+            _ = harness.request("live/subscribe", "{\(parameters)}")
+        case .unsubscribe(let id): _ = harness.request("live/unsubscribe", #"{"id":"\#(id)"}"#)
+        case .away(let updates):
+            let mark = harness.hub.liveNumber
+            harness.hub.brokerLost()
+            for update in updates { perform(update, on: harness) }
+            #expect(messages(harness).isEmpty)
+            harness.hub.brokerHolds(through: mark)
+            harness.connect()
+            harness.settle()
+        case .restart: harness.restart()
+        }
+        harness.settle()
+    }
+
+    /// What each subscription was told of each topic, in order.
+    private func messages(_ harness: HubHarness) -> [NaiveLiveSubscriptions.Stream: [String]] {
+        var told: [NaiveLiveSubscriptions.Stream: [String]] = [:]
+        for message in harness.published where message.topic.hasPrefix("geomatch/d/alice/live/") {
+            guard let json = message.json, let topic = json["topic"]?.text else { continue }
+            let id = String(message.topic.dropFirst("geomatch/d/alice/live/".count))
+            let value = Int(json["properties"]?["v"]?.number ?? -1)
+            told[.init(id: id, topic: topic), default: []].append(json["left"] == nil ? "\(value)" : "\(value) left")
+        }
+        return told
+    }
+}
+
+/// Live subscriptions decided by looking at everything each time.
+struct NaiveLiveSubscriptions {
+    struct Stream: Hashable {
+        var id: String
+        var topic: String
+    }
+
+    enum Action {
+        case update(topic: String, value: Int, latitude: Int)
+        case clear(topic: String)
+        case subscribe(id: String, filter: String, minimum: Int?, north: Int?, snapshot: Bool)
+        case unsubscribe(id: String)
+        /// The broker is away while these happen.
+        indirect case away([Action])
+        case restart
+
+        static let topics = [
+            "d/v/b/0/r0/-/noise", "d/v/b/0/r1/-/noise", "d/v/b/1/r0/-/noise", "d/v/b/1/r0/x/noise", "d/-/-/-/-/p/position",
+            "d/v/b/0/-/p/position", "d/v/b/1/-/q/position",
+        ]
+
+        static func random(_ random: inout SplitMix64) -> Action {
+            switch random.below(100) {
+            case 0..<60: return update(&random)
+            case 60..<72: return .clear(topic: random.pick(topics))
+            case 72..<88:
+                return .subscribe(
+                    id: "s\(random.below(6))",
+                    filter: random.pick(["d/#", "d/v/b/0/#", "d/+/+/+/+/+/position", "d/v/b/1/r0/+/noise"]),
+                    minimum: random.chance(40) ? random.below(10) : nil, north: random.chance(60) ? random.below(10) : nil,
+                    snapshot: random.chance(70))
+            case 88..<92: return .unsubscribe(id: "s\(random.below(6))")
+            case 92..<98:
+                return .away(
+                    (0..<random.below(8)).map { _ in random.chance(70) ? update(&random) : .clear(topic: random.pick(topics)) })
+            default: return .restart
+            }
+        }
+
+        private static func update(_ random: inout SplitMix64) -> Action {
+            .update(topic: random.pick(topics), value: random.below(10), latitude: random.below(10))
+        }
+    }
+
+    private struct Update {
+        var value: Int
+        var latitude: Int
+        /// When it was told, counted in changes.
+        var at: Int
+    }
+
+    private struct Subscription {
+        var filter: TopicFilter
+        var minimum: Int?
+        var north: Int?
+        var snapshot: Bool
+        var at: Int
+        var inside: Set<String> = []
+
+        func lets(_ update: Update, of topic: String) -> Bool {
+            filter.matches(topic) && minimum.map { update.value >= $0 } ?? true && north.map { update.latitude <= $0 } ?? true
+        }
+    }
+
+    private var updates: [String: Update] = [:]
+    /// Topics of which something was ever known.
+    private var known: Set<String> = []
+    private var subscriptions: [String: Subscription] = [:]
+    private var changes = 0
+    private var isAway = false
+    /// What changed while the broker was away, by topic: the last message before it was cleared, or nil.
+    private var changed: [String: Update?] = [:]
+    private var told: [Stream: [String]] = [:]
+
+    mutating func apply(_ action: Action) -> [Stream: [String]] {
+        told = [:]
+        perform(action)
+        return told
+    }
+
+    private mutating func perform(_ action: Action) {
+        switch action {
+        case .update(let topic, let value, let latitude):
+            for other in others(than: topic) { clear(other) }
+            changes += 1
+            updates[topic] = Update(value: value, latitude: latitude, at: changes)
+            known.insert(topic)
+            tell(topic, former: nil)
+        case .clear(let topic): if known.contains(topic) { clear(topic) }
+        case .subscribe(let id, let filter, let minimum, let north, let snapshot):
+            guard let filter = try? TopicFilter(filter) else { return }
+            subscriptions[id] = Subscription(filter: filter, minimum: minimum, north: north, snapshot: snapshot, at: changes)
+            if snapshot { show(id) }
+        case .unsubscribe(let id): subscriptions[id] = nil
+        case .away(let actions):
+            let before = changes
+            isAway = true
+            changed = [:]
+            for action in actions { perform(action) }
+            isAway = false
+            for id in subscriptions.keys where subscriptions[id]?.snapshot == true && before <= (shownAt[id] ?? 0) { show(id) }
+            for (topic, former) in changed { tell(topic, former: former) }
+        case .restart:
+            for id in subscriptions.keys {
+                subscriptions[id]?.inside = []
+                if subscriptions[id]?.snapshot == true { show(id) } else { remember(id) }
+            }
+        }
+    }
+
+    /// When each had its last snapshot.
+    private var shownAt: [String: Int] = [:]
+
+    /// A position is on one topic only.
+    private func others(than topic: String) -> [String] {
+        guard topic.hasSuffix("/p/position") else { return [] }
+        return updates.keys.filter { $0.hasSuffix("/p/position") && $0 != topic }
+    }
+
+    private mutating func clear(_ topic: String) {
+        changes += 1
+        let former = updates.removeValue(forKey: topic)
+        tell(topic, former: former)
+    }
+
+    private mutating func show(_ id: String) {
+        shownAt[id] = changes
+        for (topic, update) in updates where subscriptions[id]?.lets(update, of: topic) == true {
+            if subscriptions[id]?.north != nil { subscriptions[id]?.inside.insert(topic) }
+            told[Stream(id: id, topic: topic), default: []].append("\(update.value)")
+        }
+    }
+
+    private mutating func remember(_ id: String) {
+        guard let subscription = subscriptions[id], subscription.north != nil else { return }
+        for (topic, update) in updates where subscription.lets(update, of: topic) && update.at > subscription.at {
+            subscriptions[id]?.inside.insert(topic)
+        }
+    }
+
+    private mutating func tell(_ topic: String, former: Update?) {
+        if isAway {
+            var last = updates[topic] == nil ? former ?? changed[topic] ?? nil : nil
+            // Whether somebody saw it is not known any more: it counts as new as its clearing.
+            last?.at = changes
+            changed[topic] = .some(last)
+            return
+        }
+        for id in subscriptions.keys {
+            guard let subscription = subscriptions[id], subscription.filter.matches(topic) else { continue }
+            if let update = updates[topic], subscription.lets(update, of: topic) {
+                if subscription.north != nil { subscriptions[id]?.inside.insert(topic) }
+                told[Stream(id: id, topic: topic), default: []].append("\(update.value)")
+            } else if subscription.north != nil {
+                guard subscriptions[id]?.inside.remove(topic) != nil else { continue }
+                told[Stream(id: id, topic: topic), default: []].append("\((updates[topic] ?? former)?.value ?? -1) left")
+            } else if updates[topic] == nil, let former, subscription.lets(former, of: topic),
+                subscription.snapshot || former.at > subscription.at
+            {
+                told[Stream(id: id, topic: topic), default: []].append("\(former.value) left")
+            }
+        }
+    }
+}
