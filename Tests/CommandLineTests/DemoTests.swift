@@ -152,7 +152,8 @@ struct DemoTests {
                 "--broker", broker.url, "--dataset", "d", "demo", "building", "--people", "2", "--floors", "1", "--hours", "0.2",
                 "--seed", "3", "--speed", "1000000", "--no-structure")
             #expect(said.code == 0 && said.out.isEmpty)
-            #expect(said.error.split(separator: "\n").last?.hasPrefix("geomatch: the day is over: \(expected.count) updates") == true)
+            #expect(
+                said.error.split(separator: "\n").last?.hasPrefix("geomatch: the day is over: \(expected.count) updates") == true)
             let messages = daemon.received(expected.count)
             #expect(messages.map(\.topic) == expected)
             #expect(messages.allSatisfy { $0.payload.isEmpty || $0.payload.contains("timestamp") })

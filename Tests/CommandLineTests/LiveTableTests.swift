@@ -112,9 +112,12 @@ struct LiveTableTests {
         #expect(LiveTable.age(milliseconds) == text)
     }
 
-    @Test("Texts are filled and cut by the columns they take", arguments: [
-        ("ab", 4, "ab  "), ("abcde", 4, "abc…"), ("字字字", 4, "字… "), ("e\u{301}e", 2, "e\u{301}e"), ("a", 0, ""), ("ab", 1, "…"),
-    ])
+    @Test(
+        "Texts are filled and cut by the columns they take",
+        arguments: [
+            ("ab", 4, "ab  "), ("abcde", 4, "abc…"), ("字字字", 4, "字… "), ("e\u{301}e", 2, "e\u{301}e"), ("a", 0, ""),
+            ("ab", 1, "…"),
+        ])
     func fitting(_ text: String, _ columns: Int, _ expected: String) {
         #expect(DisplayWidth.fit(text, columns) == expected)
     }

@@ -16,7 +16,8 @@ struct LiveWatchTests {
     private static func subscriptions(refusing error: String? = nil) -> FakeDaemon.Answer {
         { daemon, message, correlation in
             let levels = message.topic.split(separator: "/").map(String.init)
-            guard levels.count == 6, let request = (try? JSONValue.parse(message.payload)), let id = request.member("id")?.asString,
+            guard levels.count == 6, let request = (try? JSONValue.parse(message.payload)),
+                let id = request.member("id")?.asString,
                 let requestID = request.member("requestId")?.asString
             else { return }
             let own = "geomatch/\(levels[1])/\(levels[2])/"
@@ -126,7 +127,9 @@ struct LiveWatchTests {
             answer: { daemon, message, correlation in
                 guard let request = try? JSONValue.parse(message.payload) else { return }
                 let after = request.member("after")?.asString
-                let page = after.map { $0 == "1" ? #"{"updates":[2],"next":"2"}"# : #"{"updates":[]}"# } ?? #"{"updates":[0,1],"next":"1"}"#
+                let page =
+                    after.map { $0 == "1" ? #"{"updates":[2],"next":"2"}"# : #"{"updates":[]}"# }
+                    ?? #"{"updates":[0,1],"next":"1"}"#
                 let id = request.member("requestId")?.asString ?? ""
                 daemon.publish("geomatch/d/cli/reply", #"{"requestId":"\#(id)","result":\#(page)}"#, correlation: correlation)
             }

@@ -76,7 +76,8 @@ extension Integration {
                     let isNativeRight = eventually { native(client) == expected }
                     #expect(isNativeRight, "live/… has \(native(client).count) topics, the snapshot \(expected.count)")
                     let isManagedRight = eventually {
-                        state(client.messages.dropFirst(known).filter { $0.topic.hasSuffix("/live/floor") }.map(\.json)) == expected
+                        state(client.messages.dropFirst(known).filter { $0.topic.hasSuffix("/live/floor") }.map(\.json))
+                            == expected
                     }
                     #expect(isManagedRight, "the managed subscription ended with another floor")
                     let watched = { state(watching.lines.compactMap { try? JSONValue.parse($0) }) }

@@ -33,7 +33,7 @@ struct RequestCommand: ParsableCommand {
               geomatch live snapshot criteria.domain=position --all \\
                   within:='{"bbox":[7.4,43.7,7.5,43.8]}'
               geomatch live subscribe criteria.floor=2 id=second minInterval=1000
-            
+
             A live subscription's messages come on the topic in its reply; `geomatch watch live` makes one of its own and shows them.
             """)
 

@@ -13,7 +13,9 @@ struct ResultPages {
 
     /// - Throws: `internal` where a page would be followed by itself.
     mutating func add(_ page: JSONValue) throws(CommandFailure) {
-        if let next, page.member("next") == next { throw .internal("the page after \(PlainText.of(next)) names itself as the next") }
+        if let next, page.member("next") == next {
+            throw .internal("the page after \(PlainText.of(next)) names itself as the next")
+        }
         last = page
         guard case .object(let object) = page else { return }
         if first == nil {
