@@ -130,10 +130,11 @@ extension World {
     private mutating func deliver(into effects: inout [Effect]) {
         admitNewcomers()
         deliverEnds(into: &effects)
-        if meetings.count > 1 {
-            meetings.sort { ($0.subscription.index, $0.publication.index) < ($1.subscription.index, $1.publication.index) }
-        }
-        for meeting in meetings {
+        ordering.removeAll()
+        for meeting in meetings { ordering.append(meeting.subscription, meeting.publication) }
+        ordering.sort()
+        for number in 0..<meetings.count {
+            let meeting = meetings[ordering[number]]
             effects.append(subscriptions[meeting.subscription.index].isVisit ? .visitBegan(meeting) : .met(meeting))
         }
         meetings.removeAll(keepingCapacity: true)

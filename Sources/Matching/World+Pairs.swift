@@ -74,10 +74,14 @@ extension World {
                 publicationPosition: here.position, subscriptionPosition: there.position, at: now))
     }
 
-    func distance(_ here: Device, _ there: Device) -> Double {
-        Geodesic.distance(
-            fromLatitude: here.latitude, fromLongitude: here.longitude, toLatitude: there.latitude,
-            toLongitude: there.longitude)
+    /// Metres along the ellipsoid between two devices that are placed.
+    mutating func distance(_ here: Device, _ there: Device) -> Double {
+        let from = milestones.publication.point(here)
+        let to = milestones.subscription.point(there)
+        return Geodesic.distance(from: from, to: to)
+            ?? Geodesic.distance(
+                fromLatitude: here.latitude, fromLongitude: here.longitude, toLatitude: there.latitude,
+                toLongitude: there.longitude)
     }
 
     /// Sees to it that a deadline stands for the end of the pair's TTL, where that can matter.
@@ -195,6 +199,22 @@ extension World {
         if record.armed != .max { deadlinesWanted -= 1 }
         index.pairs[pair].armed = .max
         index.remove(pair)
+    }
+}
+
+/// A position with its point, which costs two sines and cosines to find.
+struct Milestone {
+    private var latitude = Double.nan
+    private var longitude = Double.nan
+    private var point = ECEF(latitude: 0, longitude: 0)
+
+    @inline(__always)
+    mutating func point(_ device: Device) -> ECEF {
+        if device.latitude != latitude || device.longitude != longitude {
+            (latitude, longitude) = (device.latitude, device.longitude)
+            point = ECEF(latitude: latitude, longitude: longitude)
+        }
+        return point
     }
 }
 

@@ -46,6 +46,9 @@ struct World {
     var newcomersAt: Int64 = 0
     var ends = ContiguousArray<VisitEnd>()
     var crowds = ContiguousArray<Crowd>()
+    var ordering = Ordering()
+    /// The last two positions a distance was reckoned between: one of them mostly is the mover's.
+    var milestones = (publication: Milestone(), subscription: Milestone())
     var groundwork = Groundwork()
     /// The columns of the rows of a tile that a ring touches.
     let spans = UnsafeMutablePointer<Ring.Span>.allocate(capacity: 8)
@@ -73,6 +76,7 @@ struct World {
         keys.deallocate()
         openClasses.deallocate()
         doubts.deallocate()
+        ordering.deallocate()
         groundwork.deallocate()
         spans.deallocate()
         deadlines.deallocate()
@@ -83,7 +87,8 @@ struct World {
             + properties.bytes + programs.bytes + topics.bytes
             + classes.bytes + lanes.bytes
             + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + hits.bytes + keys.bytes + openClasses.bytes
-            + meetings.capacity * MemoryLayout<Meeting>.stride + doubts.bytes + newcomers.bytes + groundwork.bytes
+            + meetings.capacity * MemoryLayout<Meeting>.stride + doubts.bytes + newcomers.bytes + ordering.bytes
+            + groundwork.bytes
     }
 
     @inline(__always)
