@@ -390,7 +390,7 @@ private struct ExplainWorld {
             """#
     }
 
-    private static func floor(_ random: inout SplitMix64) -> String { random.pick(["any", "any", "same"]) }
+    private static func floor(_ random: inout SplitMix64) -> String { random.pick(["any", "any", "any", "same"]) }
     private static func accuracy(_ random: inout SplitMix64) -> String {
         random.pick(["centre", "possible", "certain"])
     }

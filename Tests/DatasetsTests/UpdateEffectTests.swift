@@ -37,7 +37,7 @@ struct UpdateEffectTests {
     func matching(_ row: Row) {
         for mode in ["once", "visit"] {
             let harness = HubHarness()
-            harness.makePair(row.publication, row.subscription + #","matchTTL":0,"mode":"\#(mode)""#)
+            harness.makePair(row.publication, row.subscription + #","matchTTL":0,"exitMargin":0,"mode":"\#(mode)""#)
             harness.move(metres: row.metres, extra: #","acc":5"#)
             #expect(harness.counters.matched == 0)
             let id = row.request.hasPrefix("publication") ? "p" : "s"
