@@ -5,5 +5,8 @@ struct GeomatchBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "geomatch-bench",
         abstract: "Measures geomatch on this machine.",
-        subcommands: [EngineBenchmark.self, CriteriaBenchmark.self, NoiseBenchmark.self, EndToEnd.self, NoOpRelay.self, WebhookBenchmark.self])
+        subcommands: [
+            EngineBenchmark.self, ScenarioBenchmark.self, CriteriaBenchmark.self, NoiseBenchmark.self, EndToEnd.self, NoOpRelay.self,
+            WebhookBenchmark.self,
+        ])
 }

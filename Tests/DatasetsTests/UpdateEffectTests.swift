@@ -28,7 +28,8 @@ struct UpdateEffectTests {
         Row(subscription: #","selector":"a = 2""#, request: "subscription/update", change: #""selector":"a IS NULL""#),
         Row(subscription: #","selector":"a = 2""#, request: "subscription/update", change: #""selector":null"#),
         Row(
-            subscription: #","accuracy":"certain""#, metres: 99, request: "subscription/update", change: #""accuracy":null"#),
+            subscription: #","accuracy":"certain","exitMargin":0"#, metres: 99, request: "subscription/update",
+            change: #""accuracy":null"#),
         Row(subscription: #","floor":"same""#, request: "subscription/update", change: #""floor":"any""#),
     ]
 
