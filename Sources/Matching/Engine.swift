@@ -39,7 +39,8 @@ public final class Engine {
 
     // MARK: Devices
 
-    public func addDevice() -> DeviceRef { DeviceRef(index: world.pointee.addDevice()) }
+    /// - Parameter isFixed: It stands where it was put and need not say so again: `staleAfter` never counts for it.
+    public func addDevice(isFixed: Bool = false) -> DeviceRef { DeviceRef(index: world.pointee.addDevice(isFixed: isFixed)) }
 
     /// Removes the device with its publications and subscriptions; their visits end (`deleted`).
     ///

@@ -3,11 +3,11 @@ import Selectors
 
 // Devices, publications and subscriptions come and go.
 extension World {
-    mutating func addDevice() -> UInt32 {
+    mutating func addDevice(isFixed: Bool) -> UInt32 {
         let index = devices.take()
         devices[index] = .fresh
         heard.reach(index)
-        heard[index] = .min
+        heard[index] = isFixed ? .max : .min
         return index
     }
 

@@ -31,7 +31,8 @@ extension World {
         census.change(from: record.pointee.isPlaced ? record.pointee.horizontalAccuracy : .nan, to: accuracy)
         record.pointee.horizontalAccuracy = accuracy
         record.pointee.floor = floor.number
-        heard[device] = heardAt
+        // Who is fixed counts as heard of for ever.
+        if heard[device] != .max { heard[device] = heardAt }
         let wasPlaced = record.pointee.isPlaced
         record.pointee.isPlaced = true
         put(.publication, record, wasPlaced)

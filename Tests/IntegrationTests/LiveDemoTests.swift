@@ -6,8 +6,8 @@ extension Integration {
     /// A day of a building, followed in three ways while everything is killed.
     @Suite("Live data, seen working")
     struct LiveDemo {
-        static let geomatch = URL(fileURLWithPath: Daemon.executable).deletingLastPathComponent()
-            .appendingPathComponent("geomatch").path
+        /// The client beside the tests.
+        static let geomatch = Bundle.module.bundleURL.deletingLastPathComponent().appendingPathComponent("geomatch").path
 
         /// What a reader knows in the end: the message of each topic.
         private func state(_ messages: some Sequence<JSONValue>) -> [String: String] {
@@ -50,7 +50,9 @@ extension Integration {
                 let watching = try Program(Self.geomatch, options + ["watch", "live", floor, "--json"])
                 defer { watching.end() }
                 try #require(watching.waitForLine("Ctrl-C ends"), "\(watching.lines)")
-                try withClient(daemon.endpoint, filters: ["live/\(floor)", "geomatch/d/alice/live/floor"]) { client in
+                try withClient(
+                    daemon.endpoint, filters: ["live/\(floor)", "geomatch/d/alice/live/floor", "geomatch/d/cli/reply"]
+                ) { client in
                     let subscription: JSONValue = ["id": "floor", "criteria": .string(floor), "qos": 1]
                     try client.request("live/subscribe", subscription)
                     let demo = try Program(

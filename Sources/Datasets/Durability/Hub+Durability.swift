@@ -76,7 +76,7 @@ extension Hub {
             device.record = record
             return
         }
-        dataset.register(Device(record, reference: dataset.engine.addDevice()))
+        dataset.register(Device(record, reference: dataset.engine.addDevice(isFixed: record.type == .pin)))
     }
 
     private func restore(_ record: PublicationRecord, at now: Int64) throws(WireError) {

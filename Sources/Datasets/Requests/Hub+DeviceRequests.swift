@@ -28,7 +28,7 @@ extension Hub {
         if location != nil, id.flatMap({ dataset.positionsWithoutDevice[$0] }) == nil { try checkRoomForLiveTopic(in: dataset) }
         if id == nil { record.id = identifiers.uuid() }
         record.revision = Revision.next(after: nil, content: record.encoded())
-        let device = Device(record, reference: dataset.engine.addDevice())
+        let device = Device(record, reference: dataset.engine.addDevice(isFixed: record.type == .pin))
         dataset.register(device)
         effects.changes.append(.putDevice(record))
         takeOverPosition(device, in: dataset)
