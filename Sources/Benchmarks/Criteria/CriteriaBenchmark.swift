@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import LiveTopics
 
 /// The index of criteria alone, on one core.
@@ -47,11 +46,10 @@ struct CriteriaBenchmark: ParsableCommand {
                     domain: given(5)))
         }
         var index = CriteriaIndex()
-        let before = Self.allocatedBytes()
         let insertion = seconds { for (number, pattern) in patterns.enumerated() { index.insert(pattern, UInt32(number)) } }
         report.add("criteria added", Double(criteria) / insertion, "1/s")
         report.add(
-            "memory of each", Double(Self.allocatedBytes() - before) / Double(criteria), "bytes", note: "beyond its strings")
+            "memory of each", Double(index.memoryBytes) / Double(criteria), "bytes", note: "beyond its strings")
         measureLookups(index, &random, into: &report)
         print(json ? report.json : report.table)
     }
@@ -84,12 +82,6 @@ struct CriteriaBenchmark: ParsableCommand {
             }
         }
         report.add("seen topics", Double(order.count) / seen, "1/s", note: "of \(memos.count) in random order")
-    }
-
-    /// What the allocator has given out: resident memory would count what it keeps for later.
-    private static func allocatedBytes() -> Int {
-        let usage = mallinfo2()
-        return Int(usage.uordblks + usage.hblkhd)
     }
 
     private static func topic(_ random: inout SplitMix64) -> LiveTopic {
