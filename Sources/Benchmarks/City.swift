@@ -18,18 +18,20 @@ struct City {
     private static let west = 8.0
 
     /// - Parameter reach: Entries of the other side within 500 m of each.
-    init(devices count: Int, reach: Double) throws {
+    /// - Parameter hasSelectors: false: each subscription takes whatever is in range.
+    init(devices count: Int, reach: Double, hasSelectors: Bool = true) throws {
         let circle = Double.pi * (2 * City.range) * (2 * City.range)
         side = (Double(count / 2) * circle / reach).squareRoot()
         let middle = ECEF(latitude: City.south + side / 222_400, longitude: 0)
         metresPerDegreeEast = middle.x * .pi / 180
-        let selectors = try City.selectors()
+        let selectors = try hasSelectors ? City.selectors() : [Selector("")]
         var effects: [Effect] = []
         for number in 0..<count {
             let device = engine.addDevice()
             devices.append(device)
             positions.append(newPosition())
-            engine.place(device, at: positions[number], heardAt: City.start)
+            // Moved, not placed: what is placed is looked at whole with its first movement.
+            engine.move(device, to: positions[number], at: City.start, into: &effects)
             if number.isMultiple(of: 2) {
                 addPublication(on: device, evaluate: false, into: &effects)
             } else {
@@ -65,20 +67,41 @@ struct City {
 
     /// The next moves of randomly chosen devices.
     mutating func moves(_ count: Int) -> [Move] {
+        (0..<count).map { _ in step(Int.random(in: devices.indices, using: &random)) }
+    }
+
+    private mutating func step(_ number: Int) -> Move {
+        // A step along one of sixteen thousand directions; sine and cosine come from a point on the unit sphere's equator.
+        let direction = ECEF(latitude: 0, longitude: Double.random(in: -180..<180, using: &random))
+        let east = 10 * direction.x / Ellipsoid.equatorialRadius
+        let north = 10 * direction.y / Ellipsoid.equatorialRadius
+        let here = positions[number]
+        let next = Position(
+            latitude: bounced(here.latitude, by: north / 111_200, from: City.south, width: side / 111_200),
+            longitude: bounced(
+                here.longitude, by: east / metresPerDegreeEast, from: City.west, width: side / metresPerDegreeEast))
+        positions[number] = next
+        return Move(device: devices[number], position: next)
+    }
+
+    /// The next fixes of randomly chosen devices, of which four of five stand still.
+    mutating func fixes(_ count: Int, noise metres: Double) -> [Move] {
         (0..<count).map { _ in
             let number = Int.random(in: devices.indices, using: &random)
-            // A step along one of sixteen thousand directions; sine and cosine come from a point on the unit sphere's equator.
-            let direction = ECEF(latitude: 0, longitude: Double.random(in: -180..<180, using: &random))
-            let east = 10 * direction.x / Ellipsoid.equatorialRadius
-            let north = 10 * direction.y / Ellipsoid.equatorialRadius
+            if number % 5 == 0 { return step(number) }
             let here = positions[number]
-            let next = Position(
-                latitude: bounced(here.latitude, by: north / 111_200, from: City.south, width: side / 111_200),
-                longitude: bounced(
-                    here.longitude, by: east / metresPerDegreeEast, from: City.west, width: side / metresPerDegreeEast))
-            positions[number] = next
-            return Move(device: devices[number], position: next)
+            let north = metres * bell() / 111_200
+            let east = metres * bell() / metresPerDegreeEast
+            return Move(
+                device: devices[number], position: Position(latitude: here.latitude + north, longitude: here.longitude + east))
         }
+    }
+
+    /// About normally distributed with variance 1.
+    private mutating func bell() -> Double {
+        var sum = -6.0
+        for _ in 0..<12 { sum += Double.random(in: 0..<1, using: &random) }
+        return sum
     }
 
     private func bounced(_ value: Double, by step: Double, from: Double, width: Double) -> Double {

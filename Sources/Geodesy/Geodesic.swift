@@ -32,6 +32,13 @@ public enum Geodesic {
         return line.vincenty() ?? line.bisected()
     }
 
+    /// The same between points that are known already; nil: more than 20 km apart.
+    @inlinable
+    public static func distance(from: ECEF, to: ECEF) -> Double? {
+        let chord = from.squaredChord(to: to).squareRoot()
+        return chord > chordLimit ? nil : arc(ofChord: chord)
+    }
+
     /// The length along the ellipsoid over a straight chord of at most 20 km, both in metres.
     @inlinable
     public static func arc(ofChord chord: Double) -> Double {

@@ -42,7 +42,23 @@ extension Entry {
 
     /// Metres beyond reach at which a visit ends; of a subscription of mode visit, which has no `matchDTL`.
     @inline(__always)
-    var exitMargin: Double { matchDTL }
+    var exitMargin: Double { Double(matchDTL) }
+}
+
+extension Entry {
+    /// Of a publication, which has no program: the first of its pairs of mode once. All of them come after those of visits.
+    @inline(__always)
+    var firstOncePair: UInt32 {
+        get { program }
+        set { program = newValue }
+    }
+
+    /// Of a publication, which has no `matchTTL`: how many pairs of mode once it has.
+    @inline(__always)
+    var oncePairs: Int64 {
+        get { matchTTL }
+        set { matchTTL = newValue }
+    }
 }
 
 /// The terms of a subscription as its records hold them; of a publication only that it is alive.
@@ -65,10 +81,11 @@ struct Rule {
         conduct = Conduct(terms)
     }
 
-    func write(to entry: UnsafeMutablePointer<Entry>) {
-        entry.pointee.matchTTL = matchTTL
-        entry.pointee.matchDTL = matchDTL
-        entry.pointee.traits = entry.pointee.traits & 0x7F | (excludesSelf ? 0x80 : 0)
+    func write(to side: Side, _ entry: UnsafeMutablePointer<Entry>) {
         entry.pointee.conduct = conduct.union(.alive)
+        guard side == .subscription else { return }
+        entry.pointee.matchTTL = matchTTL
+        entry.pointee.matchDTL = Float(matchDTL)
+        entry.pointee.traits = entry.pointee.traits & 0x7F | (excludesSelf ? 0x80 : 0)
     }
 }

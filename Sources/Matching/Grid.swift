@@ -7,8 +7,12 @@ import Glibc
 /// columns as keep a cell of level 0 no narrower than 10,366 m at the row's poleward edge; at a pole that is a single one.
 /// Columns count modulo the row's number, so the antimeridian is no case. An entry lives in the finest level whose cells are at
 /// least twice its range, so that a probe of no larger range looks at three by three cells.
+///
+/// Where the cells of a level are crowded, all of that level in that group are halved, up to three times. Their lanes then lie as
+/// finely as those of a finer level (`fineness`), under their own level's name.
 enum Grid {
     static let levels = 9
+    static let mostRefined: Int32 = 3
     static let coarseRows = 1920
     /// Grid units: 5120 m, the longest range of level 0.
     static let longestRange: Int32 = 5120 * 256
@@ -55,9 +59,11 @@ enum Grid {
     }
 
     @inline(__always)
-    static func place(side: UInt32, level: Int, latitude: Double, longitude: Double) -> (key: UInt64, cell: Int) {
-        let row = row(latitude, level)
-        let column = column(longitude, of: Int(columns[row >> level]) << level)
+    static func place(
+        side: UInt32, level: Int, fineness: Int, latitude: Double, longitude: Double
+    ) -> (key: UInt64, cell: Int) {
+        let row = row(latitude, fineness)
+        let column = column(longitude, of: Int(columns[row >> fineness]) << fineness)
         return (
             tileKey(side: side, level: level, tileRow: row >> 3, tileColumn: column >> 3), (row & 7) << 3 | (column & 7)
         )

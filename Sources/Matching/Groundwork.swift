@@ -9,6 +9,8 @@ struct Groundwork {
         var firstRun: Int
         var runCount: Int
         var version: UInt64
+        /// From where the runs were chosen: the device may have moved since, in the same group.
+        var former: GridPoint?
     }
 
     static let groupSize = 16
@@ -69,8 +71,17 @@ extension World {
         }
         for place in group where isAlive(moves[place].device) {
             let device = devices[moves[place].device.index]
-            if device.firstPublication != none { geomatch_prefetch(publications.base + Int(device.firstPublication)) }
+            if device.firstPublication != none {
+                geomatch_prefetch(publications.base + Int(device.firstPublication))
+                geomatch_prefetch(properties.base + Int(device.firstPublication))
+            }
             if device.firstSubscription != none { geomatch_prefetch(subscriptions.base + Int(device.firstSubscription)) }
+        }
+        if !programs.names.isEmpty {
+            for place in group where isAlive(moves[place].device) {
+                let publication = devices[moves[place].device.index].firstPublication
+                if publication != none { properties.prefetchStorage(of: publication) }
+            }
         }
         for place in group { prepareProbes(moves[place], groundwork.points[place - group.lowerBound]) }
         groundwork.starts.append(groundwork.probes.count)
@@ -80,6 +91,8 @@ extension World {
     private mutating func prepareProbes(_ move: Move, _ point: GridPoint) {
         groundwork.starts.append(groundwork.probes.count)
         guard isPossible(move) else { return }
+        let device = devices[move.device.index]
+        let former = device.isPlaced ? device.point : nil
         for side in [Side.publication, .subscription] {
             var index = devices[move.device.index].first(side)
             while index != none {
@@ -87,10 +100,9 @@ extension World {
                 if entry.pointee.lane != none { lanes.prefetch(entry.pointee.lane) }
                 let first = runs.count
                 let count = gather(
-                    side.opposite, topic: entry.pointee.topic, latitude: move.position.latitude,
-                    longitude: move.position.longitude, point: point, range: entry.pointee.range)
+                    side, index, latitude: move.position.latitude, longitude: move.position.longitude, point: point, from: former)
                 groundwork.probes.append(
-                    Groundwork.Probe(firstRun: first, runCount: count, version: version(side.opposite)))
+                    Groundwork.Probe(firstRun: first, runCount: count, version: version(side.opposite), former: former))
                 index = entry.pointee.next
             }
         }

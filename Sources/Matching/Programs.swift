@@ -13,26 +13,33 @@ struct Programs {
     }
 
     private var programs = Slab<Program>()
-    private var byText: [String: UInt32] = [:]
+    private var numbers: [Selector: UInt32] = [:]
+    /// By program: the ways to what it may be TRUE of.
+    private var paths = ContiguousArray<[AccessPath]>()
+    /// What the selectors in use ask about.
+    private(set) var names = AccessNames()
     private var probe: UInt32 = 0
 
-    var bytes: Int { programs.bytes + byText.capacity * 40 }
+    var bytes: Int { programs.bytes + numbers.capacity * 24 + paths.capacity * 8 + names.bytes }
 
     func deallocate() {
-        for index in byText.values { programs[index].selector.release() }
+        for index in numbers.values { programs[index].selector.release() }
+        names.deallocate()
         programs.deallocate()
     }
 
     mutating func intern(_ selector: Selector) -> UInt32 {
-        let text = selector.normalised
-        if let index = byText[text] {
+        if let index = numbers[selector] {
             programs[index].users += 1
             return index
         }
         let index = programs.take()
         programs[index] = Program(
             users: 1, probe: 0, result: false, matchesAll: selector.matchesAll, selector: .passRetained(selector))
-        byText[text] = index
+        numbers[selector] = index
+        let paths = selector.accessPaths()
+        for path in paths { names.add(path) }
+        if Int(index) < self.paths.count { self.paths[Int(index)] = paths } else { self.paths.append(paths) }
         return index
     }
 
@@ -40,19 +47,26 @@ struct Programs {
         programs[index].users -= 1
         guard programs[index].users == 0 else { return }
         let selector = programs[index].selector
-        byText[selector.takeUnretainedValue().normalised] = nil
-        if byText.isEmpty { byText = [:] }
+        numbers[selector.takeUnretainedValue()] = nil
+        for path in paths[Int(index)] { names.remove(path) }
+        paths[Int(index)] = []
+        if numbers.isEmpty {
+            numbers = [:]
+            paths = []
+        }
         selector.release()
         programs.release(index)
     }
 
     func selector(_ index: UInt32) -> Selector { programs[index].selector.takeUnretainedValue() }
 
+    func paths(_ index: UInt32) -> [AccessPath] { paths[Int(index)] }
+
     /// Forgets the results remembered so far: another publication is about to be looked at.
     mutating func begin() {
         probe &+= 1
         guard probe == 0 else { return }
-        for index in byText.values { programs[index].probe = 0 }
+        for index in numbers.values { programs[index].probe = 0 }
         probe = 1
     }
 

@@ -14,8 +14,13 @@ struct TopicSide: BitwiseCopyable {
 /// One level of one side's grid.
 struct LevelUse: BitwiseCopyable {
     var count: UInt32 = 0
-    /// Grid units; not lowered before the level is empty.
+    /// Grid units; neither is drawn in before the level is empty.
     var longestRange: Int32 = 0
+    var shortestRange = Int32.max
+    /// How many times the sides of its cells were halved.
+    var refinement: Int32 = 0
+    /// The sum of the squares of what its cells hold: divided by the count, what a lane finds in its cell.
+    var squares: UInt64 = 0
 }
 
 /// A topic as a key: topics are equal when their bytes are, not when Unicode calls them equivalent.
@@ -42,11 +47,16 @@ struct Topics {
     /// From this many lanes on a side gets a grid, and below the other number it loses it: a scan of 64 lanes is eight blocks.
     static let gridFrom = 65
     static let lineBelow = 33
-    /// Grid keys name a side in 26 bits; sides beyond keep to the line.
+    /// Grid keys name a group in 26 bits, the highest for classes; groups beyond keep to the line.
     private static let griddable: UInt32 = 1 << 24
 
     struct Topic: BitwiseCopyable {
         var users: UInt32
+        /// Its subscriptions with a lane, of all classes.
+        var placedSubscriptions: UInt32 = 0
+        /// Whether subscriptions stand in classes.
+        var isClassified = false
+        var firstClass: UInt32 = none
         /// Of a topic with careful subscriptions, the topic that holds them; of that one, the other; else `none`.
         var counterpart: UInt32
         var publications: TopicSide
@@ -123,9 +133,16 @@ struct Topics {
         return (base + offset).assumingMemoryBound(to: TopicSide.self)
     }
 
-    /// The side's number in grid keys.
     @inline(__always)
-    static func key(_ topic: UInt32, _ side: Side) -> UInt32 { topic << 1 | side.rawValue }
+    func topic(_ topic: UInt32) -> UnsafeMutablePointer<Topic> { topics.base + Int(topic) }
 
-    static func canHaveGrid(_ topic: UInt32) -> Bool { topic < griddable }
+    /// The group of the lanes of one side of a topic, as far as they stand in no class.
+    @inline(__always)
+    static func group(_ topic: UInt32, _ side: Side) -> UInt32 { topic << 1 | side.rawValue }
+
+    /// The group's number in grid keys.
+    @inline(__always)
+    static func key(_ group: UInt32) -> UInt32 { group & LaneClasses.mark == 0 ? group : group & ~LaneClasses.mark | 1 << 25 }
+
+    static func canHaveGrid(_ group: UInt32) -> Bool { group & ~LaneClasses.mark < griddable * 2 }
 }

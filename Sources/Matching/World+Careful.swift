@@ -46,6 +46,12 @@ extension World {
     private mutating func searchCarefully(
         _ side: Side, _ index: UInt32, in topic: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool
     ) {
+        findCarefully(side, index, in: topic)
+        settle(side, index, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
+    }
+
+    /// Fills `hits` with what is in range of an entry in a topic other than its own.
+    mutating func findCarefully(_ side: Side, _ index: UInt32, in topic: UInt32) {
         let entry = entry(side, index).pointee
         let device = devices[entry.device]
         let isWide = side == .publication ? topics.isWide(topic) : entry.conduct.contains(.possible)
@@ -53,7 +59,10 @@ extension World {
         let widening = isWide ? (device.accuracy + census.bound) * 1.001 : 0
         let range = entry.range &+ Int32(widening * GridPoint.unitsPerMetre)
         let first = runs.count
-        let count = gatherWidely(side.opposite, topic: topic, device, range: range, widening: widening)
+        let count = gather(
+            side, index, in: topic,
+            Place(
+                latitude: device.latitude, longitude: device.longitude, point: device.point, range: range, widening: widening))
         scan(first, count, Sweep(point: device.point, from: nil, range: range, travelled: 0))
         runs.truncate(to: first)
         var kept = 0
@@ -67,29 +76,6 @@ extension World {
             kept += 1
         }
         hits.truncate(to: kept)
-        settle(side, index, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
-    }
-
-    /// Like ``gather(_:topic:latitude:longitude:point:range:)``, but where the window would hold more tiles than there are
-    /// entries, all of them.
-    private mutating func gatherWidely(
-        _ side: Side, topic: UInt32, _ device: Device, range: Int32, widening: Double
-    ) -> Int {
-        let holder = topics.side(topic, side)
-        // Tiles of the finest level are at least 324 m wide.
-        let across = 2 * widening / 324
-        guard widening > 0, holder.pointee.levels != nil, across * across > Double(holder.pointee.count) else {
-            return gather(
-                side, topic: topic, latitude: device.latitude, longitude: device.longitude, point: device.point, range: range)
-        }
-        let start = runs.count
-        var tile = holder.pointee.firstTile
-        while tile != none {
-            let record = directory.tiles[tile]
-            for rank in 0..<record.occupied.nonzeroBitCount { runs.append(record.runs[rank]) }
-            tile = record.next
-        }
-        return runs.count - start
     }
 }
 

@@ -29,8 +29,8 @@ extension World {
         entry.pointee = Entry(
             device: device, next: next, previous: none,
             topic: topics.intern(topic, carefully: !rule.conduct.isDisjoint(with: .careful)), range: gridUnits(range), lane: none,
-            tile: none, cell: 0, level: 0, conduct: .alive, traits: Entry.hints, expiresAt: expiresAt, firstPair: none,
-            program: program, matchTTL: 0, matchDTL: 0)
+            tile: none, cell: 0, grain: 0, conduct: .alive, traits: Entry.hints, expiresAt: expiresAt, firstPair: none,
+            program: side == .publication ? none : program, matchTTL: 0, matchDTL: 0, group: 0)
         write(rule, to: side, index)
         if side == .subscription {
             partners.reach(index)
@@ -97,7 +97,7 @@ extension World {
     }
 
     private mutating func write(_ rule: Rule, to side: Side, _ index: UInt32) {
-        rule.write(to: entry(side, index))
+        rule.write(to: side, entry(side, index))
         if rule.conduct.contains(.possible) { topics.widen(entry(side, index).pointee.topic, by: 1) }
         guard rule.conduct.contains(.visit) else { return }
         staleAfter.reach(index)
@@ -130,10 +130,11 @@ extension World {
     private mutating func deliver(into effects: inout [Effect]) {
         admitNewcomers()
         deliverEnds(into: &effects)
-        if meetings.count > 1 {
-            meetings.sort { ($0.subscription.index, $0.publication.index) < ($1.subscription.index, $1.publication.index) }
-        }
-        for meeting in meetings {
+        ordering.removeAll()
+        for meeting in meetings { ordering.append(meeting.subscription, meeting.publication) }
+        ordering.sort()
+        for number in 0..<meetings.count {
+            let meeting = meetings[ordering[number]]
             effects.append(subscriptions[meeting.subscription.index].isVisit ? .visitBegan(meeting) : .met(meeting))
         }
         meetings.removeAll(keepingCapacity: true)

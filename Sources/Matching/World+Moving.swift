@@ -75,14 +75,15 @@ extension World {
                 let sweep = Sweep(point: point, from: former, range: entry.pointee.range, travelled: travelled)
                 var first = 0
                 var count = 0
-                if next < probes.upperBound, groundwork.probes[next].version == version(side.opposite) {
+                if next < probes.upperBound, groundwork.probes[next].version == version(side.opposite),
+                    groundwork.probes[next].former == former
+                {
                     first = groundwork.probes[next].firstRun
                     count = groundwork.probes[next].runCount
                 } else {
                     first = runs.count
                     count = gather(
-                        side.opposite, topic: entry.pointee.topic, latitude: position.latitude, longitude: position.longitude,
-                        point: point, range: entry.pointee.range)
+                        side, index, latitude: position.latitude, longitude: position.longitude, point: point, from: former)
                 }
                 next += 1
                 scan(first, count, sweep)

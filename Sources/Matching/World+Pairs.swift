@@ -26,9 +26,10 @@ extension World {
         let subscription = subscriptions[record.subscription]
         if subscription.matchTTL != .max && now >= saturating(record.lastMatchAt, subscription.matchTTL) { return true }
         let here = devices[publications[record.publication].device].point
-        if displacement(from: record.publicationPoint, to: here) >= subscription.matchDTL { return true }
+        let matchDTL = Double(subscription.matchDTL)
+        if displacement(from: record.publicationPoint, to: here) >= matchDTL { return true }
         let there = devices[subscription.device].point
-        return displacement(from: record.subscriptionPoint, to: there) >= subscription.matchDTL
+        return displacement(from: record.subscriptionPoint, to: there) >= matchDTL
     }
 
     /// Whether the two can meet but for the selector and the last match.
@@ -73,10 +74,14 @@ extension World {
                 publicationPosition: here.position, subscriptionPosition: there.position, at: now))
     }
 
-    func distance(_ here: Device, _ there: Device) -> Double {
-        Geodesic.distance(
-            fromLatitude: here.latitude, fromLongitude: here.longitude, toLatitude: there.latitude,
-            toLongitude: there.longitude)
+    /// Metres along the ellipsoid between two devices that are placed.
+    mutating func distance(_ here: Device, _ there: Device) -> Double {
+        let from = milestones.publication.point(here)
+        let to = milestones.subscription.point(there)
+        return Geodesic.distance(from: from, to: to)
+            ?? Geodesic.distance(
+                fromLatitude: here.latitude, fromLongitude: here.longitude, toLatitude: there.latitude,
+                toLongitude: there.longitude)
     }
 
     /// Sees to it that a deadline stands for the end of the pair's TTL, where that can matter.
@@ -119,7 +124,7 @@ extension World {
         if subscription.matchTTL == 0 { return 0 }
         let device = side == .publication ? publications[record.publication].device : subscription.device
         let from = side == .publication ? record.publicationPoint : record.subscriptionPoint
-        let left = subscription.matchDTL - displacement(from: from, to: devices[device].point)
+        let left = Double(subscription.matchDTL) - displacement(from: from, to: devices[device].point)
         return Float(max(0, min(4096, left)))
     }
 
@@ -136,56 +141,52 @@ extension World {
     }
 
     private mutating func review(_ side: Side, _ entry: UInt32, of device: UInt32, at now: Int64) {
-        var pair = self.entry(side, entry).pointee.firstPair
-        while pair != none {
+        let isCrowded = oncePairs(side, entry) > World.fewOncePairs
+        // Those of visits are all near, and some of them may have to end.
+        let last = isCrowded && side == .publication ? publications[entry].firstOncePair : none
+        var pair = isCrowded && side == .subscription ? none : self.entry(side, entry).pointee.firstPair
+        while pair != last {
             let record = index.pairs[pair]
             let current = pair
             pair = side == .publication ? record.nextOfPublication : record.nextOfSubscription
             // A device's pair with itself is in both lists.
             if side == .subscription && publications[record.publication].device == device { continue }
-            if subscriptions[record.subscription].isVisit {
-                attend(current, at: now)
-                continue
-            }
-            guard isPossible(current, at: now) else { continue }
-            if isDue(current, at: now) {
-                // While the selector is not TRUE only an update can change anything, and that looks at everything.
-                if isTrue(current) { fire(current, at: now) }
-            } else {
-                arm(current)
-                lowerBudgets(current)
-            }
+            if subscriptions[record.subscription].isVisit { attend(current, at: now) } else { reconsider(current, at: now) }
+        }
+        if isCrowded { reviewNearby(side, entry, at: now) }
+    }
+
+    /// Evaluates a pair of mode once that met before.
+    mutating func reconsider(_ pair: UInt32, at now: Int64) {
+        guard isPossible(pair, at: now) else { return }
+        if isDue(pair, at: now) {
+            // While the selector is not TRUE only an update can change anything, and that looks at everything.
+            if isTrue(pair) { fire(pair, at: now) }
+        } else {
+            arm(pair)
+            lowerBudgets(pair)
         }
     }
 
     /// A record for a pair, in both its lists; the caller writes when and where.
     mutating func link(_ subscription: UInt32, _ publication: UInt32) -> UInt32 {
         let pair = index.add(subscription, publication)
-        let nextOfPublication = publications[publication].firstPair
         let nextOfSubscription = subscriptions[subscription].firstPair
         let origin = GridPoint(x: 0, y: 0, z: 0)
         index.pairs[pair] = Pair(
             subscription: subscription, publication: publication, lastMatchAt: 0, publicationPoint: origin,
-            subscriptionPoint: origin, nextOfPublication: nextOfPublication, previousOfPublication: none,
+            subscriptionPoint: origin, nextOfPublication: none, previousOfPublication: none,
             nextOfSubscription: nextOfSubscription, previousOfSubscription: none, armed: .max)
-        if nextOfPublication != none { index.pairs[nextOfPublication].previousOfPublication = pair }
         if nextOfSubscription != none { index.pairs[nextOfSubscription].previousOfSubscription = pair }
-        publications[publication].firstPair = pair
         subscriptions[subscription].firstPair = pair
+        enlist(pair, of: publication)
         partners[subscription] &+= 1
         return pair
     }
 
     mutating func unlink(_ pair: UInt32) {
         let record = index.pairs[pair]
-        if record.previousOfPublication == none {
-            publications[record.publication].firstPair = record.nextOfPublication
-        } else {
-            index.pairs[record.previousOfPublication].nextOfPublication = record.nextOfPublication
-        }
-        if record.nextOfPublication != none {
-            index.pairs[record.nextOfPublication].previousOfPublication = record.previousOfPublication
-        }
+        delist(pair, of: record.publication)
         if record.previousOfSubscription == none {
             subscriptions[record.subscription].firstPair = record.nextOfSubscription
         } else {
@@ -198,6 +199,22 @@ extension World {
         if record.armed != .max { deadlinesWanted -= 1 }
         index.pairs[pair].armed = .max
         index.remove(pair)
+    }
+}
+
+/// A position with its point, which costs two sines and cosines to find.
+struct Milestone {
+    private var latitude = Double.nan
+    private var longitude = Double.nan
+    private var point = ECEF(latitude: 0, longitude: 0)
+
+    @inline(__always)
+    mutating func point(_ device: Device) -> ECEF {
+        if device.latitude != latitude || device.longitude != longitude {
+            (latitude, longitude) = (device.latitude, device.longitude)
+            point = ECEF(latitude: latitude, longitude: longitude)
+        }
+        return point
     }
 }
 

@@ -4,23 +4,37 @@ import Geodesy
 extension World {
     /// Gives an entry a lane at its device's position.
     mutating func place(_ side: Side, _ index: UInt32) {
-        let entry = entry(side, index)
-        let topic = entry.pointee.topic
-        let holder = topics.side(topic, side)
-        holder.pointee.count += 1
-        if holder.pointee.levels == nil && holder.pointee.count >= Topics.gridFrom && Topics.canHaveGrid(topic) {
-            raiseGrid(topic, side)
-        }
-        insert(side, index, holder)
+        if side == .subscription { countIn(entry(side, index).pointee.topic) }
+        admit(side, index)
     }
 
     /// Takes an entry's lane away.
     mutating func unplace(_ side: Side, _ index: UInt32) {
-        let topic = entry(side, index).pointee.topic
-        let holder = topics.side(topic, side)
+        withdraw(side, index)
+        if side == .subscription { countOut(entry(side, index).pointee.topic) }
+    }
+
+    /// Gives an entry a lane in the group it belongs to.
+    mutating func admit(_ side: Side, _ index: UInt32) {
+        let group = chooseGroup(side, index)
+        entry(side, index).pointee.group = group
+        let holder = holder(group)
+        holder.pointee.count += 1
+        if holder.pointee.levels == nil && holder.pointee.count >= Topics.gridFrom && Topics.canHaveGrid(group) {
+            raiseGrid(side, holder)
+        }
+        insert(side, index, holder)
+        if holder.pointee.levels != nil { balance(side, group, entry(side, index).pointee.level) }
+    }
+
+    /// Takes an entry's lane out of its group.
+    mutating func withdraw(_ side: Side, _ index: UInt32) {
+        let group = entry(side, index).pointee.group
+        let holder = holder(group)
         holder.pointee.count -= 1
         extract(side, index, holder)
-        if holder.pointee.levels != nil && holder.pointee.count < Topics.lineBelow { razeGrid(topic, side) }
+        if holder.pointee.levels != nil && holder.pointee.count < Topics.lineBelow { razeGrid(side, holder) }
+        closeGroupIfEmpty(group)
     }
 
     /// Moves a placed entry's lane to its device's new position.
@@ -32,14 +46,15 @@ extension World {
             return
         }
         let (key, cell) = Grid.place(
-            side: Topics.key(entry.pointee.topic, side), level: Int(entry.pointee.level), latitude: device.pointee.latitude,
-            longitude: device.pointee.longitude)
+            side: Topics.key(entry.pointee.group), level: entry.pointee.level, fineness: entry.pointee.fineness,
+            latitude: device.pointee.latitude, longitude: device.pointee.longitude)
         if cell == Int(entry.pointee.cell) && directory.tiles[entry.pointee.tile].key == key {
             lanes.write(entry.pointee.lane, point: device.pointee.point)
             return
         }
         takeFromCell(side, index)
         putIntoCell(side, index, key: key, cell: cell)
+        balance(side, entry.pointee.group, entry.pointee.level)
     }
 
     private mutating func insert(_ side: Side, _ index: UInt32, _ holder: UnsafeMutablePointer<TopicSide>) {
@@ -49,11 +64,12 @@ extension World {
             let level = Grid.level(of: entry.pointee.range)
             levels[level].count += 1
             levels[level].longestRange = max(levels[level].longestRange, entry.pointee.range)
+            levels[level].shortestRange = min(levels[level].shortestRange, entry.pointee.range)
             holder.pointee.levelsInUse |= 1 << UInt32(level)
-            entry.pointee.level = UInt8(level)
+            setGrain(side, index, levels, level)
             let (key, cell) = Grid.place(
-                side: Topics.key(entry.pointee.topic, side), level: level, latitude: device.latitude,
-                longitude: device.longitude)
+                side: Topics.key(entry.pointee.group), level: level, fineness: entry.pointee.fineness,
+                latitude: device.latitude, longitude: device.longitude)
             putIntoCell(side, index, key: key, cell: cell)
         } else {
             entry.pointee.tile = none
@@ -64,37 +80,40 @@ extension World {
     private mutating func extract(_ side: Side, _ index: UInt32, _ holder: UnsafeMutablePointer<TopicSide>) {
         let entry = entry(side, index)
         if let levels = holder.pointee.levels {
-            let level = Int(entry.pointee.level)
+            let level = entry.pointee.level
+            takeFromCell(side, index)
             levels[level].count -= 1
             if levels[level].count == 0 {
-                levels[level].longestRange = 0
+                levels[level] = LevelUse()
                 holder.pointee.levelsInUse &= ~(1 << UInt32(level))
             }
-            takeFromCell(side, index)
         } else {
             remove(side, index, from: &holder.pointee.line)
         }
     }
 
-    private mutating func putIntoCell(_ side: Side, _ index: UInt32, key: UInt64, cell: Int) {
-        let tile = directory.open(key, cell: cell, of: topics.side(self.entry(side, index).pointee.topic, side))
+    mutating func putIntoCell(_ side: Side, _ index: UInt32, key: UInt64, cell: Int) {
         let entry = entry(side, index)
+        let holder = holder(entry.pointee.group)
+        let tile = directory.open(key, cell: cell, of: holder)
         entry.pointee.tile = tile
         entry.pointee.cell = UInt8(cell)
         let record = directory.tiles[tile]
-        append(side, index, to: &record.runs[record.rank(of: cell)])
+        let run = record.runs + record.rank(of: cell)
+        if let levels = holder.pointee.levels { levels[entry.pointee.level].squares += UInt64(2 * run.pointee.count + 1) }
+        append(side, index, to: &run.pointee)
     }
 
-    private mutating func takeFromCell(_ side: Side, _ index: UInt32) {
+    mutating func takeFromCell(_ side: Side, _ index: UInt32) {
         let entry = entry(side, index)
         let cell = Int(entry.pointee.cell)
         let tile = entry.pointee.tile
         let record = directory.tiles[tile]
         let run = record.runs + record.rank(of: cell)
+        let holder = holder(entry.pointee.group)
+        if let levels = holder.pointee.levels { levels[entry.pointee.level].squares -= UInt64(2 * run.pointee.count - 1) }
         remove(side, index, from: &run.pointee)
-        if run.pointee.count == 0 {
-            directory.close(tile, cell: cell, of: topics.side(entry.pointee.topic, side))
-        }
+        if run.pointee.count == 0 { directory.close(tile, cell: cell, of: holder) }
     }
 
     private mutating func append(_ side: Side, _ index: UInt32, to run: inout Run) {
@@ -123,8 +142,7 @@ extension World {
         }
     }
 
-    private mutating func raiseGrid(_ topic: UInt32, _ side: Side) {
-        let holder = topics.side(topic, side)
+    private mutating func raiseGrid(_ side: Side, _ holder: UnsafeMutablePointer<TopicSide>) {
         let owners = owners(of: holder.pointee.line)
         for owner in owners { remove(side, owner, from: &holder.pointee.line) }
         let levels = UnsafeMutablePointer<LevelUse>.allocate(capacity: Grid.levels)
@@ -133,8 +151,18 @@ extension World {
         for owner in owners { insert(side, owner, holder) }
     }
 
-    private mutating func razeGrid(_ topic: UInt32, _ side: Side) {
-        let holder = topics.side(topic, side)
+    private mutating func razeGrid(_ side: Side, _ holder: UnsafeMutablePointer<TopicSide>) {
+        let owners = owners(of: holder)
+        for owner in owners { extract(side, owner, holder) }
+        holder.pointee.levels?.deallocate()
+        holder.pointee.levels = nil
+        holder.pointee.levelsInUse = 0
+        for owner in owners { insert(side, owner, holder) }
+    }
+
+    /// The entries of a group, in no order a caller could know.
+    func owners(of holder: UnsafeMutablePointer<TopicSide>) -> [UInt32] {
+        guard holder.pointee.levels != nil else { return owners(of: holder.pointee.line) }
         var owners: [UInt32] = []
         var tile = holder.pointee.firstTile
         while tile != none {
@@ -142,11 +170,7 @@ extension World {
             tile = record.next
             for rank in 0..<record.occupied.nonzeroBitCount { owners += self.owners(of: record.runs[rank]) }
         }
-        for owner in owners { extract(side, owner, holder) }
-        holder.pointee.levels?.deallocate()
-        holder.pointee.levels = nil
-        holder.pointee.levelsInUse = 0
-        for owner in owners { insert(side, owner, holder) }
+        return owners
     }
 
     private func owners(of run: Run) -> [UInt32] {

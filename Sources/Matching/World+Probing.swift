@@ -3,17 +3,56 @@ import Geodesy
 
 // Probing: which lanes of the other side an entry has come into range of.
 extension World {
-    /// Appends the runs that hold every lane of a side within reach of a point, and says how many.
+    /// Appends the runs that hold every lane an entry may have come into range of at a point, and says how many.
+    ///
+    /// - Parameter former: Where it was before: what was in range there need not be found. nil: all that is in range is.
     mutating func gather(
-        _ side: Side, topic: UInt32, latitude: Double, longitude: Double, point: GridPoint, range: Int32
+        _ side: Side, _ index: UInt32, latitude: Double, longitude: Double, point: GridPoint, from former: GridPoint?
     ) -> Int {
-        let holder = topics.side(topic, side)
-        guard holder.pointee.count > 0 else { return 0 }
+        let entry = entry(side, index)
+        let travelled = former.map { $0.squaredChord(to: point).squareRoot() / GridPoint.unitsPerMetre }
+        return gather(
+            side, index, in: entry.pointee.topic,
+            Place(
+                latitude: latitude, longitude: longitude, point: point, range: entry.pointee.range,
+                travelled: travelled ?? .infinity))
+    }
+
+    /// The same in a topic that need not be the entry's own.
+    ///
+    mutating func gather(_ side: Side, _ index: UInt32, in topic: UInt32, _ place: Place) -> Int {
         let start = runs.count
+        gather(Topics.group(topic, side.opposite), place)
+        if side == .publication && topics.topic(topic).pointee.isClassified {
+            findClasses(index, topic)
+            for number in 0..<openClasses.count { gather(openClasses[number] | LaneClasses.mark, place) }
+        }
+        return runs.count - start
+    }
+
+    /// Where a probe looks from, and how far.
+    struct Place {
+        var latitude, longitude: Double
+        var point: GridPoint
+        /// The entry's range in grid units, with what it is widened by.
+        var range: Int32
+        /// Metres from where it was before; infinite: from nowhere.
+        var travelled = Double.infinity
+        /// Metres. Where the window would hold more tiles than there are entries, all of them are looked at.
+        var widening = 0.0
+    }
+
+    private mutating func gather(_ group: UInt32, _ place: Place) {
+        let holder = holder(group)
+        guard holder.pointee.count > 0 else { return }
         guard let levels = holder.pointee.levels else {
             runs.append(holder.pointee.line)
-            return 1
+            return
         }
+        // Tiles of the finest level are at least 324 m wide.
+        let across = 2 * place.widening / 324
+        if place.widening > 0 && across * across > Double(holder.pointee.count) { return gatherAll(holder) }
+        let point = place.point
         let px = Double(point.x)
         let py = Double(point.y)
         let axis = (px * px + py * py).squareRoot() / GridPoint.unitsPerMetre
@@ -21,52 +60,94 @@ extension World {
         while left != 0 {
             let level = left.trailingZeroBitCount
             left &= left &- 1
-            let reach = Double(range &+ levels[level].longestRange) / GridPoint.unitsPerMetre
-            let window = Window(latitude: latitude, longitude: longitude, axis: axis, reach: reach)
-            gather(window, level, Topics.key(topic, side))
+            let reach = Double(place.range &+ levels[level].longestRange) / GridPoint.unitsPerMetre
+            let window = Window(latitude: place.latitude, longitude: place.longitude, axis: axis, reach: reach)
+            let fineness = min(Grid.levels - 1, level + Int(levels[level].refinement))
+            gather(window, ring(place, axis, reach, levels[level]), level, fineness, Topics.key(group))
         }
-        return runs.count - start
     }
 
-    private mutating func gather(_ window: Window, _ level: Int, _ key: UInt32) {
-        let south = Grid.row(window.south, level)
-        let north = Grid.row(window.north, level)
+    /// What to look at of a level whose cells hold so many lanes that leaving cells out is worth the reckoning; nil: all in reach.
+    private func ring(_ place: Place, _ axis: Double, _ reach: Double, _ use: LevelUse) -> Ring? {
+        guard use.squares >= 4 * UInt64(use.count) else { return nil }
+        let sure = Double(place.range &+ use.shortestRange) / GridPoint.unitsPerMetre - place.travelled
+        return Ring(latitude: place.latitude, longitude: place.longitude, axis: axis, reach: reach, inside: sure)
+    }
+
+    private mutating func gatherAll(_ holder: UnsafeMutablePointer<TopicSide>) {
+        var tile = holder.pointee.firstTile
+        while tile != none {
+            let record = directory.tiles[tile]
+            for rank in 0..<record.occupied.nonzeroBitCount { runs.append(record.runs[rank]) }
+            tile = record.next
+        }
+    }
+
+    private mutating func gather(_ window: Window, _ ring: Ring?, _ level: Int, _ fineness: Int, _ key: UInt32) {
+        let south = Grid.row(window.south, fineness)
+        let north = Grid.row(window.north, fineness)
         for tileRow in (south >> 3)...(north >> 3) {
             let low = max(south, tileRow << 3)
             let high = min(north, tileRow << 3 | 7)
-            if level >= 3 {
-                // The eight rows of a tile lie in one row of level 0 and share its columns.
-                gather(window, level, key, tileRow, low, high)
+            // The names of tiles tell levels apart, whatever their fineness.
+            let name = Grid.tileKey(side: key, level: level, tileRow: tileRow, tileColumn: 0)
+            if fineness >= 3 {
+                // The eight rows of a tile lie in one row of the coarsest level and share its columns.
+                gather(window, ring, fineness, name, tileRow, low, high)
             } else {
-                for row in low...high { gather(window, level, key, tileRow, row, row) }
+                for row in low...high { gather(window, ring, fineness, name, tileRow, row, row) }
             }
         }
     }
 
     /// The cells of some rows of one row of tiles.
     @inline(__always)
-    private mutating func gather(_ window: Window, _ level: Int, _ key: UInt32, _ tileRow: Int, _ low: Int, _ high: Int) {
+    private mutating func gather(
+        _ window: Window, _ ring: Ring?, _ fineness: Int, _ name: UInt64, _ tileRow: Int, _ low: Int, _ high: Int
+    ) {
+        let columns = Int(self.columns[low >> fineness]) << fineness
+        let (first, second) = window.columns(of: columns)
+        if let ring, second == nil, first.count < columns {
+            let height = 3.0 / 32 / Double(1 << fineness)
+            ring.span(rowsFrom: Double(tileRow << 3) * height - 90, height: height, columns: columns, into: spans)
+            return gather(spansOf: low & 7...high & 7, first, name)
+        }
         let rows = (UInt64.max &>> UInt64(63 - ((high & 7) << 3 | 7))) & (UInt64.max &<< UInt64((low & 7) << 3))
-        let (first, second) = window.columns(of: Int(columns[low >> level]) << level)
-        gather(first, rows, level, key, tileRow)
-        if let second { gather(second, rows, level, key, tileRow) }
+        gather(first, rows, name)
+        if let second { gather(second, rows, name) }
+    }
+
+    /// The cells that `spans` leave of some rows of one row of tiles.
+    private mutating func gather(spansOf rows: ClosedRange<Int>, _ columns: ClosedRange<Int>, _ name: UInt64) {
+        for tileColumn in (columns.lowerBound >> 3)...(columns.upperBound >> 3) {
+            var wanted: UInt64 = 0
+            for row in rows {
+                wanted |= spans[row].cells(ofColumnsFrom: Int32(truncatingIfNeeded: tileColumn << 3)) &<< UInt64(row << 3)
+            }
+            if wanted != 0 { gather(wanted, name | UInt64(tileColumn)) }
+        }
     }
 
     @inline(__always)
-    private mutating func gather(_ range: ClosedRange<Int>, _ rows: UInt64, _ level: Int, _ key: UInt32, _ tileRow: Int) {
+    private mutating func gather(_ range: ClosedRange<Int>, _ rows: UInt64, _ name: UInt64) {
         for tileColumn in (range.lowerBound >> 3)...(range.upperBound >> 3) {
-            let name = Grid.tileKey(side: key, level: level, tileRow: tileRow, tileColumn: tileColumn)
-            guard let tile = directory.find(name) else { continue }
             let from = max(range.lowerBound - tileColumn << 3, 0)
             let to = min(range.upperBound - tileColumn << 3, 7)
             let columns = (UInt64(0xFF) &>> UInt64(7 - to)) & (UInt64(0xFF) &<< UInt64(from)) & 0xFF
-            let record = directory.tiles[tile]
-            var cells = record.occupied & rows & (columns &* 0x0101_0101_0101_0101)
-            while cells != 0 {
-                let cell = cells.trailingZeroBitCount
-                cells &= cells &- 1
-                runs.append(record.runs[record.rank(of: cell)])
-            }
+            gather(rows & (columns &* 0x0101_0101_0101_0101), name | UInt64(tileColumn))
+        }
+    }
+
+    /// The runs of some cells of one tile.
+    @inline(__always)
+    private mutating func gather(_ wanted: UInt64, _ name: UInt64) {
+        guard let tile = directory.find(name) else { return }
+        let record = directory.tiles[tile]
+        var cells = record.occupied & wanted
+        while cells != 0 {
+            let cell = cells.trailingZeroBitCount
+            cells &= cells &- 1
+            runs.append(record.runs[record.rank(of: cell)])
         }
     }
 
@@ -90,8 +171,7 @@ extension World {
         let device = devices[entry.device]
         runs.truncate(to: 0)
         let count = gather(
-            side.opposite, topic: entry.topic, latitude: device.latitude, longitude: device.longitude, point: device.point,
-            range: entry.range)
+            side, index, latitude: device.latitude, longitude: device.longitude, point: device.point, from: nil)
         scan(0, count, Sweep(point: device.point, from: nil, range: entry.range, travelled: 0))
         settle(side, index, at: now, sparesSelf: false, sparesKnown: sparesKnown)
         probeCarefully(side, index, at: now, sparesSelf: false, sparesKnown: sparesKnown)

@@ -200,8 +200,10 @@ extension World {
 
     mutating func deliverEnds(into effects: inout [Effect]) {
         guard !ends.isEmpty else { return }
-        ends.sort { ($0.subscription.index, $0.publication.index) < ($1.subscription.index, $1.publication.index) }
-        for end in ends { effects.append(.visitEnded(end)) }
+        ordering.removeAll()
+        for end in ends { ordering.append(end.subscription, end.publication) }
+        ordering.sort()
+        for number in 0..<ends.count { effects.append(.visitEnded(ends[ordering[number]])) }
         ends.removeAll(keepingCapacity: true)
     }
 }

@@ -21,6 +21,7 @@ struct World {
     var properties = PropertyTable()
     var programs = Programs()
     var topics = Topics()
+    var classes = LaneClasses()
     var lanes = LanePool()
     var directory = TileDirectory()
     var index = PairIndex()
@@ -35,6 +36,8 @@ struct World {
     /// Scratch of one input, kept for its memory.
     var runs = Scratch<Run>()
     var hits = Scratch<UInt32>()
+    var keys = Scratch<UInt64>()
+    var openClasses = Scratch<UInt32>()
     var meetings = ContiguousArray<Meeting>()
     var doubts = Scratch<UInt64>()
     /// Pairs that met for the first time: subscription in the high half, publication in the low one.
@@ -43,7 +46,12 @@ struct World {
     var newcomersAt: Int64 = 0
     var ends = ContiguousArray<VisitEnd>()
     var crowds = ContiguousArray<Crowd>()
+    var ordering = Ordering()
+    /// The last two positions a distance was reckoned between: one of them mostly is the mover's.
+    var milestones = (publication: Milestone(), subscription: Milestone())
     var groundwork = Groundwork()
+    /// The columns of the rows of a tile that a ring touches.
+    let spans = UnsafeMutablePointer<Ring.Span>.allocate(capacity: 8)
 
     init(limits: EngineLimits) { self.limits = limits }
 
@@ -59,22 +67,28 @@ struct World {
         subscriptions.deallocate()
         programs.deallocate()
         topics.deallocate()
+        classes.deallocate()
         lanes.deallocate()
         directory.deallocate()
         index.deallocate()
         runs.deallocate()
         hits.deallocate()
+        keys.deallocate()
+        openClasses.deallocate()
         doubts.deallocate()
+        ordering.deallocate()
         groundwork.deallocate()
+        spans.deallocate()
         deadlines.deallocate()
     }
 
     var bytes: Int {
         devices.bytes + heard.bytes + partners.bytes + staleAfter.bytes + publications.bytes + subscriptions.bytes
             + properties.bytes + programs.bytes + topics.bytes
-            + lanes.bytes
-            + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + hits.bytes
-            + meetings.capacity * MemoryLayout<Meeting>.stride + doubts.bytes + newcomers.bytes + groundwork.bytes
+            + classes.bytes + lanes.bytes
+            + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + hits.bytes + keys.bytes + openClasses.bytes
+            + meetings.capacity * MemoryLayout<Meeting>.stride + doubts.bytes + newcomers.bytes + ordering.bytes
+            + groundwork.bytes
     }
 
     @inline(__always)
@@ -148,20 +162,29 @@ struct Entry: BitwiseCopyable {
     /// `none`: its topic's side is small and has no grid.
     var tile: UInt32
     var cell: UInt8
-    var level: UInt8
+    /// The level in the low half, the fineness of its cells in the high one.
+    var grain: UInt8
     var conduct: Conduct
     /// Evaluations of the selector that may still ask for hints, in the low bits; `excludeSelf` in the highest.
     var traits: UInt8
     var expiresAt: Int64
     var firstPair: UInt32
-    /// Of a subscription.
+    /// Of a subscription. Of a publication: the first of its pairs of mode once.
     var program: UInt32
     /// Milliseconds; `Int64.max`: never again. Of mode visit: its dwell.
     var matchTTL: Int64
     /// Metres. Of mode visit: its exit margin.
-    var matchDTL: Double
+    var matchDTL: Float
+    /// Its lane's group of its topic's side; meaningless without a lane.
+    var group: UInt32
 
     static let hints: UInt8 = 8
+
+    @inline(__always)
+    var level: Int { Int(grain & 15) }
+
+    @inline(__always)
+    var fineness: Int { Int(grain >> 4) }
 
     @inline(__always)
     var excludesSelf: Bool { traits & 0x80 != 0 }

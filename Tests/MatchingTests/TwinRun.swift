@@ -19,6 +19,8 @@ struct TwinRun {
         /// Publications and subscriptions to begin with.
         var entries = 20
         var weightOfEntries = 3
+        /// Beside those of every run.
+        var selectors: [String] = []
         var limits = EngineLimits()
         /// Out of a hundred subscriptions, how many are of mode visit, and how many count accuracy or floor.
         var visits = 40
@@ -46,9 +48,10 @@ struct TwinRun {
         engine = Engine(limits: shape.limits)
         twin = NaiveEngine(limits: shape.limits)
         random = SplitMix64(seed: seed)
-        selectors = try ["", "k = 1", "k > 1", "k in (0, 2)", "name = 'a'", "absent = 3", "k = 1 or name = 'b'"].map {
-            try Selector($0)
-        }
+        selectors = try
+            ([
+                "", "k = 1", "k > 1", "k in (0, 2)", "name = 'a'", "absent = 3", "k = 1 or name = 'b'", "name = any ('x', 'b')",
+            ] + shape.selectors).map { try Selector($0) }
     }
 
     /// - Returns: What went wrong first, or nil.
@@ -295,9 +298,15 @@ struct TwinRun {
     private mutating func newPublication(_ device: DeviceRef) -> NaiveEngine.Publication {
         let k = Int64.random(in: 0...3, using: &random)
         let name = ["a", "b"].randomElement(using: &random)!
+        let tags = ["x", "y", "z"].filter { _ in Bool.random(using: &random) }.map { PropertyValue.string($0) }
         return NaiveEngine.Publication(
             device: device, topic: newTopic(), range: newRange(), expiresAt: newExpiry(),
-            properties: k == 3 ? .none : Properties([(name: "k", value: .integer(k)), (name: "name", value: .string(name))]))
+            properties: k == 3
+                ? .none
+                : Properties([
+                    (name: "k", value: .integer(k)), (name: "name", value: .string(name)), (name: "tags", value: .array(tags)),
+                    (name: "price", value: .double(Double.random(in: 0...100, using: &random))),
+                ]))
     }
 
     private mutating func newSubscription(_ device: DeviceRef) -> NaiveEngine.Subscription {

@@ -23,6 +23,18 @@ struct TwinTests {
         .init(name: "many topics", devices: 40, topics: 60, spread: 500, steps: [10, 100], entries: 150),
         .init(name: "a side that grows and loses its grid", devices: 25, topics: 1, entries: 130, weightOfEntries: 12),
         .init(
+            name: "many selectors on one topic", devices: 60, topics: 1, spread: 1500, steps: [5, 200, 3000], entries: 260,
+            weightOfEntries: 5, selectors: many),
+        .init(
+            name: "selectors whose classes come and go", devices: 22, topics: 1, ranges: [300...900], spread: 1000,
+            entries: 130, weightOfEntries: 11, selectors: many),
+        .init(
+            name: "a crowd in cells made fine", devices: 120, topics: 1, ranges: [200...300, 250...250], spread: 300,
+            steps: [1, 10, 200], entries: 320, weightOfEntries: 2, selectors: ["", "", "", "k < 3"]),
+        .init(
+            name: "a crowd under long ranges", devices: 110, topics: 1, ranges: [4500...5000],
+            centre: (71, 30), spread: 9000, steps: [1, 50, 4000], entries: 320, weightOfEntries: 2),
+        .init(
             name: "eighty degrees north", devices: 80, topics: 1, ranges: [1...100, 2000...5000], centre: (80, -179.99),
             spread: 5000, entries: 170),
         .init(
@@ -38,6 +50,10 @@ struct TwinTests {
             name: "few pairs in all", devices: 40, topics: 2, ranges: [20...300], spread: 400, steps: [5, 40, 300], entries: 120,
             limits: EngineLimits(pairs: 100)),
     ]
+
+    static let many =
+        (0..<12).map { "price between \($0 * 8) and \($0 * 8 + 9)" } + (0..<4).map { "k = \($0) and name = 'a'" }
+        + ["'x' = any (tags)", "tags = all ('x')", "k in (1, 2) and price > 20", "'y' = any (tags) or k = 2", "not k = 1", "k"]
 
     @Test("in random runs", arguments: shapes)
     func randomRuns(_ shape: TwinRun.Shape) throws {
