@@ -37,6 +37,13 @@ public struct CriteriaIndex: Sendable {
 
     public init() {}
 
+    /// Bytes of its tables, the texts of criteria apart.
+    public var memoryBytes: Int {
+        let lists = groups.reduce(0) { $0 + ($1.more.capacity > 0 ? $1.more.capacity * 4 + 32 : 0) }
+        return groups.capacity * MemoryLayout<Group>.stride + freeGroups.capacity * 4 + slots.capacity * 8
+            + filter.capacity * 8 + shapes.capacity + lists
+    }
+
     public mutating func insert(_ pattern: CriteriaPattern, _ handle: UInt32) {
         changed(pattern.shape)
         count += 1
