@@ -6,8 +6,8 @@ extension Integration {
     /// A day of a building, followed in three ways while everything is killed.
     @Suite("Live data, seen working")
     struct LiveDemo {
-        static let geomatch = URL(fileURLWithPath: Daemon.executable).deletingLastPathComponent()
-            .appendingPathComponent("geomatch").path
+        /// The client beside the tests.
+        static let geomatch = Bundle.module.bundleURL.deletingLastPathComponent().appendingPathComponent("geomatch").path
 
         /// What a reader knows in the end: the message of each topic.
         private func state(_ messages: some Sequence<JSONValue>) -> [String: String] {

@@ -255,8 +255,10 @@ struct DemoDay {
             tell(index, "occupancy", ["nrOfPeople": .integer(Int64(people)), "capacity": .integer(Int64(room.capacity))])
         }
         if (second + index) % 60 == 0 {
-            // A minute of a ventilated room: each person adds 8 ppm, a twentieth of what is above the air outside leaves.
-            co2[index] += 8 * Double(people) - (co2[index] - 420) / 20
+            // A minute of a ventilated room: each person adds 4 ppm in one of 50 m², and a twentieth of what is above the air
+            // outside leaves.
+            let added = 200 / ((room.east - room.west) * (room.north - room.south)) * Double(people)
+            co2[index] += added - (co2[index] - 420) / 20
         }
         guard (second + index) % 300 == 0 else { return }
         let noon = sin(Double(second) / Double(max(1, seconds)) * .pi)
