@@ -62,7 +62,7 @@ extension World {
             left &= left &- 1
             let reach = Double(place.range &+ levels[level].longestRange) / GridPoint.unitsPerMetre
             let window = Window(latitude: place.latitude, longitude: place.longitude, axis: axis, reach: reach)
-            let fineness = min(Grid.levels - 1, level + Int(levels[level].refinement))
+            let fineness = levels[level].fineness(ofLevel: level)
             gather(window, ring(place, axis, reach, levels[level]), level, fineness, Topics.key(group))
         }
     }
