@@ -30,7 +30,8 @@ struct City {
             let device = engine.addDevice()
             devices.append(device)
             positions.append(newPosition())
-            engine.place(device, at: positions[number], heardAt: City.start)
+            // What was merely placed would be examined with its first movement as if it came from nowhere.
+            engine.move(device, to: positions[number], at: City.start, into: &effects)
             if number.isMultiple(of: 2) {
                 addPublication(on: device, evaluate: false, into: &effects)
             } else {
