@@ -30,7 +30,7 @@ struct City {
             let device = engine.addDevice()
             devices.append(device)
             positions.append(newPosition())
-            // What was merely placed would be examined with its first movement as if it came from nowhere.
+            // Moved, not placed: what is placed is looked at whole with its first movement.
             engine.move(device, to: positions[number], at: City.start, into: &effects)
             if number.isMultiple(of: 2) {
                 addPublication(on: device, evaluate: false, into: &effects)

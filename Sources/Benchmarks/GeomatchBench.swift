@@ -6,7 +6,9 @@ struct GeomatchBench: ParsableCommand {
         commandName: "geomatch-bench",
         abstract: "Measures geomatch on this machine.",
         subcommands: [
-            EngineBenchmark.self, ScenarioBenchmark.self, CriteriaBenchmark.self, NoiseBenchmark.self, EndToEnd.self, NoOpRelay.self,
+            EngineBenchmark.self, ScenarioBenchmark.self, CriteriaBenchmark.self, NoiseBenchmark.self, EndToEnd.self,
+            LiveFanOut.self,
+            NoOpRelay.self,
             WebhookBenchmark.self,
         ])
 }

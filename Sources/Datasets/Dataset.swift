@@ -140,7 +140,9 @@ final class Dataset {
 
     func forget(_ subscription: Subscription) {
         if instant != .min {
-            let record = subscription.record
+            var record = subscription.record
+            // Nothing is signed with it any more.
+            record.secret = nil
             ended.subscriptions.note(record, id: record.id, bytes: record.footprint, at: instant)
         }
         for number in subscription.visits.keys {

@@ -127,7 +127,7 @@ public struct CriteriaIndex: Sendable {
                     let hash = Self.mixed(scratch[shape & 7] &+ scratch[8 + (shape >> 3)], UInt64(shape))
                     let bits = Self.filterBits(hash)
                     scratch[16 + candidates] = hash
-                    let word = filter[Int(truncatingIfNeeded: hash >> 20) & (filter.count - 1)]
+                    let word = filter[Self.word(hash) & (filter.count - 1)]
                     candidates += word & bits == bits ? 1 : 0
                 }
             }
@@ -142,7 +142,7 @@ public struct CriteriaIndex: Sendable {
         for hash: UInt64, in slots: UnsafeBufferPointer<UInt64>, _ topic: String, into found: inout [UInt32]
     ) {
         let mask = slots.count - 1
-        var index = Int(truncatingIfNeeded: hash) & mask
+        var index = Self.home(hash) & mask
         while slots[index] != 0 {
             if slots[index] >> 32 == hash >> 32 {
                 let place = Self.group(slots[index])
@@ -166,9 +166,8 @@ public struct CriteriaIndex: Sendable {
     }
 
     private static func mixed(_ sum: UInt64, _ shape: UInt64) -> UInt64 {
-        var hash = sum &+ (shape &+ 1) &* 0x8EBC_6AF0_9C88_C6E3
-        hash = (hash ^ (hash >> 32)) &* 0x5899_65CC_7537_4CC3
-        return hash ^ (hash >> 29)
+        let hash = sum &+ (shape &+ 1) &* 0x8EBC_6AF0_9C88_C6E3
+        return (hash ^ (hash >> 32)) &* 0x5899_65CC_7537_4CC3
     }
 
     private static func hash(_ pattern: CriteriaPattern) -> UInt64 {
@@ -177,6 +176,11 @@ public struct CriteriaIndex: Sendable {
         for level in 0..<Criteria.levelCount where pattern.shape & (1 << UInt8(level)) != 0 { sum &+= terms[level] }
         return mixed(sum, UInt64(pattern.shape))
     }
+
+    // The upper bits of the product are the good ones: the fragment in a slot takes 32…63, and the others share what is below.
+
+    private static func home(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash >> 24) }
+    private static func word(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash >> 18) }
 
     private static func filterBits(_ hash: UInt64) -> UInt64 {
         1 << (hash >> 58) | 1 << (hash >> 52 & 63) | 1 << (hash >> 46 & 63)
@@ -188,7 +192,7 @@ public struct CriteriaIndex: Sendable {
 
     private func slot(of pattern: CriteriaPattern, _ hash: UInt64) -> Int? {
         let mask = slots.count - 1
-        var index = Int(truncatingIfNeeded: hash) & mask
+        var index = Self.home(hash) & mask
         while slots[index] != 0 {
             let group = groups[Self.group(slots[index])]
             if group.hash == hash, group.pattern.utf8.elementsEqual(pattern.text.utf8) { return index }
@@ -199,10 +203,10 @@ public struct CriteriaIndex: Sendable {
 
     private mutating func occupy(_ place: Int, _ hash: UInt64) {
         let mask = slots.count - 1
-        var index = Int(truncatingIfNeeded: hash) & mask
+        var index = Self.home(hash) & mask
         while slots[index] != 0 { index = (index + 1) & mask }
         slots[index] = hash & ~0xFFFF_FFFF | UInt64(place + 1)
-        filter[Int(truncatingIfNeeded: hash >> 20) & (filter.count - 1)] |= Self.filterBits(hash)
+        filter[Self.word(hash) & (filter.count - 1)] |= Self.filterBits(hash)
     }
 
     /// Frees a slot and moves up what was pushed on by it.
@@ -211,7 +215,7 @@ public struct CriteriaIndex: Sendable {
         var free = slot
         var index = (slot + 1) & mask
         while slots[index] != 0 {
-            let home = Int(truncatingIfNeeded: groups[Self.group(slots[index])].hash) & mask
+            let home = Self.home(groups[Self.group(slots[index])].hash) & mask
             if (index - home) & mask >= (index - free) & mask {
                 slots[free] = slots[index]
                 free = index

@@ -1,9 +1,10 @@
 /// The order in which the argument parser wants what people write.
 enum Invocation {
     /// The subcommands; any other first word is the resource of a request.
-    static let subcommands = ["request", "watch", "pub", "replay", "status", "explain", "import", "eval", "help"]
+    static let subcommands = ["request", "watch", "pub", "replay", "status", "explain", "import", "demo", "eval", "help"]
     static let evaluations = ["selector", "topic", "distance"]
     static let imports = ["structure"]
+    static let demos = ["building"]
     static let optionsWithValue = [
         "--broker", "--dataset", "--client", "--topics-prefix", "--timeout", "--ca-file", "--certificate-file", "--key-file",
     ]
@@ -31,9 +32,11 @@ enum Invocation {
             leading = (leading + takeOptions(from: &rest)).filter { $0 == "--json" }
             guard let evaluation = rest.first, evaluations.contains(evaluation) else { return [word] + rest + leading }
             return [word, evaluation] + leading + rest.dropFirst()
-        case "import":
+        case "import", "demo":
             leading += takeOptions(from: &rest)
-            guard let kind = rest.first, imports.contains(kind) else { return [word] + rest + leading }
+            guard let kind = rest.first, (word == "import" ? imports : demos).contains(kind) else {
+                return [word] + rest + leading
+            }
             return [word, kind] + leading + rest.dropFirst()
         default:
             return [word] + leading + rest

@@ -24,7 +24,8 @@ struct ArgumentTests {
             ("--dataset", "request --dataset"),
             ("-- device list", "request -- device list"),
             ("help watch", "help watch"),
-            ("--json explain a b", "explain --json a b"), ("demo a b", "request demo a b"),
+            ("--json explain a b", "explain --json a b"), ("demo a b", "demo a b"),
+            ("--dataset d demo --json building", "demo building --dataset d --json"),
             ("--generate-completion-script zsh", "--generate-completion-script zsh"),
             ("", ""),
         ])
@@ -75,6 +76,16 @@ struct ArgumentTests {
                 error:
                     "Error: The value 'nothing' is invalid for '<subject>'. Please provide one of 'matches', 'live', 'diagnostics', 'circumstances' or 'changes'."
             ),
+            Row(
+                words: ["watch", "matches", "--where", "a = 1"],
+                error: "Error: only `watch live` takes --where, --within, --min-interval and --direct"),
+            Row(
+                words: ["watch", "live", "--direct", "--min-interval", "5"],
+                error: "Error: --where, --within and --min-interval need the daemon, without --direct"),
+            Row(words: ["watch", "live", "--within", "{"], error: "geomatch: --within is not JSON"),
+            Row(words: ["device", "get", "id=1", "--all"], error: "Error: --all is for list and snapshot: get has no pages"),
+            Row(words: ["demo", "building", "--floors", "0"], error: "Error: --floors is 0: 1 to 100 are allowed"),
+            Row(words: ["demo", "building", "--speed", "0"], error: "Error: --speed is 0.0: a number above 0 is allowed"),
             Row(words: ["watch", "matches", "a"], error: "Error: only `watch live` takes criteria"),
             Row(
                 words: ["watch", "live", "a+"],

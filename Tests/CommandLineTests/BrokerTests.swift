@@ -151,7 +151,7 @@ struct BrokerTests {
             let counted = try CommandLineRun([
                 "--broker", broker.url, "--json", "watch", "matches", "--device", "a/b", "--count", "2",
             ])
-            let endless = try CommandLineRun(["--broker", broker.url, "watch", "live", "d/+/+/+/+/+/position"])
+            let endless = try CommandLineRun(["--broker", broker.url, "watch", "live", "--direct", "d/+/+/+/+/+/position"])
             #expect(
                 counted.waitForError("Ctrl-C ends\n")
                     == "geomatch: watching geomatch/default/cli/match/a%2Fb/+ at \(broker.url), Ctrl-C ends\n")

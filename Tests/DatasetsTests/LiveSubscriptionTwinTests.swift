@@ -12,6 +12,7 @@ struct LiveSubscriptionTwinTests {
         var random = SplitMix64.forTest()
         for round in 0..<12 {
             let harness = HubHarness()
+            _ = harness.request("dataset/create", client: "admin")
             var twin = NaiveLiveSubscriptions()
             for step in 0..<220 {
                 harness.published.removeAll()

@@ -28,7 +28,8 @@ struct UpdateEffectTests {
         Row(subscription: #","selector":"a = 2""#, request: "subscription/update", change: #""selector":"a IS NULL""#),
         Row(subscription: #","selector":"a = 2""#, request: "subscription/update", change: #""selector":null"#),
         Row(
-            subscription: #","accuracy":"certain""#, metres: 99, request: "subscription/update", change: #""accuracy":null"#),
+            subscription: #","accuracy":"certain","exitMargin":0"#, metres: 99, request: "subscription/update",
+            change: #""accuracy":null"#),
         Row(subscription: #","floor":"same""#, request: "subscription/update", change: #""floor":"any""#),
     ]
 
@@ -36,7 +37,7 @@ struct UpdateEffectTests {
     func matching(_ row: Row) {
         for mode in ["once", "visit"] {
             let harness = HubHarness()
-            harness.makePair(row.publication, row.subscription + #","matchTTL":0,"mode":"\#(mode)""#)
+            harness.makePair(row.publication, row.subscription + #","matchTTL":0,"exitMargin":0,"mode":"\#(mode)""#)
             harness.move(metres: row.metres, extra: #","acc":5"#)
             #expect(harness.counters.matched == 0)
             let id = row.request.hasPrefix("publication") ? "p" : "s"

@@ -17,7 +17,7 @@ extension Integration {
             init(_ id: String, _ index: Int) {
                 self.id = id
                 publicationRange = Double(20 + index * 13 % 80)
-                subscriptionRange = Double(30 + index * 29 % 60)
+                subscriptionRange = Double(31 + index * 29 % 60)
                 seats = index * 7 % 50
                 selector = index.isMultiple(of: 4) ? "seats > 20" : ""
                 subscribes = id.hasPrefix("bus") || index.isMultiple(of: 6)

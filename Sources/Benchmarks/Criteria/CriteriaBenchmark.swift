@@ -49,7 +49,8 @@ struct CriteriaBenchmark: ParsableCommand {
         let before = residentBytes()
         let insertion = seconds { for (number, pattern) in patterns.enumerated() { index.insert(pattern, UInt32(number)) } }
         report.add("criteria added", Double(criteria) / insertion, "1/s")
-        report.add("memory of each", Double(residentBytes() - before) / Double(criteria), "bytes", note: "beyond its strings")
+        report.add(
+            "memory of each", Double(residentBytes() - before) / Double(criteria), "bytes", note: "beyond its strings")
         measureLookups(index, &random, into: &report)
         print(json ? report.json : report.table)
     }

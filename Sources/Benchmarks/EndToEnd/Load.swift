@@ -52,7 +52,7 @@ final class Load: Sendable {
         let end = measureFrom + UInt64(seconds * 1e9)
         // The sender alone writes it, and it is read when that thread has been joined.
         nonisolated(unsafe) var sent = 0
-        let sender = Thread { try? self.send(rate: rate, window: window, from: start, to: end, sent: &sent) }
+        let sender = JoinedThread { try? self.send(rate: rate, window: window, from: start, to: end, sent: &sent) }
         sender.start()
         var result = Result(seconds: seconds, sent: 0, live: 0, matches: 0, liveLatencies: [], matchLatencies: [])
         var lastSeen = start
@@ -152,7 +152,7 @@ final class Load: Sendable {
 }
 
 /// A thread that can be joined.
-private final class Thread {
+final class JoinedThread {
     private let body: () -> Void
     private var handle = pthread_t()
 
@@ -163,7 +163,7 @@ private final class Thread {
         pthread_create(
             &handle, nil,
             { context in
-                Unmanaged<Thread>.fromOpaque(context!).takeRetainedValue().body()
+                Unmanaged<JoinedThread>.fromOpaque(context!).takeRetainedValue().body()
                 return nil
             }, context)
     }

@@ -93,9 +93,7 @@ extension Hub {
         for former in former.reversed() {
             guard let dataset = datasets[former.dataset] else { continue }
             let present = dataset.liveSubscriptions[former.client, former.id]
-            if let present, let record = former.record, present.record.createdAt == record.createdAt,
-                present.record.number == record.number
-            {
+            if let present, let record = former.record, present.record.differsOnlyInLease(from: record) {
                 present.record = record
                 continue
             }
@@ -103,6 +101,15 @@ extension Hub {
             guard let record = former.record, let subscription = try? addLive(record, in: dataset) else { continue }
             if record.snapshot { beginSnapshot(of: subscription) }
         }
+    }
+}
+
+extension LiveSubscriptionRecord {
+    fileprivate func differsOnlyInLease(from other: LiveSubscriptionRecord) -> Bool {
+        var renewed = self
+        renewed.lease = other.lease
+        renewed.leaseUntil = other.leaseUntil
+        return renewed == other
     }
 }
 

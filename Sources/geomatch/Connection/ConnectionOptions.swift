@@ -41,15 +41,22 @@ struct ConnectionOptions: ParsableArguments {
 
     /// Flags go before the environment, that before the defaults.
     ///
+    /// - Parameters:
+    ///   - criteria: Criteria for live topics, whose dataset counts where `--dataset` is not given.
+    ///   - defaultClient: Who asks where nobody is named.
     /// - Throws: `usage` for a wrong flag, `configuration` for a wrong variable, each with what is allowed.
     func destination(
-        environment: [String: String] = ProcessInfo.processInfo.environment
+        environment: [String: String] = ProcessInfo.processInfo.environment, criteria: String? = nil,
+        defaultClient: String = "cli"
     ) throws(CommandFailure) -> Destination {
         guard timeout > 0, timeout <= 86_400 else {
             throw .usage("--timeout is \(timeout): more than 0 and at most 86400 seconds are allowed")
         }
         let endpoint = try endpoint(Self.setting(broker, "--broker", "GEOMATCH_BROKER", environment))
-        let dataset = try Self.level(Self.setting(dataset, "--dataset", "GEOMATCH_DATASET", environment)) ?? "default"
+        var dataset = try Self.level(Self.setting(dataset, "--dataset", "GEOMATCH_DATASET", environment)) ?? "default"
+        if self.dataset == nil, let first = criteria?.split(separator: "/", omittingEmptySubsequences: false).first {
+            if Topics.isLevel(String(first)) { dataset = String(first) }
+        }
         var client = try Self.level(Self.setting(client, "--client", "GEOMATCH_CLIENT", environment))
         if client == nil, let user = endpoint.username {
             client = try Self.level(Setting(value: user, source: "the user in the broker's address", isFlag: broker != nil))
@@ -57,7 +64,7 @@ struct ConnectionOptions: ParsableArguments {
         let prefix = try Self.prefix(Self.setting(topicsPrefix, "--topics-prefix", "GEOMATCH_TOPICS_PREFIX", environment))
         return Destination(
             endpoint: endpoint,
-            topics: Topics(prefix: prefix, dataset: dataset, client: client ?? "cli"),
+            topics: Topics(prefix: prefix, dataset: dataset, client: client ?? defaultClient),
             timeoutSeconds: timeout)
     }
 

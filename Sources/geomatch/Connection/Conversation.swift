@@ -4,7 +4,7 @@ import MQTTLink
 /// One connection for the life of one command: what all of them have in common.
 ///
 /// The link's loop runs on the thread that calls ``run()``, so everything here belongs to that thread; only the signal
-/// handler is elsewhere, and it does nothing but stop the link, which any thread may.
+/// handler is elsewhere, and it does nothing but wake or stop the link, which any thread may.
 class Conversation: MQTTLinkHandler {
     let destination: Destination
     private(set) var link: MQTTLink?
@@ -12,6 +12,8 @@ class Conversation: MQTTLinkHandler {
     /// When ``timedOut()`` is called, milliseconds since 1970 UTC; nil for never.
     var deadline: Int64?
     private var ending: Result<Void, CommandFailure>?
+    private let interruptions = Interruptions()
+    private var wasInterrupted = false
 
     init(_ destination: Destination) {
         self.destination = destination
@@ -35,7 +37,10 @@ class Conversation: MQTTLinkHandler {
         }
         self.link = link
         deadline = Self.now() + Int64(destination.timeoutSeconds * 1000)
-        let interrupt = Interrupt { link.stop(drainSeconds: 0.5) }
+        let interrupt = Interrupt { [interruptions] in
+            if interruptions.note() > 1 { link.stop(drainSeconds: 0) }
+            link.wake()
+        }
         link.run()
         withExtendedLifetime(interrupt) {}
         guard let ending else { return false }
@@ -77,6 +82,9 @@ class Conversation: MQTTLinkHandler {
     func timedOut() {
         end(.unavailable("\(destination.endpoint.name) does not answer within \(destination.timeoutText)"))
     }
+
+    /// Ctrl-C came. A second one ends the command without asking.
+    func interrupted() { link?.stop(drainSeconds: 0.5) }
 
     // MARK: MQTTLinkHandler
 
@@ -128,7 +136,11 @@ class Conversation: MQTTLinkHandler {
         }
     }
 
-    final func linkWoken() {}
+    final func linkWoken() {
+        guard ending == nil, interruptions.count > 0, !wasInterrupted else { return }
+        wasInterrupted = true
+        interrupted()
+    }
 
     final func linkTick(now: Int64) -> Int64 {
         guard ending == nil else { return .max }

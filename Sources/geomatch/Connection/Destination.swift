@@ -32,6 +32,14 @@ struct Topics: Equatable, Sendable {
     /// - Parameter criteria: A filter over the seven levels; nil for all of the dataset.
     func live(_ criteria: String?) -> String { "\(prefix)live/\(criteria ?? "\(dataset)/#")" }
 
+    /// - Parameter id: Of a live subscription, decoded.
+    func liveSubscription(_ id: String) -> String { own("live/\(LevelCoding.encode(id))") }
+
+    /// - Parameter levels: The six below the dataset, decoded.
+    func update(_ levels: [String]) -> String {
+        "\(prefix)\(dataset)/" + levels.map(LevelCoding.encode).joined(separator: "/")
+    }
+
     func update(device: String, domain: String) -> String {
         "\(prefix)\(dataset)/-/-/-/-/\(LevelCoding.encode(device))/\(LevelCoding.encode(domain))"
     }

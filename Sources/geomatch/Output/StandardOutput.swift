@@ -21,6 +21,9 @@ struct StandardOutput {
 
     mutating func line(_ text: String) { line(text.utf8) }
 
+    /// Text without an end of line.
+    mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
     mutating func flush() {
         defer { bytes.removeAll(keepingCapacity: true) }
         if !isClosed, !bytes.isEmpty { isClosed = !writeAll(bytes, to: descriptor) }

@@ -28,7 +28,13 @@ struct RequestCommand: ParsableCommand {
               geomatch subscription create deviceId=door topic=coffee range=50 \\
                   duration=600 selector='price < 3'
               geomatch match list '{"deviceId":"door"}'
-              geomatch --json device list | jq '.devices[].id'
+              geomatch --json device list --all | jq '.devices[].id'
+              geomatch live snapshot criteria='default/hq/#' where='nrOfPeople > 0'
+              geomatch live snapshot criteria.domain=position --all \\
+                  within:='{"bbox":[7.4,43.7,7.5,43.8]}'
+              geomatch live subscribe criteria.floor=2 id=second minInterval=1000
+
+            A live subscription's messages come on the topic in its reply; `geomatch watch live` makes one of its own and shows them.
             """)
 
     @OptionGroup(title: "Connection options")
@@ -37,7 +43,10 @@ struct RequestCommand: ParsableCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @Argument(help: "What it is about: device, publication, subscription, match, dataset, …")
+    @Flag(help: "With list and snapshot: all pages, as one result.")
+    var all = false
+
+    @Argument(help: "What it is about: device, publication, subscription, match, live, dataset, …")
     var resource: String
 
     @Argument(help: "What to do: create, get, list, update, delete, …")
@@ -46,17 +55,34 @@ struct RequestCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("key=value words, or one JSON object.", valueName: "parameters"))
     var parameters: [String] = []
 
+    func validate() throws {
+        guard !all || ["list", "snapshot"].contains(verb) else {
+            throw ValidationError("--all is for list and snapshot: \(verb) has no pages")
+        }
+    }
+
     func run() throws {
-        let destination = try connection.destination()
+        let parameters = try readParameters()
+        // A topic says its dataset itself.
+        let destination = try connection.destination(criteria: resource == "live" ? parameters["criteria"]?.asString : nil)
         for word in [resource, verb] where !Topics.isLevel(word) {
             throw CommandFailure.usage("\"\(PlainText.printable(word))\" is not a resource or verb: not empty, no / + #")
         }
-        let parameters = try readParameters()
-        let exchange = RequestExchange(destination, resource: resource, verb: verb, parameters: parameters)
-        guard try exchange.run(), let reply = exchange.reply else {
-            throw CommandFailure.unavailable("interrupted before the reply came")
-        }
-        let result = try Self.result(of: reply, asJSON: output.json)
+        var pages = ResultPages()
+        repeat {
+            var asked = parameters
+            if let next = pages.next {
+                asked["after"] = next
+                // An id of the caller's own would bring the first page again.
+                asked["requestId"] = nil
+            }
+            let exchange = RequestExchange(destination, resource: resource, verb: verb, parameters: asked)
+            guard try exchange.run(), let reply = exchange.reply else {
+                throw CommandFailure.unavailable("interrupted before the reply came")
+            }
+            try pages.add(try Self.result(of: reply, asJSON: output.json))
+        } while all && pages.next != nil
+        let result = all ? pages.merged : pages.last
         StandardOutput.print(
             output.json ? String(decoding: result.serialised(), as: UTF8.self) : PrettyJSON.text(result))
     }

@@ -5,7 +5,7 @@ enum RequestWords {
     /// Parameters that are text whatever they look like: an id may be 123, an expression `true`.
     static let textParameters = [
         "id", "deviceId", "name", "topic", "selector", "after", "publicationId", "subscriptionId", "requestId", "deviceToken",
-        "platform", "deviceType", "proximityUUID", "secret", "where", "expression", "timeZone",
+        "platform", "deviceType", "proximityUUID", "secret", "where", "expression", "timeZone", "criteria",
     ]
 
     private static let depthMax = 60

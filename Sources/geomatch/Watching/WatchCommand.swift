@@ -8,17 +8,25 @@ struct WatchCommand: ParsableCommand {
         abstract: "Print what comes in, one line for each message, until Ctrl-C.",
         discussion: """
               matches         this client's matches; --device: those of one device
-              live            accepted live updates; CRITERIA is a topic with + and #
+              live            live state and its updates; CRITERIA is a topic with + and #, or a JSON object of levels
               diagnostics     why input of the dataset was refused
               circumstances   this client's circumstances
               changes         this client's change feed
+
+            `watch live` is a live subscription kept by the daemon: first what is there, then what changes, and what leaves. On a \
+            terminal it is a table; with --json, --count or into a pipe it is lines. NO_COLOR takes the colours away. The dataset \
+            is that of the criteria where --dataset is not given. With --direct the daemon is not asked: it is the broker's \
+            subscription to live/….
 
             With --json each line is the message as it came; state that was cleared is {"topic":…,"cleared":true} and what is \
             not JSON {"topic":…,"payload":…}. Reconnects when the broker comes back.
 
             Examples:
               geomatch watch matches --device phone
-              geomatch watch live 'default/hq/+/+/+/+/occupancy' --json
+              geomatch watch live 'default/hq/#'
+              geomatch watch live 'default/hq/+/+/+/+/occupancy' --where 'nrOfPeople > capacity' --json
+              geomatch watch live '{"domain":"position"}' --min-interval 1000 \\
+                  --within '{"circle":{"latitude":43.73,"longitude":7.42,"radius":500}}'
               geomatch watch diagnostics --count 1
             """)
 
@@ -37,6 +45,22 @@ struct WatchCommand: ParsableCommand {
     @Option(help: ArgumentHelp("For matches: the id of the subscribing device.", valueName: "ID"))
     var device: String?
 
+    @Option(
+        name: .customLong("where"), help: ArgumentHelp("For live: a selector over the properties.", valueName: "SELECTOR"))
+    var condition: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "For live: only inside of this box, circle or polygon; leaving it is told too.", valueName: "JSON"))
+    var within: String?
+
+    @Option(
+        help: ArgumentHelp("For live: milliseconds between two updates of a topic, of which the newest comes.", valueName: "MS"))
+    var minInterval: Int?
+
+    @Flag(help: "For live: read live/… at the broker itself.")
+    var direct = false
+
     @Option(help: ArgumentHelp("End after so many messages.", valueName: "N"))
     var count: Int?
 
@@ -45,13 +69,41 @@ struct WatchCommand: ParsableCommand {
         if device != nil, subject != .matches { throw ValidationError("only `watch matches` takes --device") }
         if let device, !Name.isID(device) { throw ValidationError("--device is no id: 1 to 128 bytes, not `-`") }
         if let count, count < 1 { throw ValidationError("--count is \(count): 1 or more is allowed") }
+        let isConditional = condition != nil || within != nil || minInterval != nil
+        if isConditional || direct, subject != .live {
+            throw ValidationError("only `watch live` takes --where, --within, --min-interval and --direct")
+        }
+        if isConditional, direct {
+            throw ValidationError("--where, --within and --min-interval need the daemon, without --direct")
+        }
+        if let minInterval, minInterval < 0 {
+            throw ValidationError("--min-interval is \(minInterval): 0 or more milliseconds are allowed")
+        }
     }
 
     func run() throws {
-        let destination = try connection.destination()
+        let isObject = criteria?.hasPrefix("{") == true
+        let destination = try connection.destination(criteria: isObject ? nil : criteria.map(LiveSelection.topic))
+        if subject == .live, !direct { return try watchLive(destination) }
         let watching = Watching(
             destination, subject: subject, filter: try filter(destination.topics), count: count, asJSON: output.json)
         try watching.run()
+    }
+
+    private func watchLive(_ destination: Destination) throws {
+        let selection = try LiveSelection(
+            criteria: criteria, condition: condition, within: within, minInterval: minInterval,
+            dataset: destination.topics.dataset)
+        guard !output.json, count == nil, let terminal = TerminalScreen() else {
+            try LiveWatching(destination, selection, count: count, output: LiveLines(asJSON: output.json)).run()
+            return
+        }
+        let screen = LiveScreen(terminal, title: selection.text)
+        let watching = LiveWatching(destination, selection, count: nil, output: screen)
+        defer { screen.close() }
+        try watching.run()
+        screen.close()
+        StandardError.line("geomatch: \(screen.summary)")
     }
 
     private func filter(_ topics: Topics) throws(CommandFailure) -> String {
@@ -61,7 +113,7 @@ struct WatchCommand: ParsableCommand {
         case .circumstances: return topics.circumstances
         case .changes: return topics.changes
         case .live:
-            let criteria = criteria.map { $0.hasPrefix("live/") ? String($0.dropFirst(5)) : $0 }
+            let criteria = criteria.map(LiveSelection.topic)
             do throws(TopicFilterError) {
                 if let criteria { _ = try TopicFilter(criteria) }
             } catch {

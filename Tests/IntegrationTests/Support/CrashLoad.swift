@@ -80,6 +80,9 @@ final class CrashLoad: @unchecked Sendable {
 
     // MARK: Before and after
 
+    /// Devices that stand somewhere: those that publish, and the walker.
+    static let standing = publicationsMaximum / publicationsPerDevice + 1
+
     /// A pin with a subscription that meets every publication.
     ///
     /// - Parameter options: Of the subscription, besides.

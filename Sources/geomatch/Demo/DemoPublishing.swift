@@ -1,0 +1,133 @@
+import MQTTLink
+import Wire
+
+/// Publishes a day at a multiple of real time, each update with the moment it goes out.
+///
+/// What the broker had not acknowledged when a connection was lost goes out again, in order, and the day stands still meanwhile.
+final class DemoPublishing: Conversation {
+    private var day: DemoDay
+    private let speed: Double
+    private var progress: ReplayProgress
+    private var queue: ArraySlice<DemoDay.Update> = []
+    /// By token, which counts what was published.
+    private var unacknowledged: [UInt64: DemoDay.Update] = [:]
+    private var published: UInt64 = 0
+
+    private var startedAt: Int64?
+    /// From where the day is counted: later than its start by as long as it stood still.
+    private var dayStart: Int64 = 0
+    private var lostAt: Int64?
+    private var finishedAt: Int64?
+    private var lossCount = 0
+    private var refusedCount = 0
+    private var unheardCount = 0
+
+    private static let unacknowledgedMax = 200
+    /// Simulated seconds in one turn of the loop, so that it also reads and writes.
+    private static let burst = 100
+
+    /// - Parameter speed: Above 0.
+    init(_ destination: Destination, day: DemoDay, speed: Double, progress: ReplayProgress) {
+        self.day = day
+        self.speed = speed
+        self.progress = progress
+        super.init(destination)
+    }
+
+    /// One line for standard error.
+    func summary(isComplete: Bool) -> String {
+        let seconds = Double(max(1, (finishedAt ?? Self.now()) - (startedAt ?? Self.now()))) / 1000
+        let figures = day.figures
+        var text = "\(isComplete ? "the day is over" : "interrupted at \(day.clock)"): \(published) updates in "
+        text += "\(PlainText.decimal(seconds, 1)) s (\(PlainText.decimal(Double(published) / seconds, 0))/s), "
+        text += "\(figures.people) people (\(figures.mostInside) at once), \(day.building.deskCount) desks, "
+        text += "\(day.building.rooms.count) rooms on \(day.building.floors) floors; \(day.faults)"
+        if lossCount > 0 { text += "; connection lost \(lossCount) times" }
+        if refusedCount > 0 { text += "; \(refusedCount) refused by the broker" }
+        if unheardCount > 0 { text += "; \(unheardCount) while nobody listened: is geomatchd running?" }
+        return text
+    }
+
+    override func connected() {
+        deadline = nil
+        let now = Self.now()
+        if startedAt == nil { (startedAt, dayStart) = (now, now) }
+        if let lostAt { dayStart += max(0, now - lostAt) }
+        lostAt = nil
+        let again = unacknowledged.sorted { $0.key < $1.key }.map(\.value)
+        unacknowledged.removeAll()
+        queue = (again + queue)[...]
+    }
+
+    override func connectionLost(_ reason: MQTTDisconnect) {
+        lossCount += 1
+        lostAt = lostAt ?? Self.now()
+        progress.finish()
+        StandardError.line("geomatch: \(destination.endpoint.name): \(reason); trying again")
+    }
+
+    override func acknowledged(token: UInt64, reason: UInt8) {
+        unacknowledged[token] = nil
+        if reason == 0x10 { unheardCount += 1 }
+        if reason >= 0x80 { refusedCount += 1 }
+    }
+
+    override func turn(now: Int64) -> Int64 {
+        guard startedAt != nil, let link, link.isConnected else { return .max }
+        var seconds = 0
+        while true {
+            guard publishQueue(link, now) else { return progress.next }
+            guard !day.isOver else { break }
+            let due = due(day.second)
+            guard due <= now else { return min(due, showProgress(now)) }
+            guard seconds < Self.burst else {
+                _ = showProgress(now)
+                return now
+            }
+            queue = day.next()[...]
+            seconds += 1
+        }
+        guard unacknowledged.isEmpty else { return .max }
+        finishedAt = now
+        progress.finish()
+        end(drainSeconds: destination.timeoutSeconds)
+        return .max
+    }
+
+    private func showProgress(_ now: Int64) -> Int64 {
+        progress.show(day.second, startedAt: startedAt ?? now, now: now)
+        return progress.next
+    }
+
+    /// - Returns: Whether all of it went out.
+    private func publishQueue(_ link: MQTTLink, _ now: Int64) -> Bool {
+        while let update = queue.first {
+            guard unacknowledged.count < Self.unacknowledgedMax else { return false }
+            let topic = destination.topics.update(update.levels)
+            let result = link.publish(
+                topic: topic, payload: payload(of: update, now), qos: 1, retain: false, token: published + 1)
+            switch result {
+            case .accepted:
+                published += 1
+                unacknowledged[published] = update
+                queue.removeFirst()
+            case .notConnected, .windowFull: return false
+            default:
+                end(.internal("an update could not be published: \(result)"))
+                return false
+            }
+        }
+        return true
+    }
+
+    private func due(_ second: Int) -> Int64 {
+        let offset = Double(second) * 1000 / speed
+        return offset < 1e15 ? dayStart + Int64(offset) : .max / 2
+    }
+
+    private func payload(of update: DemoDay.Update, _ now: Int64) -> [UInt8] {
+        guard var properties = update.properties else { return [] }
+        properties["timestamp"] = .integer(now)
+        return JSONValue.object(properties).serialised()
+    }
+}
