@@ -53,6 +53,13 @@ extension Entry {
         set { program = newValue }
     }
 
+    /// Of a publication, which has no `matchDTL`: a bit for each value its properties carry.
+    @inline(__always)
+    var signature: UInt32 {
+        get { matchDTL.bitPattern }
+        set { matchDTL = Float(bitPattern: newValue) }
+    }
+
     /// Of a publication, which has no `matchTTL`: how many pairs of mode once it has.
     @inline(__always)
     var oncePairs: Int64 {

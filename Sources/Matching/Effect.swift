@@ -99,7 +99,8 @@ public enum Effect: Equatable, Sendable {
     /// It is gone from the engine already, with what was remembered of its pairs.
     case publicationExpired(PublicationRef)
     case subscriptionExpired(SubscriptionRef)
-    /// The selector can hardly ever be TRUE here: why, in words for its author. At most once for each subscription.
+    /// The selector can hardly ever be TRUE here: why, in words for its author. At most once for each subscription, from the first
+    /// few publications it is evaluated with; where many selectors share a topic, not every publication in range is.
     case mismatch(SubscriptionRef, [String])
 }
 

@@ -14,6 +14,7 @@ extension Engine {
         let index = state.pointee.add(
             .publication, on: d.index, topic: topic, range: range, expiresAt: expiresAt, program: 0, rule: Rule())
         state.pointee.properties.initialize(index, to: properties)
+        state.pointee.publications[index].signature = properties.accessSignature
         settle(.publication, index, evaluate, at: now, into: &effects)
         return PublicationRef(index: index)
     }
@@ -34,6 +35,7 @@ extension Engine {
     ) {
         guard isAlive(p) else { return }
         state.pointee.properties.base[Int(p.index)] = properties
+        state.pointee.publications[p.index].signature = properties.accessSignature
         state.pointee.change(.publication, p.index, topic: topic, range: range, expiresAt: expiresAt, rule: Rule())
         state.pointee.revise(.publication, p.index, at: now)
         state.pointee.probeAll(.publication, p.index, at: now)

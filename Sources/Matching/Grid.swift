@@ -8,10 +8,12 @@ import Glibc
 /// Columns count modulo the row's number, so the antimeridian is no case. An entry lives in the finest level whose cells are at
 /// least twice its range, so that a probe of no larger range looks at three by three cells.
 ///
-/// Where the cells of a level are crowded, all of that level in that group are halved, up to three times. Their lanes then lie as
-/// finely as those of a finer level (`fineness`), under their own level's name.
+/// Where the cells of a level are crowded, all of that level in that group are halved, up to three times, and where they are empty
+/// but for a lane or two, doubled. Their lanes then lie as finely as those of another level (`fineness`), under their own level's
+/// name.
 enum Grid {
     static let levels = 9
+    /// How often a level's cells are halved at most, and doubled.
     static let mostRefined: Int32 = 3
     static let coarseRows = 1920
     /// Grid units: 5120 m, the longest range of level 0.

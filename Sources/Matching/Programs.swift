@@ -9,6 +9,8 @@ struct Programs {
         var probe: UInt32
         var result: Bool
         var matchesAll: Bool
+        /// It is TRUE only of publications whose signature has one of these bits; all of them: of any.
+        var signature: UInt32
         var selector: Unmanaged<Selector>
     }
 
@@ -35,10 +37,12 @@ struct Programs {
         }
         let index = programs.take()
         programs[index] = Program(
-            users: 1, probe: 0, result: false, matchesAll: selector.matchesAll, selector: .passRetained(selector))
+            users: 1, probe: 0, result: false, matchesAll: selector.matchesAll, signature: .max, selector: .passRetained(selector)
+        )
         numbers[selector] = index
         let paths = selector.accessPaths()
         for path in paths { names.add(path) }
+        if let path = paths.first, path.kind == .equality { programs[index].signature = path.signature }
         if Int(index) < self.paths.count { self.paths[Int(index)] = paths } else { self.paths.append(paths) }
         return index
     }
@@ -59,6 +63,9 @@ struct Programs {
     }
 
     func selector(_ index: UInt32) -> Selector { programs[index].selector.takeUnretainedValue() }
+
+    @inline(__always)
+    func signature(_ index: UInt32) -> UInt32 { programs[index].signature }
 
     func paths(_ index: UInt32) -> [AccessPath] { paths[Int(index)] }
 

@@ -17,10 +17,13 @@ struct LevelUse: BitwiseCopyable {
     /// Grid units; neither is drawn in before the level is empty.
     var longestRange: Int32 = 0
     var shortestRange = Int32.max
-    /// How many times the sides of its cells were halved.
+    /// How many times the sides of its cells were halved; negative: doubled.
     var refinement: Int32 = 0
     /// The sum of the squares of what its cells hold: divided by the count, what a lane finds in its cell.
     var squares: UInt64 = 0
+
+    @inline(__always)
+    func fineness(ofLevel level: Int) -> Int { max(0, min(Grid.levels - 1, level + Int(refinement))) }
 }
 
 /// A topic as a key: topics are equal when their bytes are, not when Unicode calls them equivalent.

@@ -141,13 +141,16 @@ extension World {
         for crowd in crowds { effects.append(.crowded(crowd)) }
         crowds.removeAll(keepingCapacity: true)
         doubts.sort(from: 0)
+        var advisor: (program: UInt32, words: Selector.Advisor)?
         for place in 0..<doubts.count {
             let subscription = UInt32(truncatingIfNeeded: doubts[place] >> 32)
             let publication = UInt32(truncatingIfNeeded: doubts[place])
             let record = subscriptions.base + Int(subscription)
             guard record.pointee.hintsLeft > 0 else { continue }
             record.pointee.traits -= 1
-            let hints = programs.selector(record.pointee.program).mismatches(in: properties.base[Int(publication)])
+            let program = record.pointee.program
+            if advisor?.program != program { advisor = (program, Selector.Advisor(programs.selector(program))) }
+            let hints = advisor?.words.mismatches(in: properties.base[Int(publication)]) ?? []
             guard !hints.isEmpty else { continue }
             effects.append(.mismatch(SubscriptionRef(index: subscription), hints))
             record.pointee.traits &= 0x80

@@ -62,7 +62,7 @@ extension World {
             left &= left &- 1
             let reach = Double(place.range &+ levels[level].longestRange) / GridPoint.unitsPerMetre
             let window = Window(latitude: place.latitude, longitude: place.longitude, axis: axis, reach: reach)
-            let fineness = min(Grid.levels - 1, level + Int(levels[level].refinement))
+            let fineness = levels[level].fineness(ofLevel: level)
             gather(window, ring(place, axis, reach, levels[level]), level, fineness, Topics.key(group))
         }
     }
@@ -183,7 +183,6 @@ extension World {
     /// - Parameter sparesKnown: So were the pairs that met before.
     mutating func settle(_ side: Side, _ index: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
         guard hits.count > 0, now < entry(side, index).pointee.expiresAt else { return }
-        prefetchFirst(side)
         if side == .publication {
             settlePublication(index, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
         } else {
@@ -193,32 +192,35 @@ extension World {
 
     /// Asks for what evaluating the hits from `hit` on will read: thirty-two entries ahead, and the properties behind them
     /// sixteen ahead. More at once than the processor can remember would be forgotten.
+    ///
+    /// - Parameter withProperties: Properties will be read of most.
     @inline(__always)
-    private func prefetch(from hit: Int, _ side: Side) {
-        if hit + 32 < hits.count { prefetchHit(hit + 32, side) }
-        if side == .subscription && hit + 16 < hits.count { properties.prefetchStorage(of: hits[hit + 16]) }
+    private func prefetch(from hit: Int, _ side: Side, withProperties: Bool) {
+        if hit + 32 < hits.count { prefetchHit(hit + 32, side, withProperties) }
+        if withProperties && hit + 16 < hits.count { properties.prefetchStorage(of: hits[hit + 16]) }
     }
 
     /// Asks for the first of them.
     @inline(__always)
-    private func prefetchFirst(_ side: Side) {
-        for hit in 0..<min(32, hits.count) { prefetchHit(hit, side) }
-        guard side == .subscription else { return }
+    private func prefetchFirst(_ side: Side, withProperties: Bool) {
+        for hit in 0..<min(32, hits.count) { prefetchHit(hit, side, withProperties) }
+        guard withProperties else { return }
         for hit in 0..<min(16, hits.count) { properties.prefetchStorage(of: hits[hit]) }
     }
 
     @inline(__always)
-    private func prefetchHit(_ hit: Int, _ side: Side) {
+    private func prefetchHit(_ hit: Int, _ side: Side, _ withProperties: Bool) {
         geomatch_prefetch(entry(side.opposite, hits[hit]))
-        if side == .subscription { geomatch_prefetch(properties.base + Int(hits[hit])) }
+        if withProperties { geomatch_prefetch(properties.base + Int(hits[hit])) }
     }
 
     private mutating func settlePublication(_ publication: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
         let device = publications[publication].device
         let properties = UnsafePointer(self.properties.base + Int(publication))
         programs.begin()
+        prefetchFirst(.publication, withProperties: false)
         for hit in 0..<hits.count {
-            prefetch(from: hit, .publication)
+            prefetch(from: hit, .publication, withProperties: false)
             let other = hits[hit]
             let subscription = subscriptions.base + Int(other)
             guard now < subscription.pointee.expiresAt else { continue }
@@ -234,13 +236,19 @@ extension World {
     private mutating func settleSubscription(_ subscription: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
         let record = subscriptions[subscription]
         var unmatched = FirstFew(doubts.count)
+        // Most publications then tell by their signature that the selector is not TRUE of them.
+        let signature = programs.signature(record.program)
+        let isOpen = signature == .max
+        prefetchFirst(.subscription, withProperties: isOpen)
         for hit in 0..<hits.count {
-            prefetch(from: hit, .subscription)
+            prefetch(from: hit, .subscription, withProperties: isOpen)
             let other = hits[hit]
             let publication = publications.base + Int(other)
             guard now < publication.pointee.expiresAt else { continue }
             if publication.pointee.device == record.device && (sparesSelf || record.excludesSelf) { continue }
-            if programs.evaluate(record.program, UnsafePointer(properties.base + Int(other))) {
+            if isOpen || publication.pointee.signature & signature != 0,
+                programs.evaluate(record.program, UnsafePointer(properties.base + Int(other)))
+            {
                 meet(subscription, other, at: now, sparesKnown: sparesKnown)
             } else if record.hintsLeft > 0 && unmatched.wants(other) && index.find(subscription, other) == nil {
                 unmatched.keep(UInt64(subscription) << 32 | UInt64(other), in: &doubts)

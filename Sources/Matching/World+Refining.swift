@@ -3,17 +3,17 @@ import Geodesy
 // Cells as fine as the crowd in them asks for.
 //
 // A probe of a difference looks only at the cells its circle's edge crosses, see `Ring`. Where a cell of the usual size holds
-// scores of lanes, most of what it looks at then is lanes nowhere near the edge: finer cells leave them out. Where lanes are few
-// they cost more than they save.
+// scores of lanes, most of what it looks at then is lanes nowhere near the edge: finer cells leave them out. A cell with a lane or
+// two costs as much memory, and as much looking, as one with eight: where lanes are few, coarser cells put them together.
 extension World {
-    /// What a lane finds in its cell on average, from which on cells are halved and below which they are doubled. Halving leaves
-    /// a quarter, so the two never follow each other.
+    /// What a lane finds in its cell on average, itself included, above which cells are halved and below which they are doubled.
+    /// Halving leaves about a quarter and doubling makes it four times as many, so the two never follow each other.
     private static let crowded: UInt64 = 24
-    private static let lonely: UInt64 = 2
-    private static let fewest: UInt32 = 128
+    private static let lonely: UInt64 = 5
+    private static let fewest: (toHalve: UInt32, toDouble: UInt32) = (128, 32)
 
     func setGrain(_ side: Side, _ index: UInt32, _ levels: UnsafeMutablePointer<LevelUse>, _ level: Int) {
-        let fineness = min(Grid.levels - 1, level + Int(levels[level].refinement))
+        let fineness = levels[level].fineness(ofLevel: level)
         entry(side, index).pointee.grain = UInt8(truncatingIfNeeded: fineness << 4 | level)
     }
 
@@ -26,10 +26,14 @@ extension World {
         let use = levels[level]
         let count = UInt64(use.count)
         if use.squares > count * World.crowded {
-            guard use.count >= World.fewest, use.refinement < Grid.mostRefined, level + Int(use.refinement) < Grid.levels - 1
+            guard use.count >= World.fewest.toHalve, use.refinement < Grid.mostRefined,
+                use.fineness(ofLevel: level) < Grid.levels - 1
             else { return }
             refine(side, holder, level, to: use.refinement + 1)
-        } else if use.refinement > 0 && use.squares < count * World.lonely {
+        } else if use.squares < count * World.lonely {
+            guard use.count >= World.fewest.toDouble, use.refinement > -Grid.mostRefined, use.fineness(ofLevel: level) > 0 else {
+                return
+            }
             refine(side, holder, level, to: use.refinement - 1)
         }
     }

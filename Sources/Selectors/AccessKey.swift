@@ -35,6 +35,10 @@ enum AccessKey {
         return mix(name &+ mix(datum.low ^ mix(second)))
     }
 
+    /// The bit of a key in a signature of 32.
+    @inline(__always)
+    static func bit(_ key: UInt64) -> UInt32 { 1 &<< UInt32(truncatingIfNeeded: key >> 59) }
+
     // MARK: Ranges
 
     /// The levels of ranges: a range of level `n` is at most 2^(n - 24) long.

@@ -26,6 +26,9 @@ public struct AccessPath: Equatable, Sendable {
     public let kind: Kind
     let shapes: [Shape]
 
+    /// A bit for each of its keys, see ``Properties/accessSignature``.
+    public var signature: UInt32 { keys.reduce(0) { $0 | AccessKey.bit($1) } }
+
     /// The most keys of one path.
     public static let mostKeys = 8
 

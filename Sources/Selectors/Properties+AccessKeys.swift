@@ -18,6 +18,25 @@ extension Properties {
         }
     }
 
+    /// A bit for each value these properties carry, alone or in an array: of 32, chosen by the value's key.
+    ///
+    /// Where it has no bit in common with ``AccessPath/signature`` of a path of kind `equality`, the path is not fulfilled.
+    public var accessSignature: UInt32 {
+        words.withUnsafeBufferPointer { words in
+            let base = words.baseAddress.unsafelyUnwrapped
+            var signature: UInt32 = 0
+            for slot in 0..<Int(truncatingIfNeeded: base[0]) {
+                let start = base + Properties.slotStart(slot)
+                let name = AccessKey.name(Datum(low: start[0], high: start[1]))
+                // Presence and ranges are not asked for here.
+                Properties.keys(of: Datum(low: start[2], high: start[3]), name, 0, base) { key in
+                    signature |= AccessKey.bit(key)
+                }
+            }
+            return signature
+        }
+    }
+
     @inline(__always)
     private static func keys(
         of value: Datum, _ name: UInt64, _ levels: UInt64, _ base: UnsafePointer<UInt64>, _ body: (UInt64) -> Void

@@ -66,11 +66,21 @@ public final class Selector: Sendable {
     /// form: `age > 30 cannot be true here: age is a string and 30 is a number.`
     ///
     /// Reads the text anew; meant for explaining, not for matching.
-    public func mismatches(in properties: Properties) -> [String] {
-        guard var parser = try? Parser(Array(normalised.unicodeScalars)), let expression = try? parser.parse() else {
-            return []
+    public func mismatches(in properties: Properties) -> [String] { Advisor(self).mismatches(in: properties) }
+
+    /// A selector's text, read once to look at several publications.
+    public struct Advisor {
+        private let expression: Expression?
+
+        public init(_ selector: Selector) {
+            var parser = try? Parser(Array(selector.normalised.unicodeScalars))
+            expression = try? parser?.parse()
         }
-        return TypeAdvice.mismatches(in: expression, properties)
+
+        /// See ``Selector/mismatches(in:)``.
+        public func mismatches(in properties: Properties) -> [String] {
+            expression.map { TypeAdvice.mismatches(in: $0, properties) } ?? []
+        }
     }
 }
 

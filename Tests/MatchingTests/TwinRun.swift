@@ -19,6 +19,8 @@ struct TwinRun {
         /// Publications and subscriptions to begin with.
         var entries = 20
         var weightOfEntries = 3
+        /// Out of a hundred steps, how many are taken: the twin is slow where much lies together.
+        var share = 100
         /// Beside those of every run.
         var selectors: [String] = []
         var limits = EngineLimits()

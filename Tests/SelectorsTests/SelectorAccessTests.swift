@@ -74,6 +74,9 @@ struct SelectorAccessTests {
                 let properties = Properties(pairs)
                 let open = paths.allSatisfy { isOpen($0, to: properties, asked: paths) }
                 if selector.matches(properties) {
+                    for path in paths where path.kind == .equality {
+                        #expect(properties.accessSignature & path.signature != 0, "\(selector.text) on \(pairs)")
+                    }
                     #expect(open, "\(selector.text) on \(pairs)")
                     proven += 1
                 } else if !open {
