@@ -167,7 +167,7 @@ let package = Package(
         .testTarget(name: "CommandLineTests", dependencies: ["CZlib", "geomatch", "MQTTLink", "SeededRandom", "Wire"]),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["Geodesy", "MQTTLink", "SeededRandom", "WebhookReceiver", "Wire"],
+            dependencies: ["Geodesy", "GeomatchClient", "MQTTLink", "SeededRandom", "WebhookReceiver", "Wire"],
             resources: [.copy("Data")]),
     ],
     swiftLanguageModes: [.v6]
