@@ -14,6 +14,8 @@ struct Groundwork {
     }
 
     static let groupSize = 16
+    /// Lines asked for earlier would push each other out of the few the processor fetches at once.
+    static let runsAhead = 6
 
     var probes = Scratch<Probe>()
     var points = Scratch<GridPoint>()
@@ -85,7 +87,7 @@ extension World {
         }
         for place in group { prepareProbes(moves[place], groundwork.points[place - group.lowerBound]) }
         groundwork.starts.append(groundwork.probes.count)
-        for run in 0..<runs.count { prefetch(runs[run]) }
+        for run in 0..<min(Groundwork.runsAhead, runs.count) { prefetch(runs[run]) }
     }
 
     private mutating func prepareProbes(_ move: Move, _ point: GridPoint) {
@@ -110,7 +112,7 @@ extension World {
 
     /// Asks for a run's first lines; the processor itself sees a longer one coming.
     @inline(__always)
-    private func prefetch(_ run: Run) {
+    func prefetch(_ run: Run) {
         let block = lanes.blocks + Int(run.block) * LanePool.blockBytes
         var ahead = 0
         let end = min((run.count + 7) / 8, 4) * LanePool.blockBytes

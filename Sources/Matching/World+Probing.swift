@@ -156,6 +156,7 @@ extension World {
     mutating func scan(_ first: Int, _ count: Int, _ sweep: Sweep) {
         hits.truncate(to: 0)
         for run in first..<first + count {
+            if run + Groundwork.runsAhead < runs.count { prefetch(runs[run + Groundwork.runsAhead]) }
             tally.candidates += UInt64(runs[run].count)
             lanes.scan(runs[run], sweep, into: &hits)
         }
