@@ -69,7 +69,9 @@ struct GeodesicLine {
                     cosSquaredAlpha: cosSquaredAlpha, sigma: sigma + sinAlpha * nextChange, sinSigma: sinSigma,
                     cosSigma: cosSigma, cos2SigmaM: cos2SigmaM)
             }
-            excess = next
+            // By the same factor the sum of all further steps is known, but for what changes of it on the way.
+            let factor = formerChange == 0 ? 0 : nextChange / formerChange
+            excess = abs(factor) < 0.01 ? next + nextChange * factor / (1 - factor) : next
             formerChange = nextChange
         }
         return nil

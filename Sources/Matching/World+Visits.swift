@@ -43,8 +43,8 @@ extension World {
             return
         }
         let isNear = isInReach(subscription, publication)
-        let mayStay =
-            isNear || record.phase == .visiting && isInReach(subscription, publication, widenedBy: subscription.exitMargin)
+        let margin = subscription.exitMargin
+        let mayStay = isNear || record.phase == .visiting && margin > 0 && isInReach(subscription, publication, widenedBy: margin)
         if record.phase == .visiting && isSilent {
             note(pair, .lost, at: now)
             index.pairs[pair].enter(.silent, at: now)

@@ -35,6 +35,7 @@ struct World {
 
     /// Scratch of one input, kept for its memory.
     var runs = Scratch<Run>()
+    var cells = Scratch<UnsafeMutablePointer<Run>>()
     var hits = Scratch<UInt32>()
     var keys = Scratch<UInt64>()
     var openClasses = Scratch<UInt32>()
@@ -72,6 +73,7 @@ struct World {
         directory.deallocate()
         index.deallocate()
         runs.deallocate()
+        cells.deallocate()
         hits.deallocate()
         keys.deallocate()
         openClasses.deallocate()
@@ -86,7 +88,8 @@ struct World {
         devices.bytes + heard.bytes + partners.bytes + staleAfter.bytes + publications.bytes + subscriptions.bytes
             + properties.bytes + programs.bytes + topics.bytes
             + classes.bytes + lanes.bytes
-            + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + hits.bytes + keys.bytes + openClasses.bytes
+            + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + cells.bytes + hits.bytes + keys.bytes
+            + openClasses.bytes
             + meetings.capacity * MemoryLayout<Encounter>.stride + doubts.bytes + newcomers.bytes + ordering.bytes
             + groundwork.bytes
     }
