@@ -35,7 +35,8 @@ extension World {
     mutating func choose(_ side: Side, _ index: UInt32, in topic: UInt32, _ place: Place) -> Int {
         let start = cells.count
         gather(Topics.group(topic, side.opposite), place)
-        if side == .publication && topics.topic(topic).pointee.isClassified {
+        // Without names no subscription stands in a class, and the properties need not be looked at.
+        if side == .publication && topics.topic(topic).pointee.isClassified && !programs.names.isEmpty {
             findClasses(index, topic)
             for number in 0..<openClasses.count { gather(openClasses[number] | LaneClasses.mark, place) }
         }
