@@ -98,7 +98,7 @@ let package = Package(
         .executableTarget(
             name: "geomatch",
             dependencies: [
-                "CZlib", "Geodesy", "LiveTopics", "MQTTLink", "Selectors", "Wire",
+                "CZlib", "Geodesy", "LiveTopics", "MQTTLink", "OpeningHours", "Selectors", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),

@@ -88,8 +88,8 @@ public final class Zone: Sendable {
             let skipped = (offsets[position] - offsets[position - 1]) / 60
             if skipped > 0 {
                 let from = (before.day - day) * 1440 + before.minute
-                let range = max(from, 0)..<min(max(from + skipped, 0), 1440)
-                if from < 1440 && !range.isEmpty { return range }
+                let range = (from..<from + skipped).clamped(to: 0..<1440)
+                if !range.isEmpty { return range }
             }
             position += 1
         }
