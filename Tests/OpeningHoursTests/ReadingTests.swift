@@ -80,7 +80,7 @@ struct ReadingTests {
             Row("open", "24/7"),
             Row("24 hours", "24/7"),
             Row("0-24", "00:00-24:00"),
-            Row("Mo 24/7", "Mo"),
+            Row("Mo 24/7", "Mo 00:00-24:00"), Row("Mo open, Tu off", "Mo open, Tu off"),
             Row("noon-midnight", "12:00-24:00"),
             Row("17:00-late", "17:00+"),
             Row("17:00 - open end", "17:00+"),

@@ -64,11 +64,11 @@ struct HoursReader {
             let read = try reader.read()
             cursor = reader.cursor
             notes = reader.notes
-            for (index, alternative) in read.alternatives.enumerated() {
+            for alternative in read.alternatives {
                 var rule = alternative.rule
                 rule.joining = joining
                 rule.comment = number(of: read.comment)
-                append(rule, text: alternative.text, separator: index == 0 ? joining : joining == .fallback ? .fallback : .normal)
+                append(rule, text: alternative.text, separator: joining)
             }
             return read.next
         } catch {

@@ -37,6 +37,10 @@ struct RuleReader {
         guard hasSelector || hasTimes || hasState || comment != nil else { throw NotUnderstood("nothing is said") }
         if !hasState && comment != nil && !(isCommentALabel && (hasSelector || hasTimes)) { rule.state = .unknown }
         finished.append((rule, texts))
+        if isAlways && finished.contains(where: { $0.texts.hasSelector }) {
+            rule.spans = [TimeSpan(start: TimePoint(minutes: 0), end: TimePoint(minutes: 1440))]
+            texts.times = "00:00-24:00"
+        }
         let alternatives = finished.map { part in
             var merged = part.rule
             merged.state = rule.state

@@ -17,9 +17,8 @@ struct RuleTexts {
             // Before a colon the comment does not make the hours unknown.
             return ([quoted + ":"] + parts + (state.isEmpty || state == "open" ? [] : [state])).joined(separator: " ")
         }
-        if state == "open" && quoted != nil || state == "off" || state == "closed" || (state == "unknown" && quoted == nil) {
-            parts.append(state)
-        }
+        // That hours are open goes without saying, but for a comment, and for days that a comma would join to the next ones.
+        if !state.isEmpty && (state != "open" || quoted != nil || (times.isEmpty && hasSelector)) { parts.append(state) }
         if let quoted { parts.append(quoted) }
         return parts.isEmpty ? "24/7" : parts.joined(separator: " ")
     }

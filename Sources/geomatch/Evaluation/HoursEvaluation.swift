@@ -75,7 +75,9 @@ struct HoursEvaluation: Evaluation {
             throw WireError(.invalid, "`latitude` and `longitude` must be two numbers", field: key)
         }
         guard Position.isValid(latitude: latitude, longitude: longitude) else {
-            throw WireError(.invalid, "`latitude` must be from -90 to 90 and `longitude` from -180 to 180", field: key)
+            throw WireError(
+                .invalid, "`latitude` must be from -90 to 90 and `longitude` from -180 to 180",
+                field: latitude.magnitude <= 90 ? "longitude" : "latitude")
         }
         return (latitude, longitude)
     }
