@@ -55,6 +55,11 @@ struct ReadingTests {
             Row("12am-12pm", "00:00-12:00"),
             Row("Mo-Fr 08:00–18:00", "Mo-Fr 08:00-18:00"),
             Row("Mo—Fr 08:00 − 18:00", "Mo-Fr 08:00-18:00"),
+            Row("Mo 12:00→14:00", "Mo 12:00-14:00"),
+            Row("Mo 12:00=14:00", "Mo 12:00-14:00"),
+            Row("Mo 12:00 às 14:00", "Mo 12:00-14:00"),
+            Row("24/7 closed: \"moved\"", "closed \"moved\""),
+            Row("24/7: closed", "closed"),
             Row("Mo to Fr 08:00 to 18:00", "Mo-Fr 08:00-18:00"),
             Row("Mo-Fr from 08:00 until 18:00", "Mo-Fr 08:00-18:00"),
             Row("Mo-Fr08:00-18:00;Sa10:00-12:00", "Mo-Fr 08:00-18:00; Sa 10:00-12:00"),
@@ -81,6 +86,7 @@ struct ReadingTests {
             Row("24 hours", "24/7"),
             Row("0-24", "00:00-24:00"),
             Row("Mo 24/7", "Mo 00:00-24:00"), Row("Mo open, Tu off", "Mo open, Tu off"),
+            Row("Mo 10:00-12:00 open, 13:00-14:00", "Mo 10:00-12:00 open, 13:00-14:00"),
             Row("noon-midnight", "12:00-24:00"),
             Row("17:00-late", "17:00+"),
             Row("17:00 - open end", "17:00+"),
@@ -169,13 +175,13 @@ struct ReadingTests {
     @Test("Any text is read in the same way twice, and its canonical form means the same")
     func anything() throws {
         var random = SplitMix64.forTest()
-        for _ in 0..<4000 {
+        for _ in 0..<1500 {
             let text = RandomHours.soup(&random)
             let hours = OpeningHours(text)
             let again = OpeningHours(hours.normalised)
             #expect(again.normalised == hours.normalised, "\(text)")
             #expect(
-                try listing(again, from: "2020-02-27", to: "2020-03-03") == listing(hours, from: "2020-02-27", to: "2020-03-03"),
+                try listing(again, from: "2020-02-28", to: "2020-03-02") == listing(hours, from: "2020-02-28", to: "2020-03-02"),
                 "\(text)")
         }
     }

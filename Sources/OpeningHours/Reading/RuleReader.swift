@@ -3,6 +3,9 @@ struct RuleReader {
     struct Alternative {
         var rule: Rule
         var text: String
+        /// Whether the text begins or ends with a list of times, which another list beside it would join.
+        var startsWithTimes: Bool
+        var endsWithTimes: Bool
     }
 
     struct Result {
@@ -48,7 +51,11 @@ struct RuleReader {
             var words = part.texts
             words.times = texts.times
             words.state = texts.state
-            return Alternative(rule: merged, text: words.joined(rule: merged, comment: comment, isLabel: isCommentALabel))
+            let text = words.joined(comment: comment, isLabel: isCommentALabel)
+            return Alternative(
+                rule: merged, text: text,
+                startsWithTimes: !words.hasSelector && text.hasPrefix(words.times) && !words.times.isEmpty,
+                endsWithTimes: text.hasSuffix(words.times) && !words.times.isEmpty)
         }
         return Result(alternatives: alternatives, comment: comment, next: next)
     }
@@ -63,7 +70,7 @@ struct RuleReader {
         case .end, .symbol(";"), .symbol("|"): return false
         case .symbol(","): return readComma()
         case .symbol(":"):
-            guard hasSelector || comment != nil || hasState, !hasTimes else { throw NotUnderstood("`:` has no place here") }
+            guard hasSelector || comment != nil || hasState || isAlways, rule.spans.isEmpty else { throw NotUnderstood("`:` has no place here") }
             cursor.advance()
         case .comment(let text): readComment(text)
         case .number: return try readNumber()

@@ -10,7 +10,7 @@ struct RuleTexts {
     var hasSelector: Bool { !(years.isEmpty && dates.isEmpty && weeks.isEmpty && days.isEmpty) }
 
     /// The rule's text.
-    func joined(rule: Rule, comment: String?, isLabel: Bool) -> String {
+    func joined(comment: String?, isLabel: Bool) -> String {
         var parts = [years, dates, weeks, days, times].filter { !$0.isEmpty }
         let quoted = comment.map { "\"\($0)\"" }
         if let quoted, isLabel, !parts.isEmpty {

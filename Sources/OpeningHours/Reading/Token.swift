@@ -113,6 +113,7 @@ struct Lexer {
     /// The ASCII character that is meant.
     private static func plain(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         switch scalar.value {
+        case 0x3D: "-"
         case ..<0x7E: scalar
         case 0x7E, 0x2D7, 0x2010...0x2015, 0x2192, 0x2212, 0x2E3A, 0x2E3B, 0x301C, 0x30FC, 0xFE58, 0xFE63, 0xFF5E: "-"
         case 0x201C...0x201F, 0xAB, 0xBB: "\""
