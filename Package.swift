@@ -105,7 +105,7 @@ let package = Package(
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Geodesy", "LiveTopics", "Matching", "MQTTLink", "Selectors", "WebhookReceiver", "Wire",
+                "Geodesy", "LiveTopics", "Matching", "MQTTLink", "OpeningHours", "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",

@@ -70,7 +70,9 @@ struct RuleReader {
         case .end, .symbol(";"), .symbol("|"): return false
         case .symbol(","): return readComma()
         case .symbol(":"):
-            guard hasSelector || comment != nil || hasState || isAlways, rule.spans.isEmpty else { throw NotUnderstood("`:` has no place here") }
+            guard hasSelector || comment != nil || hasState || isAlways, rule.spans.isEmpty else {
+                throw NotUnderstood("`:` has no place here")
+            }
             cursor.advance()
         case .comment(let text): readComment(text)
         case .number: return try readNumber()
