@@ -101,6 +101,8 @@ struct ReadingTests {
             Row("Mo, 08:00-12:00", "Mo 08:00-12:00"),
             Row("Mo Jan 08:00-12:00", "Jan Mo 08:00-12:00"),
             Row("Dec 25,26,PH off", "Dec 25,Dec 26 off; PH off"),
+            Row("Mo-Fr,", "Mo-Fr"),
+            Row("Mo-Fr,; 10:00-12:00,", "Mo-Fr; 10:00-12:00"),
             Row("24 Dec-6 Jan off", "Dec 24-Jan 06 off"),
             Row("24. December off", "Dec 24 off"),
             Row("Dec 25th off", "Dec 25 off"),

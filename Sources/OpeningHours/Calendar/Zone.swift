@@ -23,7 +23,8 @@ public final class Zone: Sendable {
         known.withLock { zones in
             if let zone = zones[identifier] { return zone }
             guard let zone = Zone(table: identifier) else { return nil }
-            zones[identifier] = zone
+            // There are some 600 names; should another spelling ever count as one, it is made anew each time.
+            if zones.count < 1000 { zones[identifier] = zone }
             return zone
         }
     }

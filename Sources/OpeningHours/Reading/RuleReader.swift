@@ -39,7 +39,8 @@ struct RuleReader {
         while try readPart() {}
         guard hasSelector || hasTimes || hasState || comment != nil else { throw NotUnderstood("nothing is said") }
         if !hasState && comment != nil && !(isCommentALabel && (hasSelector || hasTimes)) { rule.state = .unknown }
-        finished.append((rule, texts))
+        // After a last comma without days there is nothing.
+        if hasSelector || finished.isEmpty { finished.append((rule, texts)) }
         if isAlways && finished.contains(where: { $0.texts.hasSelector }) {
             rule.spans = [TimeSpan(start: TimePoint(minutes: 0), end: TimePoint(minutes: 1440))]
             texts.times = "00:00-24:00"

@@ -38,10 +38,10 @@ struct HoursCommand: ParsableCommand {
     var longitude: Double?
 
     @Option(name: .customLong("ph"), help: ArgumentHelp("Public holidays: YYYY-MM-DD,…", valueName: "DATES"))
-    var publicHolidays: String?
+    var publicHolidays: [String] = []
 
     @Option(name: .customLong("sh"), help: ArgumentHelp("School holidays: YYYY-MM-DD/YYYY-MM-DD,…", valueName: "RANGES"))
-    var schoolHolidays: String?
+    var schoolHolidays: [String] = []
 
     @OptionGroup
     var output: OutputOptions
@@ -64,8 +64,8 @@ struct HoursCommand: ParsableCommand {
         if let to { members.append(("to", .string(to))) }
         if let latitude { members.append(("latitude", .double(latitude))) }
         if let longitude { members.append(("longitude", .double(longitude))) }
-        if let publicHolidays { members.append(("ph", Self.dates(publicHolidays))) }
-        if let schoolHolidays { members.append(("sh", Self.ranges(schoolHolidays))) }
+        if !publicHolidays.isEmpty { members.append(("ph", Self.dates(publicHolidays.joined(separator: ",")))) }
+        if !schoolHolidays.isEmpty { members.append(("sh", Self.ranges(schoolHolidays.joined(separator: ",")))) }
         try HoursEvaluation().printResult(of: JSONObject(members), asJSON: output.json)
     }
 
@@ -78,11 +78,15 @@ struct HoursCommand: ParsableCommand {
     /// The list of ranges, as in a line; also one that is written as there. A date alone is a range of one day.
     private static func ranges(_ text: String) -> JSONValue {
         if let list = try? JSONValue.parse(text), list.asArray != nil { return list }
-        return .array(
-            text.split(separator: ",").map { range in
-                let plain = range.replacing("..", with: "/")
-                let ends = plain.split(separator: "/").map { JSONValue.string(String($0)) }
-                return .array(ends.count == 1 ? ends + ends : ends)
-            })
+        return .array(text.split(separator: ",").map { .array(ends(of: $0)) })
+    }
+
+    /// The dates of `2026-07-01/2026-07-31`; `..` and `:` do as well.
+    private static func ends(of range: Substring) -> [JSONValue] {
+        let separators = ["/", "..", ":"]
+        guard let separator = separators.first(where: { range.contains($0) }) else {
+            return [.string(String(range)), .string(String(range))]
+        }
+        return range.split(separator: separator).map { .string(String($0)) }
     }
 }
