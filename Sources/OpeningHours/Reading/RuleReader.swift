@@ -47,6 +47,9 @@ struct RuleReader {
             rule.spans = [TimeSpan(start: TimePoint(minutes: 0), end: TimePoint(minutes: 1440))]
             texts.times = "00:00-24:00"
         }
+        guard !finished.contains(where: { !$0.rule.years.isEmpty && $0.rule.dates.contains { $0.from.year != nil } }) else {
+            throw NotUnderstood("years are named twice")
+        }
         let alternatives = finished.map { part in
             var merged = part.rule
             merged.state = rule.state
