@@ -39,6 +39,7 @@ let package = Package(
         .target(name: "CPrefetch"),
         .target(name: "Geodesy", swiftSettings: unchecked),
         .target(name: "LiveTopics", swiftSettings: strict),
+        .target(name: "OpeningHours", swiftSettings: strict),
         .target(name: "Selectors", swiftSettings: unchecked),
         .target(
             name: "Matching",
@@ -102,14 +103,14 @@ let package = Package(
         .executableTarget(
             name: "geomatch",
             dependencies: [
-                "CZlib", "Geodesy", "LiveTopics", "MQTTLink", "Selectors", "Wire",
+                "CZlib", "Geodesy", "LiveTopics", "MQTTLink", "OpeningHours", "Selectors", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Geodesy", "LiveTopics", "Matching", "MQTTLink", "Selectors", "WebhookReceiver", "Wire",
+                "Geodesy", "LiveTopics", "Matching", "MQTTLink", "OpeningHours", "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
@@ -135,6 +136,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "GeodesyTests", dependencies: ["Geodesy", "SeededRandom"]),
         .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
+        .testTarget(name: "OpeningHoursTests", dependencies: ["OpeningHours", "SeededRandom"]),
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),
