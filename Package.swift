@@ -39,6 +39,7 @@ let package = Package(
         .target(name: "Geodesy", swiftSettings: unchecked),
         .target(name: "LiveTopics", swiftSettings: strict),
         .target(name: "Selectors", swiftSettings: unchecked),
+        .target(name: "Circumstances", dependencies: ["Geodesy"], swiftSettings: unchecked),
         .target(
             name: "Matching",
             dependencies: ["CPrefetch", "Geodesy", "Selectors"],
@@ -97,14 +98,14 @@ let package = Package(
         .executableTarget(
             name: "geomatch",
             dependencies: [
-                "CZlib", "Geodesy", "LiveTopics", "MQTTLink", "Selectors", "Wire",
+                "CZlib", "Circumstances", "Geodesy", "LiveTopics", "MQTTLink", "Selectors", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Geodesy", "LiveTopics", "Matching", "MQTTLink", "Selectors", "WebhookReceiver", "Wire",
+                "Circumstances", "Geodesy", "LiveTopics", "Matching", "MQTTLink", "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
@@ -131,6 +132,7 @@ let package = Package(
         .testTarget(name: "GeodesyTests", dependencies: ["Geodesy", "SeededRandom"]),
         .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
+        .testTarget(name: "CircumstancesTests", dependencies: ["Circumstances", "Geodesy", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),
         .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "MemoryStore", "SeededRandom"]),
