@@ -44,6 +44,7 @@ let package = Package(
             name: "Matching",
             dependencies: ["CPrefetch", "Geodesy", "Selectors"],
             swiftSettings: unchecked),
+        .target(name: "Places", dependencies: ["CPrefetch", "Geodesy"], swiftSettings: unchecked),
         .target(
             name: "Wire",
             dependencies: ["CSimdJSON", "Geodesy", "LiveTopics", "Selectors"],
@@ -134,6 +135,7 @@ let package = Package(
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
         .testTarget(name: "CircumstancesTests", dependencies: ["Circumstances", "Geodesy", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
+        .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "Places", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),
         .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "MemoryStore", "SeededRandom"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
