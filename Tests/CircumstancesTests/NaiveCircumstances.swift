@@ -71,6 +71,7 @@ struct NaiveCircumstances {
         device.stay = nil
         device.isMoving = nil
         devices[number] = device
+        for rule in rules.keys { rules[rule]?.seen.remove(number) }
     }
 
     /// Visits as the world is now.
@@ -217,7 +218,7 @@ extension NaiveCircumstances {
         }
     }
 
-    private func value(_ rule: PlaceRule, _ place: UInt32, _ level: Threshold, _ context: Context) -> Bool? {
+    private func value(_ rule: PlaceRule, _ place: UInt32, _ level: ThresholdLevel, _ context: Context) -> Bool? {
         switch rule {
         case .always, .any: return true
         case .and(let rules): return all(rules.map { value($0, place, level, context) })

@@ -39,7 +39,7 @@ final class TownWorld: CircumstanceWorld {
         }
     }
 
-    func threshold(of number: UInt32, distance: Double, accuracy: Double?) -> Threshold {
+    func threshold(of number: UInt32, distance: Double, accuracy: Double?) -> ThresholdLevel {
         guard let place = places[number] else { return .none }
         let isClose = place.radius > 0 ? distance == 0 : distance <= 20
         let hasRival = places.contains { other, rival in

@@ -71,6 +71,7 @@ extension CircumstanceEngine {
         cells.remove(device)
         liveDevices.remove(device)
         tracks[index].isKnown = false
+        tracks[index].wasEvaluated = false
         tracks[index].motion = .unknown
         tracks[index].isStayRecorded = false
         tracks[index].due = .max
