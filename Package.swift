@@ -39,7 +39,7 @@ let package = Package(
         .target(name: "Geodesy", swiftSettings: unchecked),
         .target(name: "LiveTopics", swiftSettings: strict),
         .target(name: "Selectors", swiftSettings: unchecked),
-        .target(name: "Circumstances", dependencies: ["Geodesy"], swiftSettings: unchecked),
+        .target(name: "Circumstances", dependencies: ["CPrefetch", "Geodesy"], swiftSettings: unchecked),
         .target(
             name: "Matching",
             dependencies: ["CPrefetch", "Geodesy", "Selectors"],
