@@ -50,7 +50,7 @@ let package = Package(
         .target(
             name: "Datasets",
             dependencies: [
-                "Geodesy", "LiveTopics", "Matching", "Selectors", "Wire",
+                "Geodesy", "LiveTopics", "Matching", "OpeningHours", "Places", "Selectors", "Wire",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: strict),
@@ -64,7 +64,7 @@ let package = Package(
         .target(name: "MQTTLink", dependencies: ["CMosquitto"], swiftSettings: strict),
         .target(
             name: "Store",
-            dependencies: ["Datasets", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["Datasets", "Geodesy", "Places", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .target(
             name: "Webhooks",
@@ -137,7 +137,7 @@ let package = Package(
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["Datasets", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
+            dependencies: ["Datasets", "Geodesy", "Places", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
         .testTarget(
             name: "WebhooksTests",
             dependencies: [

@@ -9,7 +9,10 @@ import Wire
 /// Owned by the ``Hub``; nothing here knows of another dataset.
 final class Dataset {
     var record: DatasetRecord {
-        didSet { declarations &+= 1 }
+        didSet {
+            declarations &+= 1
+            if record.timeZone != oldValue.timeZone { places.hours = PlaceHours(timeZone: record.timeZone) }
+        }
     }
     /// Venues, buildings, floors, rooms and locations.
     var structure = Structure() {
@@ -28,6 +31,8 @@ final class Dataset {
     var subscriptions = ByteKeyed<Subscription>()
     /// Ids in the order lists give them.
     var deviceOrder = SortedIDs()
+    /// Points of interest.
+    let places: PlaceBook
     /// By the engine's references, which are dense and reused.
     private(set) var publicationsByReference: [Publication?] = []
     private(set) var subscriptionsByReference: [Subscription?] = []
@@ -65,6 +70,7 @@ final class Dataset {
         self.record = record
         engineLimits = EngineLimits(partnersPerSubscription: limits.partnersPerSubscription, pairs: limits.pairs)
         engine = Engine(limits: engineLimits)
+        places = PlaceBook(limit: limits.places, timeZone: record.timeZone)
     }
 
     var id: String { record.id }

@@ -2,6 +2,7 @@ import DequeModule
 import Geodesy
 import LiveTopics
 import Matching
+import Places
 import Selectors
 import Wire
 
@@ -63,6 +64,8 @@ public final class Hub {
     var waitingForAnswer: [RequestKey: [ReplyContext]] = [:]
     /// Datasets are being given back by the store after it refused; what only memory knows stays.
     var isRebuilding = false
+    /// Categories that the store gave back, by dataset, until all are there.
+    var restoredCategories: [String: [Category]] = [:]
     /// Live subscriptions of all datasets.
     var liveHandles = LiveSubscriptionHandles()
     /// Those whose snapshot is being sent or waits its turn, the first being sent.

@@ -43,6 +43,10 @@ extension Store {
         case .putDataset(let record): try put(record, db)
         case .deleteDataset(let id, let instant): try deleteDataset(id, at: instant, db)
         case .putStructure(let record): try put(record, db)
+        case .putCategory(let record): try put(record, db)
+        case .putPlace(let record): try put(record, db)
+        case .deletePlace(let dataset, let id): try deletePlace(dataset, id, db)
+        case .putVerification(let record): try put(record, db)
         case .putDevice(let record): try put(record, db)
         case .deleteDevice(let dataset, let id): try run(deviceCascade, dataset, id, db)
         case .forgetDevice(let dataset, let id): try run(forgettingCascade, dataset, id, db)
@@ -230,6 +234,9 @@ extension Store {
         "DELETE FROM publication WHERE dataset = ?",
         "DELETE FROM subscription WHERE dataset = ?",
         "DELETE FROM structure WHERE dataset = ?",
+        "DELETE FROM place WHERE dataset = ?",
+        "DELETE FROM category WHERE dataset = ?",
+        "DELETE FROM verification WHERE dataset = ?",
         "DELETE FROM device WHERE dataset = ?",
         "DELETE FROM liveState WHERE dataset = ?",
         "DELETE FROM liveSubscription WHERE dataset = ?",

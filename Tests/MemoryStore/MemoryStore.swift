@@ -16,6 +16,9 @@ public struct MemoryStore {
     public private(set) var datasets: [String: DatasetRecord] = [:]
     private var deleted: [String: Int64] = [:]
     private var structure: [Key: StructureRecord] = [:]
+    private var categories: [Key: CategoryRecord] = [:]
+    public private(set) var places: [PlaceRecord] = []
+    private var verifications: [Key: VerificationRecord] = [:]
     private var devices: [Key: DeviceRecord] = [:]
     private var publications: [Key: PublicationRecord] = [:]
     private var subscriptions: [Key: SubscriptionRecord] = [:]
@@ -50,6 +53,14 @@ public struct MemoryStore {
             deleted[id] = at
         case .putStructure(let record):
             structure[Key(record.dataset, (record.parents + [record.id]).joined(separator: "\u{0}"))] = record
+        case .putCategory(let record): categories[Key(record.dataset, record.category.id)] = record
+        case .putPlace(let record):
+            removePlace(record.dataset, record.place.id)
+            places.append(record)
+        case .deletePlace(let dataset, let id):
+            removePlace(dataset, id)
+            verifications = verifications.filter { !($0.value.dataset == dataset && $0.value.placeID.hasSameBytes(as: id)) }
+        case .putVerification(let record): verifications[Key(record.dataset, record.placeID, "\(record.hour)")] = record
         case .putDevice(let record): devices[Key(record.dataset, record.id)] = record
         case .deleteDevice(let dataset, let id): deleteDevice(dataset, id)
         case .forgetDevice(let dataset, let id): forgetDevice(dataset, id)
@@ -105,6 +116,10 @@ public struct MemoryStore {
         }
     }
 
+    private mutating func removePlace(_ dataset: String, _ id: String) {
+        places.removeAll { $0.dataset == dataset && $0.place.id.hasSameBytes(as: id) }
+    }
+
     private mutating func dropUnneeded(_ number: Int64) {
         if let match = matches[number], !match.record.pending, !match.listed { matches[number] = nil }
     }
@@ -135,6 +150,9 @@ public struct MemoryStore {
     private mutating func deleteDataset(_ id: String) {
         datasets[id] = nil
         structure = structure.filter { $0.key.dataset != id }
+        categories = categories.filter { $0.key.dataset != id }
+        places.removeAll { $0.dataset == id }
+        verifications = verifications.filter { $0.key.dataset != id }
         devices = devices.filter { $0.key.dataset != id }
         publications = publications.filter { $0.key.dataset != id }
         subscriptions = subscriptions.filter { $0.key.dataset != id }
@@ -153,6 +171,12 @@ public struct MemoryStore {
         changes += datasets.values.filter { isWanted($0.id) }.map { .putDataset($0) }
         changes += deleted.filter { isWanted($0.key) }.map { .deleteDataset(id: $0.key, at: $0.value) }
         changes += structure.values.filter { isWanted($0.dataset) }.map { .putStructure($0) }
+        // Memory takes back by itself what was refused of places.
+        if dataset == nil {
+            changes += categories.values.map { .putCategory($0) }
+            changes += places.map { .putPlace($0) }
+            changes += verifications.values.map { .putVerification($0) }
+        }
         changes += devices.values.filter { isWanted($0.dataset) }.map { .putDevice($0) }
         changes += publications.values.filter { isWanted($0.dataset) }.map { .putPublication($0) }
         changes += subscriptions.values.filter { isWanted($0.dataset) }.map { .putSubscription($0) }

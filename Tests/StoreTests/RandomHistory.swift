@@ -1,4 +1,6 @@
 import Datasets
+import Geodesy
+import Places
 import SeededRandom
 
 /// Random changes over a few names, so that they meet.
@@ -50,6 +52,7 @@ struct RandomHistory {
                 : .deleteLiveSubscription(dataset: pick(Self.datasets), client: pick(["a", "b"]), id: name("l"))
         case 95..<97: return .putReply(reply())
         case 98: return .putStructure(structure())
+        case 99: return placeChange()
         case 97: return .forgetReplies(before: clock - Int64.random(in: 0..<400, using: &random))
         default: return .putFilters(broker: pick(["embedded", "mqtt://other"]), texts())
         }
@@ -79,6 +82,45 @@ struct RandomHistory {
         return StructureRecord(
             dataset: pick(Self.datasets), level: level, parents: (0..<level.depth).map { _ in pick(["-", "a/b", "é"]) },
             id: name("s"), name: maybe("a name"), floorIndex: maybe(-1), capacity: maybe(12), geometry: maybe("{}"))
+    }
+
+    private mutating func placeChange() -> DurableChange {
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0:
+            return .putCategory(
+                CategoryRecord(
+                    dataset: pick(Self.datasets),
+                    category: Category(
+                        id: name("c"), name: pick(["", "é\u{0}"]), parentID: maybe(name("c")), owner: maybe("client"),
+                        revision: maybe("1-a"))))
+        case 1: return .deletePlace(dataset: pick(Self.datasets), id: name("x"))
+        case 2:
+            return .putVerification(
+                VerificationRecord(
+                    dataset: pick(Self.datasets), placeID: name("x"), hour: pick([0, 167]),
+                    count: Int.random(in: 1..<9, using: &random)))
+        default: return .putPlace(PlaceRecord(dataset: pick(Self.datasets), place: place()))
+        }
+    }
+
+    private mutating func place() -> Place {
+        Place(
+            id: name("x"), name: maybe("caf\u{E9}"), categoryIDs: texts(), chainID: maybe("Q1"),
+            openingHours: maybe("Mo-Fr 09:00-17:00"), timeZone: maybe("Europe/Monaco"),
+            holidays: Holidays(
+                publicDays: maybe(["2026-12-25"]) ?? [],
+                schoolRanges: maybe([.init(first: "2026-07-01", last: "2026-08-31")]) ?? []),
+            placerank: maybe(0.1), geometry: geometry(), owner: maybe("client"), revision: maybe("2-\(clock)"))
+    }
+
+    private mutating func geometry() -> PlaceGeometry {
+        let latitude = Double.random(in: -80...80, using: &random)
+        let longitude = Double.random(in: -179...179, using: &random)
+        let triangle = [(0.0, 0.0), (0.001, 0.0), (0.0, 0.001), (0.0, 0.0)].map {
+            Area.Polygon.Vertex(longitude: longitude + $0.0, latitude: latitude + $0.1)
+        }
+        let polygons = Array(repeating: [triangle], count: pick([1, 2]))
+        return maybe(try? PlaceGeometry(polygons: polygons)).flatMap { $0 } ?? .point(latitude: latitude, longitude: longitude)
     }
 
     private mutating func device() -> DeviceRecord {

@@ -28,6 +28,9 @@ struct TwinStore {
         var datasets: [String: DatasetRecord] = [:]
         var deletedDatasets: [String: Int64] = [:]
         var structure: [StructureKey: StructureRecord] = [:]
+        var categories: [Key: CategoryRecord] = [:]
+        var places: [Key: PlaceRecord] = [:]
+        var verifications: [PairKey: VerificationRecord] = [:]
         var devices: [Key: DeviceRecord] = [:]
         var publications: [Key: PublicationRecord] = [:]
         var subscriptions: [Key: SubscriptionRecord] = [:]
@@ -69,6 +72,12 @@ struct TwinStore {
             state.deletedDatasets[record.id] = nil
         case .deleteDataset(let id, let instant): deleteDataset(id, at: instant)
         case .putStructure(let record): state.structure[StructureKey(record)] = record
+        case .putCategory(let record): state.categories[Key(dataset: record.dataset, id: record.category.id)] = record
+        case .putPlace(let record): state.places[Key(dataset: record.dataset, id: record.place.id)] = record
+        case .deletePlace(let dataset, let id):
+            state.places[Key(dataset: dataset, id: id)] = nil
+            state.verifications = state.verifications.filter { $0.key.dataset != dataset || $0.key.subscription != id }
+        case .putVerification(let record): state.verifications[PairKey(record)] = record
         case .putDevice(let record): state.devices[Key(dataset: record.dataset, id: record.id)] = record
         case .deleteDevice(let dataset, let id): deleteDevice(dataset, id)
         case .forgetDevice(let dataset, let id): forgetDevice(dataset, id)
@@ -167,6 +176,9 @@ struct TwinStore {
         state.datasets[id] = nil
         state.deletedDatasets[id] = instant
         state.structure = state.structure.filter { $0.key.dataset != id }
+        state.categories = state.categories.filter { $0.key.dataset != id }
+        state.places = state.places.filter { $0.key.dataset != id }
+        state.verifications = state.verifications.filter { $0.key.dataset != id }
         state.devices = state.devices.filter { $0.key.dataset != id }
         state.publications = state.publications.filter { $0.key.dataset != id }
         state.subscriptions = state.subscriptions.filter { $0.key.dataset != id }
@@ -183,6 +195,10 @@ struct TwinStore {
 }
 
 extension TwinStore.PairKey {
+    init(_ record: VerificationRecord) {
+        self.init(dataset: record.dataset, subscription: record.placeID, publication: "\(record.hour)")
+    }
+
     /// A live subscription is known by its client and that client's id.
     init(_ record: LiveSubscriptionRecord) {
         self.init(dataset: record.dataset, subscription: record.client, publication: record.id)
@@ -205,6 +221,14 @@ extension TwinStore.Snapshot {
             (next, isNew) = (2, deletedDatasets.updateValue(instant, forKey: id) == nil)
         case .putStructure(let record):
             (next, isNew) = (2, structure.updateValue(record, forKey: .init(record)) == nil)
+        case .putCategory(let record):
+            (next, isNew) = (
+                2, categories.updateValue(record, forKey: .init(dataset: record.dataset, id: record.category.id)) == nil
+            )
+        case .putPlace(let record):
+            (next, isNew) = (2, places.updateValue(record, forKey: .init(dataset: record.dataset, id: record.place.id)) == nil)
+        case .putVerification(let record):
+            (next, isNew) = (2, verifications.updateValue(record, forKey: .init(record)) == nil)
         case .putDevice(let record):
             (next, isNew) = (3, devices.updateValue(record, forKey: .init(dataset: record.dataset, id: record.id)) == nil)
         case .putPublication(let record):
@@ -243,7 +267,9 @@ extension TwinStore.Snapshot {
     func difference(from other: Self) -> [String] {
         [
             ("datasets", datasets == other.datasets), ("deletedDatasets", deletedDatasets == other.deletedDatasets),
-            ("structure", structure == other.structure), ("devices", devices == other.devices),
+            ("structure", structure == other.structure), ("categories", categories == other.categories),
+            ("places", places == other.places), ("verifications", verifications == other.verifications),
+            ("devices", devices == other.devices),
             ("publications", publications == other.publications),
             ("subscriptions", subscriptions == other.subscriptions), ("pairs", pairs == other.pairs),
             ("liveStates", liveStates == other.liveStates),

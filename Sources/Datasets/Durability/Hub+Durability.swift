@@ -22,6 +22,7 @@ extension Hub {
             deletedDatasets[id] = at
             if !isRebuilding { clearances.append(Clearance(dataset: id, topic: nil)) }
         case .putStructure(let record): restore(record)
+        case .putCategory, .putPlace, .deletePlace, .putVerification: restorePlaces(change)
         case .putDevice(let record): restore(record)
         case .putPublication(let record): try restore(record, at: now)
         case .putSubscription(let record): try restore(record, at: now)
@@ -65,6 +66,7 @@ extension Hub {
         self.matchNumber = max(self.matchNumber, matchNumber)
         outbox.durable(through: self.matchNumber)
         for dataset in datasets.values { dataset.clearedStates.sort() }
+        declareRestoredCategories()
         resumeLiveSubscriptions()
         unresumed.formUnion(datasets.keys)
         findOccupancies()

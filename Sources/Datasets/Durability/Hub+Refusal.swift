@@ -67,6 +67,7 @@ extension Hub {
         asked.formUnion(Self.visitsAfterRefused(in: refused.changes, asked))
         let missed = takeBackMatches(refused.changes, asked)
         takeBackLiveSubscriptions(refused.formerLiveSubscriptions)
+        takeBackPlaces(refused.formerPlaces)
         takeBackLiveStates(refused.formerStates, at: now, into: &effects)
         // Nothing is kept for a dataset that was to be created by a request.
         let unborn = Set(asked.compactMap { refused.changes[$0].createdDataset })

@@ -8,6 +8,12 @@ public enum DurableChange: Equatable, Sendable {
     /// The deletion itself is remembered until the dataset is put again, and is given back when restoring.
     case deleteDataset(id: String, at: Int64)
     case putStructure(StructureRecord)
+    case putCategory(CategoryRecord)
+    case putPlace(PlaceRecord)
+    /// Removes the place, and how often it was verified.
+    case deletePlace(dataset: String, id: String)
+    /// How often devices said to be at a place, in one hour of its week (0…167, from Monday 00:00 on).
+    case putVerification(VerificationRecord)
     case putDevice(DeviceRecord)
     /// Removes the device with its publications, subscriptions, their pairs and visits, and its matches, those still to be delivered
     /// apart.
@@ -56,6 +62,10 @@ extension DurableChange {
         case .putDataset(let record): record.id
         case .deleteDataset(let id, _): id
         case .putStructure(let record): record.dataset
+        case .putCategory(let record): record.dataset
+        case .putPlace(let record): record.dataset
+        case .deletePlace(let dataset, _): dataset
+        case .putVerification(let record): record.dataset
         case .putDevice(let record): record.dataset
         case .putPublication(let record): record.dataset
         case .putSubscription(let record): record.dataset

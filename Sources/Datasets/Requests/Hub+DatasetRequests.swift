@@ -89,6 +89,8 @@ extension Hub {
         writer.member("publications", dataset.publications.count)
         writer.member("subscriptions", dataset.subscriptions.count)
         writer.member("liveTopics", dataset.liveTopicCount)
+        writer.member("places", dataset.places.table.count)
+        writer.member("categories", dataset.places.table.categories.count)
         for level in StructureLevel.allCases { writer.member("\(level.rawValue)s", dataset.structure.count(of: level)) }
         writer.endObject()
         writer.endObject()

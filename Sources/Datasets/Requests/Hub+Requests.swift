@@ -154,6 +154,14 @@ extension Hub {
         case .liveList: return .result(try listLive(call))
         case .liveSnapshot: return .result(try snapshotLive(call))
         case .matchExplain: return .result(try explainMatch(call))
+        case .categoryImport: return .result(try importCategories(call, into: &effects))
+        case .categoryList: return .result(try listCategories(call))
+        case .placeImport: return .result(try importPlaces(call, into: &effects))
+        case .placeGet: return .result(try getPlace(call))
+        case .placeList: return .result(try listPlaces(call))
+        case .placeDelete: return .result(try deletePlace(call, into: &effects))
+        case .placeCandidates: return .result(try placeCandidates(call))
+        case .placeVerify: return .result(try verifyPlace(call, into: &effects))
         }
     }
 

@@ -27,6 +27,15 @@ extension LiveMessage {
         }
     }
 
+    /// The `speed` of a stored position in metres per second; nil where none was sent.
+    public static func speed(inPayload payload: [UInt8], using parser: JSONParser = JSONParser()) -> Double? {
+        payload.withUnsafeBytes { bytes in
+            try? parser.parse(bytes, padded: false) { root throws(WireError) in
+                root["properties"]?["speed"]?.asDouble.flatMap { $0 >= 0 ? $0 : nil }
+            }
+        }
+    }
+
     /// The message again, as the last one about what left: with `"left":true` at its end.
     public static func appendLeft(_ payload: [UInt8], to bytes: inout [UInt8]) {
         bytes.append(contentsOf: payload.dropLast())

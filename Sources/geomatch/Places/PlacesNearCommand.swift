@@ -9,8 +9,8 @@ struct PlacesNearCommand: ParsableCommand {
         abstract: "List the places round a position, the nearest first.",
         usage: "geomatch places near LAT LON [--radius METRES] [--category ID] [--chain ID]",
         discussion: """
-            Metres are those to the place's point; a place with an outline is listed where the circle reaches the outline. `--` before \
-            the numbers lets negative ones through.
+            Metres are those to the place's point; of a place with an outline, to one inside it. `--` before the numbers lets negative \
+            ones through.
 
             Examples:
               geomatch --dataset city places near 43.7312 7.4197
