@@ -43,6 +43,7 @@ let package = Package(
             name: "Matching",
             dependencies: ["CPrefetch", "Geodesy", "Selectors"],
             swiftSettings: unchecked),
+        .target(name: "Places", dependencies: ["CPrefetch", "Geodesy"], swiftSettings: unchecked),
         .target(
             name: "Wire",
             dependencies: ["CSimdJSON", "Geodesy", "LiveTopics", "Selectors"],
@@ -132,6 +133,7 @@ let package = Package(
         .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
+        .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "Places", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),
         .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "MemoryStore", "SeededRandom"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
