@@ -131,7 +131,7 @@ struct PlaceImportTests {
     func requests() throws {
         let filler = String(repeating: "x", count: 60_000)
         let lines = (0..<10).map {
-            #"{"id":"n/\#($0)","properties":{"amenity":"\#($0 < 9 ? "cafe" : "bar")","name":"\#(filler)"},"geometry":null}"#
+            #"{"id":"n/\#($0)","properties":{"amenity":"\#($0 < 9 ? "cafe" : "bar")","opening_hours":"\#(filler)"},"geometry":null}"#
         }
         var requests = PlaceRequests(
             [reader(Array(lines.joined(separator: "\n").utf8))], .init(isOSM: true, timeZone: "Europe/Monaco"))

@@ -28,7 +28,8 @@ extension Hub {
             throw WireError(.forbidden, "the place `\(id)` belongs to another client", field: "id")
         }
         try call.parameters.checkRevision(book.table.revision(handle) ?? "")
-        effects.formerPlaces.append(.verifications(dataset: call.dataset.id, placeID: id, book.verifications[id] ?? [:]))
+        effects.formerPlaces.append(
+            .verifications(dataset: call.dataset.id, placeID: id, book.verifications[id] ?? [:], device: nil))
         effects.formerPlaces.append(.place(dataset: call.dataset.id, id: id, book.table.place(handle)))
         book.table.remove(id)
         book.setVerifications(of: id, to: [:])
@@ -153,8 +154,9 @@ extension Hub {
             case .category(let dataset, let id, let category):
                 guard let table = datasets[dataset]?.places.table else { continue }
                 if let category { _ = try? table.declare([category]) } else { table.removeCategory(id) }
-            case .verifications(let dataset, let placeID, let hours):
+            case .verifications(let dataset, let placeID, let hours, let device):
                 datasets[dataset]?.places.setVerifications(of: placeID, to: hours)
+                if let device { datasets[dataset]?.places.takeBackVerification(of: placeID, by: device) }
             }
         }
     }

@@ -16,7 +16,7 @@ extension Hub {
         }
         if isNew {
             let former = book.verifications[id] ?? [:]
-            effects.formerPlaces.append(.verifications(dataset: call.dataset.id, placeID: id, former))
+            effects.formerPlaces.append(.verifications(dataset: call.dataset.id, placeID: id, former, device: device.record.id))
             let hour = book.hourOfWeek(at: handle, call.now)
             let count = (former[hour] ?? 0) + 1
             book.setVerifications(of: id, in: hour, to: count)

@@ -104,6 +104,12 @@ final class PlaceBook {
         return told[device]?.verified.insert(index).inserted
     }
 
+    /// What a device said did not become durable: it may say it again.
+    func takeBackVerification(of placeID: String, by device: String) {
+        guard let index = told[device]?.placeIDs.firstIndex(where: { $0.hasSameBytes(as: placeID) }) else { return }
+        told[device]?.verified.remove(index)
+    }
+
     /// What a device was told is nobody's business any more.
     func forget(_ device: String) { told[device] = nil }
 }

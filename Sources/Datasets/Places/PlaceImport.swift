@@ -97,8 +97,8 @@ struct PlaceImport {
 enum FormerPlace: Sendable {
     case place(dataset: String, id: String, Place?)
     case category(dataset: String, id: String, Category?)
-    /// How often a place was verified, by the hour of the week.
-    case verifications(dataset: String, placeID: String, [Int: Int])
+    /// How often a place was verified, by the hour of the week, and by which device it was just then.
+    case verifications(dataset: String, placeID: String, [Int: Int], device: String?)
 }
 
 extension WireError {

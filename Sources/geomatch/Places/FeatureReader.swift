@@ -127,7 +127,7 @@ final class FeatureReader {
         while true {
             while place < buffer.count {
                 let byte = buffer[place]
-                let isMark = bytesRead == 0 && place < 3 && [0xEF, 0xBB, 0xBF][place] == byte
+                let isMark = bytesRead + place < 3 && [0xEF, 0xBB, 0xBF][bytesRead + place] == byte
                 guard byte == 0x20 || (0x09...0x0D).contains(byte) || isMark else { return byte }
                 place += 1
             }
