@@ -40,6 +40,7 @@ let package = Package(
         .target(name: "LiveTopics", swiftSettings: strict),
         .target(name: "OpeningHours", swiftSettings: strict),
         .target(name: "Selectors", swiftSettings: unchecked),
+        .target(name: "Circumstances", dependencies: ["Geodesy"], swiftSettings: unchecked),
         .target(
             name: "Matching",
             dependencies: ["CPrefetch", "Geodesy", "Selectors"],
@@ -99,14 +100,14 @@ let package = Package(
         .executableTarget(
             name: "geomatch",
             dependencies: [
-                "CZlib", "Geodesy", "LiveTopics", "MQTTLink", "Selectors", "Wire",
+                "CZlib", "Circumstances", "Geodesy", "LiveTopics", "MQTTLink", "Selectors", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Geodesy", "LiveTopics", "Matching", "MQTTLink", "Selectors", "WebhookReceiver", "Wire",
+                "Circumstances", "Geodesy", "LiveTopics", "Matching", "MQTTLink", "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
@@ -134,6 +135,7 @@ let package = Package(
         .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
         .testTarget(name: "OpeningHoursTests", dependencies: ["OpeningHours", "SeededRandom"]),
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
+        .testTarget(name: "CircumstancesTests", dependencies: ["Circumstances", "Geodesy", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
         .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "Places", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),

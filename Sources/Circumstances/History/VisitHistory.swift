@@ -1,0 +1,37 @@
+/// The visits of one device, by place.
+///
+/// A visit begins with the first fix at a place and ends with the last one before the device is somewhere else.
+public struct VisitHistory: Equatable, Sendable {
+    /// Places remembered for each device; beyond that the one left longest ago is forgotten.
+    public static let placesMax = 256
+    /// Ends of visits remembered for each place.
+    public static let endsMax = 128
+
+    /// In no order of meaning.
+    public internal(set) var rows: [VisitRow] = []
+
+    public init() {}
+
+    func index(of placeID: String) -> Int? { rows.firstIndex { $0.placeID.utf8.elementsEqual(placeID.utf8) } }
+}
+
+/// The visits of one device to one place.
+public struct VisitRow: Equatable, Sendable {
+    public var placeID: String
+    /// Visits that have ended.
+    public var count: Int
+    /// When the latest of them ended, oldest first: milliseconds since 1970 UTC.
+    public var ends: [Int64]
+    /// When the visit of now began; nil when there is none.
+    public var openSince: Int64?
+    /// The surest the device ever was there.
+    public var level: Threshold
+
+    public init(placeID: String, count: Int = 0, ends: [Int64] = [], openSince: Int64? = nil, level: Threshold = .low) {
+        self.placeID = placeID
+        self.count = count
+        self.ends = ends
+        self.openSince = openSince
+        self.level = level
+    }
+}
