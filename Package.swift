@@ -53,7 +53,7 @@ let package = Package(
         .target(
             name: "Datasets",
             dependencies: [
-                "Geodesy", "LiveTopics", "Matching", "OpeningHours", "Places", "Selectors", "Wire",
+                "Circumstances", "Geodesy", "LiveTopics", "Matching", "OpeningHours", "Places", "Selectors", "Wire",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: strict),
@@ -67,7 +67,7 @@ let package = Package(
         .target(name: "MQTTLink", dependencies: ["CMosquitto"], swiftSettings: strict),
         .target(
             name: "Store",
-            dependencies: ["Datasets", "Geodesy", "Places", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["Circumstances", "Datasets", "Geodesy", "Places", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .target(
             name: "Webhooks",
@@ -143,7 +143,8 @@ let package = Package(
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["Datasets", "Geodesy", "Places", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
+            dependencies: [
+                "Circumstances", "Datasets", "Geodesy", "Places", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
         .testTarget(
             name: "WebhooksTests",
             dependencies: [

@@ -33,6 +33,9 @@ final class Dataset {
     var deviceOrder = SortedIDs()
     /// Points of interest.
     let places: PlaceBook
+    private(set) var circumstances = CircumstanceBook()
+    /// By the engine's references, as the next two.
+    private(set) var devicesByReference: [Device?] = []
     /// By the engine's references, which are dense and reused.
     private(set) var publicationsByReference: [Publication?] = []
     private(set) var subscriptionsByReference: [Subscription?] = []
@@ -85,6 +88,8 @@ final class Dataset {
         deviceOrder = SortedIDs()
         publications.removeAll()
         subscriptions.removeAll()
+        devicesByReference.removeAll()
+        circumstances = CircumstanceBook()
         publicationsByReference.removeAll()
         subscriptionsByReference.removeAll()
         beacons.removeAll()
@@ -104,6 +109,10 @@ final class Dataset {
     }
 
     // MARK: Objects by reference
+
+    func device(numbered number: UInt32) -> Device? {
+        Int(number) < devicesByReference.count ? devicesByReference[Int(number)] : nil
+    }
 
     func publication(_ reference: PublicationRef) -> Publication? {
         let index = Int(reference.index)
@@ -128,6 +137,8 @@ final class Dataset {
     func register(_ device: Device) {
         devices[device.record.id] = device
         deviceOrder.insert(device.record.id)
+        devicesByReference.place(device, at: device.reference.index)
+        if circumstances.isActive { circumstances.engine.restoreDevice(device.reference.index, device.identity) }
         if let beacon = device.record.beacon { beacons[beacon] = device.record.id }
     }
 
@@ -184,6 +195,9 @@ final class Dataset {
             if let subscription = subscription(reference) { forget(subscription) }
         }
         devices[device.record.id] = nil
+        devicesByReference[Int(device.reference.index)] = nil
+        circumstances.engine.removeDevice(device.reference.index)
+        places.forget(device.record.id)
         // Its id counts as declared no longer.
         declarations &+= 1
         if let beacon = device.record.beacon, beacons[beacon] == device.record.id { beacons[beacon] = nil }

@@ -1,3 +1,4 @@
+import Circumstances
 import DequeModule
 import Geodesy
 import LiveTopics
@@ -58,6 +59,8 @@ public final class Hub {
     var settledMatches: [Int64] = []
     /// Matches some of whose targets are settled, since that was last made durable.
     var progressedMatches: Set<Int64> = []
+    /// Incidents the broker has, not yet made durable.
+    var settledIncidents: [Int64] = []
     /// Datasets that were restored and whose engines have not yet taken up work.
     var unresumed: Set<String> = []
     /// Who waits for a question to the store that was asked with the same `requestId`.
@@ -86,6 +89,7 @@ public final class Hub {
     /// Scratch for one update's properties.
     var properties: [UInt8] = []
     var engineEffects: [Effect] = []
+    var circumstanceEffects: [CircumstanceEffect] = []
     var lastTickAt: Int64 = 0
     private var writtenBehindAt: Int64 = 0
     /// False while the store refuses: requests that change something get `internal`, and what is durable waits.
@@ -144,6 +148,7 @@ public final class Hub {
             if let deadline = dataset.engine.nextDeadline, deadline <= now {
                 advanceEngine(of: dataset, to: now, into: &effects)
             }
+            advanceCircumstances(of: dataset, to: now, into: &effects)
             if dataset.record.derivedOccupancy || dataset.occupancy != nil {
                 advanceOccupancy(of: dataset, to: now, secondIsOver: secondIsOver, into: &effects)
             }

@@ -4,7 +4,7 @@ import GRDB
 extension Store {
     /// Gives everything back, one row in memory at a time.
     ///
-    /// In this order: datasets, deletions of datasets, structure, categories, places, verifications, devices, publications, subscriptions, pairs, visits, live states,
+    /// In this order: datasets, deletions of datasets, structure, categories, places, verifications, devices, publications, subscriptions, pairs, visits, circumstances with what is held of them, visits to places, stays, incidents, live states,
     /// live subscriptions, matches, replies
     /// (oldest first, the newest 10,000 of each client), filters (one change for each broker). Where no order is named, there is
     /// none within a kind.
@@ -51,6 +51,7 @@ extension Store {
         try each(.subscription) { .putSubscription(try SubscriptionRecord($0)) }
         try each(.pair) { .putPair(PairRecord($0)) }
         try each(.visit) { .putVisit(VisitRecord($0)) }
+        try restoreCircumstances(db, of: dataset, visit)
         try each(.liveState) { .putLiveState(LiveStateRecord($0)) }
         try each(.liveSubscription) { .putLiveSubscription(LiveSubscriptionRecord($0)) }
     }

@@ -15,6 +15,7 @@ extension Store {
         migrator.registerMigration("2 visits and pushers") { db in try db.execute(sql: visitsAndPushers) }
         registerStructure(in: &migrator)
         registerPlaces(in: &migrator)
+        registerCircumstances(in: &migrator)
         return migrator
     }()
 

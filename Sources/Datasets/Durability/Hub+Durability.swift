@@ -52,7 +52,10 @@ extension Hub {
         case .deleteSubscription(let dataset, let id):
             if let dataset = datasets[dataset], let subscription = dataset.subscriptions[id] { dataset.remove(subscription) }
         case .forgetDevice(let dataset, let id): restoreForgotten(id, in: dataset)
-        case .matchProgress, .matchSettled, .forgetMatch, .forgetLiveState, .forgetReplies, .putFilters: break
+        case .putCircumstance, .deleteCircumstance, .putHeld, .deleteHeld, .putPlaceVisit, .deletePlaceVisit, .putStay,
+            .putIncident:
+            try restoreCircumstances(change, at: now)
+        case .matchProgress, .matchSettled, .incidentSettled, .forgetMatch, .forgetLiveState, .forgetReplies, .putFilters: break
         }
     }
 

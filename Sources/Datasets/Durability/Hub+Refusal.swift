@@ -65,6 +65,8 @@ extension Hub {
         for range in refused.requested { asked.formUnion(range) }
         asked.formUnion(Self.matchesOfUnborn(in: refused.changes, asked))
         asked.formUnion(Self.visitsAfterRefused(in: refused.changes, asked))
+        asked.formUnion(Self.incidentsOfRefused(in: refused.changes, asked))
+        takeBackIncidents(refused.changes, asked)
         let missed = takeBackMatches(refused.changes, asked)
         takeBackLiveSubscriptions(refused.formerLiveSubscriptions)
         takeBackPlaces(refused.formerPlaces)

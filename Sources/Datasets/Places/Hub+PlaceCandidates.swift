@@ -52,7 +52,7 @@ extension Hub {
         guard let position = call.dataset.engine.position(of: device.reference) else {
             throw WireError(.notFound, "the device `\(device.record.id)` has no known position", field: "deviceId")
         }
-        let speed = device.positionTopic?.payload.flatMap { LiveMessage.speed(inPayload: $0, using: parser) }
+        let speed = device.positionTopic?.payload.flatMap { LiveMessage.update(inPayload: $0, using: parser)?.speed }
         return CandidatePosition(position: position, device: device, speed: speed)
     }
 

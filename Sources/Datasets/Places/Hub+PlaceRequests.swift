@@ -9,8 +9,12 @@ extension Hub {
         let collection = try call.parameters.nested("places")
         _ = try collection.word("type", of: ["FeatureCollection"])
         let features = try collection.array("features")
+        activateCircumstances(of: call.dataset, at: call.now)
         var work = PlaceImport(into: call.dataset.places, of: call.dataset.id, by: call.client)
-        work.take(features)
+        work.take(features) { id, change throws(WireError) in
+            // What comes of it stands behind it, so that a store that refuses the one refuses the other.
+            try self.changePlace(id, in: call.dataset, at: call.now, into: &effects, change)
+        }
         effects.formerPlaces += work.former
         for record in work.records { effects.changes.append(.putPlace(record)) }
         return work.encoded()
@@ -31,7 +35,7 @@ extension Hub {
         effects.formerPlaces.append(
             .verifications(dataset: call.dataset.id, placeID: id, book.verifications[id] ?? [:], device: nil))
         effects.formerPlaces.append(.place(dataset: call.dataset.id, id: id, book.table.place(handle)))
-        book.table.remove(id)
+        try changePlace(id, in: call.dataset, at: call.now, into: &effects) { () throws(WireError) in book.table.remove(id) }
         book.setVerifications(of: id, to: [:])
         effects.changes.append(.deletePlace(dataset: call.dataset.id, id: id))
         return deleted(id)
@@ -74,6 +78,7 @@ extension Hub {
             effects.formerPlaces.append(.category(dataset: dataset.id, id: category.id, before))
             effects.changes.append(.putCategory(CategoryRecord(dataset: dataset.id, category: category)))
         }
+        if report.imported + report.replaced > 0 { worldChanged(in: dataset) }
         return report.encoded("categories")
     }
 

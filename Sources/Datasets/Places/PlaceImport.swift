@@ -25,18 +25,21 @@ struct PlaceImport {
         self.client = client
     }
 
-    mutating func take(_ features: [JSONValue]) {
+    /// Has a place of this id changed.
+    typealias Changing = (_ id: String, _ change: () throws(WireError) -> Void) throws(WireError) -> Void
+
+    mutating func take(_ features: [JSONValue], changing: Changing) {
         for (index, value) in features.enumerated() {
             do throws(WireError) {
                 let place = try reader.place(value)
-                try take(place)
+                try take(place, changing)
             } catch {
                 report.refuse(PlaceReader.shownID(of: value), error, element: index)
             }
         }
     }
 
-    private mutating func take(_ new: Place) throws(WireError) {
+    private mutating func take(_ new: Place, _ changing: Changing) throws(WireError) {
         var place = new
         let known = book.table.handle(of: place.id)
         if let known {
@@ -54,23 +57,25 @@ struct PlaceImport {
         if let revision, Revision.saysTheSame(revision, next) {
             report.replaced += 1
         } else {
-            try put(place, known)
+            try put(place, known, changing)
         }
         if seen[place.id] != nil { report.warn("the place `\(place.id)` comes twice; the last one counts") }
         seen[place.id] = true
         warn(of: place)
     }
 
-    private mutating func put(_ place: Place, _ known: PlaceTable.Handle?) throws(WireError) {
+    private mutating func put(
+        _ place: Place, _ known: PlaceTable.Handle?, _ changing: Changing
+    ) throws(WireError) {
         let before = known.map { book.table.place($0) }
-        do throws(PlaceError) {
-            switch try book.table.upsert(place) {
-            case .imported: report.imported += 1
-            case .replaced: report.replaced += 1
+        try changing(place.id) { () throws(WireError) in
+            do throws(PlaceError) {
+                try book.table.upsert(place)
+            } catch {
+                throw WireError(error)
             }
-        } catch {
-            throw WireError(error)
         }
+        if known == nil { report.imported += 1 } else { report.replaced += 1 }
         former.append(.place(dataset: dataset, id: place.id, before))
         records.append(PlaceRecord(dataset: dataset, place: place))
     }

@@ -66,7 +66,7 @@ extension Dataset {
     var statusFigures: StatusFigures {
         StatusFigures(
             counters: counters, devices: devices.count, publications: publications.count, subscriptions: subscriptions.count,
-            liveSubscriptions: liveSubscriptions.count, circumstances: 0, places: places.table.count)
+            liveSubscriptions: liveSubscriptions.count, circumstances: circumstances.count, places: places.table.count)
     }
 }
 

@@ -38,13 +38,18 @@ enum RequestName: String, CaseIterable {
     case placeDelete = "place/delete"
     case placeCandidates = "place/candidates"
     case placeVerify = "place/verify"
+    case circumstanceRegister = "circumstance/register"
+    case circumstanceEnable = "circumstance/enable"
+    case circumstanceDisable = "circumstance/disable"
+    case circumstanceUnregister = "circumstance/unregister"
+    case circumstanceList = "circumstance/list"
+    case circumstanceEvaluate = "circumstance/evaluate"
+    case circumstanceEvaluateAll = "circumstance/evaluateAll"
 
     /// Requests of the contract that a later version answers.
     static let notOffered: Set<String> = [
         "beacon/list", "beacon/monitor", "beacon/unmonitor", "changes/get", "changes/follow",
-        "changes/unfollow", "changes/push", "changes/conflicts", "circumstance/register",
-        "circumstance/enable", "circumstance/disable", "circumstance/unregister", "circumstance/list",
-        "circumstance/evaluate", "circumstance/evaluateAll",
+        "changes/unfollow", "changes/push", "changes/conflicts",
     ]
 
     /// Only administrators may ask it.
@@ -61,7 +66,7 @@ enum RequestName: String, CaseIterable {
         case .datasetGet, .datasetList, .deviceGet, .deviceList, .publicationGet, .publicationList, .subscriptionGet,
             .subscriptionList, .matchGet, .matchList, .matchExplain, .liveList, .liveSnapshot, .categoryList, .placeGet,
             .placeList,
-            .placeCandidates:
+            .placeCandidates, .circumstanceList, .circumstanceEvaluate, .circumstanceEvaluateAll:
             false
         default: true
         }

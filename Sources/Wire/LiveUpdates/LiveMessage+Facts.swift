@@ -27,11 +27,15 @@ extension LiveMessage {
         }
     }
 
-    /// The `speed` of a stored position in metres per second; nil where none was sent.
-    public static func speed(inPayload payload: [UInt8], using parser: JSONParser = JSONParser()) -> Double? {
+    /// One property of a stored message that is a scalar; nil where it has none of this name.
+    public static func property(
+        _ name: String, inPayload payload: [UInt8], using parser: JSONParser = JSONParser()
+    ) -> JSONValue? {
         payload.withUnsafeBytes { bytes in
             try? parser.parse(bytes, padded: false) { root throws(WireError) in
-                root["properties"]?["speed"]?.asDouble.flatMap { $0 >= 0 ? $0 : nil }
+                root["properties"]?.members.first { $0.0.utf8.elementsEqual(name.utf8) }.flatMap { _, value in
+                    value.isContainer || value.kind == .null ? nil : JSONValue(value)
+                }
             }
         }
     }
