@@ -1,3 +1,4 @@
+import Circumstances
 import Datasets
 import Geodesy
 import Places
@@ -21,7 +22,9 @@ struct RandomHistory {
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<5: return .putDataset(dataset())
         case 5: return .deleteDataset(id: pick(Self.datasets), at: clock)
-        case 6..<18: return .putDevice(device())
+        case 6..<9: return circumstanceChange()
+        case 9..<12: return placeChange()
+        case 12..<18: return .putDevice(device())
         case 18: return .forgetDevice(dataset: pick(Self.datasets), id: name("d"))
         case 19..<21: return .deleteDevice(dataset: pick(Self.datasets), id: name("d"))
         case 21..<32: return .putPublication(publication())
@@ -52,7 +55,6 @@ struct RandomHistory {
                 : .deleteLiveSubscription(dataset: pick(Self.datasets), client: pick(["a", "b"]), id: name("l"))
         case 95..<97: return .putReply(reply())
         case 98: return .putStructure(structure())
-        case 99: return placeChange()
         case 97: return .forgetReplies(before: clock - Int64.random(in: 0..<400, using: &random))
         default: return .putFilters(broker: pick(["embedded", "mqtt://other"]), texts())
         }
@@ -100,6 +102,39 @@ struct RandomHistory {
                     dataset: pick(Self.datasets), placeID: name("x"), hour: pick([0, 167]),
                     count: Int.random(in: 1..<9, using: &random)))
         default: return .putPlace(PlaceRecord(dataset: pick(Self.datasets), place: place()))
+        }
+    }
+
+    private mutating func circumstanceChange() -> DurableChange {
+        let dataset = pick(Self.datasets)
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0...1:
+            return .putCircumstance(
+                CircumstanceRecord(
+                    dataset: dataset, id: name("w"), owner: "client", expression: "(moving) ; é", trigger: maybe(.departing),
+                    name: maybe("n"), tags: texts(), devices: texts(), nearRadius: 10.5, exitMargin: 0,
+                    debug: pick([true, false]), isEnabled: pick([true, false]), createdAt: clock, updatedAt: clock,
+                    revision: "1-a"))
+        case 2: return .deleteCircumstance(dataset: dataset, id: name("w"))
+        case 3: return .putHeld(HeldRecord(dataset: dataset, circumstanceID: name("w"), deviceID: name("d")))
+        case 4:
+            return pick([
+                .deleteHeld(HeldRecord(dataset: dataset, circumstanceID: name("w"), deviceID: name("d"))),
+                .deletePlaceVisit(dataset: dataset, deviceId: name("d"), placeId: name("x")),
+            ])
+        case 5:
+            let row = VisitRow(placeID: name("x"), count: 3, ends: [1, clock], openSince: maybe(clock), level: pick(Threshold.allCases))
+            return .putPlaceVisit(PlaceVisitRecord(dataset: dataset, deviceID: name("d"), visits: row))
+        case 6:
+            let stay = StayRow(latitude: 43.7, longitude: -7.5, since: clock, isMoving: maybe(true))
+            return .putStay(StayRecord(dataset: dataset, deviceID: name("d"), stay: stay))
+        default:
+            guard chance() else { return .incidentSettled(number: Int64.random(in: 0...lastMatch + 1, using: &random)) }
+            lastMatch += 1
+            return .putIncident(
+                IncidentRecord(
+                    number: lastMatch, dataset: dataset, id: "i\(lastMatch)", circumstanceID: name("w"), owner: "client",
+                    createdAt: clock, body: bytes(30)))
         }
     }
 
