@@ -14,8 +14,8 @@ enum RandomCondition {
         case 8: return random.chance(50) ? "(moving)" : "(dwelling \(random.pick([30, 120, 300])))"
         case 9:
             return random.chance(50)
-                ? "(visited \(rules(&random, depth: depth)))"
-                : "(frequents \(rules(&random, depth: depth)) \(1 + random.below(3)) \(1 + random.below(2)))"
+                ? "(visited \(rules(&random, depth: 0)))"
+                : "(frequents \(rules(&random, depth: 0)) \(1 + random.below(3)) \(1 + random.below(2)))"
         case 10: return "(live occupancy nrOfPeople \(random.pick(["=", "<", ">", "<=", ">="])) \(random.below(4)))"
         case 11, 12: return "(and \(several(&random, depth: depth)))"
         case 13, 14: return "(or \(several(&random, depth: depth)))"
@@ -32,13 +32,14 @@ enum RandomCondition {
     }
 
     private static func rule(_ random: inout SplitMix64, depth: Int) -> String {
-        switch random.below(depth > 0 ? 14 : 11) {
+        switch random.below(depth > 0 ? 15 : 11) {
+        case 14: return "(= threshold-met \"high\")"
         case 0...2: return "(= factual-id \"\(random.pick(places))\")"
         case 3: return "(any-of factual-id \"\(random.pick(places))\" \"\(random.pick(places))\")"
         case 4, 5: return "(= category-id \"\(random.pick(categories))\")"
         case 6: return "(= exact-category-id \"\(random.pick(categories))\")"
         case 7: return "(= chain-id \"\(random.pick(chains))\")"
-        case 8: return random.pick(["any-factual-place", "has-open-hours", "true", "(= threshold-met \"high\")"])
+        case 8: return random.pick(["any-factual-place", "has-open-hours", "true"])
         case 9: return "is-open"
         case 10: return time(&random)
         case 11: return "(and \(rules(&random, depth: depth)))"

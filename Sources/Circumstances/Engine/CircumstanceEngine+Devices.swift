@@ -11,7 +11,18 @@ extension CircumstanceEngine {
         let isNew = !exists(device)
         if !isNew, identities[Int(device)] == identity { return }
         restoreDevice(device, identity)
+        releaseForeign(device, into: &effects)
         if !isNew, tracks[Int(device)].isKnown { review(device, at: instant, in: world(), into: &effects) }
+    }
+
+    /// Silently ends what a device holds of circumstances that no longer see it.
+    private func releaseForeign(_ device: UInt32, into effects: inout [CircumstanceEffect]) {
+        for number in tracks[Int(device)].held {
+            guard let watch = watches[Int(number)], !isInScope(watch, device) else { continue }
+            let position = tracks[Int(device)].held.firstPosition(of: number)
+            tracks[Int(device)].held.remove(at: position.index)
+            effects.append(.held(CircumstanceRef(index: watch.circumstance), device: device, false))
+        }
     }
 
     /// Makes a device known without evaluating anything.
@@ -60,6 +71,7 @@ extension CircumstanceEngine {
         cells.remove(device)
         liveDevices.remove(device)
         tracks[index].isKnown = false
+        tracks[index].wasEvaluated = false
         tracks[index].motion = .unknown
         tracks[index].isStayRecorded = false
         tracks[index].due = .max
@@ -79,7 +91,7 @@ extension CircumstanceEngine {
     ) {
         guard exists(device) else { return }
         if take(fix, of: device, into: &effects) { return }
-        review(device, at: instant, in: world(), into: &effects)
+        review(device, isMove: true, at: instant, in: world(), into: &effects)
     }
 
     /// Takes a fix in; true when nothing can follow from it.

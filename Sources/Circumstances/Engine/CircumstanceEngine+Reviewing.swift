@@ -16,7 +16,7 @@ extension CircumstanceEngine {
     ///
     /// - Parameter isMove: The cause is a fix, so that a visit that is over ended with the fix before.
     func review(
-        _ device: UInt32, isMove: Bool = true, at instant: Int64, in world: some CircumstanceWorld,
+        _ device: UInt32, isMove: Bool, at instant: Int64, in world: some CircumstanceWorld,
         into effects: inout [CircumstanceEffect]
     ) {
         latest = max(latest, instant)
@@ -158,13 +158,7 @@ extension CircumstanceEngine {
             return
         }
         let circumstance = CircumstanceRef(index: watch.circumstance)
-        guard isInScope(watch, device) else {
-            if wasHeld {
-                tracks[index].held.remove(at: position.index)
-                effects.append(.held(circumstance, device: device, false))
-            }
-            return
-        }
+        guard isInScope(watch, device) else { return }
         let isFresh = isFirst || watch.epoch > tracks[index].epoch
         var evaluation = evaluation(of: watch, situation, wasHeld: wasHeld, isFresh: isFresh, in: world)
         var outcome = evaluation.outcome()

@@ -29,7 +29,7 @@ extension CircumstanceEngine {
     }
 
     /// Whether an expression asks for visits to it.
-    private func isAskedFor(_ place: UInt32, in world: some CircumstanceWorld) -> Bool {
+    func isAskedFor(_ place: UInt32, in world: some CircumstanceWorld) -> Bool {
         if uses.visits[PredicateTable.any] != nil { return true }
         guard !uses.visits.isEmpty else { return false }
         var isAsked = false

@@ -43,6 +43,8 @@ extension CircumstanceEngine {
 
     private func disturb(_ place: UInt32, in world: some CircumstanceWorld) {
         guard !cells.isEmpty else { return }
+        // Visits are remembered wherever the device is now.
+        if isAskedFor(place, in: world) { return sweepAll() }
         let reach = max(uses.nearMax, PlaceReach.atMax + max(uses.atMarginMax ?? 0, PlaceReach.visitMargin))
         if let devices = devices(near: place, within: reach, in: world), devices.count + disturbed.count <= Self.turnMax {
             disturbed.formUnion(devices)

@@ -44,7 +44,7 @@ struct DeviceTrack {
     var exists = false
     /// It has a position.
     var isKnown = false
-    /// It had one since it was made or restored.
+    /// Its circumstances were evaluated where it is, now or before a restart: since it stood nowhere last.
     var wasEvaluated = false
     /// The stay is long enough for visits, and they were recorded.
     var isStayRecorded = false

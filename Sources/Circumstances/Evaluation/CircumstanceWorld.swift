@@ -7,7 +7,7 @@ public protocol CircumstanceWorld {
     func places(latitude: Double, longitude: Double, radius: Double, into places: inout [NearbyPlace])
     /// How surely a device that sent this accuracy is at a place this far away. Metres, 0 inside of an outline; nil where none was
     /// sent.
-    func threshold(of place: UInt32, distance: Double, accuracy: Double?) -> Threshold
+    func threshold(of place: UInt32, distance: Double, accuracy: Double?) -> ThresholdLevel
     /// What rules compare.
     func facts(of place: UInt32) -> PlaceFacts
     /// The place with this id; nil while there is none.

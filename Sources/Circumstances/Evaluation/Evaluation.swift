@@ -122,7 +122,7 @@ extension Evaluation {
     /// The threshold, where a rule asks for it, and how far it is from another one.
     private func level(
         _ index: Int, _ node: Program.Node, _ place: NearbyPlace, margin: Double
-    ) -> (threshold: Threshold, slack: Double) {
+    ) -> (threshold: ThresholdLevel, slack: Double) {
         var isAsked = false
         for inner in index + 1..<Int(node.end) where program.nodes[inner].operation == .threshold { isAsked = true }
         guard isAsked else { return (.low, .infinity) }
@@ -168,7 +168,7 @@ extension Evaluation {
         return best
     }
 
-    private mutating func rules(_ index: Int, _ node: Program.Node, _ place: UInt32, _ level: Threshold) -> Truth {
+    private mutating func rules(_ index: Int, _ node: Program.Node, _ place: UInt32, _ level: ThresholdLevel) -> Truth {
         var truth = Truth.true
         var part = index + 1
         while part < node.end {
@@ -180,7 +180,7 @@ extension Evaluation {
     }
 
     /// A rule's truth of one place. Lowers `ruleDue` to when time may change it.
-    private mutating func rule(_ index: Int, _ place: UInt32, _ level: Threshold) -> Truth {
+    private mutating func rule(_ index: Int, _ place: UInt32, _ level: ThresholdLevel) -> Truth {
         let node = program.nodes[index]
         switch node.operation {
         case .always: return .true

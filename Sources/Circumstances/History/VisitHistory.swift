@@ -25,9 +25,9 @@ public struct VisitRow: Equatable, Sendable {
     /// When the visit of now began; nil when there is none.
     public var openSince: Int64?
     /// The surest the device ever was there.
-    public var level: Threshold
+    public var level: ThresholdLevel
 
-    public init(placeID: String, count: Int = 0, ends: [Int64] = [], openSince: Int64? = nil, level: Threshold = .low) {
+    public init(placeID: String, count: Int = 0, ends: [Int64] = [], openSince: Int64? = nil, level: ThresholdLevel = .low) {
         self.placeID = placeID
         self.count = count
         self.ends = ends

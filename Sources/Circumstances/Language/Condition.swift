@@ -31,7 +31,7 @@ public indirect enum PlaceRule: Equatable, Sendable {
     case isOpen
     case hasOpenHours
     /// One of these levels.
-    case threshold([Threshold])
+    case threshold([ThresholdLevel])
     /// In the time zone of the place.
     case time(TimeRule)
 }
@@ -46,10 +46,10 @@ public enum IdentityKey: String, Sendable, CaseIterable {
 }
 
 /// How surely a device is at a place.
-public enum Threshold: UInt8, Sendable, CaseIterable, Comparable {
+public enum ThresholdLevel: UInt8, Sendable, CaseIterable, Comparable {
     case none, low, high
 
-    public static func < (left: Threshold, right: Threshold) -> Bool { left.rawValue < right.rawValue }
+    public static func < (left: ThresholdLevel, right: ThresholdLevel) -> Bool { left.rawValue < right.rawValue }
 
     /// As on the wire.
     public var name: String {

@@ -71,7 +71,7 @@ extension ConditionParser {
             throw refused("\(name) is compared with = or any-of", head)
         }
         guard let key else {
-            var levels: [Threshold] = []
+            var levels: [ThresholdLevel] = []
             for form in values { levels.append(try threshold(form)) }
             return .threshold(levels)
         }
@@ -80,8 +80,8 @@ extension ConditionParser {
         return .identity(key, identifiers)
     }
 
-    private func threshold(_ form: Form) throws(CircumstanceError) -> Threshold {
-        guard let threshold = Threshold.allCases.first(where: { $0.name == form.plainText.lowercased() }) else {
+    private func threshold(_ form: Form) throws(CircumstanceError) -> ThresholdLevel {
+        guard let threshold = ThresholdLevel.allCases.first(where: { $0.name == form.plainText.lowercased() }) else {
             throw refused("threshold-met is \"high\", \"low\" or \"none\", not \(form.description)", form)
         }
         return threshold
