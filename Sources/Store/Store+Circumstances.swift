@@ -128,7 +128,7 @@ extension CircumstanceRecord {
 
 extension PlaceVisitRecord {
     fileprivate init(_ row: Columns) throws {
-        guard let level = Threshold(rawValue: UInt8(clamping: row.int(6))) else { throw StoreError.corrupt }
+        guard let level = ThresholdLevel(rawValue: UInt8(clamping: row.int(6))) else { throw StoreError.corrupt }
         self.init(
             dataset: row.text(0), deviceID: row.text(1),
             visits: VisitRow(

@@ -123,7 +123,8 @@ struct RandomHistory {
                 .deletePlaceVisit(dataset: dataset, deviceId: name("d"), placeId: name("x")),
             ])
         case 5:
-            let row = VisitRow(placeID: name("x"), count: 3, ends: [1, clock], openSince: maybe(clock), level: pick(Threshold.allCases))
+            let row = VisitRow(
+                placeID: name("x"), count: 3, ends: [1, clock], openSince: maybe(clock), level: pick(ThresholdLevel.allCases))
             return .putPlaceVisit(PlaceVisitRecord(dataset: dataset, deviceID: name("d"), visits: row))
         case 6:
             let stay = StayRow(latitude: 43.7, longitude: -7.5, since: clock, isMoving: maybe(true))

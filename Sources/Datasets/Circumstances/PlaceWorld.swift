@@ -17,7 +17,7 @@ struct PlaceWorld: CircumstanceWorld {
         }
     }
 
-    func threshold(of place: UInt32, distance: Double, accuracy: Double?) -> Circumstances.Threshold {
+    func threshold(of place: UInt32, distance: Double, accuracy: Double?) -> ThresholdLevel {
         let isInside = distance == 0 && table.isPolygon(place)
         switch table.threshold(PlaceTable.Hit(handle: place, distance: distance, isInside: isInside), accuracy: accuracy) {
         case .none: return .none

@@ -24,6 +24,8 @@ final class FeatureReader {
 
     private let read: (UnsafeMutableRawBufferPointer) -> Int
     private var buffer: [UInt8] = []
+    /// What one reading takes.
+    private var piece = [UInt8](repeating: 0, count: pieceBytes)
     private var place = 0
     /// From where on bytes are kept, while a feature is looked through.
     private var mark: Int?
@@ -194,11 +196,9 @@ final class FeatureReader {
         bytesRead += start
         place -= start
         if mark != nil { mark = 0 }
-        let known = buffer.count
-        buffer.append(contentsOf: repeatElement(0, count: Self.pieceBytes))
-        let count = buffer.withUnsafeMutableBytes { read(UnsafeMutableRawBufferPointer(rebasing: $0[known...])) }
+        let count = piece.withUnsafeMutableBytes { read($0) }
         let code = errno
-        buffer.removeSubrange((known + max(0, min(count, Self.pieceBytes)))...)
+        if count > 0 { buffer.append(contentsOf: piece.prefix(count)) }
         guard count >= 0 else { throw Failure(reason: String(cString: strerror(code))) }
         isAtEnd = count == 0
         return count > 0
