@@ -19,6 +19,7 @@ let package = Package(
         .executable(name: "geomatch", targets: ["geomatch"]),
         .library(name: "GeomatchClient", targets: ["GeomatchClient"]),
         .executable(name: "geomatch-example", targets: ["geomatch-example"]),
+        .library(name: "geomatch-broker-plugin", type: .dynamic, targets: ["CBrokerPlugin"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -65,6 +66,10 @@ let package = Package(
             name: "CSimdJSON",
             linkerSettings: [.linkedLibrary("simdjson")]),
         .target(name: "MQTTLink", dependencies: ["CMosquitto"], swiftSettings: strict),
+        // Loaded by the embedded mosquitto, which has no use for Swift's runtime; nothing of ours links it.
+        .target(
+            name: "CBrokerPlugin",
+            linkerSettings: [.unsafeFlags(["-nostartfiles", "-static-stdlib"])]),
         .target(
             name: "Store",
             dependencies: ["Circumstances", "Datasets", "Geodesy", "Places", .product(name: "GRDB", package: "GRDB.swift")],
@@ -100,14 +105,14 @@ let package = Package(
         .executableTarget(
             name: "geomatch",
             dependencies: [
-                "CZlib", "Circumstances", "Geodesy", "LiveTopics", "MQTTLink", "Selectors", "Wire",
+                "CZlib", "Circumstances", "Geodesy", "LiveTopics", "MQTTLink", "OpeningHours", "Selectors", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Circumstances", "Geodesy", "LiveTopics", "Matching", "MQTTLink", "Selectors", "WebhookReceiver", "Wire",
+                "Circumstances", "Geodesy", "LiveTopics", "MQTTLink", "Matching", "OpeningHours", "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
@@ -140,7 +145,7 @@ let package = Package(
         .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "Places", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),
         .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "MemoryStore", "SeededRandom"]),
-        .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
+        .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink", "SeededRandom"]),
         .testTarget(
             name: "StoreTests",
             dependencies: [
@@ -169,7 +174,7 @@ let package = Package(
         .testTarget(name: "CommandLineTests", dependencies: ["CZlib", "geomatch", "MQTTLink", "SeededRandom", "Wire"]),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["Geodesy", "MQTTLink", "SeededRandom", "WebhookReceiver", "Wire"],
+            dependencies: ["Geodesy", "GeomatchClient", "MQTTLink", "SeededRandom", "WebhookReceiver", "Wire"],
             resources: [.copy("Data")]),
     ],
     swiftLanguageModes: [.v6]

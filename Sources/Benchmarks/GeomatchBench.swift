@@ -8,6 +8,7 @@ struct GeomatchBench: ParsableCommand {
         subcommands: [
             EngineBenchmark.self, ScenarioBenchmark.self, CriteriaBenchmark.self, NoiseBenchmark.self, EndToEnd.self,
             LiveFanOut.self,
+            HoursBenchmark.self,
             NoOpRelay.self,
             WebhookBenchmark.self,
         ])

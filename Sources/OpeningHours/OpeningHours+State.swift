@@ -33,12 +33,13 @@ extension Schedule {
 extension Rule {
     /// Says what holds in a minute, counted from the midnight of a day it selects.
     fileprivate func apply(at minute: Int, on day: Int, in context: HoursContext, to found: inout Finding) {
-        if joining == .fallback && found != .closed { return }
         if spans.isEmpty {
-            if minute < 1440 { found = finding(isOpenEnd: false) }
+            if minute < 1440 && (joining != .fallback || found == .closed) { found = finding(isOpenEnd: false) }
             return
         }
         for span in spans {
+            // The first of a fallback's times that says something wins, as between fallbacks.
+            if joining == .fallback && found != .closed { return }
             guard let minutes = span.minutes(on: day, in: context) else {
                 if minute < 1440 { found = Finding(.unknown, comment: comment) }
                 continue

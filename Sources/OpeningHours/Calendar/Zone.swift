@@ -23,7 +23,8 @@ public final class Zone: Sendable {
         known.withLock { zones in
             if let zone = zones[identifier] { return zone }
             guard let zone = Zone(table: identifier) else { return nil }
-            zones[identifier] = zone
+            // There are some 600 names; should another spelling ever count as one, it is made anew each time.
+            if zones.count < 1000 { zones[identifier] = zone }
             return zone
         }
     }
@@ -88,8 +89,8 @@ public final class Zone: Sendable {
             let skipped = (offsets[position] - offsets[position - 1]) / 60
             if skipped > 0 {
                 let from = (before.day - day) * 1440 + before.minute
-                let range = max(from, 0)..<min(max(from + skipped, 0), 1440)
-                if from < 1440 && !range.isEmpty { return range }
+                let range = (from..<from + skipped).clamped(to: 0..<1440)
+                if !range.isEmpty { return range }
             }
             position += 1
         }

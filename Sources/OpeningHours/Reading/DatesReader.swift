@@ -135,7 +135,10 @@ struct DatesReader {
 
     /// Reads ` +1 day`, ` -Su`.
     private mutating func readOffset(of point: inout DatePoint, text: inout String) throws(NotUnderstood) {
-        if cursor.isSymbol("+") || cursor.isSymbol("-") && cursor[0].isApart, case .weekday(let weekday)? = cursor.word(1) {
+        // `Dec 24+ Su` is an open end and a weekday, `Dec 24-Su` nothing at all.
+        if cursor.isSymbol("+") || cursor.isSymbol("-") && cursor[0].isApart, !cursor[1].isApart,
+            case .weekday(let weekday)? = cursor.word(1)
+        {
             let isBefore = cursor.isSymbol("-")
             point.weekday = Int8(isBefore ? -weekday - 1 : weekday + 1)
             text += " \(isBefore ? "-" : "+")\(Word.weekdayNames[weekday])"

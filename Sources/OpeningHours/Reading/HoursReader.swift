@@ -10,6 +10,8 @@ struct HoursReader {
     private var normalised = ""
     private var notes = Notes()
     private var isUnderstood = true
+    /// Whether the canonical text ends with times.
+    private var endsWithTimes = false
 
     static func read(_ text: String) -> Schedule {
         // A scalar has at most four bytes: no need to count those of a text that is far too long.
@@ -64,11 +66,14 @@ struct HoursReader {
             let read = try reader.read()
             cursor = reader.cursor
             notes = reader.notes
-            for (index, alternative) in read.alternatives.enumerated() {
+            for alternative in read.alternatives {
                 var rule = alternative.rule
                 rule.joining = joining
                 rule.comment = number(of: read.comment)
-                append(rule, text: alternative.text, separator: index == 0 ? joining : joining == .fallback ? .fallback : .normal)
+                // Two lists of times with a comma between them would be one.
+                if joining == .additional && endsWithTimes && alternative.startsWithTimes { normalised += " open" }
+                append(rule, text: alternative.text, separator: joining)
+                endsWithTimes = alternative.endsWithTimes
             }
             return read.next
         } catch {
@@ -81,6 +86,7 @@ struct HoursReader {
             // What adds or replaces in ways that are not known can do anything; a fallback can only fill.
             rule.joining = joining == .fallback ? .fallback : .normal
             append(rule, text: text, separator: joining)
+            endsWithTimes = false
             return .normal
         }
     }

@@ -3,6 +3,9 @@ struct RuleReader {
     struct Alternative {
         var rule: Rule
         var text: String
+        /// Whether the text begins or ends with a list of times, which another list beside it would join.
+        var startsWithTimes: Bool
+        var endsWithTimes: Bool
     }
 
     struct Result {
@@ -34,9 +37,19 @@ struct RuleReader {
 
     mutating func read() throws(NotUnderstood) -> Result {
         while try readPart() {}
-        guard hasSelector || hasTimes || hasState || comment != nil else { throw NotUnderstood("nothing is said") }
+        guard hasSelector || !finished.isEmpty || hasTimes || hasState || comment != nil else {
+            throw NotUnderstood("nothing is said")
+        }
         if !hasState && comment != nil && !(isCommentALabel && (hasSelector || hasTimes)) { rule.state = .unknown }
-        finished.append((rule, texts))
+        // After a last comma without days there is nothing.
+        if hasSelector || finished.isEmpty { finished.append((rule, texts)) }
+        if isAlways && finished.contains(where: { $0.texts.hasSelector }) {
+            rule.spans = [TimeSpan(start: TimePoint(minutes: 0), end: TimePoint(minutes: 1440))]
+            texts.times = "00:00-24:00"
+        }
+        guard !finished.contains(where: { !$0.rule.years.isEmpty && $0.rule.dates.contains { $0.from.year != nil } }) else {
+            throw NotUnderstood("years are named twice")
+        }
         let alternatives = finished.map { part in
             var merged = part.rule
             merged.state = rule.state
@@ -44,7 +57,11 @@ struct RuleReader {
             var words = part.texts
             words.times = texts.times
             words.state = texts.state
-            return Alternative(rule: merged, text: words.joined(rule: merged, comment: comment, isLabel: isCommentALabel))
+            let text = words.joined(comment: comment, isLabel: isCommentALabel)
+            return Alternative(
+                rule: merged, text: text,
+                startsWithTimes: !words.hasSelector && text.hasPrefix(words.times) && !words.times.isEmpty,
+                endsWithTimes: text.hasSuffix(words.times) && !words.times.isEmpty)
         }
         return Result(alternatives: alternatives, comment: comment, next: next)
     }
@@ -59,7 +76,9 @@ struct RuleReader {
         case .end, .symbol(";"), .symbol("|"): return false
         case .symbol(","): return readComma()
         case .symbol(":"):
-            guard hasSelector || comment != nil || hasState, !hasTimes else { throw NotUnderstood("`:` has no place here") }
+            guard hasSelector || comment != nil || hasState || isAlways, rule.spans.isEmpty else {
+                throw NotUnderstood("`:` has no place here")
+            }
             cursor.advance()
         case .comment(let text): readComment(text)
         case .number: return try readNumber()
@@ -206,85 +225,15 @@ struct RuleReader {
         return number <= 24
     }
 
-    private func isYear(_ ahead: Int = 0) -> Bool {
+    func isYear(_ ahead: Int = 0) -> Bool {
         guard let number = cursor.number(ahead) else { return false }
         return cursor.digits(ahead) == 4 && (1900...2999).contains(number)
     }
 
-    private func startsDate(_ ahead: Int) -> Bool {
+    func startsDate(_ ahead: Int) -> Bool {
         switch cursor.word(ahead) {
         case .month, .easter: true
         default: false
         }
-    }
-
-    // MARK: - Years and weeks
-
-    private mutating func readYears() throws(NotUnderstood) {
-        repeat {
-            guard isYear(), let from = cursor.number() else { break }
-            cursor.advance()
-            var to = from
-            var text = String(from)
-            if cursor.isRangeMark(), isYear(1), let end = cursor.number(1) {
-                to = end
-                text += "-\(end)"
-                cursor.advance(2)
-            } else if cursor.take("+") {
-                to = 9999
-                text += "+"
-            }
-            guard to >= from else { throw NotUnderstood("the years run backwards") }
-            let step = try readStep(&text)
-            rule.years.append(NumberRange(from: Int16(from), to: Int16(to), step: step))
-            texts.years += texts.years.isEmpty ? text : "," + text
-        } while takeListMark(if: isYear(1) && !startsDate(2))
-    }
-
-    private mutating func readWeeks() throws(NotUnderstood) {
-        cursor.advance()
-        repeat {
-            _ = cursor.take(.week)
-            guard let from = week() else { throw NotUnderstood("a week from 1 to 53 is expected") }
-            cursor.advance()
-            var to = from
-            var text = LocalTime.padded(from, 2)
-            if cursor.isRangeMark() {
-                cursor.advance()
-                guard let end = week() else { throw NotUnderstood("a week from 1 to 53 is expected") }
-                cursor.advance()
-                to = end
-                text += "-" + LocalTime.padded(to, 2)
-            }
-            let step = try readStep(&text)
-            if to >= from {
-                rule.weeks.append(NumberRange(from: Int16(from), to: Int16(to), step: step))
-            } else {
-                guard step == 1 else { throw NotUnderstood("weeks over the end of the year have no step") }
-                rule.weeks.append(NumberRange(from: Int16(from), to: 53))
-                rule.weeks.append(NumberRange(from: 1, to: Int16(to)))
-            }
-            texts.weeks += texts.weeks.isEmpty ? "week " + text : "," + text
-        } while takeListMark(if: (cursor.number(1) ?? 99) <= 53 && !TimesReader.isClock(cursor, 1) || cursor.word(1) == .week)
-    }
-
-    private func week() -> Int? {
-        guard let number = cursor.number(), (1...53).contains(number), !TimesReader.isClock(cursor) else { return nil }
-        return number
-    }
-
-    private mutating func readStep(_ text: inout String) throws(NotUnderstood) -> Int16 {
-        guard cursor.take("/") else { return 1 }
-        guard let step = cursor.number(), (1...1000).contains(step) else { throw NotUnderstood("a step is expected after `/`") }
-        cursor.advance()
-        if step > 1 { text += "/\(step)" }
-        return Int16(step)
-    }
-
-    /// Takes the mark of a list if what the list needs comes after it.
-    private mutating func takeListMark(if goesOn: Bool) -> Bool {
-        guard goesOn, cursor.isListMark() else { return false }
-        cursor.advance()
-        return true
     }
 }

@@ -57,7 +57,7 @@ enum Word: Sendable, Equatable {
         add(.midnight, "midnight mitternacht")
         add(.week, "week weeks")
         add(.easter, "easter")
-        add(.to, "to till til until through thru bis")
+        add(.to, "to till til until through thru bis a á à as ás às ate até до")
         add(.and, "and und et")
         add(.meridiem(0), "am")
         add(.meridiem(12), "pm")
