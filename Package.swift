@@ -41,7 +41,7 @@ let package = Package(
         .target(name: "LiveTopics", swiftSettings: strict),
         .target(name: "OpeningHours", swiftSettings: strict),
         .target(name: "Selectors", swiftSettings: unchecked),
-        .target(name: "Circumstances", dependencies: ["Geodesy"], swiftSettings: unchecked),
+        .target(name: "Circumstances", dependencies: ["CPrefetch", "Geodesy"], swiftSettings: unchecked),
         .target(
             name: "Matching",
             dependencies: ["CPrefetch", "Geodesy", "Selectors"],

@@ -49,7 +49,7 @@ extension CircumstanceEngine {
             situation.radius = entry.program.uses(.near) ? max(reach, entry.rule.nearRadius) : reach
             world.places(
                 latitude: track.latitude, longitude: track.longitude, radius: situation.radius, into: &situation.places)
-            situation.places.sort { $0.distance == $1.distance ? $0.place < $1.place : $0.distance < $1.distance }
+            situation.places.sortByDistance()
         }
         return Evaluation(
             world: world, memory: memory, situation: situation, program: entry.program, nearRadius: entry.rule.nearRadius)

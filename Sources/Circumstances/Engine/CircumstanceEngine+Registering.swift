@@ -137,7 +137,11 @@ extension CircumstanceEngine {
             watches.append(watch)
         }
         entries[Int(circumstance.index)]?.watch = number
-        if let guards { index.insert(number, guards) } else { unguarded[watch.owner, default: []].append(number) }
+        if let guards {
+            index.insert(number, of: watch.owner, guards)
+        } else {
+            unguarded[watch.owner, default: []].append(number)
+        }
         uses.count(watch, covering: memory.predicates, by: 1)
         return watch
     }
@@ -145,7 +149,11 @@ extension CircumstanceEngine {
     private func removeWatch(_ number: UInt32) {
         guard let watch = watches[Int(number)] else { return }
         uses.count(watch, covering: memory.predicates, by: -1)
-        if let guards = watch.guards { index.remove(number, guards) } else { unguarded[watch.owner]?.removeAll { $0 == number } }
+        if let guards = watch.guards {
+            index.remove(number, of: watch.owner, guards)
+        } else {
+            unguarded[watch.owner]?.removeAll { $0 == number }
+        }
         watches[Int(number)] = nil
         retired.append(number)
         if retired.count > 1024 + watches.count / 4 { purge() }

@@ -26,30 +26,30 @@ extension CircumstanceEngine {
         var places = scratch
         scratch = []
         places.removeAll(keepingCapacity: true)
-        let radius = surroundings(of: tracks[index], in: world, into: &places)
+        let foresight = min(max(2 * Double(tracks[index].safe), Self.foresight.lowerBound), Self.foresight.upperBound)
+        let radius = surroundings(of: tracks[index], foresight, in: world, into: &places)
         // What lies beyond the places that were looked for is at least so far from mattering.
-        var assurance = Assurance(slack: radius == .infinity ? Self.safeMax : Self.foresight)
+        var assurance = Assurance(slack: radius == .infinity ? Self.safeMax : foresight)
         updateVisits(of: device, places, radius: radius, isMove: isMove, &assurance, in: world, into: &effects)
         var situation = situation(of: device, at: instant, radius: radius)
-        situation.places = places
+        swap(&situation.places, &places)
         let isFirst = !tracks[index].wasEvaluated
         tracks[index].hasAskedLive = false
-        collectCandidates(for: device, places, &assurance, in: world)
+        collectCandidates(for: device, situation.places, &assurance, in: world)
         // Evaluating wakes nobody else, so the list can be lent.
         let candidates = self.candidates
+        if !candidates.isEmpty { situation.places.sortByDistance() }
         for watch in candidates {
             settle(watch, device, situation, isFirst: isFirst, &assurance, at: instant, in: world, into: &effects)
         }
-        situation.places = []
-        places.removeAll(keepingCapacity: true)
-        scratch = places
+        swap(&situation.places, &scratch)
         anchor(device, assurance)
     }
 
-    /// The places a device's circumstances and visits can be about, nearest first. Returns how far was looked, in metres; infinity where nothing is about
+    /// The places a device's circumstances and visits can be about, in no order. Returns how far was looked, in metres; infinity where nothing is about
     /// places.
     private func surroundings(
-        of track: DeviceTrack, in world: some CircumstanceWorld, into places: inout [NearbyPlace]
+        of track: DeviceTrack, _ foresight: Double, in world: some CircumstanceWorld, into places: inout [NearbyPlace]
     ) -> Double {
         let reach = PlaceReach.at(accuracy: track.sentAccuracy)
         var radius = uses.nearMax
@@ -59,9 +59,8 @@ extension CircumstanceEngine {
         }
         // Nothing is about places.
         guard radius > 0 else { return .infinity }
-        radius += Self.foresight
+        radius += foresight
         world.places(latitude: track.latitude, longitude: track.longitude, radius: radius, into: &places)
-        places.sort { $0.distance == $1.distance ? $0.place < $1.place : $0.distance < $1.distance }
         return radius
     }
 
@@ -89,15 +88,7 @@ extension CircumstanceEngine {
             candidates.append(contentsOf: watches)
         }
         let reach = PlaceReach.at(accuracy: track.sentAccuracy)
-        seenStamp &+= 1
-        if seenPredicates.count < memory.predicates.end {
-            seenPredicates.append(contentsOf: repeatElement(0, count: memory.predicates.end - seenPredicates.count))
-        }
-        for place in places {
-            // Only the nearest place of each predicate matters.
-            approach(PredicateTable.any, place.distance, reach, &assurance)
-            memory.forEachPredicate(of: place.place, in: world) { approach($0, place.distance, reach, &assurance) }
-        }
+        approach(places, reach, track.owner, &assurance, in: world)
         guard candidates.count > 1 else { return }
         candidates.sort()
         var kept = 0
@@ -108,17 +99,48 @@ extension CircumstanceEngine {
         candidates.removeLast(candidates.count - kept - 1)
     }
 
-    private func approach(_ predicate: UInt32, _ distance: Double, _ reach: Double, _ assurance: inout Assurance) {
-        guard seenPredicates[Int(predicate)] != seenStamp else { return }
-        seenPredicates[Int(predicate)] = seenStamp
+    /// Only the nearest place of each predicate matters.
+    private func approach(
+        _ places: [NearbyPlace], _ reach: Double, _ owner: UInt32, _ assurance: inout Assurance, in world: some CircumstanceWorld
+    ) {
+        if nearest.count < memory.predicates.end {
+            nearest.append(contentsOf: repeatElement(.infinity, count: memory.predicates.end - nearest.count))
+        }
+        memory.expect(places)
+        touched.removeAll(keepingCapacity: true)
+        for place in places {
+            note(PredicateTable.any, place.distance)
+            memory.forEachPredicate(of: place.place, in: world) { note($0, place.distance) }
+        }
+        for predicate in touched {
+            approach(predicate, nearest[Int(predicate)], reach, owner, &assurance)
+            nearest[Int(predicate)] = .infinity
+        }
+    }
+
+    @inline(__always)
+    private func note(_ predicate: UInt32, _ distance: Double) {
+        guard distance < nearest[Int(predicate)] else { return }
+        if nearest[Int(predicate)] == .infinity { touched.append(predicate) }
+        nearest[Int(predicate)] = distance
+    }
+
+    private func approach(
+        _ predicate: UInt32, _ distance: Double, _ reach: Double, _ owner: UInt32, _ assurance: inout Assurance
+    ) {
         guard Int(predicate) < index.groups.count else { return }
-        for group in index.groups[Int(predicate)] {
-            let beyond = distance - (group.radius ?? reach)
+        // Nobody's devices are seen by all, a client's only by its own circumstances.
+        var position = owner == 0 ? 0 : GuardIndex.firstPosition(of: owner, in: index.groups[Int(predicate)])
+        while position < index.groups[Int(predicate)].count {
+            let groupOwner = index.groups[Int(predicate)][position].owner
+            guard owner == 0 || groupOwner == owner else { return }
+            let beyond = distance - (index.groups[Int(predicate)][position].radius ?? reach)
             if beyond > 0 {
                 assurance.slack = min(assurance.slack, beyond)
             } else {
-                candidates.append(contentsOf: group.watches)
+                candidates.append(contentsOf: index.groups[Int(predicate)][position].watches)
             }
+            position += 1
         }
     }
 
@@ -231,10 +253,17 @@ extension Evaluation {
     private mutating func places(of operation: Program.Operation, atMost limit: Int) -> [NearbyPlace] {
         var found: [NearbyPlace] = []
         for index in program.nodes.indices where program.nodes[index].operation == operation { found += places(index) }
-        found.sort { $0.distance == $1.distance ? $0.place < $1.place : $0.distance < $1.distance }
+        found.sortByDistance()
         var distinct: [NearbyPlace] = []
         for place in found where distinct.last?.place != place.place && distinct.count < limit { distinct.append(place) }
         return distinct
+    }
+}
+
+extension [NearbyPlace] {
+    /// Nearest first; of equally near ones the lower number first.
+    mutating func sortByDistance() {
+        sort { $0.distance == $1.distance ? $0.place < $1.place : $0.distance < $1.distance }
     }
 }
 

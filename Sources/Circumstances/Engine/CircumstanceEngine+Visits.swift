@@ -18,10 +18,7 @@ extension CircumstanceEngine {
         for place in places {
             let isAskedFor = isAskedFor(place.place, in: world)
             if place.distance > reach {
-                if isAskedFor {
-                    assurance.slack = min(assurance.slack, place.distance - reach)
-                    return
-                }
+                if isAskedFor { assurance.slack = min(assurance.slack, place.distance - reach) }
             } else if isLongStay || isAskedFor {
                 beginVisit(of: device, place, &assurance, in: world, into: &effects)
             }

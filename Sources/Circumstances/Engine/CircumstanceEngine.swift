@@ -55,8 +55,8 @@ public final class CircumstanceEngine {
     // Kept between evaluations, so that nothing is allocated.
     var scratch: [NearbyPlace] = []
     var candidates: [UInt32] = []
-    var seenPredicates: [UInt32] = []
-    var seenStamp: UInt32 = 0
+    var nearest: [Double] = []
+    var touched: [UInt32] = []
 
     /// Evaluations of one circumstance for one device so far.
     public internal(set) var evaluations = 0
@@ -67,8 +67,9 @@ public final class CircumstanceEngine {
 
     /// Farther than this no device goes unseen, metres.
     static let safeMax = 500.0
-    /// Beyond the farthest reach, places are looked for so much farther, metres, so that a step does not ask again.
-    static let foresight = 40.0
+    /// Beyond the farthest reach, places are looked for so much farther, metres, so that a step does not ask again: twice as far as
+    /// the last time was of use, within these.
+    static let foresight = 20.0...250.0
     /// Devices evaluated at once; more are taken in turns by ``advance(to:in:into:)``.
     static let turnMax = 2048
     static let stayMilliseconds: Int64 = 180_000

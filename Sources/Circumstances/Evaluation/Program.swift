@@ -1,5 +1,5 @@
 /// A condition as it is evaluated: its parts in order, each followed by what it contains.
-struct Program {
+final class Program {
     enum Operation: UInt8 {
         case always, and, or, not
         // Of the device.
@@ -22,24 +22,19 @@ struct Program {
         var count: Int32 = 0
     }
 
-    var nodes: [Node] = []
-    var predicates: [UInt32] = []
-    var times: [TimeRule] = []
-    var lives: [LiveRule] = []
-
-    var usesVisits: Bool { nodes.contains { $0.operation == .visited || $0.operation == .frequents } }
-    var usesThreshold: Bool { nodes.contains { $0.operation == .threshold } }
+    private(set) var nodes: [Node] = []
+    private(set) var predicates: [UInt32] = []
+    private(set) var times: [TimeRule] = []
+    private(set) var lives: [LiveRule] = []
 
     func uses(_ operation: Operation) -> Bool { nodes.contains { $0.operation == operation } }
-}
 
-extension Program {
     /// Interns the predicates of the condition; each in `predicates` must be released once.
     init(_ condition: Condition, interning intern: (IdentityKey, String) -> UInt32) {
         add(condition, isPositive: true, intern)
     }
 
-    private mutating func begin(_ operation: Operation, _ isPositive: Bool, operand: Int = 0, count: Int = 0) -> Int {
+    private func begin(_ operation: Operation, _ isPositive: Bool, operand: Int = 0, count: Int = 0) -> Int {
         nodes.append(
             Node(
                 operation: operation, isPositive: isPositive, operand: Int32(truncatingIfNeeded: operand),
@@ -48,9 +43,9 @@ extension Program {
         return nodes.count - 1
     }
 
-    private mutating func finish(_ node: Int) { nodes[node].end = Int32(nodes.count) }
+    private func finish(_ node: Int) { nodes[node].end = Int32(nodes.count) }
 
-    private mutating func add(_ condition: Condition, isPositive: Bool, _ intern: (IdentityKey, String) -> UInt32) {
+    private func add(_ condition: Condition, isPositive: Bool, _ intern: (IdentityKey, String) -> UInt32) {
         let node: Int
         switch condition {
         case .always: node = begin(.always, isPositive)
@@ -78,12 +73,12 @@ extension Program {
         finish(node)
     }
 
-    private mutating func add(_ rule: TimeRule, _ isPositive: Bool) -> Int {
+    private func add(_ rule: TimeRule, _ isPositive: Bool) -> Int {
         times.append(rule)
         return begin(.time, isPositive, operand: times.count - 1)
     }
 
-    private mutating func add(
+    private func add(
         _ operation: Operation, _ rules: [PlaceRule], _ isPositive: Bool, _ intern: (IdentityKey, String) -> UInt32
     ) -> Int {
         let node = begin(operation, isPositive)
@@ -92,7 +87,7 @@ extension Program {
         return node
     }
 
-    private mutating func add(_ rule: PlaceRule, isPositive: Bool, _ intern: (IdentityKey, String) -> UInt32) {
+    private func add(_ rule: PlaceRule, isPositive: Bool, _ intern: (IdentityKey, String) -> UInt32) {
         let node: Int
         switch rule {
         case .always, .any: node = begin(.always, isPositive)
