@@ -105,7 +105,7 @@ let package = Package(
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Geodesy", "LiveTopics", "Matching", "MQTTLink", "Selectors", "WebhookReceiver", "Wire",
+                "Geodesy", "LiveTopics", "Matching", "MQTTLink", "PlaceTrials", "Places", "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
@@ -118,6 +118,8 @@ let package = Package(
 
         // The tests: one folder for each target, and the programs on a real broker.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
+        .target(
+            name: "PlaceTrials", dependencies: ["Geodesy", "Places"], path: "Tests/PlaceTrials", swiftSettings: unchecked),
         .target(name: "MemoryStore", dependencies: ["Datasets"], path: "Tests/MemoryStore", swiftSettings: strict),
         .target(
             name: "WebhookReceiver",
@@ -133,7 +135,7 @@ let package = Package(
         .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
-        .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "Places", "SeededRandom"]),
+        .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "PlaceTrials", "Places", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),
         .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "MemoryStore", "SeededRandom"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
