@@ -112,7 +112,7 @@ let package = Package(
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Circumstances", "Geodesy", "LiveTopics", "MQTTLink", "Matching", "OpeningHours", "Selectors", "WebhookReceiver", "Wire",
+                "Circumstances", "Geodesy", "LiveTopics", "MQTTLink", "Matching", "OpeningHours", "PlaceTrials", "Places", "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
@@ -125,6 +125,8 @@ let package = Package(
 
         // The tests: one folder for each target, and the programs on a real broker.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
+        .target(
+            name: "PlaceTrials", dependencies: ["Geodesy", "Places"], path: "Tests/PlaceTrials", swiftSettings: unchecked),
         .target(name: "MemoryStore", dependencies: ["Datasets"], path: "Tests/MemoryStore", swiftSettings: strict),
         .target(
             name: "WebhookReceiver",
@@ -142,7 +144,7 @@ let package = Package(
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
         .testTarget(name: "CircumstancesTests", dependencies: ["Circumstances", "Geodesy", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
-        .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "Places", "SeededRandom"]),
+        .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "PlaceTrials", "Places", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),
         .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "MemoryStore", "SeededRandom"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink", "SeededRandom"]),

@@ -4,7 +4,7 @@ enum Invocation {
     static let subcommands = [
         "request", "watch", "pub", "replay", "status", "explain", "import", "places", "demo", "eval", "help",
     ]
-    static let evaluations = ["selector", "topic", "distance"]
+    static let evaluations = ["selector", "topic", "distance", "hours", "circumstance"]
     static let imports = ["structure", "places"]
     static let lookups = ["near"]
     static let demos = ["building"]
