@@ -19,6 +19,7 @@ let package = Package(
         .executable(name: "geomatch", targets: ["geomatch"]),
         .library(name: "GeomatchClient", targets: ["GeomatchClient"]),
         .executable(name: "geomatch-example", targets: ["geomatch-example"]),
+        .library(name: "geomatch-broker-plugin", type: .dynamic, targets: ["CBrokerPlugin"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -38,6 +39,7 @@ let package = Package(
         .target(name: "CPrefetch"),
         .target(name: "Geodesy", swiftSettings: unchecked),
         .target(name: "LiveTopics", swiftSettings: strict),
+        .target(name: "OpeningHours", swiftSettings: strict),
         .target(name: "Selectors", swiftSettings: unchecked),
         .target(name: "Circumstances", dependencies: ["CPrefetch", "Geodesy"], swiftSettings: unchecked),
         .target(
@@ -52,7 +54,7 @@ let package = Package(
         .target(
             name: "Datasets",
             dependencies: [
-                "Geodesy", "LiveTopics", "Matching", "Selectors", "Wire",
+                "Circumstances", "Geodesy", "LiveTopics", "Matching", "OpeningHours", "Places", "Selectors", "Wire",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: strict),
@@ -64,9 +66,13 @@ let package = Package(
             name: "CSimdJSON",
             linkerSettings: [.linkedLibrary("simdjson")]),
         .target(name: "MQTTLink", dependencies: ["CMosquitto"], swiftSettings: strict),
+        // Loaded by the embedded mosquitto, which has no use for Swift's runtime; nothing of ours links it.
+        .target(
+            name: "CBrokerPlugin",
+            linkerSettings: [.unsafeFlags(["-nostartfiles", "-static-stdlib"])]),
         .target(
             name: "Store",
-            dependencies: ["Datasets", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["Circumstances", "Datasets", "Geodesy", "Places", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .target(
             name: "Webhooks",
@@ -99,14 +105,14 @@ let package = Package(
         .executableTarget(
             name: "geomatch",
             dependencies: [
-                "CZlib", "Circumstances", "Geodesy", "LiveTopics", "MQTTLink", "Selectors", "Wire",
+                "CZlib", "Circumstances", "Geodesy", "LiveTopics", "MQTTLink", "OpeningHours", "Selectors", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Circumstances", "Geodesy", "LiveTopics", "Matching", "MQTTLink", "Selectors", "WebhookReceiver", "Wire",
+                "Circumstances", "Geodesy", "LiveTopics", "MQTTLink", "Matching", "OpeningHours", "PlaceTrials", "Places", "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
@@ -119,6 +125,8 @@ let package = Package(
 
         // The tests: one folder for each target, and the programs on a real broker.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
+        .target(
+            name: "PlaceTrials", dependencies: ["Geodesy", "Places"], path: "Tests/PlaceTrials", swiftSettings: unchecked),
         .target(name: "MemoryStore", dependencies: ["Datasets"], path: "Tests/MemoryStore", swiftSettings: strict),
         .target(
             name: "WebhookReceiver",
@@ -132,16 +140,18 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "GeodesyTests", dependencies: ["Geodesy", "SeededRandom"]),
         .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
+        .testTarget(name: "OpeningHoursTests", dependencies: ["OpeningHours", "SeededRandom"]),
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
         .testTarget(name: "CircumstancesTests", dependencies: ["Circumstances", "Geodesy", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
-        .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "Places", "SeededRandom"]),
+        .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "PlaceTrials", "Places", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),
         .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "MemoryStore", "SeededRandom"]),
-        .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
+        .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink", "SeededRandom"]),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["Datasets", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
+            dependencies: [
+                "Circumstances", "Datasets", "Geodesy", "Places", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
@@ -166,7 +176,7 @@ let package = Package(
         .testTarget(name: "CommandLineTests", dependencies: ["CZlib", "geomatch", "MQTTLink", "SeededRandom", "Wire"]),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["Geodesy", "MQTTLink", "SeededRandom", "WebhookReceiver", "Wire"],
+            dependencies: ["Geodesy", "GeomatchClient", "MQTTLink", "SeededRandom", "WebhookReceiver", "Wire"],
             resources: [.copy("Data")]),
     ],
     swiftLanguageModes: [.v6]

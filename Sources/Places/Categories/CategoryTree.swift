@@ -228,6 +228,7 @@ extension PlaceTable {
     /// Declares categories, all or none, in the stead of those that have their ids; of two with one id the last one counts.
     ///
     /// - Throws: Where one would be its own descendant, a text breaks a limit or there are too many: nothing is declared then.
+    @discardableResult
     public func declare(_ declared: [Category]) throws(CategoryError) -> CategoryTree.Import {
         let result = try categories.declare(declared)
         generation &+= 1

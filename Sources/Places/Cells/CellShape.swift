@@ -43,17 +43,19 @@ enum CellShape {
         Int(((longitude + 180) * (Double(columns) * (1.0 / 360))).rounded(.down))
     }
 
-    /// Level, row and column in one word, never 0.
+    /// Level, row and column of a block of eight by eight cells in one word, never 0.
     @inline(__always)
-    static func key(_ level: Int, _ row: Int, _ column: Int) -> UInt64 {
-        UInt64(level + 1) << 40 | UInt64(row) << 20 | UInt64(column)
+    static func key(_ level: Int, _ blockRow: Int, _ blockColumn: Int) -> UInt64 {
+        UInt64(level + 1) << 40 | UInt64(blockRow) << 20 | UInt64(blockColumn)
     }
 
-    static func key(_ level: Int, latitude: Double, longitude: Double) -> UInt64 {
+    /// The block of a position, and the bit of its cell there.
+    static func block(_ level: Int, latitude: Double, longitude: Double) -> (key: UInt64, bit: UInt64) {
         let row = row(latitude, level)
         let columns = columns(ofRow: row, level)
-        let column = column(longitude, of: columns)
-        return key(level, row, column >= columns ? column - columns : column)
+        let reached = column(longitude, of: columns)
+        let column = reached >= columns ? reached - columns : reached
+        return (key(level, row / 8, column / 8), 1 << UInt64((row & 7) * 8 + (column & 7)))
     }
 
     /// The length of the parallel in the middle of each band of a degree, from the south pole on, in degrees of a meridian.

@@ -2,125 +2,108 @@ import CPrefetch
 import Geodesy
 
 /// The places of each cell of the grid (``CellShape``), each with its point: what a query by position looks at first.
+///
+/// Cells come in blocks of eight by eight, so that a query finds its cells by one or two searches, and passes over what is
+/// empty 64 cells at a time.
 struct PlaceCells: ~Copyable {
     /// A point, or the middle of an outline, on the grid of ``GridPoint``, and whose it is.
     struct Entry: BitwiseCopyable {
-        var x, y, z: Int32
-        var handle: UInt32
+        /// x, y, z, and the handle above five bits for how far the outline reaches, in parts of its level's reach.
+        var lanes: SIMD4<Int32>
+
+        static let handleBits = 27
+        /// What the five bits count.
+        private static let parts = 32.0
+
+        @inline(__always)
+        var handle: UInt32 { UInt32(bitPattern: lanes.w) >> 5 }
+
+        /// - Parameter share: How far it reaches from its middle, 0…1 of the reach of its level.
+        init(_ point: GridPoint, _ handle: UInt32, share: Double = 0) {
+            let part = UInt32(max(0, min(Self.parts - 1, (share * Self.parts).rounded(.up) - 1)))
+            lanes = SIMD4(point.x, point.y, point.z, Int32(bitPattern: handle << 5 | part))
+        }
+
+        /// The outline reaches no further than this share of the reach of its level.
+        @inline(__always)
+        var share: Double { Double(UInt32(bitPattern: lanes.w) & 31 + 1) * (1 / Self.parts) }
+
+        /// In metres.
+        @inline(__always)
+        var point: ECEF { GridPoint(x: lanes.x, y: lanes.y, z: lanes.z).point }
+    }
+
+    /// Where the entries of a cell lie.
+    struct Cell: BitwiseCopyable {
+        var run: UInt32
+        var count: UInt32
     }
 
     private var entries = RunPool<Entry>()
-    private var cells = CellDirectory()
-    /// Which cells of eight by eight are occupied, a bit each, in `run` and `count`.
-    private var blocks = CellDirectory()
+    private var cells = RunPool<Cell>()
+    private var blocks = BlockDirectory()
     /// How many places each level has.
-    private var counts = [Int](repeating: 0, count: CellShape.levels)
+    private var counts: InlineArray<10, Int> = .init(repeating: 0)
 
     var bytes: Int { entries.bytes + cells.bytes + blocks.bytes }
 
-    mutating func insert(_ handle: UInt32, level: Int, latitude: Double, longitude: Double) {
-        let key = CellShape.key(level, latitude: latitude, longitude: longitude)
-        let point = GridPoint(latitude: latitude, longitude: longitude)
-        let entry = Entry(x: point.x, y: point.y, z: point.z, handle: handle)
-        let cell = cells.find(key) ?? CellDirectory.Cell(key: key, run: 0, count: 0)
-        if cell.count == 0 { mark(key, true) }
-        let run = entries.append(entry, to: cell.run, count: cell.count)
-        cells.put(CellDirectory.Cell(key: key, run: run, count: cell.count + 1))
+    @inline(__always)
+    func isEmpty(_ level: Int) -> Bool { counts[level] == 0 }
+
+    mutating func insert(_ handle: UInt32, level: Int, latitude: Double, longitude: Double, share: Double = 0) {
+        let (key, bit) = CellShape.block(level, latitude: latitude, longitude: longitude)
+        let entry = Entry(GridPoint(latitude: latitude, longitude: longitude), handle, share: share)
         counts[level] += 1
+        var block = blocks.find(key) ?? BlockDirectory.Block(key: key, mask: 0, cells: 0)
+        if block.mask & bit == 0 {
+            let run = entries.append(entry, to: 0, count: 0)
+            block.cells = cells.insert(
+                Cell(run: run, count: 1), at: block.rank(of: bit), of: block.cells, count: UInt32(block.mask.nonzeroBitCount))
+            block.mask |= bit
+            blocks.put(block)
+        } else {
+            let place = block.cells + block.rank(of: bit)
+            let cell = cells.elements[place]
+            let run = entries.append(entry, to: cell.run, count: cell.count)
+            cells.set(Cell(run: run, count: cell.count + 1), at: place)
+        }
     }
 
     /// Takes out a place that was entered with the same figures. The cost grows with how many are in its cell.
     mutating func remove(_ handle: UInt32, level: Int, latitude: Double, longitude: Double) {
-        let key = CellShape.key(level, latitude: latitude, longitude: longitude)
-        guard let cell = cells.find(key) else { return }
-        for place in 0..<cell.count where entries.elements[cell.run + place].handle == handle {
-            let run = entries.remove(at: place, of: cell.run, count: cell.count)
-            if cell.count == 1 {
-                cells.remove(key)
-                mark(key, false)
-            } else {
-                cells.put(CellDirectory.Cell(key: key, run: run, count: cell.count - 1))
-            }
-            counts[level] -= 1
+        let (key, bit) = CellShape.block(level, latitude: latitude, longitude: longitude)
+        guard var block = blocks.find(key), block.mask & bit != 0 else { return }
+        let rank = block.rank(of: bit)
+        let cell = cells.elements[block.cells + rank]
+        guard let place = (0..<cell.count).first(where: { entries.elements[cell.run + $0].handle == handle }) else { return }
+        counts[level] -= 1
+        let run = entries.remove(at: place, of: cell.run, count: cell.count)
+        guard cell.count == 1 else {
+            cells.set(Cell(run: run, count: cell.count - 1), at: block.cells + rank)
             return
         }
+        block.cells = cells.remove(keepingOrderAt: rank, of: block.cells, count: UInt32(block.mask.nonzeroBitCount))
+        block.mask &= ~bit
+        if block.mask == 0 { blocks.remove(key) } else { blocks.put(block) }
     }
-
-    private mutating func mark(_ key: UInt64, _ isOccupied: Bool) {
-        let (blockKey, bit) = Self.block(of: key)
-        let before = blocks.find(blockKey).map(Self.mask) ?? 0
-        let after = isOccupied ? before | bit : before & ~bit
-        guard after != 0 else {
-            blocks.remove(blockKey)
-            return
-        }
-        blocks.put(
-            CellDirectory.Cell(
-                key: blockKey, run: UInt32(truncatingIfNeeded: after), count: UInt32(truncatingIfNeeded: after >> 32)))
-    }
-
-    private static func mask(_ block: CellDirectory.Cell) -> UInt64 { UInt64(block.run) | UInt64(block.count) << 32 }
-
-    private static func block(of key: UInt64) -> (key: UInt64, bit: UInt64) {
-        let column = key & 0xFFFFF
-        let row = key >> 20 & 0xFFFFF
-        let level = Int(key >> 40) - 1
-        let block = CellShape.key(level, Int(row >> 3), Int(column >> 3))
-        return (block, 1 << ((row & 7) * 8 + (column & 7)))
-    }
-
-    func isEmpty(_ level: Int) -> Bool { counts[level] == 0 }
 
     // MARK: Queries
-
-    /// Calls `body` with the entries of each occupied cell of a level that may hold something in the span.
-    @inline(__always)
-    func forEachCell(_ level: Int, in span: CellSpan, _ body: (UnsafeBufferPointer<Entry>) -> Void) {
-        guard counts[level] > 0 else { return }
-        let first = CellShape.row(span.south, level)
-        let last = CellShape.row(span.north, level)
-        guard last - first < 6 else { return forEachBlock(level, first, last, in: span, body) }
-        for row in first...last {
-            let columns = CellShape.columns(ofRow: row, level)
-            let (start, count) = span.columns(of: columns)
-            for offset in 0..<count {
-                visit(CellShape.key(level, row, Self.wrapped(start + offset, columns)), body)
-            }
-        }
-    }
 
     /// Asks for the memory that a query of this span will look at first.
     @inline(__always)
     func prefetch(_ level: Int, in span: CellSpan) {
-        guard counts[level] > 0 else { return }
+        let row = CellShape.row(span.south, level)
+        let columns = CellShape.columns(ofRow: row, level)
+        let column = Self.wrapped(CellShape.column(span.longitude, of: columns), columns)
+        blocks.prefetch(CellShape.key(level, row / 8, column / 8))
+    }
+
+    /// Calls `body` with the entries of each occupied cell of a level that may hold something in the span, until it returns false.
+    @inline(__always)
+    func forEachCell(_ level: Int, in span: CellSpan, _ body: (UnsafeBufferPointer<Entry>) -> Bool) {
         let first = CellShape.row(span.south, level)
         let last = CellShape.row(span.north, level)
-        guard last - first < 6 else { return }
-        for row in first...last {
-            let columns = CellShape.columns(ofRow: row, level)
-            let (start, count) = span.columns(of: columns)
-            for offset in 0..<count {
-                cells.prefetch(CellShape.key(level, row, Self.wrapped(start + offset, columns)))
-            }
-        }
-    }
-
-    @inline(__always)
-    private static func wrapped(_ column: Int, _ columns: Int) -> Int {
-        column < 0 ? column + columns : column >= columns ? column - columns : column
-    }
-
-    @inline(__always)
-    private func visit(_ key: UInt64, _ body: (UnsafeBufferPointer<Entry>) -> Void) {
-        guard let cell = cells.find(key) else { return }
-        body(UnsafeBufferPointer(start: entries.elements.base + Int(cell.run), count: Int(cell.count)))
-    }
-
-    /// The same over many rows: what is empty is passed over 64 cells at a time.
-    private func forEachBlock(
-        _ level: Int, _ first: Int, _ last: Int, in span: CellSpan, _ body: (UnsafeBufferPointer<Entry>) -> Void
-    ) {
-        for blockRow in (first >> 3)...(last >> 3) {
+        for blockRow in (first / 8)...(last / 8) {
             let columns = CellShape.columns(ofRow: blockRow * 8, level)
             let (start, count) = span.columns(of: columns)
             let low = max(0, first - blockRow * 8)
@@ -128,26 +111,55 @@ struct PlaceCells: ~Copyable {
             let rows = (UInt64.max >> UInt64((7 - high) * 8)) & (UInt64.max << UInt64(low * 8))
             let begin = Self.wrapped(start, columns)
             let end = begin + count - 1
-            forEachBlock(level, blockRow, rows, begin, min(end, columns - 1), body)
-            if end >= columns { forEachBlock(level, blockRow, rows, 0, min(end - columns, begin - 1), body) }
-        }
-    }
-
-    private func forEachBlock(
-        _ level: Int, _ blockRow: Int, _ rows: UInt64, _ first: Int, _ last: Int,
-        _ body: (UnsafeBufferPointer<Entry>) -> Void
-    ) {
-        guard first <= last else { return }
-        for blockColumn in (first >> 3)...(last >> 3) {
-            guard let block = blocks.find(CellShape.key(level, blockRow, blockColumn)) else { continue }
-            var rest = Self.mask(block) & rows
-            while rest != 0 {
-                let bit = rest.trailingZeroBitCount
-                rest &= rest - 1
-                let column = blockColumn * 8 + (bit & 7)
-                guard first <= column, column <= last else { continue }
-                visit(CellShape.key(level, blockRow * 8 + bit / 8, column), body)
+            // Where the columns begin again, the rest is a second stretch.
+            let stretches = end >= columns ? 2 : 1
+            for stretch in 0..<stretches {
+                let from = stretch == 0 ? begin : 0
+                let to = stretch == 0 ? min(end, columns - 1) : end - columns
+                for blockColumn in (from / 8)...(to / 8) {
+                    let left = max(0, from - blockColumn * 8)
+                    let right = min(7, to - blockColumn * 8)
+                    let row = (UInt64(0xFF) >> UInt64(7 - right)) & (UInt64(0xFF) << UInt64(left))
+                    let wanted = rows & (row &* 0x0101_0101_0101_0101)
+                    guard let block = blocks.find(CellShape.key(level, blockRow, blockColumn)) else { continue }
+                    guard visit(block, wanted, body) else { return }
+                }
             }
         }
     }
+
+    @inline(__always)
+    private func visit(
+        _ block: BlockDirectory.Block, _ wanted: UInt64, _ body: (UnsafeBufferPointer<Entry>) -> Bool
+    ) -> Bool {
+        var rest = block.mask & wanted
+        // All are asked for before the first is waited for.
+        var ahead = rest
+        while ahead != 0 {
+            let cell = cells.elements[block.cells + block.rank(of: ahead & (0 &- ahead))]
+            ahead &= ahead - 1
+            let start = entries.elements.base + Int(cell.run)
+            geomatch_prefetch(start)
+            geomatch_prefetch(start + 4)
+            geomatch_prefetch(start + 8)
+        }
+        while rest != 0 {
+            let cell = cells.elements[block.cells + block.rank(of: rest & (0 &- rest))]
+            rest &= rest - 1
+            let start = entries.elements.base + Int(cell.run)
+            guard body(UnsafeBufferPointer(start: start, count: Int(cell.count))) else { return false }
+        }
+        return true
+    }
+
+    @inline(__always)
+    private static func wrapped(_ column: Int, _ columns: Int) -> Int {
+        column < 0 ? column + columns : column >= columns ? column - columns : column
+    }
+}
+
+extension BlockDirectory.Block {
+    /// How many occupied cells lie before the one with this bit.
+    @inline(__always)
+    func rank(of bit: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: (mask & (bit &- 1)).nonzeroBitCount) }
 }

@@ -6,7 +6,10 @@ struct ExactText: Hashable, Comparable {
 
     init(_ text: String) { self.text = text }
 
-    static func == (left: Self, right: Self) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+    static func == (left: Self, right: Self) -> Bool {
+        left.text.withBytes { left in right.text.withBytes { left.equals($0) } }
+    }
+
     static func < (left: Self, right: Self) -> Bool { left.text.utf8.lexicographicallyPrecedes(right.text.utf8) }
 
     func hash(into hasher: inout Hasher) {

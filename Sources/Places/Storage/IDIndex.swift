@@ -17,7 +17,7 @@ struct IDIndex: ~Copyable {
     }
 
     @inline(__always)
-    private func home(_ hash: UInt32) -> Int { Int(truncatingIfNeeded: UInt64(hash) * UInt64(capacity) >> 32) }
+    private func home(_ hash: UInt32) -> Int { Int(truncatingIfNeeded: (UInt64(hash) &* UInt64(capacity)) >> 32) }
 
     /// - Parameter matches: Whether the id of a number is the wanted one.
     func find(_ hash: UInt32, _ matches: (UInt32) -> Bool) -> UInt32? {

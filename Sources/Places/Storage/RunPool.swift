@@ -59,4 +59,22 @@ struct RunPool<Element: BitwiseCopyable>: ~Copyable {
         give(run, before)
         return next
     }
+
+    mutating func set(_ element: Element, at place: UInt32) { elements[place] = element }
+
+    /// Puts a value in at `place` of a row of `count`, those behind it moving on, and returns where the row then is.
+    mutating func insert(_ element: Element, at place: UInt32, of run: UInt32, count: UInt32) -> UInt32 {
+        let run = append(element, to: run, count: count)
+        let base = elements.base + Int(run)
+        (base + Int(place) + 1).update(from: base + Int(place), count: Int(count - place))
+        base[Int(place)] = element
+        return run
+    }
+
+    /// Takes out the value at `place` of a row of `count`, those behind it moving up, and returns where the row then is.
+    mutating func remove(keepingOrderAt place: UInt32, of run: UInt32, count: UInt32) -> UInt32 {
+        let base = elements.base + Int(run)
+        (base + Int(place)).update(from: base + Int(place) + 1, count: Int(count - place - 1))
+        return remove(at: count - 1, of: run, count: count)
+    }
 }

@@ -158,7 +158,9 @@ extension PlaceTable {
             vast.append(handle)
             return
         }
-        cells.insert(handle, level: level, latitude: footprint.latitude, longitude: footprint.longitude)
+        cells.insert(
+            handle, level: level, latitude: footprint.latitude, longitude: footprint.longitude,
+            share: footprint.reach / CellShape.reach(level))
     }
 
     private func leave(_ handle: Handle) {

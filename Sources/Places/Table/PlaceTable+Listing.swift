@@ -98,8 +98,8 @@ extension PlaceTable {
         for level in 0..<CellShape.levels where !cells.isEmpty(level) && found.count <= most {
             let span = CellSpan(box: box, margin: level == 0 ? 0 : CellShape.reach(level) + 0.03)
             cells.forEachCell(level, in: span) { entries in
-                guard found.count <= most else { return }
                 for entry in entries where isWanted(entry.handle) { found.append(entry.handle) }
+                return found.count <= most
             }
         }
         return found.count <= most ? found : nil

@@ -1,3 +1,4 @@
+import CPrefetch
 import Geodesy
 
 extension PlaceTable {
@@ -8,6 +9,12 @@ extension PlaceTable {
         public var distance: Double
         /// Whether the position is in one of its polygons; what is on an edge is inside. Of a point false.
         public var isInside: Bool
+
+        public init(handle: Handle, distance: Double, isInside: Bool) {
+            self.handle = handle
+            self.distance = distance
+            self.isInside = isInside
+        }
     }
 
     /// The largest radius of a query, in metres.
@@ -54,48 +61,105 @@ extension PlaceTable {
     }
 
     /// - Parameter body: Returns whether to go on.
+    @inline(__always)
     func search(latitude: Double, longitude: Double, radius: Double, _ body: (Hit) -> Bool) {
         let point = ECEF(latitude: latitude, longitude: longitude)
         let reach = Geodesic.chord(ofArc: radius)
+        let middle = Entry(GridPoint(point), 0)
+        guard searchPoints(latitude, longitude, point, middle, reach: reach, body) else { return }
+        for level in 1..<CellShape.levels where !cells.isEmpty(level) {
+            guard searchOutlines(level, latitude, longitude, point, middle, reach: reach, body) else { return }
+        }
+        for handle in vast {
+            let footprint = Footprint(arena.address(of: records[handle].footprint))
+            guard let hit = hit(handle, footprint, latitude, longitude, point, squaredReach: reach * reach) else { continue }
+            guard body(hit) else { return }
+        }
+    }
+
+    private typealias Entry = PlaceCells.Entry
+
+    @inline(__always)
+    private func searchPoints(
+        _ latitude: Double, _ longitude: Double, _ point: ECEF, _ middle: Entry, reach: Double, _ body: (Hit) -> Bool
+    ) -> Bool {
+        guard !cells.isEmpty(0) else { return true }
+        let span = CellSpan(latitude: latitude, longitude: longitude, point: point, reach: reach + 0.01)
+        let sieve = Sieve(middle, reach: reach)
         let squared = reach * reach
         var goesOn = true
-        let span = CellSpan(latitude: latitude, longitude: longitude, point: point, reach: reach + 0.01)
-        let scale = GridPoint.unitsPerMetre
-        let (x, y, z) = (point.x * scale, point.y * scale, point.z * scale)
-        let limit = squared * scale * scale
         cells.forEachCell(0, in: span) { entries in
-            guard goesOn else { return }
-            for entry in entries {
-                let (dx, dy, dz) = (Double(entry.x) - x, Double(entry.y) - y, Double(entry.z) - z)
-                let chord = dx * dx + dy * dy + dz * dz
-                guard chord <= limit else { continue }
-                let distance = Geodesic.arc(ofChord: chord.squareRoot() * (1 / scale))
-                goesOn = body(Hit(handle: entry.handle, distance: distance, isInside: false))
-                if !goesOn { return }
+            for entry in entries where sieve.passes(entry) {
+                let chord = entry.point.squaredChord(to: point)
+                guard chord <= squared else { continue }
+                goesOn = body(Hit(handle: entry.handle, distance: Geodesic.arc(ofChord: chord.squareRoot()), isInside: false))
+                if !goesOn { return false }
             }
+            return true
         }
-        for level in 1..<CellShape.levels where goesOn {
-            let most = reach + CellShape.reach(level) + 0.03
-            guard !cells.isEmpty(level) else { continue }
-            let span = CellSpan(latitude: latitude, longitude: longitude, point: point, reach: most)
-            let limit = most * most * scale * scale
-            cells.forEachCell(level, in: span) { entries in
-                guard goesOn else { return }
-                for entry in entries {
-                    let (dx, dy, dz) = (Double(entry.x) - x, Double(entry.y) - y, Double(entry.z) - z)
-                    guard dx * dx + dy * dy + dz * dz <= limit else { continue }
-                    let footprint = Footprint(arena.address(of: records[entry.handle].footprint))
-                    guard let hit = hit(entry.handle, footprint, latitude, longitude, point, squaredReach: squared) else {
-                        continue
-                    }
-                    goesOn = body(hit)
-                    if !goesOn { return }
+        return goesOn
+    }
+
+    private func searchOutlines(
+        _ level: Int, _ latitude: Double, _ longitude: Double, _ point: ECEF, _ middle: Entry, reach: Double,
+        _ body: (Hit) -> Bool
+    ) -> Bool {
+        let most = reach + CellShape.reach(level) + 0.03
+        let span = CellSpan(latitude: latitude, longitude: longitude, point: point, reach: most)
+        let sieve = Sieve(middle, reach: most)
+        // Records and outlines lie anywhere: they are asked for together, before the first is waited for.
+        var waiting = InlineArray<16, Handle>(repeating: 0)
+        var count = 0
+        func settle() -> Bool {
+            for place in 0..<count {
+                let address = arena.address(of: records[waiting[place]].footprint)
+                for line in 0..<5 { geomatch_prefetch(address + 8 * line) }
+            }
+            for place in 0..<count {
+                let footprint = Footprint(arena.address(of: records[waiting[place]].footprint))
+                guard let hit = hit(waiting[place], footprint, latitude, longitude, point, squaredReach: reach * reach) else {
+                    continue
                 }
+                guard body(hit) else { return false }
             }
+            count = 0
+            return true
         }
-        for handle in vast where goesOn {
-            let footprint = Footprint(arena.address(of: records[handle].footprint))
-            if let hit = hit(handle, footprint, latitude, longitude, point, squaredReach: squared) { goesOn = body(hit) }
+        var goesOn = true
+        cells.forEachCell(level, in: span) { entries in
+            for entry in entries where sieve.passes(entry) {
+                let farthest = reach + entry.share * CellShape.reach(level) + 0.03
+                guard entry.point.squaredChord(to: point) <= farthest * farthest else { continue }
+                geomatch_prefetch(records.base + Int(entry.handle))
+                waiting[count] = entry.handle
+                count += 1
+                if count == 16 { goesOn = settle() }
+                if !goesOn { return false }
+            }
+            return true
+        }
+        return goesOn && settle()
+    }
+
+    /// Lets through what may be within a straight distance of a point, and little else.
+    private struct Sieve {
+        private let middle: SIMD4<Int32>
+        private let limit: Float
+
+        /// - Parameter reach: Metres.
+        init(_ middle: Entry, reach: Double) {
+            self.middle = middle.lanes
+            // Both points are rounded, and single precision keeps seven digits.
+            let units = Float(reach * GridPoint.unitsPerMetre) * 1.000_01 + 8
+            limit = units * units
+        }
+
+        /// A difference of 4,000 km or more may wrap round, and then is long still (``GridPoint``).
+        @inline(__always)
+        func passes(_ entry: Entry) -> Bool {
+            let step = SIMD4<Float>(entry.lanes &- middle)
+            let squares = step * step
+            return squares.x + squares.y + squares.z <= limit
         }
     }
 

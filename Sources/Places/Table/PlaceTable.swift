@@ -34,8 +34,8 @@ public final class PlaceTable {
     var owners = InternPool<ExactText>()
     var schedules = InternPool<Schedule>()
 
-    /// - Parameter limit: How many places it may hold; at most 2^31.
-    public init(limit: Int = PlaceTable.placesMax) { self.limit = min(max(0, limit), 1 << 31) }
+    /// - Parameter limit: How many places it may hold; at most 2^27.
+    public init(limit: Int = PlaceTable.placesMax) { self.limit = min(max(0, limit), 1 << PlaceCells.Entry.handleBits) }
 
     /// How many places there are.
     public var count: Int { index.count }

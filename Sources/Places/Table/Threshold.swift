@@ -81,8 +81,8 @@ extension PlaceTable {
                 latitude: footprint.latitude, longitude: footprint.longitude, point: footprint.middle,
                 reach: reach + (level == 0 ? 0.01 : CellShape.reach(level) + 0.03))
             cells.forEachCell(level, in: span) { entries in
-                guard !found else { return }
                 found = entries.contains { $0.handle != handle && isRival($0.handle, of: footprint) }
+                return !found
             }
         }
         return found
