@@ -36,6 +36,12 @@ public struct HubLimits: Sendable {
     public var devices = 1_000_000
     /// Venues, buildings, floors, rooms and locations together, for each dataset.
     public var structureObjects = 100_000
+    /// For each dataset.
+    public var places = 20_000_000
+    /// For each dataset.
+    public var categories = 100_000
+    /// For each client.
+    public var circumstances = 1000
     /// How long a device that is not heard of counts as being in its room.
     public var occupancySilenceSeconds = 600
     /// For each device, publications and subscriptions each.

@@ -26,6 +26,7 @@ extension Settings {
             "limits:", "  datasets: \(limits.datasets)", "  live-topics: \(limits.liveTopics)", "  devices: \(limits.devices)",
             "  attachments-per-device: \(limits.attachmentsPerDevice)", "  remembered-replies: \(limits.rememberedReplies)",
             "  live-subscriptions: \(limits.liveSubscriptions)",
+            "  places: \(limits.places)", "  categories: \(limits.categories)", "  circumstances: \(limits.circumstances)",
             "  structure-objects: \(limits.structureObjects)", "  occupancy-silence: \(limits.occupancySilenceSeconds)",
             "  pending-matches: \(limits.pendingMatches)", "  pending-matches-per-client: \(limits.pendingMatchesPerClient)",
             "  partners-per-subscription: \(limits.partnersPerSubscription)", "  pairs: \(limits.pairs)",

@@ -67,6 +67,9 @@ struct SettingsReader {
         limits.attachmentsPerDevice =
             try integer("limits.attachments-per-device", 1...100_000) ?? limits.attachmentsPerDevice
         limits.structureObjects = try integer("limits.structure-objects", 1...10_000_000) ?? limits.structureObjects
+        limits.places = try integer("limits.places", 1...50_000_000) ?? limits.places
+        limits.categories = try integer("limits.categories", 1...1_000_000) ?? limits.categories
+        limits.circumstances = try integer("limits.circumstances", 1...1_000_000) ?? limits.circumstances
         limits.occupancySilenceSeconds =
             try integer("limits.occupancy-silence", 1...86_400) ?? limits.occupancySilenceSeconds
         limits.rememberedReplies = try integer("limits.remembered-replies", 0...1_000_000) ?? limits.rememberedReplies
