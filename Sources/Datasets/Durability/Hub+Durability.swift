@@ -51,7 +51,12 @@ extension Hub {
         case .deleteSubscription(let dataset, let id):
             if let dataset = datasets[dataset], let subscription = dataset.subscriptions[id] { dataset.remove(subscription) }
         case .forgetDevice(let dataset, let id): restoreForgotten(id, in: dataset)
-        case .matchProgress, .matchSettled, .forgetMatch, .forgetLiveState, .forgetReplies, .putFilters: break
+        case .putFollower(let record): restore(record)
+        case .deleteFollower(let dataset, let client):
+            if !isRebuilding { datasets[dataset]?.followers[client] = nil }
+        case .matchProgress, .matchSettled, .forgetMatch, .forgetLiveState, .forgetReplies, .putDocument, .forgetTombstones,
+            .putFilters:
+            break
         }
     }
 

@@ -30,11 +30,15 @@ enum RequestName: String, CaseIterable {
     case liveList = "live/list"
     case liveSnapshot = "live/snapshot"
     case matchExplain = "match/explain"
+    case changesGet = "changes/get"
+    case changesFollow = "changes/follow"
+    case changesUnfollow = "changes/unfollow"
+    case changesConflicts = "changes/conflicts"
+    case changesPush = "changes/push"
 
     /// Requests of the contract that a later version answers.
     static let notOffered: Set<String> = [
-        "beacon/list", "beacon/monitor", "beacon/unmonitor", "changes/get", "changes/follow",
-        "changes/unfollow", "changes/push", "changes/conflicts", "place/import", "place/get", "place/list", "place/delete",
+        "beacon/list", "beacon/monitor", "beacon/unmonitor", "place/import", "place/get", "place/list", "place/delete",
         "place/candidates", "place/verify", "category/import", "category/list", "circumstance/register",
         "circumstance/enable", "circumstance/disable", "circumstance/unregister", "circumstance/list",
         "circumstance/evaluate", "circumstance/evaluateAll",
@@ -52,7 +56,8 @@ enum RequestName: String, CaseIterable {
     var changes: Bool {
         switch self {
         case .datasetGet, .datasetList, .deviceGet, .deviceList, .publicationGet, .publicationList, .subscriptionGet,
-            .subscriptionList, .matchGet, .matchList, .matchExplain, .liveList, .liveSnapshot:
+            .subscriptionList, .matchGet, .matchList, .matchExplain, .liveList, .liveSnapshot, .changesGet, .changesFollow,
+            .changesUnfollow, .changesConflicts:
             false
         default: true
         }
