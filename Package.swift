@@ -81,7 +81,10 @@ let package = Package(
             swiftSettings: strict),
 
         // The library for Swift applications.
-        .target(name: "GeomatchClient", dependencies: ["LiveTopics", "MQTTLink", "Wire"], swiftSettings: strict),
+        .target(
+            name: "GeomatchClient",
+            dependencies: ["LiveTopics", "MQTTLink", "Wire", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
 
         // The programs.
         .executableTarget(
@@ -137,7 +140,9 @@ let package = Package(
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["Datasets", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
+            dependencies: [
+                "Datasets", "MemoryStore", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .testTarget(
             name: "WebhooksTests",
             dependencies: [

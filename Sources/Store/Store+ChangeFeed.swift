@@ -250,7 +250,7 @@ extension Store {
                     return
                 }
                 var entry = FeedRow(row)
-                entry.conflicts = try Self.losers(of: row.int64(0), db).map(\.revision.text)
+                entry.conflicts = try Self.losers(of: row.int64(0), db).filter { !$0.isDeleted }.map(\.revision.text)
                 bytes += (entry.content?.count ?? Self.objectBytes) + entry.id.utf8.count
                 page.rows.append(entry)
             }

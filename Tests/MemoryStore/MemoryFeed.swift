@@ -119,7 +119,7 @@ struct MemoryFeed {
             page.rows.append(
                 FeedRow(
                     seq: document.seq, type: document.type, id: document.id, revision: document.leaves[0].revision.text,
-                    isDeleted: document.leaves[0].isDeleted, conflicts: document.leaves.dropFirst().map(\.revision.text),
+                    isDeleted: document.leaves[0].isDeleted, conflicts: document.leaves.dropFirst().filter { !$0.isDeleted }.map(\.revision.text),
                     content: document.leaves[0].content))
         }
         return page

@@ -45,7 +45,7 @@ public struct FeedRow: Equatable, Sendable {
     public var id: String
     public var revision: String
     public var isDeleted: Bool
-    /// The revisions of the other leaves, best first.
+    /// The revisions of the other leaves that are live, best first.
     public var conflicts: [String]
     /// nil for objects of ours, and where it is deleted.
     public var content: [UInt8]?

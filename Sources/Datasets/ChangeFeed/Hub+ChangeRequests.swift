@@ -129,7 +129,7 @@ extension Hub {
         return writer.bytes
     }
 
-    /// `{"storeId","last","rows":[…],"more"?}`: `last` is what to go on from, so the row shown last where there is more.
+    /// `{"storeId","since","last","rows":[…],"more"?}`: `last` is what to go on from, so the row shown last where there is more.
     ///
     /// An object that has changed since the page was read is left out: a row further on has it.
     ///
@@ -158,6 +158,8 @@ extension Hub {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("storeId", storeId(of: dataset))
+        // Who gets a page it did not ask for sees by this whether one is missing before it.
+        writer.member("since", since)
         writer.member("last", last)
         writer.key("rows")
         writer.raw(rows.bytes)

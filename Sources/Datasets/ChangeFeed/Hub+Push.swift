@@ -16,103 +16,137 @@ extension Hub {
         guard let known = call.documents else { return .lookUp(push.lookups, call) }
         push.take(known)
         var results = [Result<DocumentHistory.Fate, WireError>?](repeating: nil, count: documents.count)
-        // What hangs on a device comes after it, whatever the order it was sent in.
-        for index in documents.indices.filter({ documents[$0].makesDevice })
-            + documents.indices.filter({ !documents[$0].makesDevice })
+        for place in push.lookups.indices.filter({ push.makesDevice[$0] })
+            + push.lookups.indices.filter({ !push.makesDevice[$0] })
         {
-            do throws(WireError) {
-                results[index] = .success(try take(documents[index], of: &push, call, into: &effects))
-            } catch {
-                results[index] = .failure(error)
-            }
+            take(place, of: &push, call, &results, into: &effects)
         }
         return .result(encode(documents, results))
     }
 
+    /// Takes all that was pushed of one document, and then makes of it what its winner says.
     private func take(
-        _ document: PushedDocument, of push: inout Push, _ call: Call, into effects: inout HubEffects
+        _ place: Int, of push: inout Push, _ call: Call, _ results: inout [Result<DocumentHistory.Fate, WireError>?],
+        into effects: inout HubEffects
+    ) {
+        let former = push.known[place] ?? KnownDocument(owner: nil, reader: nil, history: DocumentHistory())
+        var known = former
+        var taken: [Int] = []
+        for index in push.parts[place] {
+            do throws(WireError) {
+                results[index] = .success(try add(push.documents[index], to: &known, push, call, into: &effects))
+                taken.append(index)
+            } catch {
+                results[index] = .failure(error)
+            }
+        }
+        guard known.history != former.history else { return }
+        do throws(WireError) {
+            try settle(place, &known, former, &push, call, into: &effects)
+        } catch {
+            for index in taken { results[index] = .failure(error) }
+        }
+    }
+
+    /// Adds one revision to what is known of its document, if it may be.
+    private func add(
+        _ document: PushedDocument, to known: inout KnownDocument, _ push: Push, _ call: Call, into effects: inout HubEffects
     ) throws(WireError) -> DocumentHistory.Fate {
         if let fault = document.fault { throw fault }
-        let dataset = call.dataset
-        var known = push.known[document.key] ?? KnownDocument(owner: nil, reader: nil, history: DocumentHistory())
-        let isNew = known.history.winner == nil
-        guard isNew || dataset.allows(call.client, owner: known.owner) else {
-            throw WireError(
-                .forbidden, "the \(document.key.type.text) `\(document.key.id.text)` belongs to another client", field: "id")
+        let (type, id) = (document.key.type.text, document.key.id.text)
+        guard known.history.winner == nil || call.dataset.allows(call.client, owner: known.owner) else {
+            throw WireError(.forbidden, "the \(type) `\(id)` belongs to another client", field: "id")
         }
-        let leaf = DocumentLeaf(revision: document.revision, isDeleted: document.isDeleted, content: try document.content())
+        var leaf = DocumentLeaf(revision: document.revision, isDeleted: document.isDeleted, content: try document.content())
         guard !known.history.isFull(for: leaf, parent: document.parent) else {
             throw WireError(.limit, "the document has \(DocumentHistory.leavesMaximum) leaves, the maximum; settle its conflicts")
         }
-        let type = DocumentType(rawValue: document.key.type.text)
-        if let type {
-            if !known.history.isKnown(document.revision) { try check(document, type, push, call, into: &effects) }
-            // What it says now may be a conflict from now on.
-            if known.history.winner?.isDeleted == false, let content = content(of: type, document.key.id.text, in: dataset) {
-                known.history.describeWinner(content)
-            }
+        if let type = DocumentType(rawValue: type), !known.history.isKnown(document.revision) {
+            leaf.content = try check(document, type, known, push, call, into: &effects)
         }
-        let former = known.history
-        let fate = known.history.add(leaf, parent: document.parent)
-        guard known.history != former else { return fate }
-        let place = effects.changes.count
-        if let type, known.history.winner?.revision != former.winner?.revision {
-            try install(type, document.key, &known, &push, call, into: &effects)
-        } else if type == nil, isNew {
-            known.owner = call.client.name
+        if known.history.winner == nil { known.owner = call.client.name }
+        // What it says now may be kept beside from now on.
+        if let type = DocumentType(rawValue: type), let winner = known.history.winner, !winner.isDeleted, winner.content == nil,
+            let content = content(of: type, id, in: call.dataset)
+        {
+            known.history.describeWinner(content)
+        }
+        return known.history.add(leaf, parent: document.parent)
+    }
+
+    /// Makes the outcome durable, and the object, where it is one of ours, what the winner says.
+    private func settle(
+        _ place: Int, _ known: inout KnownDocument, _ former: KnownDocument, _ push: inout Push, _ call: Call,
+        into effects: inout HubEffects
+    ) throws(WireError) {
+        let key = push.key(at: place)
+        let first = effects.changes.count
+        if let type = DocumentType(rawValue: key.type.text), known.history.winner?.revision != former.history.winner?.revision {
+            try install(type, at: place, &known, isNew: former.history.winner == nil, &push, call, into: &effects)
         }
         let record = DocumentRecord(
-            dataset: dataset.id, type: document.key.type.text, id: document.key.id.text, owner: known.owner, reader: known.reader,
-            leaves: known.history.leaves, ancestors: known.history.ancestors.subtracting(former.ancestors).sorted())
-        effects.changes.insert(.putDocument(record), at: effects.changes[place...].firstIndex { $0.puts(document.key) } ?? place)
-        push.known[document.key] = known
-        return fate
+            dataset: call.dataset.id, type: key.type.text, id: key.id.text, owner: known.owner, reader: known.reader,
+            leaves: known.history.leaves, ancestors: known.history.ancestors.subtracting(former.history.ancestors).sorted())
+        // What follows it is then no further revision.
+        effects.changes.insert(.putDocument(record), at: effects.changes[first...].firstIndex { $0.puts(key) } ?? first)
     }
 
     // MARK: Objects of ours
 
     /// A document of a type of ours passes the checks of its request, be it the winner or not.
+    ///
+    /// - Returns: The document as it would be shown; empty for a deletion.
     private func check(
-        _ document: PushedDocument, _ type: DocumentType, _ push: Push, _ call: Call, into effects: inout HubEffects
-    ) throws(WireError) {
-        if let owner = document.members["owner"]?.asString, owner != call.client.name, !call.client.isAdministrator,
-            push.known[document.key]?.owner != owner
-        {
-            throw WireError(.forbidden, "`owner` is another client, `\(owner.prefix(64))`", field: "owner")
+        _ document: PushedDocument, _ type: DocumentType, _ known: KnownDocument, _ push: Push, _ call: Call,
+        into effects: inout HubEffects
+    ) throws(WireError) -> [UInt8] {
+        let isNew = known.history.winner == nil
+        let owner = isNew ? call.client.name : known.owner
+        if let named = document.members["owner"]?.asString, named != owner {
+            throw WireError(
+                .forbidden, "`owner` is \(owner.map { "`\($0)`" } ?? "nobody"), not `\(named.prefix(64))`", field: "owner")
         }
-        if document.isDeleted {
-            let isOwnerless = push.known[document.key].map { $0.owner == nil } ?? false
-            if type == .device, isOwnerless, !call.client.isAdministrator {
-                throw WireError(.forbidden, "only administrators delete a device without an owner", field: "id")
+        guard document.isDeleted else {
+            var stamp = PushStamp(document.revision.text, document.members, owner: owner)
+            stamp.isTrial = true
+            let object = try write(type, document.key, document.members, stamp, push, call, into: &effects)
+            var content = Array(#"{"type":"\#(type.rawValue)","#.utf8) + object.dropFirst()
+            if type == .device, let location = document.members["location"], location != .null {
+                content.removeLast()
+                content += Array(#","location":"#.utf8) + location.serialised() + Array("}".utf8)
             }
-        } else {
-            try write(
-                type, document.key, document.members,
-                PushStamp(document, owner: push.known[document.key]?.owner ?? call.client.name, isTrial: true), push, call,
-                into: &effects)
+            return content
         }
+        if type == .device, !isNew, owner == nil, !call.client.isAdministrator {
+            throw WireError(.forbidden, "only administrators delete a device without an owner", field: "id")
+        }
+        return []
     }
 
     /// Makes the object what its winner says. A leaf that was kept beside and cannot be the object any more is let go of.
     private func install(
-        _ type: DocumentType, _ key: DocumentKey, _ known: inout KnownDocument, _ push: inout Push, _ call: Call,
+        _ type: DocumentType, at place: Int, _ known: inout KnownDocument, isNew: Bool, _ push: inout Push, _ call: Call,
         into effects: inout HubEffects
     ) throws(WireError) {
+        let key = push.key(at: place)
         var last = WireError(.internal, "the document has no leaf")
-        let isNew = push.known[key]?.history.winner == nil
-        let owner = isNew ? call.client.name : known.owner
         while let winner = known.history.winner {
             do throws(WireError) {
                 if winner.isDeleted {
                     try delete(type, key, call, into: &effects)
                     if type == .device { push.dying.insert(key.id) }
                 } else {
-                    let members = try JSONValue.members(of: winner.content ?? [], using: parser)
-                    try write(
-                        type, key, members, PushStamp(winner.revision.text, members, owner: owner), push, call, into: &effects)
+                    // As it was sent: what nobody is shown, such as a secret, is in no content.
+                    let sent = push.parts[place].first { push.documents[$0].revision == winner.revision }
+                    let members =
+                        if let sent { push.documents[sent].members } else {
+                            try JSONValue.members(of: winner.content ?? [], using: parser)
+                        }
+                    let stamp = PushStamp(winner.revision.text, members, owner: known.owner)
+                    _ = try write(type, key, members, stamp, push, call, into: &effects)
+                    known.reader = reader(of: type, key.id.text, in: call.dataset)
                 }
-                known.owner = owner
-                known.reader = reader(of: type, key.id.text, in: call.dataset) ?? (winner.isDeleted ? known.reader : nil)
+                if isNew, winner.isDeleted { known.reader = known.owner }
                 return
             } catch {
                 last = error
@@ -126,9 +160,9 @@ extension Hub {
     private func write(
         _ type: DocumentType, _ key: DocumentKey, _ members: JSONObject, _ stamp: PushStamp, _ push: Push, _ call: Call,
         into effects: inout HubEffects
-    ) throws(WireError) {
+    ) throws(WireError) -> [UInt8] {
         guard !push.dying.contains(key.id) || type != .device else {
-            throw WireError(.conflict, "the device is deleted by the same push; push it again", field: "id")
+            throw WireError(.conflict, "the device is being deleted; push it again", field: "id")
         }
         if type != .device, let device = members["deviceId"]?.asString, push.dying.contains(ByteKey(device)) {
             throw WireError(.notFound, "there is no device `\(device.prefix(128))`", field: "deviceId")
@@ -140,12 +174,12 @@ extension Hub {
         call.parameters = Parameters(
             isThere ? try replacement(type, key.id.text, members, in: call.dataset) : members.withoutMeta)
         switch (type, isThere) {
-        case (.device, false): _ = try createDevice(call, into: &effects)
-        case (.device, true): _ = try updateDevice(call, into: &effects)
-        case (.publication, false): _ = try createPublication(call, into: &effects)
-        case (.publication, true): _ = try updatePublication(call, into: &effects)
-        case (.subscription, false): _ = try createSubscription(call, into: &effects)
-        case (.subscription, true): _ = try updateSubscription(call, into: &effects)
+        case (.device, false): return try createDevice(call, into: &effects)
+        case (.device, true): return try updateDevice(call, into: &effects)
+        case (.publication, false): return try createPublication(call, into: &effects)
+        case (.publication, true): return try updatePublication(call, into: &effects)
+        case (.subscription, false): return try createSubscription(call, into: &effects)
+        case (.subscription, true): return try updateSubscription(call, into: &effects)
         case (.place, _), (.category, _), (.circumstance, _):
             throw WireError(.unsupported, "a \(type.rawValue) is not pushed; use its own request", field: "type")
         }
@@ -203,43 +237,43 @@ extension Hub {
     }
 }
 
-/// The documents of one push and what is known of them so far.
+/// The documents of one push and what is known of them.
 struct Push {
-    var known: [DocumentKey: KnownDocument] = [:]
+    let documents: [PushedDocument]
+    /// What the store is asked, once for each document whatever is pushed of it.
+    private(set) var lookups: [DocumentLookup] = []
+    /// By the place of a lookup: which documents are about it, in the order sent.
+    private(set) var parts: [[Int]] = []
+    /// The same: what hangs on a device comes after it, whatever the order they were sent in.
+    private(set) var makesDevice: [Bool] = []
+    private(set) var known: [KnownDocument?] = []
     /// Devices that this push deletes: in memory they are there until that is durable.
     var dying: Set<ByteKey> = []
-    private(set) var lookups: [DocumentLookup] = []
-    private var order: [DocumentKey] = []
 
     init(_ documents: [PushedDocument], in dataset: String) {
+        self.documents = documents
         var places: [DocumentKey: Int] = [:]
-        for document in documents {
+        for (index, document) in documents.enumerated() {
             let place = places[document.key] ?? lookups.count
             if place == lookups.count {
                 places[document.key] = place
-                order.append(document.key)
+                parts.append([])
+                makesDevice.append(false)
                 lookups.append(
                     DocumentLookup(dataset: dataset, type: document.key.type.text, id: document.key.id.text, revisions: []))
             }
+            parts[place].append(index)
             lookups[place].revisions.append(document.revision.text)
+            if !document.isDeleted, document.key.type.text == DocumentType.device.rawValue { makesDevice[place] = true }
         }
     }
 
-    mutating func take(_ found: [KnownDocument?]) {
-        for (key, document) in zip(order, found) { known[key] = document }
-    }
-}
+    func key(at place: Int) -> DocumentKey { DocumentKey(type: lookups[place].type, id: lookups[place].id) }
 
-extension PushedDocument {
-    fileprivate var makesDevice: Bool { !isDeleted && key.type.text == DocumentType.device.rawValue }
+    mutating func take(_ found: [KnownDocument?]) { known = found }
 }
 
 extension PushStamp {
-    fileprivate init(_ document: PushedDocument, owner: String?, isTrial: Bool) {
-        self.init(document.revision.text, document.members, owner: owner)
-        self.isTrial = isTrial
-    }
-
     fileprivate init(_ revision: String, _ members: JSONObject, owner: String?) {
         self.init(
             revision: revision, owner: owner, createdAt: members["createdAt"]?.asInt64, updatedAt: members["updatedAt"]?.asInt64)

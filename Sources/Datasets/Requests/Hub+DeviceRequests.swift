@@ -26,9 +26,9 @@ extension Hub {
             throw WireError(.limit, "the dataset has \(configuration.limits.devices) devices, the maximum")
         }
         if location != nil, id.flatMap({ dataset.positionsWithoutDevice[$0] }) == nil { try checkRoomForLiveTopic(in: dataset) }
-        if call.endsBeforeEffects { return [] }
         if id == nil { record.id = identifiers.uuid() }
         record.revision = call.revision(after: nil, content: record.encoded())
+        if call.endsBeforeEffects { return record.encoded() }
         let device = Device(record, reference: dataset.engine.addDevice(isFixed: record.type == .pin))
         dataset.register(device)
         effects.changes.append(.putDevice(record))
@@ -80,10 +80,10 @@ extension Hub {
             try checkLocation(true, of: record.type)
             if device.positionTopic == nil { try checkRoomForLiveTopic(in: call.dataset) }
         }
-        if call.endsBeforeEffects { return [] }
         record.createdAt = call.stamp?.createdAt == nil ? record.createdAt : call.createdAt
         record.updatedAt = call.updatedAt
         record.revision = call.revision(after: record.revision, content: record.encoded())
+        if call.endsBeforeEffects { return record.encoded() }
         device.record = record
         effects.changes.append(.putDevice(record))
         if let location {

@@ -26,8 +26,8 @@ extension Hub {
             dataset: dataset.id, id: id ?? identifiers.uuid(), deviceId: device.record.id, topic: topic, range: range,
             duration: duration, properties: String(decoding: PropertiesCoding.encode(properties), as: UTF8.self),
             owner: call.owner, createdAt: call.createdAt, updatedAt: call.updatedAt, revision: "")
-        if call.endsBeforeEffects { return [] }
         record.revision = call.revision(after: nil, content: record.encoded())
+        if call.endsBeforeEffects { return record.encoded() }
         if let expired = dataset.publications[record.id] {
             remove(expired, from: dataset, endingVisitsBy: .expired, at: call.now, into: &effects)
             effects.changes.append(.deletePublication(dataset: dataset.id, id: record.id))
@@ -75,10 +75,10 @@ extension Hub {
             try call.parameters.has("properties")
             ? PropertiesCoding.decode(call.parameters.value("properties")) : PropertiesCoding.decode(text: record.properties)
         record.properties = String(decoding: PropertiesCoding.encode(properties), as: UTF8.self)
-        if call.endsBeforeEffects { return [] }
         record.createdAt = call.stamp?.createdAt == nil ? record.createdAt : call.createdAt
         record.updatedAt = call.updatedAt
         record.revision = call.revision(after: record.revision, content: record.encoded())
+        if call.endsBeforeEffects { return record.encoded() }
         publication.record = record
         effects.changes.append(.putPublication(record))
         engineEffects.removeAll(keepingCapacity: true)

@@ -27,9 +27,9 @@ extension Hub {
         }
         if id == nil { record.id = identifiers.uuid() }
         let pushers = try readPushers(of: record, areNew: call.parameters.has("pushers"))
-        if call.endsBeforeEffects { return [] }
         record.hints = selector.hints
         record.revision = call.revision(after: nil, content: record.encoded())
+        if call.endsBeforeEffects { return record.encoded() }
         if let expired = dataset.subscriptions[record.id] {
             remove(expired, from: dataset, endingVisitsBy: .expired, at: call.now, into: &effects)
             effects.changes.append(.deleteSubscription(dataset: dataset.id, id: record.id))
@@ -77,10 +77,10 @@ extension Hub {
         let selector = try applyOptions(call.parameters, to: &record)
         if record.selector != former { record.hints = selector.hints }
         let pushers = try readPushers(of: record, areNew: call.parameters.has("pushers"))
-        if call.endsBeforeEffects { return [] }
         record.createdAt = call.stamp?.createdAt == nil ? record.createdAt : call.createdAt
         record.updatedAt = call.updatedAt
         record.revision = call.revision(after: record.revision, content: record.encoded())
+        if call.endsBeforeEffects { return record.encoded() }
         subscription.record = record
         subscription.pushers = pushers
         effects.changes.append(.putSubscription(record))
