@@ -157,7 +157,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "GeomatchClientTests",
-            dependencies: ["GeomatchClient", "MQTTLink", "SeededRandom", "Wire"]),
+            dependencies: ["Datasets", "GeomatchClient", "MQTTLink", "MemoryStore", "SeededRandom", "Wire"]),
         .testTarget(
             name: "SimulationTests",
             dependencies: [

@@ -77,8 +77,8 @@ public final class Hub {
     /// When the first lease may be over.
     var nextLeaseEnd: Int64 = .max
     /// Who follows the feed of its dataset, over all datasets, by number.
-    var followers: [UInt64: (Follower, Dataset)] = [:]
-    var lastFollower: UInt64 = 0
+    var followers: [UInt32: (Follower, Dataset)] = [:]
+    var lastFollower: UInt32 = 0
     /// A push that waits for what the store knows of its documents.
     var awaitedDocuments: AwaitedDocuments?
     /// How many messages wait at the link: where they are many, live subscribers get the newest only.

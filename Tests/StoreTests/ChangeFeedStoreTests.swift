@@ -56,14 +56,15 @@ struct ChangeFeedStoreTests {
     ) throws {
         for dataset in ["city", "park"] {
             for reader in [nil, "client", "other"] {
-                let since = Int64(random.below(60))
-                let query = FeedQuery(dataset: dataset, since: since, limit: .max - 1, bytes: .max, reader: reader)
+                var query = FeedQuery(dataset: dataset, since: 0, limit: .max - 1, bytes: .max, reader: reader)
                 let known = try store.feedPage(query)
                 guard case .feed(let expected) = twin.finding(.feed(query)) else { return }
                 // What goes with a device goes in no stated order: its rows have the same numbers in another order.
-                try #require(known.last == expected.last && known.purgedThrough == expected.purgedThrough, comment)
+                try #require(known.last == expected.last && (known.purgedThrough > 0) == (expected.purgedThrough > 0), comment)
                 try #require(known.rows.map(Shown.init).sorted() == expected.rows.map(Shown.init).sorted(), comment)
-                try #require(known.rows.map(\.seq) == known.rows.map(\.seq).sorted())
+                query.since = Int64(random.below(60))
+                try #require(try store.feedPage(query).rows == known.rows.filter { $0.seq > query.since }, comment)
+                try #require(known.rows.map(\.seq) == known.rows.map(\.seq).sorted(), comment)
             }
             var lookups: [DocumentLookup] = []
             for type in ["note", "device", "publication"] {

@@ -8,33 +8,41 @@ final class Follower {
         case sending(through: Int64, isPart: Bool)
     }
 
-    let number: UInt64
+    let number: UInt32
     var record: FollowerRecord
     var state = State.idle
+    /// Of the page that was sent last.
+    var page: UInt32 = 0
     /// Something may have changed since the store was last asked.
     var isPoked = true
     /// `record.since` when it was last made durable.
     var sinceTold: Int64
 
-    init(_ record: FollowerRecord, number: UInt64) {
+    init(_ record: FollowerRecord, number: UInt32) {
         self.record = record
         self.number = number
         sinceTold = record.since
     }
 }
 
-/// Names a follower towards the broker. Tokens of matches stay far below this bit, those of live messages have the one above it.
+/// Names a page of a follower towards the broker: what is sent again over a new connection is another one, so that the acknowledgement
+/// of the first does not count for it. Tokens of matches stay far below the highest bit here, those of live messages have the one above.
 struct FollowerToken {
-    var number: UInt64
+    var number: UInt32
+    var page: UInt32
 
-    init(number: UInt64) { self.number = number }
+    init(number: UInt32, page: UInt32) {
+        self.number = number
+        self.page = page
+    }
 
     init?(_ token: UInt64) {
         guard token >> 62 == 1 else { return nil }
-        number = token & (1 << 62 - 1)
+        number = UInt32(token >> 32 & 0x3FFF_FFFF)
+        page = UInt32(token & 0xFFFF_FFFF)
     }
 
-    var token: UInt64 { 1 << 62 | number }
+    var token: UInt64 { 1 << 62 | UInt64(number & 0x3FFF_FFFF) << 32 | UInt64(page) }
 }
 
 /// What a page of a feed was asked for.
@@ -43,5 +51,5 @@ enum FeedUse: Equatable, Sendable {
     /// Seconds of the lease.
     case follow(since: Int64?, lease: Double)
     case unfollow
-    case stream(UInt64)
+    case stream(UInt32)
 }

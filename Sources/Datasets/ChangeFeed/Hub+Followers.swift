@@ -30,7 +30,7 @@ extension Hub {
 
     private func addFollower(_ record: FollowerRecord, in dataset: Dataset) {
         if let known = dataset.followers[record.client] { removeFollower(known, in: dataset) }
-        lastFollower += 1
+        repeat { lastFollower = (lastFollower &+ 1) & 0x3FFF_FFFF } while followers[lastFollower] != nil
         let follower = Follower(record, number: lastFollower)
         dataset.followers[record.client] = follower
         followers[follower.number] = (follower, dataset)
@@ -87,7 +87,7 @@ extension Hub {
     }
 
     /// The store's answer to a follower.
-    func stream(_ finding: StoreFinding, to number: UInt64, into effects: inout HubEffects) {
+    func stream(_ finding: StoreFinding, to number: UInt32, into effects: inout HubEffects) {
         guard let (follower, dataset) = followers[number], follower.state == .asking else { return }
         follower.state = .idle
         guard case .feed(let page) = finding else {
@@ -103,17 +103,18 @@ extension Hub {
             follower.isPoked = follower.isPoked || message.isPart
             return pump(follower, in: dataset, into: &effects)
         }
+        follower.page &+= 1
         follower.state = .sending(through: message.last, isPart: message.isPart)
         effects.messages.append(
             topic: "geomatch/\(dataset.id)/\(follower.record.client)/changes", prefix: configuration.topicsPrefix, qos: 1,
-            retain: false, token: FollowerToken(number: number).token, payload: message.bytes)
+            retain: false, token: FollowerToken(number: number, page: follower.page).token, payload: message.bytes)
     }
 
     /// The broker took a page, or refused it for good.
     func followerAcknowledged(_ token: FollowerToken, into effects: inout HubEffects) {
-        guard let (follower, dataset) = followers[token.number], case .sending(let through, let isPart) = follower.state else {
-            return
-        }
+        guard let (follower, dataset) = followers[token.number], follower.page == token.page,
+            case .sending(let through, let isPart) = follower.state
+        else { return }
         follower.record.since = through
         follower.state = .idle
         if isPart { follower.isPoked = true }
@@ -122,7 +123,9 @@ extension Hub {
 
     /// A page could not be handed over: it is read again with the next connection.
     func followerReturned(_ token: FollowerToken) {
-        guard let (follower, _) = followers[token.number], case .sending = follower.state else { return }
+        guard let (follower, _) = followers[token.number], follower.page == token.page, case .sending = follower.state else {
+            return
+        }
         follower.state = .idle
         follower.isPoked = true
     }

@@ -38,7 +38,7 @@ struct Exchange {
             let page: JSONObject
             do throws(GeomatchError) {
                 page = try await client.send("changes/get", parameters)
-            } catch where error.kind == .conflict && checkpoint.since > 0 {
+            } catch  where error.kind == .conflict && checkpoint.since > 0 {
                 // Another store, or one that knows less, or one that has forgotten deletions we have not seen.
                 try database.startOver()
                 store.tell { $0.restart() }
@@ -76,7 +76,7 @@ struct Exchange {
         let reply: JSONObject
         do throws(GeomatchError) {
             reply = try await client.send("changes/push", ["docs": .array(documents)])
-        } catch where error.kind == .invalid || error.kind == .tooLarge {
+        } catch  where error.kind == .invalid || error.kind == .tooLarge {
             // One of them spoils the push for all.
             guard entries.count > 1 else { return try settle(entries, [.refused(error.json)]) }
             let middle = entries.startIndex + entries.count / 2

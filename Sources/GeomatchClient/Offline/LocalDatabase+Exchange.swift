@@ -188,7 +188,8 @@ extension LocalDatabase {
     func conflicts() throws(GeomatchError) -> [(type: String, id: String, revision: String, conflicts: String)] {
         try read { db in
             try Row.fetchAll(
-                db, sql: "SELECT type, id, revision, conflicts FROM document WHERE conflicts IS NOT NULL ORDER BY type, id LIMIT 1000"
+                db,
+                sql: "SELECT type, id, revision, conflicts FROM document WHERE conflicts IS NOT NULL ORDER BY type, id LIMIT 1000"
             ).map { ($0[0], $0[1], $0[2], $0[3]) }
         }
     }

@@ -1,4 +1,4 @@
-public import Foundation
+internal import Foundation
 
 /// A type of document that Swift knows: devices, publications, subscriptions, places, beacons, sightings, or one of yours.
 public protocol OfflineRecord: Sendable {
@@ -56,6 +56,17 @@ public struct OfflineCollection<Record: OfflineRecord>: Sendable {
 
     /// Deletes a record. Without effect where there is none.
     public func delete(_ id: String) throws(GeomatchError) { try store.delete(type: Record.documentType, id: id) }
+}
+
+extension OfflineCollection where Record: GeomatchObject {
+    /// Writes an object as a whole; durable when it returns, made by the daemon when it has it.
+    @discardableResult
+    public func put(_ draft: Record.Draft) throws(GeomatchError) -> Record { try put(Parameters(parameters: draft.parameters)) }
+}
+
+/// What is written, whichever way it was said.
+private struct Parameters: GeomatchParameters {
+    var parameters: [String: PropertyValue]
 }
 
 extension OfflineStore {

@@ -33,7 +33,8 @@ public struct GeoBeacon: OfflineRecord, Identifiable, GeomatchParameters {
     public init(members: [String: PropertyValue]) throws(GeomatchError) {
         self.members = members
         id = members["id"]?.stringValue ?? ""
-        let text: String = try members["proximityUUID"]?.stringValue ?? members.required("proximityID")
+        let text: String
+        if let other = members["proximityUUID"]?.stringValue { text = other } else { text = try members.required("proximityID") }
         guard let uuid = UUID(uuidString: text), let major = members["major"]?.intValue, let minor = members["minor"]?.intValue
         else { throw .malformed("proximityID", "names no beacon") }
         (proximityID, self.major, self.minor) = (uuid, major, minor)

@@ -100,7 +100,8 @@ extension OfflineStore {
         let configuration = client.configuration
         guard configuration.dataset == dataset, configuration.client == self.client else {
             throw GeomatchError(
-                .invalid, "the store is that of \(self.client) in \(dataset), not of \(configuration.client) in \(configuration.dataset)",
+                .invalid,
+                "the store is that of \(self.client) in \(dataset), not of \(configuration.client) in \(configuration.dataset)",
                 field: "client")
         }
     }
