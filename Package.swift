@@ -19,6 +19,7 @@ let package = Package(
         .executable(name: "geomatch", targets: ["geomatch"]),
         .library(name: "GeomatchClient", targets: ["GeomatchClient"]),
         .executable(name: "geomatch-example", targets: ["geomatch-example"]),
+        .library(name: "geomatch-broker-plugin", type: .dynamic, targets: ["CBrokerPlugin"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -62,6 +63,10 @@ let package = Package(
             name: "CSimdJSON",
             linkerSettings: [.linkedLibrary("simdjson")]),
         .target(name: "MQTTLink", dependencies: ["CMosquitto"], swiftSettings: strict),
+        // Loaded by the embedded mosquitto, which has no use for Swift's runtime; nothing of ours links it.
+        .target(
+            name: "CBrokerPlugin",
+            linkerSettings: [.unsafeFlags(["-nostartfiles", "-static-stdlib"])]),
         .target(
             name: "Store",
             dependencies: ["Datasets", .product(name: "GRDB", package: "GRDB.swift")],
@@ -137,7 +142,7 @@ let package = Package(
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),
         .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "MemoryStore", "SeededRandom"]),
-        .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
+        .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink", "SeededRandom"]),
         .testTarget(
             name: "StoreTests",
             dependencies: [
@@ -167,7 +172,7 @@ let package = Package(
         .testTarget(name: "CommandLineTests", dependencies: ["CZlib", "geomatch", "MQTTLink", "SeededRandom", "Wire"]),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["Geodesy", "MQTTLink", "SeededRandom", "WebhookReceiver", "Wire"],
+            dependencies: ["Geodesy", "GeomatchClient", "MQTTLink", "SeededRandom", "WebhookReceiver", "Wire"],
             resources: [.copy("Data")]),
     ],
     swiftLanguageModes: [.v6]
