@@ -10,5 +10,6 @@ struct GeomatchBench: ParsableCommand {
             LiveFanOut.self,
             NoOpRelay.self,
             WebhookBenchmark.self,
+            SyncBenchmark.self,
         ])
 }

@@ -1,7 +1,7 @@
 /// The order in which the argument parser wants what people write.
 enum Invocation {
     /// The subcommands; any other first word is the resource of a request.
-    static let subcommands = ["request", "watch", "pub", "replay", "status", "explain", "import", "demo", "eval", "help"]
+    static let subcommands = ["request", "watch", "pub", "replay", "status", "explain", "import", "demo", "eval", "sync", "help"]
     static let evaluations = ["selector", "topic", "distance"]
     static let imports = ["structure"]
     static let demos = ["building"]
