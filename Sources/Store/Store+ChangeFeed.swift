@@ -232,6 +232,17 @@ extension Store {
     }
 }
 
+extension Store {
+    /// How many documents there are that are no objects of ours: a bound for who writes them.
+    static func restoreDocumentCounts(_ db: Database, of dataset: String?, _ visit: (DurableChange) throws -> Void) throws {
+        let ours = DocumentType.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        let scope = dataset == nil ? "?1 IS NULL" : "dataset = ?1"
+        try db.rows(
+            "SELECT dataset, count(*) FROM document WHERE \(scope) AND type NOT IN (\(ours)) GROUP BY dataset", dataset
+        ) { try visit(.countDocuments(dataset: $0.text(0), $0.int(1))) }
+    }
+}
+
 // MARK: Reading
 
 extension Store {

@@ -80,6 +80,7 @@ extension Store {
         case .putLiveSubscription(let record): try put(record, db)
         case .deleteLiveSubscription(let dataset, let client, let id): try deleteLiveSubscription(dataset, client, id, db)
         case .putDocument(let record): try put(record, db)
+        case .countDocuments: break
         case .forgetTombstones(let instant, let now): try forgetTombstones(before: instant, at: now, db)
         case .putFollower(let record): try put(record, db)
         case .deleteFollower(let dataset, let client):

@@ -5,7 +5,7 @@ extension Store {
     /// Gives everything back, one row in memory at a time.
     ///
     /// In this order: datasets, deletions of datasets, structure, devices, publications, subscriptions, pairs, visits, live states,
-    /// live subscriptions, followers, matches, replies
+    /// live subscriptions, counts of documents, followers, matches, replies
     /// (oldest first, the newest 10,000 of each client), filters (one change for each broker). Where no order is named, there is
     /// none within a kind.
     ///
@@ -51,6 +51,7 @@ extension Store {
         try each(.visit) { .putVisit(VisitRecord($0)) }
         try each(.liveState) { .putLiveState(LiveStateRecord($0)) }
         try each(.liveSubscription) { .putLiveSubscription(LiveSubscriptionRecord($0)) }
+        try restoreDocumentCounts(db, of: dataset, visit)
         try each(.follower) { .putFollower(FollowerRecord($0)) }
     }
 

@@ -104,6 +104,7 @@ public struct MemoryStore {
         case .putLiveSubscription(let record): liveSubscriptions[Key(record.dataset, record.client, record.id)] = record
         case .deleteLiveSubscription(let dataset, let client, let id): liveSubscriptions[Key(dataset, client, id)] = nil
         case .putDocument(let record): feed.put(record)
+        case .countDocuments: break
         case .forgetTombstones(let instant, let now): feed.forgetTombstones(before: instant, at: now)
         case .putFollower(let record): feed.put(record)
         case .deleteFollower(let dataset, let client): feed.deleteFollower(dataset, client)
@@ -178,6 +179,7 @@ public struct MemoryStore {
         changes += visits.filter { isWanted($0.dataset) }.map { .putVisit($0) }
         changes += liveStates.values.filter { isWanted($0.dataset) }.map { .putLiveState($0) }
         changes += liveSubscriptions.values.filter { isWanted($0.dataset) }.map { .putLiveSubscription($0) }
+        changes += feed.counts.filter { isWanted($0.key) }.map { .countDocuments(dataset: $0.key, $0.value) }
         changes += feed.followers.filter { isWanted($0.dataset) }.map { .putFollower($0) }
         for match in sortedMatches where isWanted(match.record.dataset) {
             var record = match.record

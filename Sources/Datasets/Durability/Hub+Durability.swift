@@ -52,6 +52,7 @@ extension Hub {
             if let dataset = datasets[dataset], let subscription = dataset.subscriptions[id] { dataset.remove(subscription) }
         case .forgetDevice(let dataset, let id): restoreForgotten(id, in: dataset)
         case .putFollower(let record): restore(record)
+        case .countDocuments(let dataset, let count): datasets[dataset]?.documentCount = count
         case .deleteFollower(let dataset, let client):
             if !isRebuilding { datasets[dataset]?.followers[client] = nil }
         case .matchProgress, .matchSettled, .forgetMatch, .forgetLiveState, .forgetReplies, .putDocument, .forgetTombstones,
