@@ -89,7 +89,10 @@ let package = Package(
             swiftSettings: strict),
 
         // The library for Swift applications.
-        .target(name: "GeomatchClient", dependencies: ["LiveTopics", "MQTTLink", "Wire"], swiftSettings: strict),
+        .target(
+            name: "GeomatchClient",
+            dependencies: ["LiveTopics", "MQTTLink", "Wire", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
 
         // The programs.
         .executableTarget(
@@ -105,14 +108,16 @@ let package = Package(
         .executableTarget(
             name: "geomatch",
             dependencies: [
-                "CZlib", "Circumstances", "Geodesy", "LiveTopics", "MQTTLink", "OpeningHours", "Selectors", "Wire",
+                "CZlib", "Circumstances", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink", "OpeningHours", "Selectors",
+                "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Circumstances", "Geodesy", "LiveTopics", "MQTTLink", "Matching", "OpeningHours", "PlaceTrials", "Places", "Selectors", "WebhookReceiver", "Wire",
+                "Circumstances", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink", "Matching", "OpeningHours", "PlaceTrials",
+                "Places", "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
@@ -151,7 +156,9 @@ let package = Package(
         .testTarget(
             name: "StoreTests",
             dependencies: [
-                "Circumstances", "Datasets", "Geodesy", "Places", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
+                "Circumstances", "Datasets", "Geodesy", "MemoryStore", "Places", "SeededRandom", "Store",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
@@ -166,7 +173,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "GeomatchClientTests",
-            dependencies: ["GeomatchClient", "MQTTLink", "SeededRandom", "Wire"]),
+            dependencies: ["Datasets", "GeomatchClient", "MQTTLink", "MemoryStore", "SeededRandom", "Wire"]),
         .testTarget(
             name: "SimulationTests",
             dependencies: [

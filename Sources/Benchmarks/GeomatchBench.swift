@@ -12,5 +12,6 @@ struct GeomatchBench: ParsableCommand {
             HoursBenchmark.self,
             NoOpRelay.self,
             WebhookBenchmark.self,
+            SyncBenchmark.self,
         ])
 }

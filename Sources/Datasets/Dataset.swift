@@ -50,6 +50,10 @@ final class Dataset {
     var liveTopics = LiveTopicTable()
     var liveSubscriptions = LiveSubscriptions()
     var floors = Floors()
+    /// Documents that are no objects of ours, those deleted and not yet forgotten included.
+    var documentCount = 0
+    /// By client.
+    var followers: [String: Follower] = [:]
     /// What ended of late, for who asks why it did not match.
     var ended = EndedObjects()
     /// The instant of what is being handled; nothing is noted as ended before there is one.
@@ -99,6 +103,7 @@ final class Dataset {
         positionsWithoutDevice.removeAll()
         moves.removeAll()
         deliveriesChanged.removeAll()
+        documentCount = 0
     }
 
     /// A live topic has a state from now on, or none any more.

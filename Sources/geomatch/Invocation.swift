@@ -2,7 +2,7 @@
 enum Invocation {
     /// The subcommands; any other first word is the resource of a request.
     static let subcommands = [
-        "request", "watch", "pub", "replay", "status", "explain", "import", "places", "demo", "eval", "help",
+        "request", "watch", "pub", "replay", "status", "explain", "import", "places", "demo", "eval", "sync", "help",
     ]
     static let evaluations = ["selector", "topic", "distance", "hours", "circumstance"]
     static let imports = ["structure", "places"]

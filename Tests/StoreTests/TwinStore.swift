@@ -153,6 +153,8 @@ struct TwinStore {
             }
             state.replies.append(record)
         case .forgetReplies(let instant): state.replies.removeAll { $0.at < instant }
+        // The change feed has a twin of its own.
+        case .putDocument, .countDocuments, .forgetTombstones, .putFollower, .deleteFollower: break
         case .putFilters(let broker, let filters): state.filters[broker] = filters.isEmpty ? nil : filters
         }
     }
@@ -295,6 +297,7 @@ extension TwinStore.Snapshot {
             (next, isNew) = (8, liveStates.updateValue(record, forKey: .init(dataset: record.dataset, id: record.topic)) == nil)
         case .putLiveSubscription(let record):
             (next, isNew) = (9, liveSubscriptions.updateValue(record, forKey: .init(record)) == nil)
+        case .countDocuments, .putFollower: (next, isNew) = (9, true)
         case .putMatch(let record):
             (next, isNew) = (9, (matches.last?.number ?? 0) < record.number)
             matches.append(record)

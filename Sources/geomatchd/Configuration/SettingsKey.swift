@@ -46,6 +46,8 @@ struct SettingsKey: Sendable {
         SettingsKey("limits.occupancy-silence", "1 to 86400 seconds", fileOnly: true),
         SettingsKey("limits.remembered-replies", "0 to 1000000", fileOnly: true),
         SettingsKey("limits.live-subscriptions", "1 to 1000000", fileOnly: true),
+        SettingsKey("limits.documents", "1 to 1000000000", fileOnly: true),
+        SettingsKey("limits.followers", "1 to 1000000", fileOnly: true),
         SettingsKey("limits.pending-matches", "1 to 100000000", fileOnly: true),
         SettingsKey("limits.pending-matches-per-client", "1 to 100000000", fileOnly: true),
         SettingsKey("limits.partners-per-subscription", "1 to 100000000", fileOnly: true),
