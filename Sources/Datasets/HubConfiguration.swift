@@ -13,6 +13,8 @@ public struct HubConfiguration: Sendable {
     /// Who may ask for managed live data.
     public var liveReaders = AccessPatterns(["*"])
     public var limits = HubLimits()
+    /// Names that no dataset may have, as the topics below them are those of an adapter's filter, which is the value.
+    public var reservedDatasets: [String: String] = [:]
     /// Webhooks may be posted to loopback, link-local and private addresses.
     public var webhooksAllowPrivate = false
     /// Whether there is a time zone of this IANA name.

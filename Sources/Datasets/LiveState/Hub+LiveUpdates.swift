@@ -35,6 +35,14 @@ extension Hub {
             return
         }
         // Percent-codes in lower case, empty levels or a domain in capitals name a topic that may be known.
+        receiveUpdate(of: live, published: topic, message, at: now, into: &effects)
+    }
+
+    /// - Parameter topic: As published, which may be no live topic.
+    func receiveUpdate(
+        of live: LiveTopic, published topic: UnsafeRawBufferPointer, _ message: Inbound, at now: Int64,
+        into effects: inout HubEffects
+    ) {
         let canonical = live.encoded
         if let state = liveStates[canonical] {
             receiveUpdate(of: state, published: topic, message, at: now, into: &effects)
@@ -59,7 +67,8 @@ extension Hub {
             let state = LiveState(dataset: dataset, live: live, topic: canonical)
             receiveUpdate(of: state, published: published, message, at: now, into: &effects)
         } catch {
-            if !message.retained { refuse(error, published: published, counts: true, at: now, into: &effects) }
+            if message.retained { return }
+            refuse(error, published: published, of: live.dataset, counts: true, at: now, into: &effects)
         }
     }
 
@@ -106,7 +115,7 @@ extension Hub {
             }
         } catch {
             if message.retained, state.isKnown { return }
-            refuse(error, published: published, counts: message.retained, at: now, into: &effects)
+            refuse(error, published: published, of: dataset.id, counts: message.retained, at: now, into: &effects)
         }
     }
 

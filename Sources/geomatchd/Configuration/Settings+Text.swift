@@ -22,6 +22,7 @@ extension Settings {
         lines += tlsLines
         lines += ["topics:", "  prefix: \(Self.quoted(topicsPrefix))"]
         lines += ["live:", "  qos: \(liveQoS)", "  input-qos: \(liveInputQoS)", "  readers: \(Self.list(liveReaders))"]
+        lines += adapterLines
         lines += [
             "limits:", "  datasets: \(limits.datasets)", "  live-topics: \(limits.liveTopics)", "  devices: \(limits.devices)",
             "  attachments-per-device: \(limits.attachmentsPerDevice)", "  remembered-replies: \(limits.rememberedReplies)",
@@ -34,6 +35,16 @@ extension Settings {
             "  inflight-matches: \(limits.inflightMatches)",
         ]
         return lines.joined(separator: "\n")
+    }
+
+    private var adapterLines: [String] {
+        if adapters.isEmpty { return ["adapters: []"] }
+        return ["adapters:"]
+            + adapters.flatMap { adapter in
+                adapter.members.enumerated().map { index, member in
+                    "  \(index == 0 ? "-" : " ") \(member.key): \(Self.quoted(member.value))"
+                }
+            }
     }
 
     private var tlsLines: [String] {
