@@ -14,15 +14,15 @@ extension AdapterRule {
         let own = ["live", "geomatch"] + datasets
         for (index, rule) in rules.enumerated() {
             let named = "`\(rule.filter)` overlaps with"
-            for name in own where overlap(rule.filter, prefix + name + "/#") {
-                let whose = datasets.contains(name) ? "the live topics of the dataset `\(name)`" : "the daemon's own topics"
-                return (index, "\(named) `\(prefix)\(name)/#`, \(whose)")
-            }
             if rule.matchesAnyDataset(prefix: prefix) {
                 return (
                     index,
                     "\(named) `\(prefix){dataset}/#`, the live topics of any dataset: \(rule.firstLevel(prefix)) must be no wildcard"
                 )
+            }
+            for name in own where overlap(rule.filter, prefix + name + "/#") {
+                let whose = datasets.contains(name) ? "the live topics of the dataset `\(name)`" : "the daemon's own topics"
+                return (index, "\(named) `\(prefix)\(name)/#`, \(whose)")
             }
             for earlier in rules[..<index] where overlap(rule.filter, earlier.filter) {
                 return (index, "\(named) `\(earlier.filter)` of another adapter")

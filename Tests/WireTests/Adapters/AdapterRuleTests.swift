@@ -122,9 +122,9 @@ struct AdapterRuleTests {
     @Test(
         "A filter that overlaps with the daemon's topics, a dataset's or another adapter's is told with both",
         arguments: [
-            (["geomatch/+/x"], "", "geomatch/#"), (["live/#"], "", "live/#"), (["d/a"], "", "d/#"), (["+/x"], "", "d/#"),
-            (["x/+/a", "x/b/#"], "", "x/+/a"), (["x/a", "y/a", "x/a"], "", "x/a"), (["s/+/a"], "s/", "s/live/#"),
-            (["s/#"], "s/", "s/live/#"), (["s/d/x"], "s/", "s/d/#"), (["+/e/x"], "s/", "{dataset}"),
+            (["geomatch/+/x"], "", "geomatch/#"), (["live/#"], "", "live/#"), (["d/a"], "", "d/#"), (["+/x"], "", "{dataset}/#"),
+            (["x/+/a", "x/b/#"], "", "x/+/a"), (["x/a", "y/a", "x/a"], "", "x/a"), (["s/+/a"], "s/", "s/{dataset}/#"),
+            (["s/#"], "s/", "s/{dataset}/#"), (["s/d/x"], "s/", "s/d/#"), (["+/e/x"], "s/", "{dataset}"),
         ])
     func overlaps(_ filters: [String], prefix: String, other: String) throws {
         let rules = try filters.map { try Self.rule($0) }

@@ -41,7 +41,7 @@ struct GatewayTests {
                 #"{"id":"iBeacon:\#(uuid)-1-2","distance":"far"}"#, field: "distance"),
             .refused("espresense", "espresense/devices/+/+", "espresense/devices/x/kitchen", "{", field: nil),
         ])
-    func espresense(_ row: AdapterRow) throws { try row.check() }
+    func readsESPresense(_ row: AdapterRow) throws { try row.check() }
 
     private static func omg(_ topic: String, _ payload: String, _ updates: String...) -> AdapterRow {
         var row = AdapterRow("openmqttgateway", "home/#", topic, payload)
@@ -77,7 +77,7 @@ struct GatewayTests {
                 "omg", "home/+/BTtoMQTT/+", "home/hall/BTtoMQTT/x", #"{"uuid":"\#(bare)","major":1,"minor":2,"rssi":true}"#,
                 field: "rssi"),
         ])
-    func openMQTTGateway(_ row: AdapterRow) throws { try row.check() }
+    func readsOpenMQTTGateway(_ row: AdapterRow) throws { try row.check() }
 
     private static func assistant(_ payload: String, _ updates: String...) -> AdapterRow {
         var row = AdapterRow(
@@ -105,7 +105,7 @@ struct GatewayTests {
                 #"{"entity":{"distances":{"hall":7}}}"#, field: "entity.distances.hall"),
             .refused("room-assistant", "room-assistant/#", "room-assistant/entity/k/p/x", #"{"entity":7}"#, field: "entity"),
         ])
-    func roomAssistant(_ row: AdapterRow) throws { try row.check() }
+    func readsRoomAssistant(_ row: AdapterRow) throws { try row.check() }
 
     private static func home(_ topic: String, _ payload: String, _ updates: String...) -> AdapterRow {
         var row = AdapterRow("home-assistant", "ha/#", topic, payload)
@@ -137,7 +137,7 @@ struct GatewayTests {
             .refused("ha", "ha/#", "ha/car", #"{"latitude":0,"longitude":0.0}"#, field: "latitude"),
             .refused("ha", "ha/#", "ha/car", "away", field: nil),
         ])
-    func homeAssistant(_ row: AdapterRow) throws { try row.check() }
+    func readsHomeAssistant(_ row: AdapterRow) throws { try row.check() }
 
     private static func tasmota(_ payload: String, _ updates: String...) -> AdapterRow {
         var row = AdapterRow("tasmota", "tele/+/SENSOR", "tele/lobby/SENSOR", payload)
@@ -164,7 +164,7 @@ struct GatewayTests {
                 "tasmota", "tele/+/SENSOR", "tele/l/SENSOR", #"{"IBEACON":{"UID":"\#(bare)","MAJOR":1}}"#, field: "IBEACON.MINOR"),
             .refused("tasmota", "tele/+/SENSOR", "tele/l/SENSOR", #"{"IBEACON":[]}"#, field: "IBEACON"),
         ])
-    func tasmota(_ row: AdapterRow) throws { try row.check() }
+    func readsTasmota(_ row: AdapterRow) throws { try row.check() }
 
     private static func april(_ payload: String, _ updates: String...) -> AdapterRow {
         var row = AdapterRow("april-brother", "ab/gateway", "ab/gateway", payload)
@@ -190,7 +190,7 @@ struct GatewayTests {
                 field: "raw_beacons_data[0]"),
             .refused("april-brother", "ab/gateway", "ab/gateway", #"{"raw_beacons_data":7}"#, field: "raw_beacons_data"),
         ])
-    func aprilBrother(_ row: AdapterRow) throws { try row.check() }
+    func readsAprilBrother(_ row: AdapterRow) throws { try row.check() }
 
     @Test("A message of a thousand rows becomes updates that are each within what a live update may hold")
     func manyRows() throws {

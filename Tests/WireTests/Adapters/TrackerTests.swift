@@ -43,13 +43,13 @@ struct TrackerTests {
             ),
             refusedTraccar(#"{"position":[]}"#, field: "position"),
         ])
-    func traccar(_ row: AdapterRow) throws { try row.check() }
+    func readsTraccar(_ row: AdapterRow) throws { try row.check() }
 
-    private static let things = "v3/app@tenant/devices/dev1/up"
+    private static let uplinkTopic = "v3/app@tenant/devices/dev1/up"
     private static let at = #""end_device_ids":{"device_id":"dev1"},"received_at":"2023-11-14T22:13:20.123456789Z""#
 
     private static func things(_ payload: String, _ updates: String...) -> AdapterRow {
-        var row = AdapterRow("the-things-stack", "v3/+/devices/+/#", things, "{\(at),\(payload)}")
+        var row = AdapterRow("the-things-stack", "v3/+/devices/+/#", uplinkTopic, "{\(at),\(payload)}")
         row.updates = updates
         return row
     }
@@ -59,7 +59,7 @@ struct TrackerTests {
     }
 
     private static func refusedThings(_ payload: String, field: String) -> AdapterRow {
-        .refused("ttn", "v3/+/devices/+/#", things, "{\(at),\(payload)}", field: "uplink_message." + field)
+        .refused("ttn", "v3/+/devices/+/#", uplinkTopic, "{\(at),\(payload)}", field: "uplink_message." + field)
     }
 
     @Test(
@@ -89,9 +89,9 @@ struct TrackerTests {
                 #""uplink_message":{"locations":{"frm-payload":{"latitude":-91}}}"#, field: "locations.frm-payload.latitude"),
             refusedThings(#""uplink_message":{"locations":7}"#, field: "locations"),
             .refused(
-                "tts", "v3/+/devices/+/up", things, #"{"uplink_message":{}}"#, field: "end_device_ids.device_id"),
+                "tts", "v3/+/devices/+/up", uplinkTopic, #"{"uplink_message":{}}"#, field: "end_device_ids.device_id"),
         ])
-    func theThingsStack(_ row: AdapterRow) throws { try row.check() }
+    func readsTheThingsStack(_ row: AdapterRow) throws { try row.check() }
 
     @Test("The registry's position comes with every uplink, and counts only when it is another")
     func staleRegistry() throws {
@@ -142,7 +142,7 @@ struct TrackerTests {
             .refused("meshtastic", "msh/#", "msh/2/json/c/!1", #"{"type":"position","payload":{}}"#, field: "from"),
             .refused("meshtastic", "msh/#", "msh/2/json/c/!1", #"{"from":1,"type":"position"}"#, field: "payload"),
         ])
-    func meshtastic(_ row: AdapterRow) throws { try row.check() }
+    func readsMeshtastic(_ row: AdapterRow) throws { try row.check() }
 
     @Test("A packet that several gateways publish counts once; another of the same node counts")
     func duplicatePackets() throws {
@@ -191,7 +191,7 @@ struct TrackerTests {
             .refused("json", "cars/+", "cars/a", #"{"a":1,"timestamp":"soon"}"#, field: "timestamp", with: ["domain": "noise"]),
             .refused("json", "cars/+", "cars/a", #"[{"lat":1,"lon":1}]"#, field: nil),
         ])
-    func plainJSON(_ row: AdapterRow) throws { try row.check() }
+    func readsPlainJSON(_ row: AdapterRow) throws { try row.check() }
 
     @Test("What is compressed or too large is told as that")
     func bytes() throws {
