@@ -108,6 +108,7 @@ extension Hub {
             if isSkewed { tellSkewed(state, published, at: now, into: &effects) }
             store(update, at: timestamp, for: state, receivedAt: now, into: &effects)
             if let device = state.device, let position = update.position {
+                showCircumstances(device, update, at: timestamp, in: dataset, now: now, into: &effects)
                 if dataset.moves.isEmpty { moved.append(dataset) }
                 let floor = floor(of: state, index: update.floorIndex, into: &effects)
                 dataset.moves.append(Move(device: device.reference, position: position, floor: floor))

@@ -26,7 +26,9 @@ extension Settings {
         lines += [
             "limits:", "  datasets: \(limits.datasets)", "  live-topics: \(limits.liveTopics)", "  devices: \(limits.devices)",
             "  attachments-per-device: \(limits.attachmentsPerDevice)", "  remembered-replies: \(limits.rememberedReplies)",
-            "  live-subscriptions: \(limits.liveSubscriptions)",
+            "  live-subscriptions: \(limits.liveSubscriptions)", "  documents: \(limits.documents)",
+            "  followers: \(limits.followers)", "  places: \(limits.places)", "  categories: \(limits.categories)",
+            "  circumstances: \(limits.circumstances)",
             "  structure-objects: \(limits.structureObjects)", "  occupancy-silence: \(limits.occupancySilenceSeconds)",
             "  pending-matches: \(limits.pendingMatches)", "  pending-matches-per-client: \(limits.pendingMatchesPerClient)",
             "  partners-per-subscription: \(limits.partnersPerSubscription)", "  pairs: \(limits.pairs)",

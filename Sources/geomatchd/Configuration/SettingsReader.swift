@@ -89,10 +89,15 @@ struct SettingsReader {
         limits.attachmentsPerDevice =
             try integer("limits.attachments-per-device", 1...100_000) ?? limits.attachmentsPerDevice
         limits.structureObjects = try integer("limits.structure-objects", 1...10_000_000) ?? limits.structureObjects
+        limits.places = try integer("limits.places", 1...50_000_000) ?? limits.places
+        limits.categories = try integer("limits.categories", 1...1_000_000) ?? limits.categories
+        limits.circumstances = try integer("limits.circumstances", 1...1_000_000) ?? limits.circumstances
         limits.occupancySilenceSeconds =
             try integer("limits.occupancy-silence", 1...86_400) ?? limits.occupancySilenceSeconds
         limits.rememberedReplies = try integer("limits.remembered-replies", 0...1_000_000) ?? limits.rememberedReplies
         limits.liveSubscriptions = try integer("limits.live-subscriptions", 1...1_000_000) ?? limits.liveSubscriptions
+        limits.documents = try integer("limits.documents", 1...1_000_000_000) ?? limits.documents
+        limits.followers = try integer("limits.followers", 1...1_000_000) ?? limits.followers
         limits.pendingMatches = try integer("limits.pending-matches", 1...100_000_000) ?? limits.pendingMatches
         limits.pendingMatchesPerClient =
             try integer("limits.pending-matches-per-client", 1...100_000_000) ?? limits.pendingMatchesPerClient
