@@ -89,7 +89,10 @@ let package = Package(
             swiftSettings: strict),
 
         // The library for Swift applications.
-        .target(name: "GeomatchClient", dependencies: ["LiveTopics", "MQTTLink", "Wire"], swiftSettings: strict),
+        .target(
+            name: "GeomatchClient",
+            dependencies: ["LiveTopics", "MQTTLink", "Wire", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
 
         // The programs.
         .executableTarget(
@@ -112,7 +115,8 @@ let package = Package(
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Circumstances", "Geodesy", "LiveTopics", "MQTTLink", "Matching", "OpeningHours", "PlaceTrials", "Places", "Selectors", "WebhookReceiver", "Wire",
+                "Circumstances", "Geodesy", "LiveTopics", "MQTTLink", "Matching", "OpeningHours", "PlaceTrials", "Places",
+                "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
@@ -151,7 +155,9 @@ let package = Package(
         .testTarget(
             name: "StoreTests",
             dependencies: [
-                "Circumstances", "Datasets", "Geodesy", "Places", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
+                "Circumstances", "Datasets", "Geodesy", "MemoryStore", "Places", "SeededRandom", "Store",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
@@ -166,7 +172,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "GeomatchClientTests",
-            dependencies: ["GeomatchClient", "MQTTLink", "SeededRandom", "Wire"]),
+            dependencies: ["Datasets", "GeomatchClient", "MQTTLink", "MemoryStore", "SeededRandom", "Wire"]),
         .testTarget(
             name: "SimulationTests",
             dependencies: [

@@ -50,6 +50,8 @@ final class Dataset {
     var liveTopics = LiveTopicTable()
     var liveSubscriptions = LiveSubscriptions()
     var floors = Floors()
+    /// By client.
+    var followers: [String: Follower] = [:]
     /// What ended of late, for who asks why it did not match.
     var ended = EndedObjects()
     /// The instant of what is being handled; nothing is noted as ended before there is one.

@@ -38,6 +38,7 @@ extension Hub {
     /// Lets go of a dataset with all it holds; the store has done so already.
     func removeDataset(_ dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
         removeLiveSubscriptions(of: dataset, into: &effects)
+        removeFollowers(of: dataset)
         datasets[dataset.id] = nil
         deletedDatasets[dataset.id] = now
         let replies = dataset.replies.afterDeletion()

@@ -58,6 +58,8 @@ public struct HubLimits: Sendable {
     public var leaseSeconds = 86_400.0
     /// Messages that wait at the link from which on live subscribers get the newest of each topic only.
     public var liveBacklog = 10_000
+    /// Clients that follow the change feed, for each dataset.
+    public var followers = 10_000
     /// Topics held back for live subscribers, of all datasets; beyond, messages are dropped and counted.
     public var heldLiveTopics = 1_000_000
     /// The same for each client.

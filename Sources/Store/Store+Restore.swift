@@ -4,8 +4,9 @@ import GRDB
 extension Store {
     /// Gives everything back, one row in memory at a time.
     ///
-    /// In this order: datasets, deletions of datasets, structure, categories, places, verifications, devices, publications, subscriptions, pairs, visits, circumstances with what is held of them, visits to places, stays, incidents, live states,
-    /// live subscriptions, matches, replies
+    /// In this order: datasets, deletions of datasets, structure, categories, places, verifications, devices, publications,
+    /// subscriptions, pairs, visits, circumstances with what is held of them, visits to places, stays, incidents, live states,
+    /// live subscriptions, followers, matches, replies
     /// (oldest first, the newest 10,000 of each client), filters (one change for each broker). Where no order is named, there is
     /// none within a kind.
     ///
@@ -54,6 +55,7 @@ extension Store {
         try restoreCircumstances(db, of: dataset, visit)
         try each(.liveState) { .putLiveState(LiveStateRecord($0)) }
         try each(.liveSubscription) { .putLiveSubscription(LiveSubscriptionRecord($0)) }
+        try each(.follower) { .putFollower(FollowerRecord($0)) }
     }
 
     private static func restoreMatches(_ db: Database, of dataset: String?, _ visit: (DurableChange) throws -> Void) throws {

@@ -16,6 +16,7 @@ extension Store {
         registerStructure(in: &migrator)
         registerPlaces(in: &migrator)
         registerCircumstances(in: &migrator)
+        registerChangeFeed(in: &migrator)
         return migrator
     }()
 

@@ -153,6 +153,8 @@ struct TwinStore {
             }
             state.replies.append(record)
         case .forgetReplies(let instant): state.replies.removeAll { $0.at < instant }
+        // The change feed has a twin of its own.
+        case .putDocument, .forgetTombstones, .putFollower, .deleteFollower: break
         case .putFilters(let broker, let filters): state.filters[broker] = filters.isEmpty ? nil : filters
         }
     }

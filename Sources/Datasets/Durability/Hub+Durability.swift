@@ -55,7 +55,13 @@ extension Hub {
         case .putCircumstance, .deleteCircumstance, .putHeld, .deleteHeld, .putPlaceVisit, .deletePlaceVisit, .putStay,
             .putIncident:
             try restoreCircumstances(change, at: now)
-        case .matchProgress, .matchSettled, .incidentSettled, .forgetMatch, .forgetLiveState, .forgetReplies, .putFilters: break
+        case .putFollower(let record): restore(record)
+        case .deleteFollower(let dataset, let client):
+            if !isRebuilding { datasets[dataset]?.followers[client] = nil }
+        case .matchProgress, .matchSettled, .incidentSettled, .forgetMatch, .forgetLiveState, .forgetReplies, .putDocument,
+            .forgetTombstones,
+            .putFilters:
+            break
         }
     }
 

@@ -45,11 +45,15 @@ enum RequestName: String, CaseIterable {
     case circumstanceList = "circumstance/list"
     case circumstanceEvaluate = "circumstance/evaluate"
     case circumstanceEvaluateAll = "circumstance/evaluateAll"
+    case changesGet = "changes/get"
+    case changesFollow = "changes/follow"
+    case changesUnfollow = "changes/unfollow"
+    case changesConflicts = "changes/conflicts"
+    case changesPush = "changes/push"
 
     /// Requests of the contract that a later version answers.
     static let notOffered: Set<String> = [
-        "beacon/list", "beacon/monitor", "beacon/unmonitor", "changes/get", "changes/follow",
-        "changes/unfollow", "changes/push", "changes/conflicts",
+        "beacon/list", "beacon/monitor", "beacon/unmonitor",
     ]
 
     /// Only administrators may ask it.
@@ -66,7 +70,8 @@ enum RequestName: String, CaseIterable {
         case .datasetGet, .datasetList, .deviceGet, .deviceList, .publicationGet, .publicationList, .subscriptionGet,
             .subscriptionList, .matchGet, .matchList, .matchExplain, .liveList, .liveSnapshot, .categoryList, .placeGet,
             .placeList,
-            .placeCandidates, .circumstanceList, .circumstanceEvaluate, .circumstanceEvaluateAll:
+            .placeCandidates, .circumstanceList, .circumstanceEvaluate, .circumstanceEvaluateAll, .changesGet, .changesFollow,
+            .changesUnfollow, .changesConflicts:
             false
         default: true
         }

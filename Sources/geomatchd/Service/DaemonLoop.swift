@@ -91,11 +91,19 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
                 responseTopic: message.responseTopic, correlation: message.correlation)
             if message.retain, session.isAdopting { hub.adopt(inbound, at: now, into: &effects) }
             hub.receive(inbound, at: now, into: &effects)
+            if let lookups = hub.documentLookups { lookUp(lookups, at: now) }
             // What is let go of needs the disk's word first; nothing may be decided in between.
             if !effects.deletions.isEmpty { finishBatch(at: now) }
         }
         finishBatch(at: now)
         if case .probing = session.phase { awaitProbe() }
+    }
+
+    /// A push is judged by what is durable before it: nothing else is handled meanwhile.
+    private func lookUp(_ lookups: [DocumentLookup], at now: Int64) {
+        finishBatch(at: now)
+        let documents = try? journal?.lookUp(lookups)
+        hub.resume(with: documents, at: now, into: &effects)
     }
 
     func linkAcknowledged(token: UInt64, reason: UInt8) {
@@ -380,6 +388,8 @@ extension StoreFinding {
         case .matches(let matches): self = .matches(matches)
         case .noSuchMatch: self = .noSuchMatch
         case .match(let match): self = .match(match)
+        case .feed(let page): self = .feed(page)
+        case .document(let document): self = .document(document)
         case .failed: self = .failed
         }
     }
