@@ -38,6 +38,7 @@ let package = Package(
         .target(name: "CPrefetch"),
         .target(name: "Geodesy", swiftSettings: unchecked),
         .target(name: "LiveTopics", swiftSettings: strict),
+        .target(name: "Ranging", dependencies: ["Geodesy"], swiftSettings: unchecked),
         .target(name: "Selectors", swiftSettings: unchecked),
         .target(
             name: "Matching",
@@ -45,12 +46,12 @@ let package = Package(
             swiftSettings: unchecked),
         .target(
             name: "Wire",
-            dependencies: ["CSimdJSON", "Geodesy", "LiveTopics", "Selectors"],
+            dependencies: ["CSimdJSON", "Geodesy", "LiveTopics", "Ranging", "Selectors"],
             swiftSettings: strict),
         .target(
             name: "Datasets",
             dependencies: [
-                "Geodesy", "LiveTopics", "Matching", "Selectors", "Wire",
+                "Geodesy", "LiveTopics", "Matching", "Ranging", "Selectors", "Wire",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: strict),
@@ -97,14 +98,14 @@ let package = Package(
         .executableTarget(
             name: "geomatch",
             dependencies: [
-                "CZlib", "Geodesy", "LiveTopics", "MQTTLink", "Selectors", "Wire",
+                "CZlib", "Geodesy", "LiveTopics", "MQTTLink", "Ranging", "Selectors", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Geodesy", "LiveTopics", "Matching", "MQTTLink", "Selectors", "WebhookReceiver", "Wire",
+                "FlatRecording", "Geodesy", "LiveTopics", "Matching", "MQTTLink", "Ranging", "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
@@ -117,6 +118,9 @@ let package = Package(
 
         // The tests: one folder for each target, and the programs on a real broker.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
+        .target(
+            name: "FlatRecording", dependencies: ["Ranging"], path: "Tests/FlatRecording", resources: [.copy("Data")],
+            swiftSettings: strict),
         .target(name: "MemoryStore", dependencies: ["Datasets"], path: "Tests/MemoryStore", swiftSettings: strict),
         .target(
             name: "WebhookReceiver",
@@ -130,10 +134,11 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "GeodesyTests", dependencies: ["Geodesy", "SeededRandom"]),
         .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
+        .testTarget(name: "RangingTests", dependencies: ["FlatRecording", "Geodesy", "Ranging", "SeededRandom"]),
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
-        .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),
-        .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "MemoryStore", "SeededRandom"]),
+        .testTarget(name: "WireTests", dependencies: ["Ranging", "Wire", "SeededRandom"]),
+        .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "FlatRecording", "MemoryStore", "Ranging", "SeededRandom"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
         .testTarget(
             name: "StoreTests",
@@ -162,7 +167,7 @@ let package = Package(
         .testTarget(name: "CommandLineTests", dependencies: ["CZlib", "geomatch", "MQTTLink", "SeededRandom", "Wire"]),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["Geodesy", "MQTTLink", "SeededRandom", "WebhookReceiver", "Wire"],
+            dependencies: ["FlatRecording", "Geodesy", "MQTTLink", "Ranging", "SeededRandom", "WebhookReceiver", "Wire"],
             resources: [.copy("Data")]),
     ],
     swiftLanguageModes: [.v6]
