@@ -65,7 +65,7 @@ let package = Package(
         .target(name: "MQTTLink", dependencies: ["CMosquitto"], swiftSettings: strict),
         .target(
             name: "Store",
-            dependencies: ["Datasets", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["Datasets", "Ranging", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .target(
             name: "Webhooks",
@@ -142,7 +142,7 @@ let package = Package(
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["Datasets", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
+            dependencies: ["Datasets", "Ranging", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
         .testTarget(
             name: "WebhooksTests",
             dependencies: [

@@ -15,6 +15,7 @@ extension World {
             }
         }
         devices[device].isPlaced = false
+        devices[device].point = .nowhere
         devices[device].budget = .infinity
         census.change(from: devices[device].horizontalAccuracy, to: .nan)
     }

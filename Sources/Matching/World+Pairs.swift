@@ -41,7 +41,6 @@ extension World {
             return false
         }
         if subscription.device == publication.device && subscription.excludesSelf { return false }
-        guard devices[publication.device].isPlaced && devices[subscription.device].isPlaced else { return false }
         return isInReach(subscription, publication)
     }
 
@@ -62,7 +61,7 @@ extension World {
         lowerBudgets(pair)
     }
 
-    /// Notes that the two sides of a pair, both placed, met here and now.
+    /// Notes that the two sides of a pair, between which there is a distance, met here and now.
     mutating func addMeeting(_ pair: UInt32, at now: Int64) {
         let record = index.pairs[pair]
         let here = devices[publications[record.publication].device]
@@ -70,12 +69,23 @@ extension World {
         meetings.append(
             Meeting(
                 publication: PublicationRef(index: record.publication),
-                subscription: SubscriptionRef(index: record.subscription), distance: distance(here, there),
-                publicationPosition: here.position, subscriptionPosition: there.position, at: now))
+                subscription: SubscriptionRef(index: record.subscription), distance: distance(record) ?? 0,
+                publicationPosition: here.isPlaced ? here.position : nil,
+                subscriptionPosition: there.isPlaced ? there.position : nil, at: now))
+    }
+
+    /// Metres between the sides of a pair: along the ellipsoid, else as far as one sees the other; nil: nothing is known.
+    mutating func distance(_ pair: Pair) -> Double? {
+        let publication = publications[pair.publication]
+        let subscription = subscriptions[pair.subscription]
+        let here = devices[publication.device]
+        let there = devices[subscription.device]
+        if here.isPlaced && there.isPlaced { return distance(here, there) }
+        return sight(subscription, publication).flatMap { $0.distance.isFinite ? $0.distance : nil }
     }
 
     /// Metres along the ellipsoid between two devices that are placed.
-    mutating func distance(_ here: Device, _ there: Device) -> Double {
+    private mutating func distance(_ here: Device, _ there: Device) -> Double {
         let from = milestones.publication.point(here)
         let to = milestones.subscription.point(there)
         return Geodesic.distance(from: from, to: to)
@@ -218,8 +228,9 @@ struct Milestone {
     }
 }
 
-/// Metres between two grid points along the ellipsoid.
+/// Metres between two grid points along the ellipsoid; 0 where one of them is nowhere: who stands nowhere has not moved.
 func displacement(from: GridPoint, to: GridPoint) -> Double {
+    if from.isNowhere || to.isNowhere { return 0 }
     let chord = from.squaredChord(to: to).squareRoot() / GridPoint.unitsPerMetre
     if chord < 20_000 { return Geodesic.arc(ofChord: chord) }
     let a = from.position

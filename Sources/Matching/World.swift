@@ -25,6 +25,7 @@ struct World {
     var lanes = LanePool()
     var directory = TileDirectory()
     var index = PairIndex()
+    var sights = Sights()
     var deadlines = DeadlineHeap()
     /// Entries and pairs that a deadline stands for; the heap may hold more.
     var deadlinesWanted = 0
@@ -88,7 +89,7 @@ struct World {
             + classes.bytes + lanes.bytes
             + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + hits.bytes + keys.bytes + openClasses.bytes
             + meetings.capacity * MemoryLayout<Meeting>.stride + doubts.bytes + newcomers.bytes + ordering.bytes
-            + groundwork.bytes
+            + groundwork.bytes + sights.bytes
     }
 
     @inline(__always)

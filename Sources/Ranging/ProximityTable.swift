@@ -38,6 +38,15 @@ public final class ProximityTable {
         public var rssi: Double?
         /// Milliseconds since 1970 UTC.
         public var seenAt: Int64
+
+        public init(observer: UInt32, beacon: UInt32, distance: Double?, band: ProximityBand, rssi: Double?, seenAt: Int64) {
+            self.observer = observer
+            self.beacon = beacon
+            self.distance = distance
+            self.band = band
+            self.rssi = rssi
+            self.seenAt = seenAt
+        }
     }
 
     /// What a sighting came to.
@@ -168,6 +177,19 @@ public final class ProximityTable {
     public func loss(at observer: UInt32, of beacon: UInt32, over milliseconds: Int64, at now: Int64) -> Double? {
         guard let number = index.find(observer, beacon, in: memory.facts) else { return nil }
         return memory.facts[Int(number)].history.trimmedMean(over: milliseconds, at: now, in: memory.readings(of: number))
+    }
+
+    /// The same for where a beacon is by now: over the last ``PositionEstimator/window``, and where nothing came in it, over what is known.
+    public func recentLoss(at observer: UInt32, of beacon: UInt32, n: Double, at now: Int64) -> Double? {
+        if let loss = loss(at: observer, of: beacon, over: PositionEstimator.window, at: now) { return loss }
+        guard let fact = fact(of: observer, beacon), now - fact.seenAt <= SignalHistory.window else { return nil }
+        return loss(at: observer, of: beacon, over: SignalHistory.window, at: now)
+            ?? fact.distance.map { PathLoss.loss(distance: $0, n: n) }
+    }
+
+    /// Whether anybody sees a beacon.
+    public func isSeen(_ beacon: UInt32) -> Bool {
+        Int(beacon) < firstOfBeacon.count && firstOfBeacon[Int(beacon)] != none
     }
 
     private func fact(_ number: UInt32) -> Fact {

@@ -78,6 +78,8 @@ extension Store {
             try db.run("DELETE FROM liveState WHERE dataset = ? AND topic = ?", dataset, topic)
         case .putLiveSubscription(let record): try put(record, db)
         case .deleteLiveSubscription(let dataset, let client, let id): try deleteLiveSubscription(dataset, client, id, db)
+        case .putBeaconMonitor(let record): try put(record, db)
+        case .deleteBeaconMonitor(let dataset, let client, let id): try deleteBeaconMonitor(dataset, client, id, db)
         case .putReply(let record):
             // A reply put again is the newest one: REPLACE gives it a new number.
             try db.run(
@@ -103,7 +105,8 @@ extension Store {
             Table.device.upsert,
             record.dataset, record.id, record.type.rawValue, record.name, ListText.encode(record.group), record.platform,
             record.deviceToken, record.beacon?.proximityUUID, record.beacon?.major, record.beacon?.minor, record.owner,
-            record.createdAt, record.updatedAt, record.revision)
+            record.createdAt, record.updatedAt, record.revision, record.carries?.proximityUUID, record.carries?.major,
+            record.carries?.minor, record.ranging?.n, record.ranging?.rssiOffset, record.ranging?.filter.rawValue)
     }
 
     private static func put(_ record: PublicationRecord, _ db: Database) throws {
@@ -233,6 +236,7 @@ extension Store {
         "DELETE FROM device WHERE dataset = ?",
         "DELETE FROM liveState WHERE dataset = ?",
         "DELETE FROM liveSubscription WHERE dataset = ?",
+        "DELETE FROM beaconMonitor WHERE dataset = ?",
         "DELETE FROM matchBody WHERE number IN (SELECT number FROM match WHERE dataset = ?)",
         "DELETE FROM match WHERE dataset = ?",
         "DELETE FROM reply WHERE dataset = ?",

@@ -14,6 +14,7 @@ extension Store {
         addLiveSubscriptions(to: &migrator)
         migrator.registerMigration("2 visits and pushers") { db in try db.execute(sql: visitsAndPushers) }
         registerStructure(in: &migrator)
+        registerBeacons(in: &migrator)
         return migrator
     }()
 

@@ -24,6 +24,7 @@ public struct MemoryStore {
     private var liveStates: [Key: LiveStateRecord] = [:]
     private var matches: [Int64: (record: MatchRecord, listed: Bool)] = [:]
     private var liveSubscriptions: [Key: LiveSubscriptionRecord] = [:]
+    private var monitors: [Key: BeaconMonitorRecord] = [:]
     private var replies: [(key: Key, record: ReplyRecord)] = []
     public private(set) var highestLiveNumber: Int64 = 0
     public private(set) var highestMatchNumber: Int64 = 0
@@ -101,6 +102,8 @@ public struct MemoryStore {
         case .forgetReplies(let instant): replies.removeAll { $0.record.at < instant }
         case .putLiveSubscription(let record): liveSubscriptions[Key(record.dataset, record.client, record.id)] = record
         case .deleteLiveSubscription(let dataset, let client, let id): liveSubscriptions[Key(dataset, client, id)] = nil
+        case .putBeaconMonitor(let record): monitors[Key(record.dataset, record.client, record.id)] = record
+        case .deleteBeaconMonitor(let dataset, let client, let id): monitors[Key(dataset, client, id)] = nil
         case .putFilters: break
         }
     }
@@ -144,6 +147,7 @@ public struct MemoryStore {
         matches = matches.filter { $0.value.record.dataset != id }
         replies.removeAll { $0.key.dataset == id }
         liveSubscriptions = liveSubscriptions.filter { $0.key.dataset != id }
+        monitors = monitors.filter { $0.key.dataset != id }
     }
 
     /// In the order the store gives back; of one dataset, or all.
@@ -160,6 +164,7 @@ public struct MemoryStore {
         changes += visits.filter { isWanted($0.dataset) }.map { .putVisit($0) }
         changes += liveStates.values.filter { isWanted($0.dataset) }.map { .putLiveState($0) }
         changes += liveSubscriptions.values.filter { isWanted($0.dataset) }.map { .putLiveSubscription($0) }
+        changes += monitors.values.filter { isWanted($0.dataset) }.map { .putBeaconMonitor($0) }
         for match in sortedMatches where isWanted(match.record.dataset) {
             var record = match.record
             if !record.pending { record.body = [] }

@@ -78,6 +78,7 @@ struct StoreHistoryTests {
                 expected.visits = all.visits.filter { $0.key.dataset == name }
                 expected.liveStates = all.liveStates.filter { $0.key.dataset == name }
                 expected.liveSubscriptions = all.liveSubscriptions.filter { $0.key.dataset == name }
+                expected.monitors = all.monitors.filter { $0.key.dataset == name }
                 expected.matches = all.matches.filter { $0.dataset == name }
                 expected.replies = all.replies.filter { $0.dataset == name }
                 #expect(one.difference(from: expected) == [])

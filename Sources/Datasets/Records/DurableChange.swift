@@ -43,6 +43,8 @@ public enum DurableChange: Equatable, Sendable {
     case forgetLiveState(dataset: String, topic: String)
     case putLiveSubscription(LiveSubscriptionRecord)
     case deleteLiveSubscription(dataset: String, client: String, id: String)
+    case putBeaconMonitor(BeaconMonitorRecord)
+    case deleteBeaconMonitor(dataset: String, client: String, id: String)
     case putReply(ReplyRecord)
     case forgetReplies(before: Int64)
     /// The filters held at the broker of this name, replacing those known before.
@@ -66,6 +68,8 @@ extension DurableChange {
         case .putReply(let record): record.dataset
         case .putLiveSubscription(let record): record.dataset
         case .deleteLiveSubscription(let dataset, _, _): dataset
+        case .putBeaconMonitor(let record): record.dataset
+        case .deleteBeaconMonitor(let dataset, _, _): dataset
         case .deleteDevice(let dataset, _), .forgetDevice(let dataset, _), .deleteVisit(let dataset, _, _),
             .deletePublication(let dataset, _), .deleteSubscription(let dataset, _),
             .putDelivery(let dataset, _, _), .putHints(let dataset, _, _), .forgetLiveState(let dataset, _):

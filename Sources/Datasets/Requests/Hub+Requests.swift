@@ -154,6 +154,9 @@ extension Hub {
         case .liveList: return .result(try listLive(call))
         case .liveSnapshot: return .result(try snapshotLive(call))
         case .matchExplain: return .result(try explainMatch(call))
+        case .beaconList: return .result(try listBeacons(call))
+        case .beaconMonitor: return .result(try monitorBeacons(call, into: &effects))
+        case .beaconUnmonitor: return .result(try unmonitorBeacons(call, into: &effects))
         }
     }
 

@@ -30,10 +30,13 @@ enum RequestName: String, CaseIterable {
     case liveList = "live/list"
     case liveSnapshot = "live/snapshot"
     case matchExplain = "match/explain"
+    case beaconList = "beacon/list"
+    case beaconMonitor = "beacon/monitor"
+    case beaconUnmonitor = "beacon/unmonitor"
 
     /// Requests of the contract that a later version answers.
     static let notOffered: Set<String> = [
-        "beacon/list", "beacon/monitor", "beacon/unmonitor", "changes/get", "changes/follow",
+        "changes/get", "changes/follow",
         "changes/unfollow", "changes/push", "changes/conflicts", "place/import", "place/get", "place/list", "place/delete",
         "place/candidates", "place/verify", "category/import", "category/list", "circumstance/register",
         "circumstance/enable", "circumstance/disable", "circumstance/unregister", "circumstance/list",
@@ -52,7 +55,7 @@ enum RequestName: String, CaseIterable {
     var changes: Bool {
         switch self {
         case .datasetGet, .datasetList, .deviceGet, .deviceList, .publicationGet, .publicationList, .subscriptionGet,
-            .subscriptionList, .matchGet, .matchList, .matchExplain, .liveList, .liveSnapshot:
+            .subscriptionList, .matchGet, .matchList, .matchExplain, .liveList, .liveSnapshot, .beaconList:
             false
         default: true
         }
