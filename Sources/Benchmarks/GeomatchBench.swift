@@ -6,7 +6,8 @@ struct GeomatchBench: ParsableCommand {
         commandName: "geomatch-bench",
         abstract: "Measures geomatch on this machine.",
         subcommands: [
-            EngineBenchmark.self, ScenarioBenchmark.self, CriteriaBenchmark.self, NoiseBenchmark.self, EndToEnd.self,
+            EngineBenchmark.self, ScenarioBenchmark.self, CriteriaBenchmark.self, NoiseBenchmark.self,
+            RangingBenchmark.self, EndToEnd.self,
             LiveFanOut.self,
             NoOpRelay.self,
             WebhookBenchmark.self,

@@ -181,7 +181,8 @@ extension PairRecord {
     fileprivate init(_ row: Columns) {
         self.init(
             dataset: row.text(0), subscriptionId: row.text(1), publicationId: row.text(2), lastMatchAt: row.int64(3),
-            publicationLatitude: row.optionalDouble(4), publicationLongitude: row.optionalDouble(5), subscriptionLatitude: row.optionalDouble(6),
+            publicationLatitude: row.optionalDouble(4), publicationLongitude: row.optionalDouble(5),
+            subscriptionLatitude: row.optionalDouble(6),
             subscriptionLongitude: row.optionalDouble(7))
     }
 }

@@ -60,7 +60,9 @@ struct RangingTests {
         let said = try geomatch("--json", "beacons", "calibrate", file)
         #expect(said.code == 0 && said.error.contains("line 403: rssi must be below 0 dBm"))
         let walk = try CalibrationWalk(Array(text.utf8), plan: nil)
-        let results = try walk.samples { _ throws(CommandFailure) in throw .internal("not asked") }.map { Calibration.fit($0.samples) }
+        let results = try walk.samples { _ throws(CommandFailure) in throw .internal("not asked") }.map {
+            Calibration.fit($0.samples)
+        }
         #expect(results.count == 3 && results[2] == nil)
         #expect(abs((results[0]?.n ?? 0) - 2) < 0.15 && abs(results[0]?.rssiOffset ?? 9) < 1)
         #expect(abs((results[1]?.n ?? 0) - 3) < 0.15 && abs((results[1]?.rssiOffset ?? 0) - 6) < 1)
@@ -71,7 +73,9 @@ struct RangingTests {
     func plans() throws {
         let text = "x_m,y_m,rssi_1,rssi_2\n" + (0..<20).map { "\($0),0,\(-50 - $0),\n" }.joined()
         #expect(throws: CommandFailure.self) { try CalibrationWalk(Array(text.utf8), plan: nil) }
-        #expect(throws: CommandFailure.self) { try CalibrationWalk(Array(text.utf8), plan: Array("gateway,x_m,y_m\n1,0,0\n".utf8)) }
+        #expect(throws: CommandFailure.self) {
+            try CalibrationWalk(Array(text.utf8), plan: Array("gateway,x_m,y_m\n1,0,0\n".utf8))
+        }
         let walk = try CalibrationWalk(Array(text.utf8), plan: Array("gateway,x_m,y_m\n1,0,0\n2,1,1\n".utf8))
         let samples = try walk.samples { _ throws(CommandFailure) in throw .internal("not asked") }
         #expect(samples.count == 1 && samples[0].samples.count == 20 && samples[0].samples[3].distance == 3)

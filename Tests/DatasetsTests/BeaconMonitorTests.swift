@@ -57,7 +57,9 @@ struct BeaconMonitorTests {
         _ = monitor(#","devices":["staff"]"#, id: "staff")
         _ = monitor("", id: "mine")
         _ = monitor("", id: "bobs", client: "bob")
-        #expect(harness.refusal("beacon/monitor", #"{"id":"x","uuid":"\#(Sample.uuid)","devices":["theirs"]}"#) == "forbidden devices")
+        #expect(
+            harness.refusal("beacon/monitor", #"{"id":"x","uuid":"\#(Sample.uuid)","devices":["theirs"]}"#) == "forbidden devices"
+        )
         see()
         see(1, observer: "theirs")
         see(1, observer: "nobodys")

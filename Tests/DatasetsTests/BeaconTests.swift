@@ -92,7 +92,8 @@ struct SightingTests {
         _ = harness.request(
             "device/create", #"{"deviceType":"IBeaconDevice","id":"b2","uuid":"\#(Sample.uuid)","major":7,"minor":2}"#)
         send(
-            Sample.sighting(1, #""distance":4"#), Sample.sighting(2, #""proximity":"immediate""#), Sample.sighting(3, #""rssi":0"#),
+            Sample.sighting(1, #""distance":4"#), Sample.sighting(2, #""proximity":"immediate""#),
+            Sample.sighting(3, #""rssi":0"#),
             Sample.sighting(4, #""rssi":-59"#))
         let told = beacons()
         #expect(told.map { $0["minor"]?.number } == [2, 4, 1, 3])

@@ -20,7 +20,8 @@ struct ProximityMatchTests {
 
     private func offer(_ publisher: String = "beacon", _ subscriber: String = "phone", _ more: String = "") {
         _ = harness.request(
-            "publication/create", #"{"id":"p","deviceId":"\#(publisher)","topic":"art","range":1,"duration":3600,"properties":{"k":1}}"#)
+            "publication/create",
+            #"{"id":"p","deviceId":"\#(publisher)","topic":"art","range":1,"duration":3600,"properties":{"k":1}}"#)
         _ = harness.request(
             "subscription/create",
             #"{"id":"s","deviceId":"\#(subscriber)","topic":"art","range":2,"duration":3600,"selector":"k = 1"\#(more)}"#)

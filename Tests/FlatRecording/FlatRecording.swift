@@ -43,6 +43,20 @@ public struct FlatRecording: Sendable {
         Bundle.module.url(forResource: "Data", withExtension: nil) ?? URL(fileURLWithPath: "Data")
     }
 
+    /// A tag that lies still: what was heard near a place of the same room, drawn at random, three times a second.
+    public func stillTag(at place: LocalPlane.Point, seconds: Int, using random: inout some RandomNumberGenerator) -> [Row] {
+        let room = Self.room(at: place)
+        let near = calibration.filter { Self.room(at: $0.place) == room }.sorted {
+            $0.place.distance(to: place) < $1.place.distance(to: place)
+        }.prefix(30)
+        return (0..<seconds * 3).compactMap { step in
+            guard var row = near.randomElement(using: &random) else { return nil }
+            row.at = 1_700_000_000_000 + Int64(step) * 1000 / 3
+            row.place = place
+            return row
+        }
+    }
+
     /// The rooms, as the walls part them.
     public enum Room: Int, Sendable, CaseIterable {
         case bedroom

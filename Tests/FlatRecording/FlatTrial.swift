@@ -17,7 +17,8 @@ public struct FlatTrial: Sendable {
     private static let tag = BeaconKey(high: 1, low: 2, major: 3, minor: 4)
     private static let windowMilliseconds: Int64 = 20_000
 
-    public init(_ rows: [FlatRecording.Row], in flat: FlatRecording, settings: [RangingSettings]) {
+    /// - Parameter locates: Positions are estimated too, which takes most of the time.
+    public init(_ rows: [FlatRecording.Row], in flat: FlatRecording, settings: [RangingSettings], locates: Bool = true) {
         let table = ProximityTable()
         var rooms = RoomTrack()
         var track = PositionTrack()
@@ -60,7 +61,7 @@ public struct FlatTrial: Sendable {
                     if isStill { stillSwitches += 1 }
                 }
             }
-            if let estimate = PositionEstimator.estimate(readings) {
+            if locates, let estimate = PositionEstimator.estimate(readings) {
                 track.take(estimate, at: row.at)
                 if let told = track.estimate {
                     let error = told.place.distance(to: row.place)

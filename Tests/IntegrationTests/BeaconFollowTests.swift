@@ -52,7 +52,9 @@ extension Integration {
                         let topic = "live/d/home/flat/0/\(room)/tag/position"
                         client.forgetMessages()
                         var place = 0
-                        func arrived(_ messages: [Message]) -> Bool { messages.contains { $0.topic == topic && !$0.payload.isEmpty } }
+                        func arrived(_ messages: [Message]) -> Bool {
+                            messages.contains { $0.topic == topic && !$0.payload.isEmpty }
+                        }
                         while !client.wait(seconds: 0.1, until: arrived), place < 300 {
                             for (number, level) in rows[place % rows.count].levels.enumerated() {
                                 guard let level else { continue }
@@ -80,7 +82,10 @@ extension Integration {
                     try client.request("device/create", ["id": "phone", "deviceType": "MobileDevice"])
                     try client.request(
                         "publication/create",
-                        ["id": "p", "deviceId": "painting", "topic": "art", "range": 2, "duration": 3600, "properties": ["year": 1503]])
+                        [
+                            "id": "p", "deviceId": "painting", "topic": "art", "range": 2, "duration": 3600,
+                            "properties": ["year": 1503],
+                        ])
                     try client.request(
                         "subscription/create",
                         [

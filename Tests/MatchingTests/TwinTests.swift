@@ -44,7 +44,8 @@ struct TwinTests {
             name: "accuracy and floors only, on a grid", devices: 60, topics: 1, ranges: [20...300], spread: 1500,
             steps: [0.5, 5, 40, 300], entries: 170, visits: 60, careful: 100),
         .init(
-            name: "beacons and who sees them", devices: 16, topics: 2, ranges: [1...5, 20...300], spread: 500, steps: [5, 40, 300],
+            name: "beacons and who sees them", devices: 16, topics: 2, ranges: [1...5, 20...300], spread: 500,
+            steps: [5, 40, 300],
             entries: 60, weightOfEntries: 3, share: 300, beacons: 5),
         .init(
             name: "one beacon in a crowd", devices: 30, topics: 1, ranges: [50...400], spread: 500, steps: [5, 40, 300],

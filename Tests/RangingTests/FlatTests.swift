@@ -1,5 +1,6 @@
 import FlatRecording
 import Ranging
+import SeededRandom
 import Testing
 
 @Suite("A tag in a flat with six receivers")
@@ -27,5 +28,42 @@ struct FlatTests {
     @Test("without calibration it is right to 2 m in half of all cases")
     func uncalibrated() throws {
         #expect(try trial(calibrated: false).error(0.5) <= 2)
+    }
+
+    @Test("its room is right in 95 of 100 windows of twenty seconds")
+    func rooms() throws {
+        let flat = try Self.flat.get()
+        let trials = [flat.drive, flat.calibration].map { FlatTrial($0, in: flat, settings: flat.settings()) }
+        let right = trials.reduce(0) { $0 + $1.rightWindows }
+        let windows = trials.reduce(0) { $0 + $1.windows }
+        print("flat, rooms: \(right) of \(windows) windows")
+        #expect(windows >= 60 && Double(right) >= 0.95 * Double(windows))
+        #expect(trials[0].rightRooms == 1)
+        for change in trials[0].switches {
+            if case .nearer(_, let metres, _) = change.reason { #expect(change.to.distance < metres) }
+        }
+    }
+
+    @Test("while it lies still it changes its room at most once in twenty minutes")
+    func still() throws {
+        let flat = try Self.flat.get()
+        var random = SplitMix64.forTest()
+        var switches = 0
+        var seconds = 0
+        for row in stride(from: 20, to: flat.drive.count, by: 60).map({ flat.drive[$0] }) {
+            let rows = flat.stillTag(at: row.place, seconds: 300, using: &random)
+            switches += FlatTrial(rows, in: flat, settings: flat.settings(), locates: false).switches.count
+            seconds += 300
+        }
+        print("flat, still: \(switches) switches in \(seconds / 60) minutes")
+        #expect(Double(switches) <= 0.05 * Double(seconds) / 60)
+    }
+
+    @Test("the accuracy that is told holds in more than half of all cases, and says no less than it knows")
+    func accuracy() throws {
+        for calibrated in [true, false] {
+            let holds = try trial(calibrated: calibrated).accuracyHolds
+            #expect((0.55...0.9).contains(holds))
+        }
     }
 }

@@ -46,7 +46,8 @@ final class BeaconMonitor {
         let key = BeaconIdentity(proximityUUID: record.proximityUUID, major: record.major ?? 0, minor: record.minor ?? 0).key
         guard let key else { return nil }
         self.record = record
-        region = BeaconRegion(uuid: key, major: record.major == nil ? nil : key.major, minor: record.minor == nil ? nil : key.minor)
+        region = BeaconRegion(
+            uuid: key, major: record.major == nil ? nil : key.major, minor: record.minor == nil ? nil : key.minor)
         topic = "geomatch/\(record.dataset)/\(record.client)/beacon/\(LevelCoding.encode(record.id))"
     }
 }

@@ -68,7 +68,8 @@ extension Hub {
 
     /// An observer saw a beacon: it may have come into regions.
     func enterRegions(
-        _ beacon: BeaconKey, _ observer: Observer, seenAt: Int64, in dataset: Dataset, at now: Int64, into effects: inout HubEffects
+        _ beacon: BeaconKey, _ observer: Observer, seenAt: Int64, in dataset: Dataset, at now: Int64,
+        into effects: inout HubEffects
     ) {
         for monitor in dataset.beaconField.monitors.about(beacon)
         where monitor.region.contains(beacon) && now - seenAt < RegionPresence<ByteKey>.holdMilliseconds

@@ -112,7 +112,9 @@ extension Dataset {
 
     /// A device carries nothing any more.
     func uncarry(_ device: Device) {
-        guard let carried = device.record.carries?.key, carriers[carried]?.hasSameBytes(as: device.record.id) == true else { return }
+        guard let carried = device.record.carries?.key, carriers[carried]?.hasSameBytes(as: device.record.id) == true else {
+            return
+        }
         carriers[carried] = nil
         beaconField.carried[carried] = nil
     }

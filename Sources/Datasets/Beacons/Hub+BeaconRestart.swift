@@ -44,6 +44,27 @@ extension Hub {
     }
 }
 
+extension Hub {
+    /// After a restart: visits with beacons that nobody is known to see are lost.
+    func endUnseenVisits(of dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
+        for id in dataset.beacons.values.sorted(by: { ByteKey($0) < ByteKey($1) }) {
+            guard let beacon = dataset.devices[id] else { continue }
+            var others: Set<DeviceRef> = []
+            for publication in dataset.publications(of: beacon) {
+                for number in publication.visitors { others.insert(dataset.engine.device(of: SubscriptionRef(index: number))) }
+            }
+            for subscription in dataset.subscriptions(of: beacon) {
+                for number in subscription.visits.keys { others.insert(dataset.engine.device(of: PublicationRef(index: number))) }
+            }
+            for other in others.sorted(by: { $0.index < $1.index }) where dataset.engine.sight(beacon.reference, other) == nil {
+                engineEffects.removeAll(keepingCapacity: true)
+                dataset.engine.loseSight(of: beacon.reference, by: other, at: now, into: &engineEffects)
+                handleEngineEffects(of: dataset, at: now, into: &effects)
+            }
+        }
+    }
+}
+
 /// One of the beacons of a live message.
 private struct ToldBeacon {
     var key: BeaconKey

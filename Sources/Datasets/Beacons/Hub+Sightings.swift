@@ -42,14 +42,17 @@ extension Hub {
         guard tally.taken > 0 || sightings.isEmpty else {
             if isNew, field.table.count(of: observer.number) == 0 { field.forget(observer) }
             guard tally.full == 0 else { throw Self.tooManyBeacons(configuration.limits) }
-            if !message.retained { refuseLate(tally.latest, now - ProximityTable.factMilliseconds, state, published, at: now, into: &effects) }
+            if !message.retained {
+                refuseLate(tally.latest, now - ProximityTable.factMilliseconds, state, published, at: now, into: &effects)
+            }
             return
         }
         if message.retained { dataset.counters.received += 1 }
         dataset.counters.accepted += 1
         if tally.skewed > 0 { tellSkewed(state, published, at: now, into: &effects) }
         if tally.full > 0 {
-            tellOverload(state.topic, Self.tooManyBeacons(configuration.limits).message, count: tally.full, of: dataset, into: &effects)
+            tellOverload(
+                state.topic, Self.tooManyBeacons(configuration.limits).message, count: tally.full, of: dataset, into: &effects)
         }
         stand(observer, at: state, at: now, into: &effects)
         let isShort = field.table.count(of: observer.number) <= Self.longList
@@ -75,7 +78,8 @@ extension Hub {
     }
 
     private func take(
-        _ sighting: Sighting, _ told: Int64?, by observer: Observer, in dataset: Dataset, _ tally: inout SightingTally, at now: Int64,
+        _ sighting: Sighting, _ told: Int64?, by observer: Observer, in dataset: Dataset, _ tally: inout SightingTally,
+        at now: Int64,
         into effects: inout HubEffects
     ) {
         let field = dataset.beaconField
@@ -162,7 +166,9 @@ extension Hub {
     func forgetSightings(of state: LiveState, at now: Int64, into effects: inout HubEffects) {
         let field = state.dataset.beaconField
         guard let observer = field.knownObserver(of: state), observer.state === state else { return }
-        for fact in field.table.forget(observer: observer.number) { lose(fact, observer, in: state.dataset, at: now, into: &effects) }
+        for fact in field.table.forget(observer: observer.number) {
+            lose(fact, observer, in: state.dataset, at: now, into: &effects)
+        }
         field.forget(observer)
     }
 

@@ -40,7 +40,9 @@ struct BeaconListCommand: ParsableCommand {
             try pages.add(try RequestCommand.result(of: reply, asJSON: output.json))
         } while pages.next != nil
         guard !output.json else { return StandardOutput.print(String(decoding: pages.merged.serialised(), as: UTF8.self)) }
-        for beacon in pages.merged.member("beacons")?.asArray ?? [] { StandardOutput.print(BeaconText.identity(beacon, "deviceId")) }
+        for beacon in pages.merged.member("beacons")?.asArray ?? [] {
+            StandardOutput.print(BeaconText.identity(beacon, "deviceId"))
+        }
     }
 }
 

@@ -25,7 +25,8 @@ extension Settings {
         lines += [
             "limits:", "  datasets: \(limits.datasets)", "  live-topics: \(limits.liveTopics)", "  devices: \(limits.devices)",
             "  attachments-per-device: \(limits.attachmentsPerDevice)", "  remembered-replies: \(limits.rememberedReplies)",
-            "  live-subscriptions: \(limits.liveSubscriptions)",
+            "  live-subscriptions: \(limits.liveSubscriptions)", "  beacons-per-observer: \(limits.beaconsPerObserver)",
+            "  sightings-per-second: \(limits.sightingsPerSecond)", "  beacon-monitors: \(limits.beaconMonitors)",
             "  structure-objects: \(limits.structureObjects)", "  occupancy-silence: \(limits.occupancySilenceSeconds)",
             "  pending-matches: \(limits.pendingMatches)", "  pending-matches-per-client: \(limits.pendingMatchesPerClient)",
             "  partners-per-subscription: \(limits.partnersPerSubscription)", "  pairs: \(limits.pairs)",
