@@ -11,7 +11,7 @@ final class Observer {
     var state: LiveState?
     /// Its live message is behind.
     var isUntold = false
-    var toldAt: Int64 = .min
+    var toldAt: Int64 = 0
     /// Sightings that it may tell at present.
     private var allowance: Double?
     private var allowedAt: Int64 = 0
