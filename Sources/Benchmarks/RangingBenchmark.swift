@@ -122,8 +122,9 @@ struct RangingBenchmark: ParsableCommand {
         var minutes = 0.0
         for row in stride(from: 20, to: flat.drive.count, by: 60).map({ flat.drive[$0] }) {
             let rows = flat.stillTag(at: row.place, seconds: 600, using: &random)
-            switches += FlatTrial(rows, in: flat, settings: flat.settings(), locates: false).switches.count
-            minutes += 10
+            let trial = FlatTrial(rows, in: flat, settings: flat.settings(), locates: false)
+            switches += trial.stillSwitches
+            minutes += Double(trial.stillMilliseconds) / 60_000
         }
         report.add(
             "room switches of a still tag", Double(switches) / minutes, "1/min", note: "\(switches) in \(Int(minutes)) min")

@@ -33,8 +33,6 @@ public enum ProximityBand: UInt8, Sendable, CaseIterable, BitwiseCopyable {
     /// Up to here (metres) a beacon is immediate, and up to ``nearBelow`` near.
     public static let immediateUpTo = 0.5
     public static let nearBelow = 3.0
-    /// A boundary is crossed only when it is passed by this part of itself.
-    public static let hysteresis = 0.1
 
     /// The band of a distance without a past.
     public init(distance: Double) {
@@ -45,9 +43,7 @@ public enum ProximityBand: UInt8, Sendable, CaseIterable, BitwiseCopyable {
     public func next(at distance: Double) -> ProximityBand {
         guard self != .unknown else { return ProximityBand(distance: distance) }
         // Outwards the boundaries lie a tenth farther, inwards a tenth nearer.
-        let inner = self == .immediate ? 1 + Self.hysteresis : 1 - Self.hysteresis
-        let outer = self == .far ? 1 - Self.hysteresis : 1 + Self.hysteresis
-        if distance <= Self.immediateUpTo * inner { return .immediate }
-        return distance < Self.nearBelow * outer ? .near : .far
+        if distance <= (self == .immediate ? 0.55 : 0.45) { return .immediate }
+        return distance < (self == .far ? 2.7 : 3.3) ? .near : .far
     }
 }

@@ -13,7 +13,7 @@ public final class ProximityTable {
     var countOfObserver: [UInt32] = []
     /// Facts by the second in which they are over, as many seconds as a fact lives and some more.
     var seconds = [UInt32](repeating: none, count: 128)
-    /// What was over before this instant is gone.
+    /// The last second whose list was looked at.
     private var expiredThrough: Int64 = .min
 
     public init() {}
@@ -205,8 +205,7 @@ public final class ProximityTable {
     public func expire(at now: Int64) -> [Fact] {
         var over: [UInt32] = []
         // Every list at most once, however long it is since the last time.
-        let from = max(expiredThrough, now - Self.factMilliseconds - Int64(seconds.count) * 1000)
-        var instant = Self.second(from)
+        var instant = max(expiredThrough, Self.second(now) - Int64(seconds.count) + 1)
         while instant <= Self.second(now) {
             var number = seconds[Int(instant & 127)]
             while number != none {
@@ -216,7 +215,7 @@ public final class ProximityTable {
             }
             instant += 1
         }
-        expiredThrough = now
+        expiredThrough = Self.second(now)
         let ended = over.map(fact).sorted { ($0.observer, $0.beacon) < ($1.observer, $1.beacon) }
         for number in over { remove(number) }
         return ended
