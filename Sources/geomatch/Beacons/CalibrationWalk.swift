@@ -46,7 +46,8 @@ struct CalibrationWalk {
             switch reading.where {
             case .metres(let known): metres = known
             case .place(let place):
-                let gateway = try places[key] ?? position(reading.gateway)
+                let gateway: Place
+                if let known = places[key] { gateway = known } else { gateway = try position(reading.gateway) }
                 places[key] = gateway
                 metres = Geodesic.distance(
                     fromLatitude: place.latitude, fromLongitude: place.longitude, toLatitude: gateway.latitude,
