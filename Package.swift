@@ -19,6 +19,7 @@ let package = Package(
         .executable(name: "geomatch", targets: ["geomatch"]),
         .library(name: "GeomatchClient", targets: ["GeomatchClient"]),
         .executable(name: "geomatch-example", targets: ["geomatch-example"]),
+        .library(name: "geomatch-broker-plugin", type: .dynamic, targets: ["CBrokerPlugin"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -38,6 +39,7 @@ let package = Package(
         .target(name: "CPrefetch"),
         .target(name: "Geodesy", swiftSettings: unchecked),
         .target(name: "LiveTopics", swiftSettings: strict),
+        .target(name: "OpeningHours", swiftSettings: strict),
         .target(name: "Ranging", dependencies: ["Geodesy"], swiftSettings: unchecked),
         .target(name: "Selectors", swiftSettings: unchecked),
         .target(
@@ -63,6 +65,10 @@ let package = Package(
             name: "CSimdJSON",
             linkerSettings: [.linkedLibrary("simdjson")]),
         .target(name: "MQTTLink", dependencies: ["CMosquitto"], swiftSettings: strict),
+        // Loaded by the embedded mosquitto, which has no use for Swift's runtime; nothing of ours links it.
+        .target(
+            name: "CBrokerPlugin",
+            linkerSettings: [.unsafeFlags(["-nostartfiles", "-static-stdlib"])]),
         .target(
             name: "Store",
             dependencies: ["Datasets", "Ranging", .product(name: "GRDB", package: "GRDB.swift")],
@@ -98,14 +104,15 @@ let package = Package(
         .executableTarget(
             name: "geomatch",
             dependencies: [
-                "CZlib", "Geodesy", "LiveTopics", "MQTTLink", "Ranging", "Selectors", "Wire",
+                "CZlib", "Geodesy", "LiveTopics", "MQTTLink", "OpeningHours", "Ranging", "Selectors", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "FlatRecording", "Geodesy", "LiveTopics", "Matching", "MQTTLink", "Ranging", "Selectors", "WebhookReceiver", "Wire",
+                "FlatRecording", "Geodesy", "LiveTopics", "Matching", "MQTTLink", "OpeningHours", "Ranging", "Selectors",
+                "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
@@ -134,12 +141,13 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "GeodesyTests", dependencies: ["Geodesy", "SeededRandom"]),
         .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
+        .testTarget(name: "OpeningHoursTests", dependencies: ["OpeningHours", "SeededRandom"]),
         .testTarget(name: "RangingTests", dependencies: ["FlatRecording", "Geodesy", "Ranging", "SeededRandom"]),
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Ranging", "Wire", "SeededRandom"]),
         .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "FlatRecording", "MemoryStore", "Ranging", "SeededRandom"]),
-        .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink"]),
+        .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink", "SeededRandom"]),
         .testTarget(
             name: "StoreTests",
             dependencies: ["Datasets", "Ranging", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
@@ -164,10 +172,12 @@ let package = Package(
                 "Datasets", "Geodesy", "LiveTopics", "MQTTLink", "MemoryStore", "SeededRandom", "Store", "Wire", "geomatchd",
                 .product(name: "Logging", package: "swift-log"),
             ]),
-        .testTarget(name: "CommandLineTests", dependencies: ["CZlib", "geomatch", "MQTTLink", "SeededRandom", "Wire"]),
+        .testTarget(name: "CommandLineTests", dependencies: ["CZlib", "geomatch", "MQTTLink", "Ranging", "SeededRandom", "Wire"]),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["FlatRecording", "Geodesy", "MQTTLink", "Ranging", "SeededRandom", "WebhookReceiver", "Wire"],
+            dependencies: [
+                "FlatRecording", "Geodesy", "GeomatchClient", "MQTTLink", "Ranging", "SeededRandom", "WebhookReceiver", "Wire",
+            ],
             resources: [.copy("Data")]),
     ],
     swiftLanguageModes: [.v6]

@@ -9,6 +9,7 @@ struct GeomatchBench: ParsableCommand {
             EngineBenchmark.self, ScenarioBenchmark.self, CriteriaBenchmark.self, NoiseBenchmark.self,
             RangingBenchmark.self, EndToEnd.self,
             LiveFanOut.self,
+            HoursBenchmark.self,
             NoOpRelay.self,
             WebhookBenchmark.self,
         ])

@@ -87,7 +87,7 @@ struct BrokerFiles: Sendable {
             # For the daemon: whoever can enter the folder is trusted, and only we can.
             listener 0 \(socket)
             allow_anonymous true
-
+            \(configuration.pluginFile.map { "plugin \($0)\n" } ?? "")
             """
     }
 

@@ -112,21 +112,39 @@ struct Daemon {
 
     private func startEmbeddedBroker(_ directory: DataDirectory) throws(Failure) -> EmbeddedBroker? {
         guard settings.broker == nil else { return nil }
-        let log = self.log
-        let broker = EmbeddedBroker(
-            EmbeddedBrokerConfiguration(
-                dataDirectory: directory.path, host: settings.listenHost, port: settings.listenPort,
-                usersFile: settings.usersFile, topicsPrefix: settings.topicsPrefix,
-                log: { line in log.log(level: Self.level(ofBrokerLine: line), "mosquitto", metadata: ["line": "\(line)"]) }))
+        let plugin = BrokerPlugin.find()
+        if plugin == nil { log.notice("no plugin for mosquitto beside the program: live data goes out message by message") }
         do throws(EmbeddedBrokerError) {
-            try broker.start(timeoutSeconds: settings.startTimeoutSeconds)
+            return try startEmbeddedBroker(directory, plugin: plugin)
         } catch {
             switch error {
             case .directoryNotWritable, .usersFileUnreadable: throw .configuration(error.description)
             default: throw .unavailable(error.description)
             }
         }
-        log.info("mosquitto started", metadata: ["listen": "\(settings.listenHost):\(settings.listenPort)"])
+    }
+
+    private func startEmbeddedBroker(
+        _ directory: DataDirectory, plugin: String?
+    ) throws(EmbeddedBrokerError) -> EmbeddedBroker {
+        let log = self.log
+        var configuration = EmbeddedBrokerConfiguration(
+            dataDirectory: directory.path, host: settings.listenHost, port: settings.listenPort,
+            usersFile: settings.usersFile, topicsPrefix: settings.topicsPrefix,
+            log: { line in log.log(level: Self.level(ofBrokerLine: line), "mosquitto", metadata: ["line": "\(line)"]) })
+        configuration.pluginFile = plugin
+        let broker = EmbeddedBroker(configuration)
+        do throws(EmbeddedBrokerError) {
+            try broker.start(timeoutSeconds: settings.startTimeoutSeconds)
+        } catch {
+            // A mosquitto that cannot load it ends at once; so it does for other reasons, which are told when it does again.
+            guard case .exitedAtOnce = error, plugin != nil else { throw error }
+            log.warning("mosquitto does not start with the plugin; trying without", metadata: ["error": "\(error)"])
+            return try startEmbeddedBroker(directory, plugin: nil)
+        }
+        log.info(
+            "mosquitto started",
+            metadata: ["listen": "\(settings.listenHost):\(settings.listenPort)", "takesBatches": "\(broker.takesBatches)"])
         return broker
     }
 
@@ -149,6 +167,7 @@ struct Daemon {
                 inputQoS: Int32(settings.liveInputQoS), status: status),
             hub: restored.hub, store: store, heldFilters: restored.filters, log: log, health: health)
         var link = MQTTLinkConfiguration(endpoint: endpoint, clientID: "geomatchd-\(identity)", persistentSession: true)
+        link.brokerTakesBatches = embedded?.takesBatches == true
         link.will = MQTTWill(topic: settings.topicsPrefix + "geomatch/status", payload: status.encode(isOnline: false))
         let service: LinkService
         do throws(MQTTEndpointError) {
