@@ -146,7 +146,8 @@ let package = Package(
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Ranging", "Wire", "SeededRandom"]),
-        .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "FlatRecording", "MemoryStore", "Ranging", "SeededRandom"]),
+        .testTarget(
+            name: "DatasetsTests", dependencies: ["Datasets", "FlatRecording", "MemoryStore", "Ranging", "SeededRandom"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink", "SeededRandom"]),
         .testTarget(
             name: "StoreTests",
@@ -172,7 +173,8 @@ let package = Package(
                 "Datasets", "Geodesy", "LiveTopics", "MQTTLink", "MemoryStore", "SeededRandom", "Store", "Wire", "geomatchd",
                 .product(name: "Logging", package: "swift-log"),
             ]),
-        .testTarget(name: "CommandLineTests", dependencies: ["CZlib", "geomatch", "MQTTLink", "Ranging", "SeededRandom", "Wire"]),
+        .testTarget(
+            name: "CommandLineTests", dependencies: ["CZlib", "geomatch", "MQTTLink", "Ranging", "SeededRandom", "Wire"]),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [

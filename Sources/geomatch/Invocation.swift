@@ -1,8 +1,10 @@
 /// The order in which the argument parser wants what people write.
 enum Invocation {
     /// The subcommands; any other first word is the resource of a request.
-    static let subcommands = ["request", "watch", "pub", "replay", "status", "explain", "import", "beacons", "demo", "eval", "help"]
-    static let evaluations = ["selector", "topic", "distance", "ranging"]
+    static let subcommands = [
+        "request", "watch", "pub", "replay", "status", "explain", "import", "beacons", "demo", "eval", "help",
+    ]
+    static let evaluations = ["selector", "topic", "hours", "distance", "ranging"]
     static let imports = ["structure"]
     static let beacons = ["list", "watch", "calibrate"]
     static let demos = ["building"]
