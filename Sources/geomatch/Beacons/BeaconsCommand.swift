@@ -6,6 +6,12 @@ struct BeaconsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "beacons",
         abstract: "Beacons: which there are, who sees them, and how well a receiver measures.",
+        discussion: """
+            Examples:
+              geomatch --dataset museum beacons list
+              geomatch --dataset museum beacons watch
+              geomatch beacons calibrate walk.csv
+            """,
         subcommands: [BeaconListCommand.self, BeaconWatchCommand.self, CalibrateCommand.self])
 }
 
