@@ -42,10 +42,12 @@ let package = Package(
         .target(name: "OpeningHours", swiftSettings: strict),
         .target(name: "Ranging", dependencies: ["Geodesy"], swiftSettings: unchecked),
         .target(name: "Selectors", swiftSettings: unchecked),
+        .target(name: "Circumstances", dependencies: ["CPrefetch", "Geodesy"], swiftSettings: unchecked),
         .target(
             name: "Matching",
             dependencies: ["CPrefetch", "Geodesy", "Selectors"],
             swiftSettings: unchecked),
+        .target(name: "Places", dependencies: ["CPrefetch", "Geodesy"], swiftSettings: unchecked),
         .target(
             name: "Wire",
             dependencies: ["CSimdJSON", "Geodesy", "LiveTopics", "Ranging", "Selectors"],
@@ -53,7 +55,7 @@ let package = Package(
         .target(
             name: "Datasets",
             dependencies: [
-                "Geodesy", "LiveTopics", "Matching", "Ranging", "Selectors", "Wire",
+                "Circumstances", "Geodesy", "LiveTopics", "Matching", "OpeningHours", "Places", "Ranging", "Selectors", "Wire",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: strict),
@@ -71,7 +73,9 @@ let package = Package(
             linkerSettings: [.unsafeFlags(["-nostartfiles", "-static-stdlib"])]),
         .target(
             name: "Store",
-            dependencies: ["Datasets", "Ranging", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Circumstances", "Datasets", "Geodesy", "Places", "Ranging", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict),
         .target(
             name: "Webhooks",
@@ -88,7 +92,10 @@ let package = Package(
             swiftSettings: strict),
 
         // The library for Swift applications.
-        .target(name: "GeomatchClient", dependencies: ["LiveTopics", "MQTTLink", "Wire"], swiftSettings: strict),
+        .target(
+            name: "GeomatchClient",
+            dependencies: ["LiveTopics", "MQTTLink", "Wire", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
 
         // The programs.
         .executableTarget(
@@ -104,15 +111,17 @@ let package = Package(
         .executableTarget(
             name: "geomatch",
             dependencies: [
-                "CZlib", "Geodesy", "LiveTopics", "MQTTLink", "OpeningHours", "Ranging", "Selectors", "Wire",
+                "CZlib", "Circumstances", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink", "OpeningHours", "Ranging",
+                "Selectors", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "FlatRecording", "Geodesy", "LiveTopics", "Matching", "MQTTLink", "OpeningHours", "Ranging", "Selectors",
-                "WebhookReceiver", "Wire",
+                "Circumstances", "FlatRecording", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink", "Matching",
+                "OpeningHours",
+                "PlaceTrials", "Places", "Ranging", "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
@@ -125,6 +134,8 @@ let package = Package(
 
         // The tests: one folder for each target, and the programs on a real broker.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
+        .target(
+            name: "PlaceTrials", dependencies: ["Geodesy", "Places"], path: "Tests/PlaceTrials", swiftSettings: unchecked),
         .target(
             name: "FlatRecording", dependencies: ["Ranging"], path: "Tests/FlatRecording", resources: [.copy("Data")],
             swiftSettings: strict),
@@ -144,14 +155,19 @@ let package = Package(
         .testTarget(name: "OpeningHoursTests", dependencies: ["OpeningHours", "SeededRandom"]),
         .testTarget(name: "RangingTests", dependencies: ["FlatRecording", "Geodesy", "Ranging", "SeededRandom"]),
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
+        .testTarget(name: "CircumstancesTests", dependencies: ["Circumstances", "Geodesy", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
+        .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "PlaceTrials", "Places", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Ranging", "Wire", "SeededRandom"]),
         .testTarget(
             name: "DatasetsTests", dependencies: ["Datasets", "FlatRecording", "MemoryStore", "Ranging", "SeededRandom"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink", "SeededRandom"]),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["Datasets", "Ranging", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
+            dependencies: [
+                "Circumstances", "Datasets", "Geodesy", "MemoryStore", "Places", "Ranging", "SeededRandom", "Store",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
@@ -166,7 +182,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "GeomatchClientTests",
-            dependencies: ["GeomatchClient", "MQTTLink", "SeededRandom", "Wire"]),
+            dependencies: ["Datasets", "GeomatchClient", "MQTTLink", "MemoryStore", "SeededRandom", "Wire"]),
         .testTarget(
             name: "SimulationTests",
             dependencies: [

@@ -48,5 +48,6 @@ struct Table: Sendable {
         subscriptionLongitude
         """)
     static let visit = Table("visit", key: 3, "dataset subscriptionId publicationId id since")
+    static let follower = Table("follower", key: 2, "dataset client since lease leaseUntil")
     static let liveState = Table("liveState", key: 2, "dataset topic timestamp receivedAt number payload")
 }

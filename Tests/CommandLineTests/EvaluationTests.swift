@@ -38,6 +38,12 @@ struct EvaluationTests {
                 error:
                     #"{"code":400,"error":"invalid","message":"the topic is malformed: must have 1 to 65535 bytes, not 0","field":"topic"}"#
                     + "\n", code: 1),
+            Row(
+                words: ["circumstance", "(and (at (= category-id 308)) (not is_open)) ; closed"],
+                out: "\"(at (= category-id \\\"308\\\") (not is-open))\"\n"),
+            Row(
+                words: ["circumstance", "(at (= category_id 308))"],
+                error: "invalid (400) expression 7: unknown key category_id, did you mean category-id\n", code: 1),
             Row(words: ["distance", "48", "11", "48", "11"], out: "0\n"),
             Row(words: ["distance", "0", "0", "0", "1"], out: "111319.49079327358\n"),
             Row(words: ["distance", "0", "0", "0", "-1"], out: "111319.49079327358\n"),

@@ -186,6 +186,6 @@ extension Hub {
         swap(&writer.bytes, &properties)
         let update = LiveUpdate(timestamp: now, position: position)
         store(update, at: now, for: state, derived: true, receivedAt: now, into: &effects)
-        showMove(of: state, update, into: &effects)
+        showMove(of: state, update, at: now, now: now, into: &effects)
     }
 }

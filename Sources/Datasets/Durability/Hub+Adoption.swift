@@ -30,7 +30,7 @@ extension Hub {
         }
         properties = told.properties
         store(told.update, at: told.timestamp, for: state, receivedAt: told.receivedAt, into: &effects)
-        showMove(of: state, told.update, into: &effects)
+        showMove(of: state, told.update, at: told.timestamp, now: now, into: &effects)
         if state.tellsSightings { restoreSightings(of: state, at: now) }
     }
 }

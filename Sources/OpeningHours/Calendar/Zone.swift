@@ -73,7 +73,7 @@ public final class Zone: Sendable {
     public func local(at instant: Int64) -> LocalTime { Self.local(instant, offset: offset(at: instant)) }
 
     /// The next instant after one at which the offset changes.
-    func transition(after instant: Int64) -> Int64? {
+    public func transition(after instant: Int64) -> Int64? {
         let next = index(at: instant) + 1
         return next < starts.count ? starts[next] : nil
     }
