@@ -11,9 +11,9 @@ extension Integration {
         private static let geomatch = Bundle.module.bundleURL.deletingLastPathComponent().appendingPathComponent("geomatch").path
 
         @Test("A replica that was offline all the while has in the end what one has that was killed on and on, and the daemon")
-        func converge() async throws {
+        func converge() throws {
             var random = SplitMix64.forTest("converge")
-            try await withDaemon(arguments: ["--datasets", "d"]) { daemon in
+            try withDaemon(arguments: ["--datasets", "d"]) { daemon in
                 let options = ["--broker", "mqtt://127.0.0.1:\(daemon.port)", "--dataset", "d", "--client", "me"]
                 func sync(_ file: String, _ more: [String] = []) throws -> Program {
                     try Program(Self.geomatch, options + ["sync", "\(daemon.folder)/\(file).sqlite"] + more)
