@@ -118,14 +118,18 @@ public final class Hub {
     /// Handles one message. Batches end with ``endBatch(at:into:)``.
     public func receive(_ message: Inbound, at now: Int64, into effects: inout HubEffects) {
         guard let topic = message.topic.dropping(prefix: configuration.topicsPrefix) else { return }
-        latestAt = max(latestAt, now)
-        if !unresumed.isEmpty { resume(at: now, into: &effects) }
+        begin(at: now, into: &effects)
         if topic.hasFirstLevel("geomatch") {
             showMoves(at: now, into: &effects)
             receiveRequest(topic, message, at: now, into: &effects)
         } else if !topic.hasFirstLevel("live") {
             receiveLive(topic, message, at: now, into: &effects)
         }
+    }
+
+    func begin(at now: Int64, into effects: inout HubEffects) {
+        latestAt = max(latestAt, now)
+        if !unresumed.isEmpty { resume(at: now, into: &effects) }
     }
 
     /// An update of this topic was left out for a newer one that waits: the daemon could not keep up.
@@ -158,6 +162,7 @@ public final class Hub {
             if dataset.record.derivedOccupancy || dataset.occupancy != nil {
                 advanceOccupancy(of: dataset, to: now, secondIsOver: secondIsOver, into: &effects)
             }
+            advanceBeacons(of: dataset, to: now, into: &effects)
             for diagnostic in dataset.diagnostics.end(at: now) { tell(diagnostic, of: dataset.id, into: &effects) }
             if secondIsOver { tellStatus(of: dataset, at: now, into: &effects) }
         }

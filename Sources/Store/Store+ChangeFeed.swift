@@ -232,6 +232,17 @@ extension Store {
     }
 }
 
+extension Store {
+    /// How many documents there are that are no objects of ours: a bound for who writes them.
+    static func restoreDocumentCounts(_ db: Database, of dataset: String?, _ visit: (DurableChange) throws -> Void) throws {
+        let ours = DocumentType.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        let scope = dataset == nil ? "?1 IS NULL" : "dataset = ?1"
+        try db.rows(
+            "SELECT dataset, count(*) FROM document WHERE \(scope) AND type NOT IN (\(ours)) GROUP BY dataset", dataset
+        ) { try visit(.countDocuments(dataset: $0.text(0), $0.int(1))) }
+    }
+}
+
 // MARK: Reading
 
 extension Store {
@@ -250,7 +261,8 @@ extension Store {
                     return
                 }
                 var entry = FeedRow(row)
-                entry.conflicts = try Self.losers(of: row.int64(0), db).filter { !$0.isDeleted }.map(\.revision.text)
+                entry.conflicts = try Self.losers(of: row.int64(0), withContent: false, db).filter { !$0.isDeleted }
+                    .map(\.revision.text)
                 bytes += (entry.content?.count ?? Self.objectBytes) + entry.id.utf8.count
                 page.rows.append(entry)
             }
@@ -280,12 +292,12 @@ extension Store {
     private static func document(_ lookup: DocumentLookup, _ db: Database) throws -> KnownDocument? {
         var found: (row: Int64, owner: String?, reader: String, winner: DocumentLeaf)?
         try db.rows(
-            """
-            SELECT row, owner, reader, revision, deleted, content FROM document WHERE dataset = ? AND type = ? AND id = ?
-            """, lookup.dataset, lookup.type, lookup.id
+            "SELECT row, owner, reader, revision, deleted FROM document WHERE dataset = ? AND type = ? AND id = ?",
+            lookup.dataset,
+            lookup.type, lookup.id
         ) { row in
             guard let revision = RevisionID(row.text(3)) else { throw StoreError.corrupt }
-            let winner = DocumentLeaf(revision: revision, isDeleted: row.flag(4), content: row.optionalBytes(5))
+            let winner = DocumentLeaf(revision: revision, isDeleted: row.flag(4))
             found = (row.int64(0), row.optionalText(1), row.text(2), winner)
         }
         guard let found else { return nil }
@@ -296,16 +308,20 @@ extension Store {
                 RevisionID(revision)?.generation ?? 0, revision
             ) { _ in ancestors.insert(revision) }
         }
+        // What is pushed of a document that is not ours changes nothing of what is stored of its other leaves.
+        let withContent = lookup.revisions.isEmpty || DocumentType(rawValue: lookup.type) != nil
         return KnownDocument(
             owner: found.owner, reader: found.reader.isEmpty ? nil : found.reader,
-            history: DocumentHistory(leaves: [found.winner] + (try losers(of: found.row, db)), ancestors: ancestors))
+            history: DocumentHistory(
+                leaves: [found.winner] + (try losers(of: found.row, withContent: withContent, db)), ancestors: ancestors))
     }
 
-    private static func losers(of row: Int64, _ db: Database) throws -> [DocumentLeaf] {
+    private static func losers(of row: Int64, withContent: Bool, _ db: Database) throws -> [DocumentLeaf] {
         var losers: [DocumentLeaf] = []
         try db.rows("SELECT revision, deleted, content FROM leaf WHERE document = ?", row) { row in
             guard let revision = RevisionID(row.text(0)) else { throw StoreError.corrupt }
-            losers.append(DocumentLeaf(revision: revision, isDeleted: row.flag(1), content: row.bytes(2)))
+            losers.append(
+                DocumentLeaf(revision: revision, isDeleted: row.flag(1), content: withContent ? row.bytes(2) : nil))
         }
         return losers.sorted { $0.wins(over: $1) }
     }

@@ -104,6 +104,13 @@ struct MemoryFeed {
 
     // MARK: Reading
 
+    /// Documents that are no objects of ours, by dataset.
+    var counts: [String: Int] {
+        documents.reduce(into: [:]) { counts, entry in
+            if DocumentType(rawValue: entry.value.type) == nil { counts[entry.key.dataset, default: 0] += 1 }
+        }
+    }
+
     func page(_ query: FeedQuery) -> FeedPage {
         var page = FeedPage(
             last: last[query.dataset] ?? 0, purgedThrough: purged[query.dataset] ?? 0, rows: [], isPart: false)

@@ -43,6 +43,7 @@ extension CircumstanceEngine {
     ) -> Evaluation<World>? {
         guard let entry = entry(circumstance), isInScope(circumstance, device: device) else { return nil }
         let track = tracks[Int(device)]
+        histories[device]?.findPlaces(epoch: placeEpoch, in: world)
         var situation = situation(of: device, at: instant, radius: 0)
         if track.isKnown {
             let reach = PlaceReach.at(accuracy: track.sentAccuracy)

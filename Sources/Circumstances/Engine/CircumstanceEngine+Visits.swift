@@ -6,6 +6,7 @@ extension CircumstanceEngine {
         in world: some CircumstanceWorld, into effects: inout [CircumstanceEffect]
     ) {
         let index = Int(device)
+        histories[device]?.findPlaces(epoch: placeEpoch, in: world)
         if tracks[index].hasOpenVisits {
             followVisits(
                 of: device, places, lastThere: isMove ? tracks[index].previousTimestamp : tracks[index].timestamp, &assurance,
@@ -15,7 +16,7 @@ extension CircumstanceEngine {
         if isLongStay { tracks[index].isStayRecorded = true }
         guard isLongStay || !uses.visits.isEmpty else { return }
         let reach = PlaceReach.at(accuracy: tracks[index].sentAccuracy)
-        for place in places {
+        for place in isLongStay && uses.visits.isEmpty ? nearest(places) : places {
             let isAskedFor = isAskedFor(place.place, in: world)
             if place.distance > reach {
                 if isAskedFor { assurance.slack = min(assurance.slack, place.distance - reach) }
@@ -23,6 +24,13 @@ extension CircumstanceEngine {
                 beginVisit(of: device, place, &assurance, in: world, into: &effects)
             }
         }
+    }
+
+    /// Where nobody asks for visits, only those to the nearest places are kept: a town square is near dozens.
+    private func nearest(_ places: [NearbyPlace]) -> [NearbyPlace] {
+        var sorted = places
+        sorted.sortByDistance()
+        return Array(sorted.prefix(Self.stayPlacesMax))
     }
 
     /// Whether an expression asks for visits to it.
@@ -40,7 +48,9 @@ extension CircumstanceEngine {
     ) {
         let track = tracks[Int(device)]
         let id = world.facts(of: place.place).id
-        var history = histories[device] ?? VisitHistory()
+        var history = histories.removeValue(forKey: device) ?? VisitHistory()
+        defer { histories[device] = history }
+        history.findPlaces(epoch: placeEpoch, in: world)
         let level = world.threshold(of: place.place, distance: place.distance, accuracy: track.sentAccuracy)
         if let row = history.index(of: id) {
             guard history.rows[row].openSince == nil else { return }
@@ -52,12 +62,11 @@ extension CircumstanceEngine {
                 guard let forgotten = history.removeOldest() else { return }
                 effects.append(.visitForgotten(device: device, placeID: forgotten.placeID))
             }
-            history.rows.append(VisitRow(placeID: id, openSince: track.timestamp, level: max(level, .low)))
+            history.append(VisitRow(placeID: id, openSince: track.timestamp, level: max(level, .low)), place: place.place)
             effects.append(.visit(device: device, history.rows[history.rows.count - 1]))
         }
-        histories[device] = history
         tracks[Int(device)].hasOpenVisits = true
-        let slack = Self.visitSlack(place, track, isHigh: level == .high)
+        let slack = visitSlack(place, track, isHigh: level == .high)
         assurance.slack = min(assurance.slack, slack)
     }
 
@@ -71,7 +80,7 @@ extension CircumstanceEngine {
         guard var history = histories.removeValue(forKey: device) else { return }
         var isOpen = false
         for row in history.rows.indices where history.rows[row].openSince != nil {
-            let handle = world.place(withID: history.rows[row].placeID)
+            let handle = history.places[row]
             guard let place = places.first(where: { $0.place == handle }), place.distance <= reach else {
                 history.rows[row].end(at: lastThere)
                 effects.append(.visit(device: device, history.rows[row]))
@@ -83,7 +92,7 @@ extension CircumstanceEngine {
                 history.rows[row].level = level
                 effects.append(.visit(device: device, history.rows[row]))
             }
-            let slack = Self.visitSlack(place, track, isHigh: history.rows[row].level == .high)
+            let slack = visitSlack(place, track, isHigh: history.rows[row].level == .high)
             assurance.slack = min(assurance.slack, slack)
         }
         histories[device] = history
@@ -91,9 +100,10 @@ extension CircumstanceEngine {
     }
 
     /// How far the device can go before the visit may end or be surer.
-    private static func visitSlack(_ place: NearbyPlace, _ track: DeviceTrack, isHigh: Bool) -> Double {
+    private func visitSlack(_ place: NearbyPlace, _ track: DeviceTrack, isHigh: Bool) -> Double {
         let leaving = PlaceReach.at(accuracy: track.sentAccuracy) + PlaceReach.visitMargin - place.distance
-        return isHigh || place.distance == 0 ? leaving : min(leaving, place.distance, abs(place.distance - PlaceReach.high))
+        return isHigh || place.distance == 0 || uses.visitLevels == 0
+            ? leaving : min(leaving, place.distance, abs(place.distance - PlaceReach.high))
     }
 
     /// The device stands nowhere.
@@ -125,6 +135,6 @@ extension VisitHistory {
             if let known = oldest, rows[known].ends.last ?? .min <= rows[row].ends.last ?? .min { continue }
             oldest = row
         }
-        return oldest.map { rows.remove(at: $0) }
+        return oldest.map { remove(at: $0) }
     }
 }

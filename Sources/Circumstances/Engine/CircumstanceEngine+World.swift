@@ -12,6 +12,7 @@ extension CircumstanceEngine {
         into effects: inout [CircumstanceEffect]
     ) {
         memory.forget(place)
+        placeEpoch &+= 1
         if exists { disturb(place, in: world) }
         guard !disturbed.isEmpty else { return }
         let devices = disturbed.sorted()

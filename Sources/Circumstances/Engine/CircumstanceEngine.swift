@@ -19,7 +19,7 @@
 ///   its first evaluation for a device, and the first after that stood nowhere.
 /// - A device within 50 m of the first fix of its stay is dwelling; a fix farther away begins the next stay.
 /// - A visit is the time between the first and the last fix `at` a place (10 m more to leave it). Visits are kept where a
-///   registered circumstance asks for visits to such places, and everywhere once a stay has lasted 3 minutes.
+///   registered circumstance asks for visits to such places; else those to the 4 nearest places once a stay has lasted 3 minutes.
 public final class CircumstanceEngine {
     let memory = PlaceMemory()
     var entries: [CircumstanceEntry?] = []
@@ -44,6 +44,8 @@ public final class CircumstanceEngine {
     /// Devices whose circumstances asked for live data.
     var liveDevices: Set<UInt32> = []
 
+    /// Counts the changes of places.
+    var placeEpoch: UInt32 = 0
     /// Counts the registrations that every device must see.
     var epoch: UInt32 = 0
     /// The next device of the sweep that shows them, and how many there are still.
@@ -74,6 +76,8 @@ public final class CircumstanceEngine {
     static let turnMax = 2048
     static let stayMilliseconds: Int64 = 180_000
     static let stayRadius = 50.0
+    /// Places to which a stay is remembered where nobody asks.
+    static let stayPlacesMax = 4
 
     public var count: Int { entries.count - freeEntries.count }
 }
@@ -88,6 +92,8 @@ struct RuleUses {
     private(set) var atMarginMax: Double?
     var moving = 0
     var dwelling = 0
+    /// Circumstances about how sure a visit was.
+    var visitLevels = 0
     /// How often each predicate covers a `visited` or `frequents`.
     var visits: [UInt32: Int] = [:]
 
@@ -99,6 +105,7 @@ struct RuleUses {
         atMarginMax = ats.keys.max()
         if program.uses(.moving) { moving += step }
         if program.uses(.dwelling) { dwelling += step }
+        if program.uses(.threshold), program.uses(.visited) || program.uses(.frequents) { visitLevels += step }
         for (node, entry) in program.nodes.enumerated() where entry.operation == .visited || entry.operation == .frequents {
             for predicate in program.cover(node, table) {
                 visits[predicate, default: 0] += step

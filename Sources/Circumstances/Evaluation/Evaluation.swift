@@ -153,8 +153,7 @@ extension Evaluation {
         guard situation.isKnown else { return .unknown }
         if node.operation == .visited || node.operation == .frequents {
             var best = Truth.false
-            for visit in situation.visits?.rows ?? [] {
-                guard let place = world.place(withID: visit.placeID) else { continue }
+            for (place, visit) in visits {
                 best = max(best, self.rule(rule, place, visit.level))
             }
             return best
@@ -250,11 +249,16 @@ extension Evaluation {
 // MARK: - Visits
 
 extension Evaluation {
+    /// The visits to places that still exist.
+    private var visits: [(place: UInt32, visit: VisitRow)] {
+        guard let history = situation.visits else { return [] }
+        return zip(history.places, history.rows).compactMap { place, row in place.map { ($0, row) } }
+    }
+
     /// Whether a visit to such a place has ended.
     private mutating func visited(_ index: Int, _ node: Program.Node) -> Outcome {
         var outcome = Outcome(truth: .false)
-        for visit in situation.visits?.rows ?? [] where visit.count > 0 {
-            guard let place = world.place(withID: visit.placeID) else { continue }
+        for (place, visit) in visits where visit.count > 0 {
             ruleDue = .max
             let truth = rules(index, node, place, visit.level)
             if truth == .true { return Outcome(truth: .true, due: ruleDue) }
@@ -271,8 +275,7 @@ extension Evaluation {
         var outcome = Outcome(truth: .false)
         var sure: [Int64] = []
         var possible: [Int64] = []
-        for visit in situation.visits?.rows ?? [] {
-            guard let place = world.place(withID: visit.placeID) else { continue }
+        for (place, visit) in visits {
             ruleDue = .max
             let truth = rules(index, node, place, visit.level)
             outcome.relyOn(slack: .infinity, due: ruleDue)

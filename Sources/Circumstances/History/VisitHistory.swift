@@ -9,8 +9,30 @@ public struct VisitHistory: Equatable, Sendable {
 
     /// In no order of meaning.
     public internal(set) var rows: [VisitRow] = []
+    /// The places of the rows by their numbers, nil for those that do not exist, as of an epoch of the engine's places.
+    private(set) var places: [UInt32?] = []
+    private var epoch = UInt32.max
 
     public init() {}
+
+    public static func == (left: VisitHistory, right: VisitHistory) -> Bool { left.rows == right.rows }
+
+    /// Looks the places of the rows up, unless none has changed since.
+    mutating func findPlaces(epoch: UInt32, in world: some CircumstanceWorld) {
+        guard epoch != self.epoch || places.count != rows.count else { return }
+        places = rows.map { world.place(withID: $0.placeID) }
+        self.epoch = epoch
+    }
+
+    mutating func append(_ row: VisitRow, place: UInt32) {
+        rows.append(row)
+        places.append(place)
+    }
+
+    mutating func remove(at index: Int) -> VisitRow {
+        if places.count == rows.count { places.remove(at: index) }
+        return rows.remove(at: index)
+    }
 
     func index(of placeID: String) -> Int? { rows.firstIndex { $0.placeID.utf8.elementsEqual(placeID.utf8) } }
 }

@@ -84,7 +84,7 @@ public struct KnownDocument: Equatable, Sendable {
     public var owner: String?
     /// Who may read it beside administrators; nil for everybody.
     public var reader: String?
-    /// With the content of what lost, and those ancestors that were asked for.
+    /// Those ancestors that were asked for; with the content of what lost, but not where a push asks for a document that is not ours.
     public var history: DocumentHistory
 
     public init(owner: String?, reader: String?, history: DocumentHistory) {

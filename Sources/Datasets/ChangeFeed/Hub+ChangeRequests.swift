@@ -18,7 +18,8 @@ extension Hub {
         return .query(.feed(query(since: since, limit: limit, call)), limit: limit, .get)
     }
 
-    /// The store is asked where the feed ends before there is a follower.
+    /// Without `since` it goes on where it is, or begins with what comes from now on. The store is asked where the feed ends before
+    /// there is a follower.
     func followChanges(_ call: Call) throws(WireError) -> Outcome {
         try checkStoreId(call)
         let since = try call.parameters.since()
@@ -72,7 +73,7 @@ extension Hub {
             let known = dataset.followers[client]
             follow(
                 FollowerRecord(
-                    dataset: dataset.id, client: client, since: since ?? known?.record.since ?? 0, lease: lease,
+                    dataset: dataset.id, client: client, since: since ?? known?.record.since ?? page.last, lease: lease,
                     leaseUntil: deadline(from: now, duration: lease)),
                 keeping: since == nil ? known : nil, in: dataset, into: &effects)
             return encodeEnd(page, of: dataset)

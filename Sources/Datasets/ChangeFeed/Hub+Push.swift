@@ -61,6 +61,10 @@ extension Hub {
         guard !known.history.isFull(for: leaf, parent: document.parent) else {
             throw WireError(.limit, "the document has \(DocumentHistory.leavesMaximum) leaves, the maximum; settle its conflicts")
         }
+        let isOurs = DocumentType(rawValue: type) != nil
+        guard isOurs || known.history.winner != nil || call.dataset.documentCount < configuration.limits.documents else {
+            throw WireError(.limit, "the dataset has \(configuration.limits.documents) documents, the maximum")
+        }
         if let type = DocumentType(rawValue: type), !known.history.isKnown(document.revision) {
             leaf.content = try check(document, type, known, push, call, into: &effects)
         }
@@ -84,6 +88,7 @@ extension Hub {
         if let type = DocumentType(rawValue: key.type.text), known.history.winner?.revision != former.history.winner?.revision {
             try install(type, at: place, &known, isNew: former.history.winner == nil, &push, call, into: &effects)
         }
+        if former.history.winner == nil, DocumentType(rawValue: key.type.text) == nil { call.dataset.documentCount += 1 }
         let record = DocumentRecord(
             dataset: call.dataset.id, type: key.type.text, id: key.id.text, owner: known.owner, reader: known.reader,
             leaves: known.history.leaves, ancestors: known.history.ancestors.subtracting(former.history.ancestors).sorted())

@@ -152,7 +152,8 @@ extension OfflineStore {
                     continue
                 }
             }
-            let renewal = Duration.seconds(client.configuration.leaseSeconds) / 2
+            // Another program of the same client may have ended the stream meanwhile.
+            let renewal = min(Duration.seconds(client.configuration.leaseSeconds) / 2, .seconds(300))
             switch await feed.next(within: renewal) {
             case .page(let page)?:
                 do throws(GeomatchError) {
@@ -168,7 +169,7 @@ extension OfflineStore {
             case .failed(let error)?:
                 store.tell { $0.lastError = error }
                 return
-            case nil: mustFollow = true
+            case nil: (mustExchange, mustFollow) = (true, true)
             }
         }
     }

@@ -171,7 +171,8 @@ extension PlaceTable {
         }
         // A hair more than the reach, so that what is exactly there is found.
         let limit = squaredReach * (1 + 1e-12) + 1e-12
-        let squared = footprint.squaredDistanceToEdge(from: point, limit: limit)
+        let squared = footprint.squaredDistanceToEdge(
+            from: point, latitude: latitude, longitude: longitude, limit: limit)
         guard squared < limit else { return nil }
         return Hit(handle: handle, distance: Geodesic.arc(ofChord: squared.squareRoot()), isInside: false)
     }

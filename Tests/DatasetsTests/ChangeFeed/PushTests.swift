@@ -202,6 +202,19 @@ struct PushTests {
         #expect(harness.feed().last?["conflicts"]?.elements.count == DocumentHistory.leavesMaximum - 1)
     }
 
+    @Test("A dataset has so many documents at most, over restarts too; objects of ours have maxima of their own")
+    func documents() {
+        let harness = HubHarness { $0.limits.documents = 2 }
+        _ = harness.request("dataset/create", client: "admin")
+        func note(_ id: String, _ revision: String = "1-a") -> String {
+            #"{"id":"\#(id)","type":"note","revision":"\#(revision)"}"#
+        }
+        #expect(harness.push(note("a"), note("b"), note("c")) == ["written", "written", "refused limit"])
+        harness.restart()
+        #expect(harness.push(note("c"), note("a", "2-b")) == ["refused limit", "written"])
+        #expect(harness.push(#"{"id":"x","type":"device","revision":"1-a","deviceType":"MobileDevice"}"#) == ["written"])
+    }
+
     @Test("The same documents pushed in any order and portion, by anybody and across restarts, end the same")
     func orders() {
         var random = SplitMix64.forTest()

@@ -1,6 +1,8 @@
 import Foundation
 import SeededRandom
 import Testing
+import struct Wire.JSONObject
+import enum Wire.JSONValue
 
 @testable import GeomatchClient
 
@@ -75,6 +77,34 @@ struct OfflineStoreTests {
                     .kind == .file)
             let client = try GeomatchClient(broker: "mqtt://127.0.0.1:1", dataset: "zoo", client: "app")
             #expect(await failure { () throws(GeomatchError) in try store.start(with: client) }?.kind == .invalid)
+        }
+    }
+
+    @Test("A page that is none is refused and changes nothing, whatever is in it")
+    func malformedPages() async throws {
+        try await withFolder { folder in
+            let store = try OfflineStore(file: URL(fileURLWithPath: folder + "/o.sqlite"), dataset: "museum", client: "app")
+            var random = SplitMix64.forTest("malformedPages")
+            let values: [JSONValue] = [
+                1, "x", nil, [], [:], true, 1e300, -1, "note", [["id": "a"]], [["id": "a", "type": "note", "revision": "1-a"]],
+                [["id": "a", "type": "note", "revision": "1-a", "doc": ["t": 1]]],
+                [["id": "a", "type": "b", "revision": "1-a", "deleted": true]],
+            ]
+            var taken = 0
+            for _ in 0..<1500 {
+                var page = JSONObject()
+                for key in ["storeId", "since", "last", "rows", "more"] where random.chance(85) {
+                    page[key] = random.pick(values)
+                }
+                let before = (try store.database.checkpoint().since, try store.count())
+                do throws(GeomatchError) {
+                    if try store.database.take(page, isStreamed: random.chance(50)) != nil { taken += 1 }
+                } catch {
+                    #expect(error.kind == .malformed)
+                    #expect(try (store.database.checkpoint().since, store.count()) == before)
+                }
+            }
+            #expect(taken > 0)
         }
     }
 }
