@@ -39,11 +39,14 @@ let package = Package(
         .target(name: "CPrefetch"),
         .target(name: "Geodesy", swiftSettings: unchecked),
         .target(name: "LiveTopics", swiftSettings: strict),
+        .target(name: "OpeningHours", swiftSettings: strict),
         .target(name: "Selectors", swiftSettings: unchecked),
+        .target(name: "Circumstances", dependencies: ["CPrefetch", "Geodesy"], swiftSettings: unchecked),
         .target(
             name: "Matching",
             dependencies: ["CPrefetch", "Geodesy", "Selectors"],
             swiftSettings: unchecked),
+        .target(name: "Places", dependencies: ["CPrefetch", "Geodesy"], swiftSettings: unchecked),
         .target(
             name: "Wire",
             dependencies: ["CSimdJSON", "Geodesy", "LiveTopics", "Selectors"],
@@ -51,7 +54,7 @@ let package = Package(
         .target(
             name: "Datasets",
             dependencies: [
-                "Geodesy", "LiveTopics", "Matching", "Selectors", "Wire",
+                "Circumstances", "Geodesy", "LiveTopics", "Matching", "OpeningHours", "Places", "Selectors", "Wire",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: strict),
@@ -69,7 +72,7 @@ let package = Package(
             linkerSettings: [.unsafeFlags(["-nostartfiles", "-static-stdlib"])]),
         .target(
             name: "Store",
-            dependencies: ["Datasets", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["Circumstances", "Datasets", "Geodesy", "Places", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .target(
             name: "Webhooks",
@@ -105,14 +108,16 @@ let package = Package(
         .executableTarget(
             name: "geomatch",
             dependencies: [
-                "CZlib", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink", "Selectors", "Wire",
+                "CZlib", "Circumstances", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink", "OpeningHours", "Selectors",
+                "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Geodesy", "GeomatchClient", "LiveTopics", "Matching", "MQTTLink", "Selectors", "WebhookReceiver", "Wire",
+                "Circumstances", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink", "Matching", "OpeningHours", "PlaceTrials",
+                "Places", "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
@@ -125,6 +130,8 @@ let package = Package(
 
         // The tests: one folder for each target, and the programs on a real broker.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
+        .target(
+            name: "PlaceTrials", dependencies: ["Geodesy", "Places"], path: "Tests/PlaceTrials", swiftSettings: unchecked),
         .target(name: "MemoryStore", dependencies: ["Datasets"], path: "Tests/MemoryStore", swiftSettings: strict),
         .target(
             name: "WebhookReceiver",
@@ -138,15 +145,19 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "GeodesyTests", dependencies: ["Geodesy", "SeededRandom"]),
         .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
+        .testTarget(name: "OpeningHoursTests", dependencies: ["OpeningHours", "SeededRandom"]),
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
+        .testTarget(name: "CircumstancesTests", dependencies: ["Circumstances", "Geodesy", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
+        .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "PlaceTrials", "Places", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),
         .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "MemoryStore", "SeededRandom"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink", "SeededRandom"]),
         .testTarget(
             name: "StoreTests",
             dependencies: [
-                "Datasets", "MemoryStore", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift"),
+                "Circumstances", "Datasets", "Geodesy", "MemoryStore", "Places", "SeededRandom", "Store",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
             name: "WebhooksTests",

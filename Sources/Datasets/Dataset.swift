@@ -9,7 +9,10 @@ import Wire
 /// Owned by the ``Hub``; nothing here knows of another dataset.
 final class Dataset {
     var record: DatasetRecord {
-        didSet { declarations &+= 1 }
+        didSet {
+            declarations &+= 1
+            if record.timeZone != oldValue.timeZone { places.hours = PlaceHours(timeZone: record.timeZone) }
+        }
     }
     /// Venues, buildings, floors, rooms and locations.
     var structure = Structure() {
@@ -28,6 +31,11 @@ final class Dataset {
     var subscriptions = ByteKeyed<Subscription>()
     /// Ids in the order lists give them.
     var deviceOrder = SortedIDs()
+    /// Points of interest.
+    let places: PlaceBook
+    private(set) var circumstances = CircumstanceBook()
+    /// By the engine's references, as the next two.
+    private(set) var devicesByReference: [Device?] = []
     /// By the engine's references, which are dense and reused.
     private(set) var publicationsByReference: [Publication?] = []
     private(set) var subscriptionsByReference: [Subscription?] = []
@@ -69,6 +77,7 @@ final class Dataset {
         self.record = record
         engineLimits = EngineLimits(partnersPerSubscription: limits.partnersPerSubscription, pairs: limits.pairs)
         engine = Engine(limits: engineLimits)
+        places = PlaceBook(limit: limits.places, timeZone: record.timeZone)
     }
 
     var id: String { record.id }
@@ -83,6 +92,8 @@ final class Dataset {
         deviceOrder = SortedIDs()
         publications.removeAll()
         subscriptions.removeAll()
+        devicesByReference.removeAll()
+        circumstances = CircumstanceBook()
         publicationsByReference.removeAll()
         subscriptionsByReference.removeAll()
         beacons.removeAll()
@@ -103,6 +114,10 @@ final class Dataset {
     }
 
     // MARK: Objects by reference
+
+    func device(numbered number: UInt32) -> Device? {
+        Int(number) < devicesByReference.count ? devicesByReference[Int(number)] : nil
+    }
 
     func publication(_ reference: PublicationRef) -> Publication? {
         let index = Int(reference.index)
@@ -127,6 +142,8 @@ final class Dataset {
     func register(_ device: Device) {
         devices[device.record.id] = device
         deviceOrder.insert(device.record.id)
+        devicesByReference.place(device, at: device.reference.index)
+        if circumstances.isActive { circumstances.engine.restoreDevice(device.reference.index, device.identity) }
         if let beacon = device.record.beacon { beacons[beacon] = device.record.id }
     }
 
@@ -183,6 +200,9 @@ final class Dataset {
             if let subscription = subscription(reference) { forget(subscription) }
         }
         devices[device.record.id] = nil
+        devicesByReference[Int(device.reference.index)] = nil
+        circumstances.engine.removeDevice(device.reference.index)
+        places.forget(device.record.id)
         // Its id counts as declared no longer.
         declarations &+= 1
         if let beacon = device.record.beacon, beacons[beacon] == device.record.id { beacons[beacon] = nil }

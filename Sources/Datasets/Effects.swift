@@ -88,6 +88,8 @@ public struct HubEffects: Sendable {
     var formerStates: [FormerLiveState] = []
     /// Live subscriptions before requests changed them, in order: put back when the store refuses.
     var formerLiveSubscriptions: [FormerLiveSubscription] = []
+    /// Places and categories before requests changed them, in order: put back when the store refuses.
+    var formerPlaces: [FormerPlace] = []
     /// By the place of delivery counters in `changes`: when the subscription's last match before them was.
     var formerMatchInstants: [Int: Int64?] = [:]
     /// What to let go of in memory once the changes are durable; commit before anything else is handled.
@@ -121,6 +123,7 @@ public struct HubEffects: Sendable {
         formerStates.removeAll(keepingCapacity: true)
         formerLiveSubscriptions.removeAll(keepingCapacity: true)
         formerMatchInstants.removeAll(keepingCapacity: true)
+        formerPlaces.removeAll(keepingCapacity: true)
         deletions.removeAll(keepingCapacity: true)
         queries.removeAll(keepingCapacity: true)
         filtersChanged = false

@@ -1,7 +1,9 @@
+import Circumstances
 import DequeModule
 import Geodesy
 import LiveTopics
 import Matching
+import Places
 import Selectors
 import Wire
 
@@ -57,12 +59,16 @@ public final class Hub {
     var settledMatches: [Int64] = []
     /// Matches some of whose targets are settled, since that was last made durable.
     var progressedMatches: Set<Int64> = []
+    /// Incidents the broker has, not yet made durable.
+    var settledIncidents: [Int64] = []
     /// Datasets that were restored and whose engines have not yet taken up work.
     var unresumed: Set<String> = []
     /// Who waits for a question to the store that was asked with the same `requestId`.
     var waitingForAnswer: [RequestKey: [ReplyContext]] = [:]
     /// Datasets are being given back by the store after it refused; what only memory knows stays.
     var isRebuilding = false
+    /// Categories that the store gave back, by dataset, until all are there.
+    var restoredCategories: [String: [Category]] = [:]
     /// Live subscriptions of all datasets.
     var liveHandles = LiveSubscriptionHandles()
     /// Those whose snapshot is being sent or waits its turn, the first being sent.
@@ -88,6 +94,7 @@ public final class Hub {
     /// Scratch for one update's properties.
     var properties: [UInt8] = []
     var engineEffects: [Effect] = []
+    var circumstanceEffects: [CircumstanceEffect] = []
     var lastTickAt: Int64 = 0
     private var writtenBehindAt: Int64 = 0
     /// False while the store refuses: requests that change something get `internal`, and what is durable waits.
@@ -111,14 +118,18 @@ public final class Hub {
     /// Handles one message. Batches end with ``endBatch(at:into:)``.
     public func receive(_ message: Inbound, at now: Int64, into effects: inout HubEffects) {
         guard let topic = message.topic.dropping(prefix: configuration.topicsPrefix) else { return }
-        latestAt = max(latestAt, now)
-        if !unresumed.isEmpty { resume(at: now, into: &effects) }
+        begin(at: now, into: &effects)
         if topic.hasFirstLevel("geomatch") {
             showMoves(at: now, into: &effects)
             receiveRequest(topic, message, at: now, into: &effects)
         } else if !topic.hasFirstLevel("live") {
             receiveLive(topic, message, at: now, into: &effects)
         }
+    }
+
+    func begin(at now: Int64, into effects: inout HubEffects) {
+        latestAt = max(latestAt, now)
+        if !unresumed.isEmpty { resume(at: now, into: &effects) }
     }
 
     /// An update of this topic was left out for a newer one that waits: the daemon could not keep up.
@@ -147,6 +158,7 @@ public final class Hub {
             if let deadline = dataset.engine.nextDeadline, deadline <= now {
                 advanceEngine(of: dataset, to: now, into: &effects)
             }
+            advanceCircumstances(of: dataset, to: now, into: &effects)
             if dataset.record.derivedOccupancy || dataset.occupancy != nil {
                 advanceOccupancy(of: dataset, to: now, secondIsOver: secondIsOver, into: &effects)
             }

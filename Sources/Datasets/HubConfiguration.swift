@@ -13,6 +13,8 @@ public struct HubConfiguration: Sendable {
     /// Who may ask for managed live data.
     public var liveReaders = AccessPatterns(["*"])
     public var limits = HubLimits()
+    /// Names that no dataset may have, as the topics below them are those of an adapter's filter, which is the value.
+    public var reservedDatasets: [String: String] = [:]
     /// Webhooks may be posted to loopback, link-local and private addresses.
     public var webhooksAllowPrivate = false
     /// Whether there is a time zone of this IANA name.
@@ -36,6 +38,12 @@ public struct HubLimits: Sendable {
     public var devices = 1_000_000
     /// Venues, buildings, floors, rooms and locations together, for each dataset.
     public var structureObjects = 100_000
+    /// For each dataset.
+    public var places = 20_000_000
+    /// For each dataset.
+    public var categories = 100_000
+    /// For each client.
+    public var circumstances = 1000
     /// How long a device that is not heard of counts as being in its room.
     public var occupancySilenceSeconds = 600
     /// For each device, publications and subscriptions each.

@@ -87,3 +87,13 @@ extension Area {
 extension Area.Polygon {
     public static func == (left: Self, right: Self) -> Bool { left.rings == right.rings }
 }
+
+extension Area.Polygon {
+    /// Calls `body` with each edge of each ring, in the order of the rings and of their positions, edges of no length left out.
+    ///
+    /// Edges lie on a plane of degrees: x is the longitude, unwrapped so that the polygon is one piece (it may leave ±180),
+    /// y the latitude. Each edge of a ring begins where the one before it ends.
+    public func forEachEdge(_ body: (_ from: SIMD2<Double>, _ to: SIMD2<Double>, _ beginsRing: Bool) -> Void) {
+        for edge in edges { body(edge.from, edge.to, edge.isFirst) }
+    }
+}

@@ -63,7 +63,7 @@ extension World {
             side, index, in: topic,
             Place(
                 latitude: device.latitude, longitude: device.longitude, point: device.point, range: range, widening: widening))
-        scan(first, count, Sweep(point: device.point, from: nil, range: range, travelled: 0))
+        scan(first, count, Sweep(point: device.point, from: nil, range: range, travelled: 0), from: side)
         runs.truncate(to: first)
         var kept = 0
         for hit in 0..<hits.count {

@@ -87,7 +87,7 @@ extension World {
                         side, index, latitude: position.latitude, longitude: position.longitude, point: point, from: former)
                 }
                 next += 1
-                scan(first, count, sweep)
+                scan(first, count, sweep, from: side)
                 // A device's own pair is seen from its publication, and has been in range as long as it stands anywhere.
                 settle(side, index, at: now, sparesSelf: former != nil || side == .subscription, sparesKnown: reviewed)
                 probeCarefully(side, index, at: now, sparesSelf: side == .subscription, sparesKnown: reviewed)

@@ -24,7 +24,7 @@ extension World {
         let first = runs.count
         let count = gather(
             side, index, latitude: device.latitude, longitude: device.longitude, point: device.point, from: nil)
-        scan(first, count, Sweep(point: device.point, from: nil, range: entry.range, travelled: 0))
+        scan(first, count, Sweep(point: device.point, from: nil, range: entry.range, travelled: 0), from: side)
         runs.truncate(to: first)
         reconsiderHits(side, index, at: now)
         if side == .publication || entry.isCareful {

@@ -43,8 +43,8 @@ extension World {
             return
         }
         let isNear = isInReach(subscription, publication)
-        let mayStay =
-            isNear || record.phase == .visiting && isInReach(subscription, publication, widenedBy: subscription.exitMargin)
+        let margin = subscription.exitMargin
+        let mayStay = isNear || record.phase == .visiting && margin > 0 && isInReach(subscription, publication, widenedBy: margin)
         if record.phase == .visiting && isSilent {
             note(pair, .lost, at: now)
             index.pairs[pair].enter(.silent, at: now)
@@ -129,15 +129,13 @@ extension World {
 
     private mutating func note(_ pair: UInt32, _ reason: VisitEnd.Reason, at now: Int64) {
         let record = index.pairs[pair]
-        let here = devices[publications[record.publication].device]
-        let there = devices[subscriptions[record.subscription].device]
+        let arePlaced =
+            devices[publications[record.publication].device].isPlaced
+            && devices[subscriptions[record.subscription].device].isPlaced
         ends.append(
-            VisitEnd(
-                publication: PublicationRef(index: record.publication),
-                subscription: SubscriptionRef(index: record.subscription), reason: reason,
-                distance: here.isPlaced && there.isPlaced ? distance(here, there) : nil,
-                publicationPosition: here.isPlaced ? here.position : nil,
-                subscriptionPosition: there.isPlaced ? there.position : nil, at: now))
+            Parting(
+                subscription: record.subscription, publication: record.publication, reason: reason,
+                distance: arePlaced ? distance(pair) : nil, at: now))
     }
 
     /// Tells the ends of an entry's visits; the pairs are the caller's to forget, unless `unlinking`.
@@ -196,14 +194,5 @@ extension World {
             let pair = subscriptions[subscription].firstPair
             if subscriptions[subscription].isVisit { end(pair, .left, at: now) } else { unlink(pair) }
         }
-    }
-
-    mutating func deliverEnds(into effects: inout [Effect]) {
-        guard !ends.isEmpty else { return }
-        ordering.removeAll()
-        for end in ends { ordering.append(end.subscription, end.publication) }
-        ordering.sort()
-        for number in 0..<ends.count { effects.append(.visitEnded(ends[ordering[number]])) }
-        ends.removeAll(keepingCapacity: true)
     }
 }

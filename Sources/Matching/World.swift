@@ -35,16 +35,17 @@ struct World {
 
     /// Scratch of one input, kept for its memory.
     var runs = Scratch<Run>()
+    var cells = Scratch<UnsafeMutablePointer<Run>>()
     var hits = Scratch<UInt32>()
     var keys = Scratch<UInt64>()
     var openClasses = Scratch<UInt32>()
-    var meetings = ContiguousArray<Meeting>()
+    var meetings = ContiguousArray<Encounter>()
     var doubts = Scratch<UInt64>()
     /// Pairs that met for the first time: subscription in the high half, publication in the low one.
     var newcomers = Scratch<UInt64>()
     /// The instant of the input they met at.
     var newcomersAt: Int64 = 0
-    var ends = ContiguousArray<VisitEnd>()
+    var ends = ContiguousArray<Parting>()
     var crowds = ContiguousArray<Crowd>()
     var ordering = Ordering()
     /// The last two positions a distance was reckoned between: one of them mostly is the mover's.
@@ -72,6 +73,7 @@ struct World {
         directory.deallocate()
         index.deallocate()
         runs.deallocate()
+        cells.deallocate()
         hits.deallocate()
         keys.deallocate()
         openClasses.deallocate()
@@ -86,8 +88,9 @@ struct World {
         devices.bytes + heard.bytes + partners.bytes + staleAfter.bytes + publications.bytes + subscriptions.bytes
             + properties.bytes + programs.bytes + topics.bytes
             + classes.bytes + lanes.bytes
-            + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + hits.bytes + keys.bytes + openClasses.bytes
-            + meetings.capacity * MemoryLayout<Meeting>.stride + doubts.bytes + newcomers.bytes + ordering.bytes
+            + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + cells.bytes + hits.bytes + keys.bytes
+            + openClasses.bytes
+            + meetings.capacity * MemoryLayout<Encounter>.stride + doubts.bytes + newcomers.bytes + ordering.bytes
             + groundwork.bytes
     }
 

@@ -27,6 +27,7 @@ extension Store {
         mutating func note(_ change: DurableChange) {
             switch change {
             case .putMatch(let record): match = max(match, record.number)
+            case .putIncident(let record): match = max(match, record.number)
             case .putLiveState(let record): live = max(live, record.number)
             default: break
             }
@@ -44,6 +45,19 @@ extension Store {
         case .putDataset(let record): try put(record, db)
         case .deleteDataset(let id, let instant): try deleteDataset(id, at: instant, db)
         case .putStructure(let record): try put(record, db)
+        case .putCategory(let record): try put(record, db)
+        case .putPlace(let record): try put(record, db)
+        case .deletePlace(let dataset, let id): try deletePlace(dataset, id, db)
+        case .putVerification(let record): try put(record, db)
+        case .putCircumstance(let record): try put(record, db)
+        case .deleteCircumstance(let dataset, let id): try deleteCircumstance(dataset, id, db)
+        case .putHeld(let record): try put(record, db)
+        case .deleteHeld(let record): try delete(record, db)
+        case .putPlaceVisit(let record): try put(record, db)
+        case .deletePlaceVisit(let dataset, let device, let place): try deletePlaceVisit(dataset, device, place, db)
+        case .putStay(let record): try put(record, db)
+        case .putIncident(let record): try put(record, db)
+        case .incidentSettled(let number): try db.run("DELETE FROM incident WHERE number = ?", number)
         case .putDevice(let record): try put(record, db)
         case .deleteDevice(let dataset, let id): try run(deviceCascade, dataset, id, db)
         case .forgetDevice(let dataset, let id): try run(forgettingCascade, dataset, id, db)
@@ -206,10 +220,16 @@ extension Store {
         pairsOfDevice + [
             "DELETE FROM publication WHERE dataset = ?1 AND deviceId = ?2",
             "DELETE FROM subscription WHERE dataset = ?1 AND deviceId = ?2",
-        ] + matchesOfDevice + ["DELETE FROM device WHERE dataset = ?1 AND id = ?2"]
+        ] + matchesOfDevice + whereaboutsOfDevice + [
+            "DELETE FROM held WHERE dataset = ?1 AND deviceId = ?2", "DELETE FROM device WHERE dataset = ?1 AND id = ?2",
+        ]
 
     /// Parameters: the dataset, the device, which stays.
-    static let forgettingCascade = pairsOfDevice + matchesOfDevice
+    static let forgettingCascade = pairsOfDevice + matchesOfDevice + whereaboutsOfDevice
+
+    private static let whereaboutsOfDevice = [
+        "DELETE FROM placeVisit WHERE dataset = ?1 AND deviceId = ?2", "DELETE FROM stay WHERE dataset = ?1 AND deviceId = ?2",
+    ]
 
     private static let pairsOfDevice = ["pair", "visit"].flatMap { table in
         [("subscriptionId", "subscription"), ("publicationId", "publication")].map { column, side in
@@ -238,6 +258,14 @@ extension Store {
             "DELETE FROM publication WHERE dataset = ?",
             "DELETE FROM subscription WHERE dataset = ?",
             "DELETE FROM structure WHERE dataset = ?",
+            "DELETE FROM place WHERE dataset = ?",
+            "DELETE FROM category WHERE dataset = ?",
+            "DELETE FROM verification WHERE dataset = ?",
+            "DELETE FROM circumstance WHERE dataset = ?",
+            "DELETE FROM held WHERE dataset = ?",
+            "DELETE FROM placeVisit WHERE dataset = ?",
+            "DELETE FROM stay WHERE dataset = ?",
+            "DELETE FROM incident WHERE dataset = ?",
             "DELETE FROM device WHERE dataset = ?",
             "DELETE FROM liveState WHERE dataset = ?",
             "DELETE FROM liveSubscription WHERE dataset = ?",

@@ -4,7 +4,8 @@ import GRDB
 extension Store {
     /// Gives everything back, one row in memory at a time.
     ///
-    /// In this order: datasets, deletions of datasets, structure, devices, publications, subscriptions, pairs, visits, live states,
+    /// In this order: datasets, deletions of datasets, structure, categories, places, verifications, devices, publications,
+    /// subscriptions, pairs, visits, circumstances with what is held of them, visits to places, stays, incidents, live states,
     /// live subscriptions, counts of documents, followers, matches, replies
     /// (oldest first, the newest 10,000 of each client), filters (one change for each broker). Where no order is named, there is
     /// none within a kind.
@@ -13,7 +14,7 @@ extension Store {
     /// needs to know which there are, and reads a body when it is asked for it. A match to be delivered may be of a device that is gone.
     ///
     /// - Parameters:
-    ///   - dataset: Gives back what belongs to this dataset only, without filters.
+    ///   - dataset: Gives back what belongs to this dataset only, without filters, categories and places.
     ///   - repliesSince: Older replies are left out; milliseconds since 1970.
     ///   - visit: Must not use the store; an error it throws ends the restore and is passed on as it is.
     /// - Throws: ``StoreError``, or what `visit` threw.
@@ -44,11 +45,14 @@ extension Store {
         try each(.dataset, of: "id") { .putDataset(try DatasetRecord($0)) }
         try each(.deletedDataset, of: "id") { .deleteDataset(id: $0.text(0), at: $0.int64(1)) }
         try each(.structure) { .putStructure(try StructureRecord($0)) }
+        // Memory takes back by itself what was refused of places: there may be millions of them.
+        if dataset == nil { try restorePlaces(db, visit) }
         try each(.device) { .putDevice(try DeviceRecord($0)) }
         try each(.publication) { .putPublication(PublicationRecord($0)) }
         try each(.subscription) { .putSubscription(try SubscriptionRecord($0)) }
         try each(.pair) { .putPair(PairRecord($0)) }
         try each(.visit) { .putVisit(VisitRecord($0)) }
+        try restoreCircumstances(db, of: dataset, visit)
         try each(.liveState) { .putLiveState(LiveStateRecord($0)) }
         try each(.liveSubscription) { .putLiveSubscription(LiveSubscriptionRecord($0)) }
         try restoreDocumentCounts(db, of: dataset, visit)

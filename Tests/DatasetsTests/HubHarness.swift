@@ -241,8 +241,8 @@ final class HubHarness {
         }
     }
 
-    /// The daemon ends, or is killed, and starts again on the same store and broker.
-    func restart(killed: Bool = false) {
+    /// The daemon ends, or is killed, and starts again on the same store and broker; `meanwhile` is before the broker is reached.
+    func restart(killed: Bool = false, meanwhile: () -> Void = {}) {
         if !killed {
             var effects = HubEffects()
             hub.finish(into: &effects)
@@ -256,6 +256,7 @@ final class HubHarness {
         hub.endRestoration(liveNumber: store.highestLiveNumber, matchNumber: store.highestMatchNumber)
         published.removeAll()
         posts.removeAll()
+        meanwhile()
         hub.brokerHolds(through: mark)
         settle()
         connect()

@@ -38,6 +38,10 @@ struct TwinTests {
             name: "eighty degrees north", devices: 80, topics: 1, ranges: [1...100, 2000...5000], centre: (80, -179.99),
             spread: 5000, entries: 170),
         .init(
+            name: "still devices with the noise of GPS, some that jump across the town", devices: 110, topics: 1,
+            ranges: [200...300], spread: 900, steps: [4, 4, 8, 8, 8, 8, 20_000], entries: 260, weightOfEntries: 2, share: 50,
+            selectors: ["", "k < 3"], visits: 30, careful: 5),
+        .init(
             name: "visits only, on a grid", devices: 60, topics: 1, ranges: [20...300], spread: 600, steps: [0.5, 5, 40, 300],
             entries: 170, visits: 100, careful: 0),
         .init(

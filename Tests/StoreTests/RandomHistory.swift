@@ -1,4 +1,7 @@
+import Circumstances
 import Datasets
+import Geodesy
+import Places
 import SeededRandom
 
 /// Random changes over a few names, so that they meet.
@@ -19,7 +22,9 @@ struct RandomHistory {
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<5: return .putDataset(dataset())
         case 5: return .deleteDataset(id: pick(Self.datasets), at: clock)
-        case 6..<18: return .putDevice(device())
+        case 6..<9: return circumstanceChange()
+        case 9..<12: return placeChange()
+        case 12..<18: return .putDevice(device())
         case 18: return .forgetDevice(dataset: pick(Self.datasets), id: name("d"))
         case 19..<21: return .deleteDevice(dataset: pick(Self.datasets), id: name("d"))
         case 21..<32: return .putPublication(publication())
@@ -79,6 +84,79 @@ struct RandomHistory {
         return StructureRecord(
             dataset: pick(Self.datasets), level: level, parents: (0..<level.depth).map { _ in pick(["-", "a/b", "é"]) },
             id: name("s"), name: maybe("a name"), floorIndex: maybe(-1), capacity: maybe(12), geometry: maybe("{}"))
+    }
+
+    private mutating func placeChange() -> DurableChange {
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0:
+            return .putCategory(
+                CategoryRecord(
+                    dataset: pick(Self.datasets),
+                    category: Category(
+                        id: name("c"), name: pick(["", "é\u{0}"]), parentID: maybe(name("c")), owner: maybe("client"),
+                        revision: maybe("1-a"))))
+        case 1: return .deletePlace(dataset: pick(Self.datasets), id: name("x"))
+        case 2:
+            return .putVerification(
+                VerificationRecord(
+                    dataset: pick(Self.datasets), placeID: name("x"), hour: pick([0, 167]),
+                    count: Int.random(in: 1..<9, using: &random)))
+        default: return .putPlace(PlaceRecord(dataset: pick(Self.datasets), place: place()))
+        }
+    }
+
+    private mutating func circumstanceChange() -> DurableChange {
+        let dataset = pick(Self.datasets)
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0...1:
+            return .putCircumstance(
+                CircumstanceRecord(
+                    dataset: dataset, id: name("w"), owner: "client", expression: "(moving) ; é", trigger: maybe(.departing),
+                    name: maybe("n"), tags: texts(), devices: texts(), nearRadius: 10.5, exitMargin: 0,
+                    debug: pick([true, false]), isEnabled: pick([true, false]), createdAt: clock, updatedAt: clock,
+                    revision: "1-a"))
+        case 2: return .deleteCircumstance(dataset: dataset, id: name("w"))
+        case 3: return .putHeld(HeldRecord(dataset: dataset, circumstanceID: name("w"), deviceID: name("d")))
+        case 4:
+            return pick([
+                .deleteHeld(HeldRecord(dataset: dataset, circumstanceID: name("w"), deviceID: name("d"))),
+                .deletePlaceVisit(dataset: dataset, deviceId: name("d"), placeId: name("x")),
+            ])
+        case 5:
+            let row = VisitRow(
+                placeID: name("x"), count: 3, ends: [1, clock], openSince: maybe(clock), level: pick(ThresholdLevel.allCases))
+            return .putPlaceVisit(PlaceVisitRecord(dataset: dataset, deviceID: name("d"), visits: row))
+        case 6:
+            let stay = StayRow(latitude: 43.7, longitude: -7.5, since: clock, isMoving: maybe(true))
+            return .putStay(StayRecord(dataset: dataset, deviceID: name("d"), stay: stay))
+        default:
+            guard chance() else { return .incidentSettled(number: Int64.random(in: 0...lastMatch + 1, using: &random)) }
+            lastMatch += 1
+            return .putIncident(
+                IncidentRecord(
+                    number: lastMatch, dataset: dataset, id: "i\(lastMatch)", circumstanceID: name("w"), owner: "client",
+                    createdAt: clock, body: bytes(30)))
+        }
+    }
+
+    private mutating func place() -> Place {
+        Place(
+            id: name("x"), name: maybe("caf\u{E9}"), categoryIDs: texts(), chainID: maybe("Q1"),
+            openingHours: maybe("Mo-Fr 09:00-17:00"), timeZone: maybe("Europe/Monaco"),
+            holidays: Holidays(
+                publicDays: maybe(["2026-12-25"]) ?? [],
+                schoolRanges: maybe([.init(first: "2026-07-01", last: "2026-08-31")]) ?? []),
+            placerank: maybe(0.1), geometry: geometry(), owner: maybe("client"), revision: maybe("2-\(clock)"))
+    }
+
+    private mutating func geometry() -> PlaceGeometry {
+        let latitude = Double.random(in: -80...80, using: &random)
+        let longitude = Double.random(in: -179...179, using: &random)
+        let triangle = [(0.0, 0.0), (0.001, 0.0), (0.0, 0.001), (0.0, 0.0)].map {
+            Area.Polygon.Vertex(longitude: longitude + $0.0, latitude: latitude + $0.1)
+        }
+        let polygons = Array(repeating: [triangle], count: pick([1, 2]))
+        return maybe(try? PlaceGeometry(polygons: polygons)).flatMap { $0 } ?? .point(latitude: latitude, longitude: longitude)
     }
 
     private mutating func device() -> DeviceRecord {

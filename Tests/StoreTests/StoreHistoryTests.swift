@@ -76,6 +76,12 @@ struct StoreHistoryTests {
                 expected.subscriptions = all.subscriptions.filter { $0.key.dataset == name }
                 expected.pairs = all.pairs.filter { $0.key.dataset == name }
                 expected.visits = all.visits.filter { $0.key.dataset == name }
+                // Memory takes back by itself what was refused of places.
+                expected.circumstances = all.circumstances.filter { $0.key.dataset == name }
+                expected.held = all.held.filter { $0.key.dataset == name }
+                expected.placeVisits = all.placeVisits.filter { $0.key.dataset == name }
+                expected.stays = all.stays.filter { $0.key.dataset == name }
+                expected.incidents = all.incidents.filter { $0.dataset == name }
                 expected.liveStates = all.liveStates.filter { $0.key.dataset == name }
                 expected.liveSubscriptions = all.liveSubscriptions.filter { $0.key.dataset == name }
                 expected.matches = all.matches.filter { $0.dataset == name }

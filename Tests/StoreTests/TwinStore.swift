@@ -28,6 +28,14 @@ struct TwinStore {
         var datasets: [String: DatasetRecord] = [:]
         var deletedDatasets: [String: Int64] = [:]
         var structure: [StructureKey: StructureRecord] = [:]
+        var categories: [Key: CategoryRecord] = [:]
+        var places: [Key: PlaceRecord] = [:]
+        var verifications: [PairKey: VerificationRecord] = [:]
+        var circumstances: [Key: CircumstanceRecord] = [:]
+        var held: [PairKey: HeldRecord] = [:]
+        var placeVisits: [PairKey: PlaceVisitRecord] = [:]
+        var stays: [Key: StayRecord] = [:]
+        var incidents: [IncidentRecord] = []
         var devices: [Key: DeviceRecord] = [:]
         var publications: [Key: PublicationRecord] = [:]
         var subscriptions: [Key: SubscriptionRecord] = [:]
@@ -69,6 +77,12 @@ struct TwinStore {
             state.deletedDatasets[record.id] = nil
         case .deleteDataset(let id, let instant): deleteDataset(id, at: instant)
         case .putStructure(let record): state.structure[StructureKey(record)] = record
+        case .putCategory(let record): state.categories[Key(dataset: record.dataset, id: record.category.id)] = record
+        case .putPlace(let record): state.places[Key(dataset: record.dataset, id: record.place.id)] = record
+        case .deletePlace(let dataset, let id):
+            state.places[Key(dataset: dataset, id: id)] = nil
+            state.verifications = state.verifications.filter { $0.key.dataset != dataset || $0.key.subscription != id }
+        case .putVerification(let record): state.verifications[PairKey(record)] = record
         case .putDevice(let record): state.devices[Key(dataset: record.dataset, id: record.id)] = record
         case .deleteDevice(let dataset, let id): deleteDevice(dataset, id)
         case .forgetDevice(let dataset, let id): forgetDevice(dataset, id)
@@ -79,6 +93,22 @@ struct TwinStore {
         case .putDelivery(let dataset, let id, let delivery):
             state.subscriptions[Key(dataset: dataset, id: id)]?.delivery = delivery
         case .putHints(let dataset, let id, let hints): state.subscriptions[Key(dataset: dataset, id: id)]?.hints = hints
+        case .putCircumstance(let record):
+            state.circumstances[Key(dataset: record.dataset, id: record.id)] = record
+            removeHeld { $0.dataset == record.dataset && $0.subscription == record.id }
+        case .deleteCircumstance(let dataset, let id):
+            state.circumstances[Key(dataset: dataset, id: id)] = nil
+            removeHeld { $0.dataset == dataset && $0.subscription == id }
+        case .putHeld(let record): state.held[PairKey(record)] = record
+        case .deleteHeld(let record): state.held[PairKey(record)] = nil
+        case .putPlaceVisit(let record): state.placeVisits[PairKey(record)] = record
+        case .deletePlaceVisit(let dataset, let device, let place):
+            state.placeVisits[PairKey(dataset: dataset, subscription: device, publication: place)] = nil
+        case .putStay(let record): state.stays[Key(dataset: record.dataset, id: record.deviceID)] = record
+        case .putIncident(let record):
+            highestMatchNumber = max(highestMatchNumber, record.number)
+            state.incidents.append(record)
+        case .incidentSettled(let number): state.incidents.removeAll { $0.number == number }
         case .putPair(let record):
             let key = PairKey(
                 dataset: record.dataset, subscription: record.subscriptionId, publication: record.publicationId)
@@ -129,6 +159,8 @@ struct TwinStore {
         }
     }
 
+    private mutating func removeHeld(_ isGone: (PairKey) -> Bool) { state.held = state.held.filter { !isGone($0.key) } }
+
     private mutating func deletePublication(_ dataset: String, _ id: String) {
         state.publications[Key(dataset: dataset, id: id)] = nil
         forgetPairs { $0.dataset == dataset && $0.publication == id }
@@ -153,6 +185,7 @@ struct TwinStore {
             deleteSubscription(dataset, key.id)
         }
         forgetDevice(dataset, id)
+        removeHeld { $0.dataset == dataset && $0.publication == id }
     }
 
     private mutating func forgetDevice(_ dataset: String, _ id: String) {
@@ -161,6 +194,8 @@ struct TwinStore {
         forgetPairs {
             $0.dataset == dataset && (publications.contains($0.publication) || subscriptions.contains($0.subscription))
         }
+        state.placeVisits = state.placeVisits.filter { $0.key.dataset != dataset || $0.key.subscription != id }
+        state.stays[Key(dataset: dataset, id: id)] = nil
         for match in state.matches where match.dataset == dataset && match.deviceId == id { unlisted.insert(match.number) }
         removeUnneeded()
     }
@@ -169,6 +204,14 @@ struct TwinStore {
         state.datasets[id] = nil
         state.deletedDatasets[id] = instant
         state.structure = state.structure.filter { $0.key.dataset != id }
+        state.categories = state.categories.filter { $0.key.dataset != id }
+        state.places = state.places.filter { $0.key.dataset != id }
+        state.verifications = state.verifications.filter { $0.key.dataset != id }
+        state.circumstances = state.circumstances.filter { $0.key.dataset != id }
+        removeHeld { $0.dataset == id }
+        state.placeVisits = state.placeVisits.filter { $0.key.dataset != id }
+        state.stays = state.stays.filter { $0.key.dataset != id }
+        state.incidents.removeAll { $0.dataset == id }
         state.devices = state.devices.filter { $0.key.dataset != id }
         state.publications = state.publications.filter { $0.key.dataset != id }
         state.subscriptions = state.subscriptions.filter { $0.key.dataset != id }
@@ -185,6 +228,18 @@ struct TwinStore {
 }
 
 extension TwinStore.PairKey {
+    init(_ record: HeldRecord) {
+        self.init(dataset: record.dataset, subscription: record.circumstanceID, publication: record.deviceID)
+    }
+
+    init(_ record: PlaceVisitRecord) {
+        self.init(dataset: record.dataset, subscription: record.deviceID, publication: record.visits.placeID)
+    }
+
+    init(_ record: VerificationRecord) {
+        self.init(dataset: record.dataset, subscription: record.placeID, publication: "\(record.hour)")
+    }
+
     /// A live subscription is known by its client and that client's id.
     init(_ record: LiveSubscriptionRecord) {
         self.init(dataset: record.dataset, subscription: record.client, publication: record.id)
@@ -207,6 +262,14 @@ extension TwinStore.Snapshot {
             (next, isNew) = (2, deletedDatasets.updateValue(instant, forKey: id) == nil)
         case .putStructure(let record):
             (next, isNew) = (2, structure.updateValue(record, forKey: .init(record)) == nil)
+        case .putCategory(let record):
+            (next, isNew) = (
+                2, categories.updateValue(record, forKey: .init(dataset: record.dataset, id: record.category.id)) == nil
+            )
+        case .putPlace(let record):
+            (next, isNew) = (2, places.updateValue(record, forKey: .init(dataset: record.dataset, id: record.place.id)) == nil)
+        case .putVerification(let record):
+            (next, isNew) = (2, verifications.updateValue(record, forKey: .init(record)) == nil)
         case .putDevice(let record):
             (next, isNew) = (3, devices.updateValue(record, forKey: .init(dataset: record.dataset, id: record.id)) == nil)
         case .putPublication(let record):
@@ -221,6 +284,15 @@ extension TwinStore.Snapshot {
             let key = TwinStore.PairKey(
                 dataset: record.dataset, subscription: record.subscriptionId, publication: record.publicationId)
             (next, isNew) = (7, visits.updateValue(record, forKey: key) == nil)
+        case .putCircumstance(let record):
+            (next, isNew) = (7, circumstances.updateValue(record, forKey: .init(dataset: record.dataset, id: record.id)) == nil)
+        case .putHeld(let record): (next, isNew) = (7, held.updateValue(record, forKey: .init(record)) == nil)
+        case .putPlaceVisit(let record): (next, isNew) = (7, placeVisits.updateValue(record, forKey: .init(record)) == nil)
+        case .putStay(let record):
+            (next, isNew) = (7, stays.updateValue(record, forKey: .init(dataset: record.dataset, id: record.deviceID)) == nil)
+        case .putIncident(let record):
+            (next, isNew) = (7, (incidents.last?.number ?? 0) < record.number)
+            incidents.append(record)
         case .putLiveState(let record):
             (next, isNew) = (8, liveStates.updateValue(record, forKey: .init(dataset: record.dataset, id: record.topic)) == nil)
         case .putLiveSubscription(let record):
@@ -246,7 +318,12 @@ extension TwinStore.Snapshot {
     func difference(from other: Self) -> [String] {
         [
             ("datasets", datasets == other.datasets), ("deletedDatasets", deletedDatasets == other.deletedDatasets),
-            ("structure", structure == other.structure), ("devices", devices == other.devices),
+            ("structure", structure == other.structure), ("categories", categories == other.categories),
+            ("places", places == other.places), ("verifications", verifications == other.verifications),
+            ("devices", devices == other.devices),
+            ("circumstances", circumstances == other.circumstances), ("held", held == other.held),
+            ("placeVisits", placeVisits == other.placeVisits), ("stays", stays == other.stays),
+            ("incidents", incidents == other.incidents),
             ("publications", publications == other.publications),
             ("subscriptions", subscriptions == other.subscriptions), ("pairs", pairs == other.pairs),
             ("liveStates", liveStates == other.liveStates),

@@ -139,6 +139,14 @@ extension Hub {
         guard let parcel = outbox.settle(token, as: fate) else { return }
         outbox.posts.forget(token)
         let dataset = parcel.dataset
+        if parcel.isIncident {
+            settledIncidents.append(parcel.number)
+            if let reason {
+                tellLoss(
+                    fate.rawValue, parcel.matchTopic, "the incident \(parcel.id) is lost: \(reason)", of: dataset, into: &effects)
+            }
+            return
+        }
         let subscription = parcel.subscription.flatMap { $0.isGone ? nil : $0 }
         if let reason {
             let target = parcel.target(token.slot).shown
@@ -161,7 +169,7 @@ extension Hub {
     }
 
     private func countRetry(of token: ParcelToken) {
-        guard let parcel = outbox.parcels[token.number], parcel.owes(token.slot) else { return }
+        guard let parcel = outbox.parcels[token.number], parcel.owes(token.slot), !parcel.isIncident else { return }
         parcel.dataset.counters.retried += 1
         guard let subscription = parcel.subscription, !subscription.isGone else { return }
         subscription.record.delivery.retried += 1
@@ -182,6 +190,8 @@ extension Hub {
             effects.changes.append(.matchProgress(number: number, settled: parcel.settled, fate: parcel.fate))
         }
         progressedMatches.removeAll(keepingCapacity: true)
+        for number in settledIncidents { effects.changes.append(.incidentSettled(number: number)) }
+        settledIncidents.removeAll(keepingCapacity: true)
         for number in settledMatches {
             effects.changes.append(.matchSettled(number: number))
             if outdated.remove(number) != nil { effects.changes.append(.forgetMatch(number: number)) }

@@ -22,6 +22,7 @@ extension Hub {
             deletedDatasets[id] = at
             if !isRebuilding { clearances.append(Clearance(dataset: id, topic: nil)) }
         case .putStructure(let record): restore(record)
+        case .putCategory, .putPlace, .deletePlace, .putVerification: restorePlaces(change)
         case .putDevice(let record): restore(record)
         case .putPublication(let record): try restore(record, at: now)
         case .putSubscription(let record): try restore(record, at: now)
@@ -51,12 +52,15 @@ extension Hub {
         case .deleteSubscription(let dataset, let id):
             if let dataset = datasets[dataset], let subscription = dataset.subscriptions[id] { dataset.remove(subscription) }
         case .forgetDevice(let dataset, let id): restoreForgotten(id, in: dataset)
+        case .putCircumstance, .deleteCircumstance, .putHeld, .deleteHeld, .putPlaceVisit, .deletePlaceVisit, .putStay,
+            .putIncident:
+            try restoreCircumstances(change, at: now)
         case .putFollower(let record): restore(record)
         case .countDocuments(let dataset, let count): datasets[dataset]?.documentCount = count
         case .deleteFollower(let dataset, let client):
             if !isRebuilding { datasets[dataset]?.followers[client] = nil }
-        case .matchProgress, .matchSettled, .forgetMatch, .forgetLiveState, .forgetReplies, .putDocument, .forgetTombstones,
-            .putFilters:
+        case .matchProgress, .matchSettled, .incidentSettled, .forgetMatch, .forgetLiveState, .forgetReplies, .putDocument,
+            .forgetTombstones, .putFilters:
             break
         }
     }
@@ -71,6 +75,7 @@ extension Hub {
         self.matchNumber = max(self.matchNumber, matchNumber)
         outbox.durable(through: self.matchNumber)
         for dataset in datasets.values { dataset.clearedStates.sort() }
+        declareRestoredCategories()
         resumeLiveSubscriptions()
         unresumed.formUnion(datasets.keys)
         findOccupancies()

@@ -35,6 +35,14 @@ extension Hub {
             return
         }
         // Percent-codes in lower case, empty levels or a domain in capitals name a topic that may be known.
+        receiveUpdate(of: live, published: topic, message, at: now, into: &effects)
+    }
+
+    /// - Parameter topic: As published, which may be no live topic.
+    func receiveUpdate(
+        of live: LiveTopic, published topic: UnsafeRawBufferPointer, _ message: Inbound, at now: Int64,
+        into effects: inout HubEffects
+    ) {
         let canonical = live.encoded
         if let state = liveStates[canonical] {
             receiveUpdate(of: state, published: topic, message, at: now, into: &effects)
@@ -59,7 +67,8 @@ extension Hub {
             let state = LiveState(dataset: dataset, live: live, topic: canonical)
             receiveUpdate(of: state, published: published, message, at: now, into: &effects)
         } catch {
-            if !message.retained { refuse(error, published: published, counts: true, at: now, into: &effects) }
+            if message.retained { return }
+            refuse(error, published: published, of: live.dataset, counts: true, at: now, into: &effects)
         }
     }
 
@@ -99,13 +108,14 @@ extension Hub {
             if isSkewed { tellSkewed(state, published, at: now, into: &effects) }
             store(update, at: timestamp, for: state, receivedAt: now, into: &effects)
             if let device = state.device, let position = update.position {
+                showCircumstances(device, update, at: timestamp, in: dataset, now: now, into: &effects)
                 if dataset.moves.isEmpty { moved.append(dataset) }
                 let floor = floor(of: state, index: update.floorIndex, into: &effects)
                 dataset.moves.append(Move(device: device.reference, position: position, floor: floor))
             }
         } catch {
             if message.retained, state.isKnown { return }
-            refuse(error, published: published, counts: message.retained, at: now, into: &effects)
+            refuse(error, published: published, of: dataset.id, counts: message.retained, at: now, into: &effects)
         }
     }
 

@@ -105,6 +105,7 @@ extension Hub {
             engineEffects.removeAll(keepingCapacity: true)
             dataset.engine.resume(at: now, into: &engineEffects)
             handleEngineEffects(of: dataset, at: now, into: &effects)
+            resumeCircumstances(of: dataset, at: now)
         }
         unresumed.removeAll()
     }

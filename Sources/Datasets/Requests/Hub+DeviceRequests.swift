@@ -33,6 +33,7 @@ extension Hub {
         dataset.register(device)
         effects.changes.append(.putDevice(record))
         takeOverPosition(device, in: dataset)
+        showCircumstances(device, in: dataset, at: call.now, into: &effects)
         if let location { set(location, of: device, in: dataset, at: call.now, into: &effects) }
         return describe(device)
     }
@@ -86,6 +87,7 @@ extension Hub {
         if call.endsBeforeEffects { return record.encoded() }
         device.record = record
         effects.changes.append(.putDevice(record))
+        identityChanged(device, in: call.dataset, at: call.now, into: &effects)
         if let location {
             set(location, of: device, in: call.dataset, at: call.now, into: &effects)
         } else if removesLocation, let state = device.positionTopic {
@@ -178,6 +180,7 @@ extension Hub {
             at: max(asked, known), for: state, receivedAt: now, into: &effects)
         keepNow(state, after: before.state, into: &effects)
         if let former { keepNow(former, after: before.former, into: &effects) }
+        showCircumstances(device, in: dataset, at: now, into: &effects)
         engineEffects.removeAll(keepingCapacity: true)
         dataset.engine.move(device.reference, to: location.position, at: now, into: &engineEffects)
         handleEngineEffects(of: dataset, at: now, into: &effects)

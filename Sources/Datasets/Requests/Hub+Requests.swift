@@ -30,6 +30,7 @@ extension Hub {
             if let deadline = dataset.engine.nextDeadline, deadline <= now {
                 advanceEngine(of: dataset, to: now, into: &effects)
             }
+            advanceCircumstances(of: dataset, to: now, into: &effects)
         }
         if repeatReply(to: context, at: now, into: &effects) { return }
         let name = RequestName(rawValue: context.request)
@@ -191,6 +192,21 @@ extension Hub {
         case .liveList: return .result(try listLive(call))
         case .liveSnapshot: return .result(try snapshotLive(call))
         case .matchExplain: return .result(try explainMatch(call))
+        case .categoryImport: return .result(try importCategories(call, into: &effects))
+        case .categoryList: return .result(try listCategories(call))
+        case .placeImport: return .result(try importPlaces(call, into: &effects))
+        case .placeGet: return .result(try getPlace(call))
+        case .placeList: return .result(try listPlaces(call))
+        case .placeDelete: return .result(try deletePlace(call, into: &effects))
+        case .placeCandidates: return .result(try placeCandidates(call))
+        case .circumstanceRegister: return .result(try registerCircumstance(call, into: &effects))
+        case .circumstanceEnable: return .result(try enableCircumstance(call, into: &effects))
+        case .circumstanceDisable: return .result(try disableCircumstance(call, into: &effects))
+        case .circumstanceUnregister: return .result(try unregisterCircumstance(call, into: &effects))
+        case .circumstanceList: return .result(try listCircumstances(call))
+        case .circumstanceEvaluate: return .result(try evaluateCircumstance(call))
+        case .circumstanceEvaluateAll: return .result(try evaluateAllCircumstances(call))
+        case .placeVerify: return .result(try verifyPlace(call, into: &effects))
         case .changesGet: return try getChanges(call)
         case .changesFollow: return try followChanges(call)
         case .changesUnfollow: return try unfollowChanges(call)

@@ -18,6 +18,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         var readsEveryDataset: Bool
         var inputQoS: Int32
         var status: StatusMessage
+        var adapters: [AdapterRule] = []
     }
 
     let configuration: Configuration
@@ -31,6 +32,8 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     var journal: (any DurableLog)?
     var webhooks: (any WebhookPosting)?
     var link: (any BrokerLink)?
+    /// What other ecosystems publish, where the configuration names any.
+    private let adapters: Adapters
     var session = Session()
     var effects = HubEffects()
     private var current = HubEffects()
@@ -62,6 +65,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         log: Logger, health: Health
     ) {
         self.configuration = configuration
+        adapters = Adapters(configuration.adapters)
         ownTree = Array((configuration.prefix + "geomatch/geomatch/").utf8)
         self.hub = hub
         self.store = store
@@ -85,7 +89,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         tellBacklog()
         for index in 0..<batch.count {
             let message = batch[index]
-            if isOwn(message) { continue }
+            if isOwn(message) || adapt(message, at: now) { continue }
             let inbound = Inbound(
                 topic: message.topic, payload: message.payload, padded: true, retained: message.retain,
                 responseTopic: message.responseTopic, correlation: message.correlation)
@@ -104,6 +108,15 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         finishBatch(at: now)
         let documents = try? journal?.lookUp(lookups)
         hub.resume(with: documents, at: now, into: &effects)
+    }
+
+    /// Whether the message was of another ecosystem; an adapter's topics are no live topics of ours.
+    private func adapt(_ message: InboundMessage, at now: Int64) -> Bool {
+        guard !adapters.isEmpty,
+            let adapted = adapters.read(topic: message.topic, payload: message.payload, padded: true, retained: message.retain)
+        else { return false }
+        hub.receive(adapted, published: message.topic, retained: message.retain, at: now, into: &effects)
+        return true
     }
 
     func linkAcknowledged(token: UInt64, reason: UInt8) {

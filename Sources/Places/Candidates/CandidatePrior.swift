@@ -1,0 +1,36 @@
+/// How often places are visited at the time that is asked about, in relation to one another.
+///
+/// Visits are taken to be proportional to 1 + placerank; where a rank is not known, the mean of the others stands for it.
+/// What was verified counts beside that as if ``rankVisits`` visits had been seen of a mean place before.
+struct CandidatePrior {
+    /// Their mean is about 1.
+    private(set) var weights: [Double]
+    /// The weight of being at no known place, for each square metre: a quarter of what a thousand places in a square kilometre
+    /// draw.
+    let background = 0.25 * 0.001
+
+    /// What the rank of a mean place is worth in verified visits.
+    private static let rankVisits = 5.0
+    /// How much rarer a visit is to a place that is closed, and to one of which it is not known whether it is.
+    private static let closed = 0.05
+    private static let unknown = 0.8
+    /// Three hours of a week.
+    private static let hourShare = 3.0 / 168
+    /// How many verified visits it takes until their hours count as much as nothing known.
+    private static let hourVisits = 20.0
+    /// Of who is in an outline that has other places inside, so many are at one of these.
+    static let shareOfInside = 0.7
+
+    init(ranks: [Double?], evidence: [PlaceEvidence]) {
+        let known = ranks.map { rank in rank.map { 1 + max(0, $0) } }
+        let sum = known.reduce(0) { $0 + ($1 ?? 0) }
+        let mean = sum > 0 ? sum / Double(known.count { $0 != nil }) : 1
+        weights = zip(known, evidence).map { rank, evidence in
+            let visits = max(0, evidence.verifications)
+            let popularity = ((rank ?? mean) / mean * Self.rankVisits + visits) / Self.rankVisits
+            let hours = (max(0, evidence.verificationsAtThisHour) + Self.hourVisits * Self.hourShare) / (visits + Self.hourVisits)
+            let openness = evidence.isOpen.map { $0 ? 1 : Self.closed } ?? Self.unknown
+            return popularity * hours / Self.hourShare * openness
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import CPrefetch
+import Geodesy
+
+/// The places of each cell of the grid (``CellShape``), each with its point: what a query by position looks at first.
+///
+/// Cells come in blocks of eight by eight, so that a query finds its cells by one or two searches, and passes over what is
+/// empty 64 cells at a time.
+struct PlaceCells: ~Copyable {
+    /// A point, or the middle of an outline, on the grid of ``GridPoint``, and whose it is.
+    struct Entry: BitwiseCopyable {
+        /// x, y, z, and the handle above five bits for how far the outline reaches, in parts of its level's reach.
+        var lanes: SIMD4<Int32>
+
+        static let handleBits = 27
+        /// What the five bits count.
+        private static let parts = 32.0
+
+        @inline(__always)
+        var handle: UInt32 { UInt32(bitPattern: lanes.w) >> 5 }
+
+        /// - Parameter share: How far it reaches from its middle, 0…1 of the reach of its level.
+        init(_ point: GridPoint, _ handle: UInt32, share: Double = 0) {
+            let part = UInt32(max(0, min(Self.parts - 1, (share * Self.parts).rounded(.up) - 1)))
+            lanes = SIMD4(point.x, point.y, point.z, Int32(bitPattern: handle << 5 | part))
+        }
+
+        /// The outline reaches no further than this share of the reach of its level.
+        @inline(__always)
+        var share: Double { Double(UInt32(bitPattern: lanes.w) & 31 + 1) * (1 / Self.parts) }
+
+        /// In metres.
+        @inline(__always)
+        var point: ECEF { GridPoint(x: lanes.x, y: lanes.y, z: lanes.z).point }
+    }
+
+    /// Where the entries of a cell lie.
+    struct Cell: BitwiseCopyable {
+        var run: UInt32
+        var count: UInt32
+    }
+
+    private var entries = RunPool<Entry>()
+    private var cells = RunPool<Cell>()
+    private var blocks = BlockDirectory()
+    /// How many places each level has.
+    private var counts: InlineArray<10, Int> = .init(repeating: 0)
+
+    var bytes: Int { entries.bytes + cells.bytes + blocks.bytes }
+
+    @inline(__always)
+    func isEmpty(_ level: Int) -> Bool { counts[level] == 0 }
+
+    mutating func insert(_ handle: UInt32, level: Int, latitude: Double, longitude: Double, share: Double = 0) {
+        let (key, bit) = CellShape.block(level, latitude: latitude, longitude: longitude)
+        let entry = Entry(GridPoint(latitude: latitude, longitude: longitude), handle, share: share)
+        counts[level] += 1
+        var block = blocks.find(key) ?? BlockDirectory.Block(key: key, mask: 0, cells: 0)
+        if block.mask & bit == 0 {
+            let run = entries.append(entry, to: 0, count: 0)
+            block.cells = cells.insert(
+                Cell(run: run, count: 1), at: block.rank(of: bit), of: block.cells, count: UInt32(block.mask.nonzeroBitCount))
+            block.mask |= bit
+            blocks.put(block)
+        } else {
+            let place = block.cells + block.rank(of: bit)
+            let cell = cells.elements[place]
+            let run = entries.append(entry, to: cell.run, count: cell.count)
+            cells.set(Cell(run: run, count: cell.count + 1), at: place)
+        }
+    }
+
+    /// Takes out a place that was entered with the same figures. The cost grows with how many are in its cell.
+    mutating func remove(_ handle: UInt32, level: Int, latitude: Double, longitude: Double) {
+        let (key, bit) = CellShape.block(level, latitude: latitude, longitude: longitude)
+        guard var block = blocks.find(key), block.mask & bit != 0 else { return }
+        let rank = block.rank(of: bit)
+        let cell = cells.elements[block.cells + rank]
+        guard let place = (0..<cell.count).first(where: { entries.elements[cell.run + $0].handle == handle }) else { return }
+        counts[level] -= 1
+        let run = entries.remove(at: place, of: cell.run, count: cell.count)
+        guard cell.count == 1 else {
+            cells.set(Cell(run: run, count: cell.count - 1), at: block.cells + rank)
+            return
+        }
+        block.cells = cells.remove(keepingOrderAt: rank, of: block.cells, count: UInt32(block.mask.nonzeroBitCount))
+        block.mask &= ~bit
+        if block.mask == 0 { blocks.remove(key) } else { blocks.put(block) }
+    }
+
+    // MARK: Queries
+
+    /// Asks for the memory that a query of this span will look at first.
+    @inline(__always)
+    func prefetch(_ level: Int, in span: CellSpan) {
+        let row = CellShape.row(span.south, level)
+        let columns = CellShape.columns(ofRow: row, level)
+        let column = Self.wrapped(CellShape.column(span.longitude, of: columns), columns)
+        blocks.prefetch(CellShape.key(level, row / 8, column / 8))
+    }
+
+    /// Calls `body` with the entries of each occupied cell of a level that may hold something in the span, until it returns false.
+    @inline(__always)
+    func forEachCell(_ level: Int, in span: CellSpan, _ body: (UnsafeBufferPointer<Entry>) -> Bool) {
+        let first = CellShape.row(span.south, level)
+        let last = CellShape.row(span.north, level)
+        for blockRow in (first / 8)...(last / 8) {
+            let columns = CellShape.columns(ofRow: blockRow * 8, level)
+            let (start, count) = span.columns(of: columns)
+            let low = max(0, first - blockRow * 8)
+            let high = min(7, last - blockRow * 8)
+            let rows = (UInt64.max >> UInt64((7 - high) * 8)) & (UInt64.max << UInt64(low * 8))
+            let begin = Self.wrapped(start, columns)
+            let end = begin + count - 1
+            // Where the columns begin again, the rest is a second stretch.
+            let stretches = end >= columns ? 2 : 1
+            for stretch in 0..<stretches {
+                let from = stretch == 0 ? begin : 0
+                let to = stretch == 0 ? min(end, columns - 1) : end - columns
+                for blockColumn in (from / 8)...(to / 8) {
+                    let left = max(0, from - blockColumn * 8)
+                    let right = min(7, to - blockColumn * 8)
+                    let row = (UInt64(0xFF) >> UInt64(7 - right)) & (UInt64(0xFF) << UInt64(left))
+                    let wanted = rows & (row &* 0x0101_0101_0101_0101)
+                    guard let block = blocks.find(CellShape.key(level, blockRow, blockColumn)) else { continue }
+                    guard visit(block, wanted, body) else { return }
+                }
+            }
+        }
+    }
+
+    @inline(__always)
+    private func visit(
+        _ block: BlockDirectory.Block, _ wanted: UInt64, _ body: (UnsafeBufferPointer<Entry>) -> Bool
+    ) -> Bool {
+        var rest = block.mask & wanted
+        // All are asked for before the first is waited for.
+        var ahead = rest
+        while ahead != 0 {
+            let cell = cells.elements[block.cells + block.rank(of: ahead & (0 &- ahead))]
+            ahead &= ahead - 1
+            let start = entries.elements.base + Int(cell.run)
+            geomatch_prefetch(start)
+            geomatch_prefetch(start + 4)
+            geomatch_prefetch(start + 8)
+        }
+        while rest != 0 {
+            let cell = cells.elements[block.cells + block.rank(of: rest & (0 &- rest))]
+            rest &= rest - 1
+            let start = entries.elements.base + Int(cell.run)
+            guard body(UnsafeBufferPointer(start: start, count: Int(cell.count))) else { return false }
+        }
+        return true
+    }
+
+    @inline(__always)
+    private static func wrapped(_ column: Int, _ columns: Int) -> Int {
+        column < 0 ? column + columns : column >= columns ? column - columns : column
+    }
+}
+
+extension BlockDirectory.Block {
+    /// How many occupied cells lie before the one with this bit.
+    @inline(__always)
+    func rank(of bit: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: (mask & (bit &- 1)).nonzeroBitCount) }
+}

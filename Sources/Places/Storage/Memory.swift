@@ -1,0 +1,18 @@
+import Glibc
+
+/// Blocks of memory a table owns itself. Those of megabytes ask for 2 MB pages, as a query's misses are mostly of page tables
+/// otherwise; what was never written to takes no room.
+enum Memory {
+    private static let hugePage = 2 << 20
+
+    static func allocate(bytes: Int) -> UnsafeMutableRawPointer {
+        let isHuge = bytes >= 2 * hugePage
+        var memory: UnsafeMutableRawPointer?
+        let failure = posix_memalign(&memory, isHuge ? hugePage : 64, max(bytes, 64))
+        guard failure == 0, let memory else { fatalError("No memory for \(bytes) bytes of places") }
+        if isHuge { _ = madvise(memory, bytes, MADV_HUGEPAGE) }
+        return memory
+    }
+
+    static func release(_ memory: UnsafeMutableRawPointer) { free(memory) }
+}

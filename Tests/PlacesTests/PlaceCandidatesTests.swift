@@ -1,0 +1,99 @@
+import Geodesy
+import PlaceTrials
+import Places
+import SeededRandom
+import Testing
+
+@Suite("Candidates are ranked by how probable they are")
+struct PlaceCandidatesTests {
+    private static let degree = 110_574.3
+
+    private func table(_ metres: [Double], ranks: [Double?] = []) throws -> PlaceTable {
+        let table = PlaceTable()
+        for (number, metres) in metres.enumerated() {
+            try table.upsert(
+                Place(
+                    id: "\(number)", placerank: number < ranks.count ? ranks[number] : nil,
+                    geometry: .point(latitude: metres / Self.degree, longitude: 20)))
+        }
+        return table
+    }
+
+    private func ids(_ table: PlaceTable, accuracy: Double? = 15, evidence: (UInt32) -> PlaceEvidence = { _ in .none })
+        -> [String]
+    {
+        table.candidates(latitude: 0, longitude: 20, accuracy: accuracy, evidence: evidence).candidates.map {
+            table.id($0.handle)
+        }
+    }
+
+    @Test("The nearer first; a better known, an open or a verified one before it")
+    func order() throws {
+        #expect(ids(try table([20, -8, 30])) == ["1", "0", "2"])
+        #expect(ids(try table([20, -15], ranks: [90, 2])) == ["0", "1"])
+        #expect(ids(try table([20, -15])) { PlaceEvidence(isOpen: $0 == 0) } == ["0", "1"])
+        #expect(ids(try table([20, -15])) { PlaceEvidence(verifications: $0 == 0 ? 20 : 0) } == ["0", "1"])
+        let atNight = { (handle: UInt32) in
+            PlaceEvidence(verifications: 30, verificationsAtThisHour: handle == 0 ? 20 : 0)
+        }
+        #expect(ids(try table([20, -15]), evidence: atNight) == ["0", "1"])
+    }
+
+    @Test("Candidates are those within twice the accuracy and 30 m, at least 100 m")
+    func reach() throws {
+        let table = try table([99, 101, 229, 231])
+        #expect(ids(table, accuracy: 10).count == 1)
+        #expect(ids(table, accuracy: nil).count == 1)
+        #expect(ids(table, accuracy: 100).count == 3)
+        #expect(ids(table, accuracy: .infinity).count == 4)
+        let far = table.candidates(latitude: 0, longitude: 20, accuracy: 10).candidates
+        #expect(far.map(\.threshold) == [.none])
+        #expect(table.candidates(latitude: .nan, longitude: 0).candidates.isEmpty)
+    }
+
+    @Test("Probabilities and that of no place are 1 together, with outlines inside outlines")
+    func sums() throws {
+        var random = SplitMix64.forTest()
+        for _ in 0..<40 {
+            let table = PlaceTable()
+            for number in 0..<(1 + random.below(30)) {
+                try table.upsert(NaivePlaces.place("\(number)", near: NaivePlaces.sites[0], &random))
+            }
+            let at = NaivePlaces.position(near: NaivePlaces.sites[0], metres: 200, &random)
+            let result = table.candidates(
+                latitude: at.latitude, longitude: at.longitude, accuracy: random.pick([nil, 3, 20, 100, 5000]))
+            let sum = result.candidates.reduce(result.probabilityOfNone) { $0 + $1.probability }
+            #expect(abs(sum - 1) < 1e-9)
+            #expect(result.candidates.allSatisfy { $0.probability >= 0 })
+            #expect(zip(result.candidates, result.candidates.dropFirst()).allSatisfy { $0.probability >= $1.probability })
+        }
+    }
+
+    @Test("Inside a building its shop is more probable than it would be alone, and the building less")
+    func insideOutlines() throws {
+        let corners = [(-0.000_3, -0.000_3), (0.000_3, -0.000_3), (0.000_3, 0.000_3), (-0.000_3, 0.000_3)]
+            .map { Area.Polygon.Vertex(longitude: 20 + $0.0, latitude: $0.1) }
+        let alone = try table([10])
+        let both = try table([10])
+        try both.upsert(Place(id: "mall", geometry: try PlaceGeometry(polygons: [[corners]])))
+        let before = alone.candidates(latitude: 0, longitude: 20, accuracy: 15)
+        let after = both.candidates(latitude: 0, longitude: 20, accuracy: 15)
+        let shop = try #require(after.candidates.first { both.id($0.handle) == "0" })
+        let mall = try #require(after.candidates.first { both.id($0.handle) == "mall" })
+        #expect(shop.probability > mall.probability)
+        #expect(after.probabilityOfNone < before.probabilityOfNone)
+        #expect(mall.hit.isInside && mall.hit.distance == 0)
+    }
+
+    @Test("In simulated towns the first candidate is right as often as noise allows, and probabilities are what they say")
+    func calibration() throws {
+        var random = SplitMix64.forTest()
+        for (deviation, right, brier) in [(5.0, 0.75, 0.40), (10, 0.60, 0.60), (20, 0.38, 0.80)] {
+            let outcome = try CandidateTrial(density: 1000, deviation: deviation, visits: 1000).run(&random)
+            #expect(outcome.firstRight / outcome.atPlaces > right)
+            #expect(outcome.firstRight > outcome.nearestRight)
+            #expect(outcome.brier < brier)
+            #expect(outcome.calibrationError < 0.06)
+        }
+    }
+}
