@@ -68,6 +68,17 @@ extension DurableChange {
             .object(type: .publication, id: record.id, revision: record.revision, owner: record.owner, reader: record.owner)
         case .putSubscription(let record):
             .object(type: .subscription, id: record.id, revision: record.revision, owner: record.owner, reader: record.owner)
+        case .putPlace(let record):
+            .object(
+                type: .place, id: record.place.id, revision: record.place.revision ?? "", owner: record.place.owner, reader: nil)
+        case .putCategory(let record):
+            .object(
+                type: .category, id: record.category.id, revision: record.category.revision ?? "", owner: record.category.owner,
+                reader: nil)
+        case .putCircumstance(let record):
+            .object(type: .circumstance, id: record.id, revision: record.revision, owner: record.owner, reader: record.owner)
+        case .deletePlace(_, let id): .burial(type: .place, id: id)
+        case .deleteCircumstance(_, let id): .burial(type: .circumstance, id: id)
         case .deleteDevice(_, let id): .burial(type: .device, id: id)
         case .deletePublication(_, let id): .burial(type: .publication, id: id)
         case .deleteSubscription(_, let id): .burial(type: .subscription, id: id)

@@ -18,7 +18,9 @@ extension Hub {
             }
         case .publication: return dataset.publications[id].map { document(type, $0.record.encodeMembers) }
         case .subscription: return dataset.subscriptions[id].map { document(type, $0.record.encodeMembers) }
-        case .place, .category, .circumstance: return nil
+        case .place: return dataset.places.table[id].map { document(type, $0.encodeMembers) }
+        case .category: return dataset.places.table.categories[id].map { document(type, $0.encodeMembers) }
+        case .circumstance: return dataset.circumstances.circumstances[id].map { document(type, $0.record.encodeMembers) }
         }
     }
 
@@ -28,7 +30,9 @@ extension Hub {
         case .device: dataset.devices[id]?.record.revision
         case .publication: dataset.publications[id]?.record.revision
         case .subscription: dataset.subscriptions[id]?.record.revision
-        case .place, .category, .circumstance: nil
+        case .place: dataset.places.table.handle(of: id).flatMap { dataset.places.table.revision($0) }
+        case .category: dataset.places.table.categories[id]?.revision
+        case .circumstance: dataset.circumstances.circumstances[id]?.record.revision
         }
     }
 
@@ -38,7 +42,8 @@ extension Hub {
         case .device: dataset.devices[id].flatMap { $0.record.type == .beacon ? nil : $0.record.owner }
         case .publication: dataset.publications[id]?.record.owner
         case .subscription: dataset.subscriptions[id]?.record.owner
-        case .place, .category, .circumstance: nil
+        case .place, .category: nil
+        case .circumstance: dataset.circumstances.circumstances[id]?.record.owner
         }
     }
 
@@ -48,7 +53,9 @@ extension Hub {
         case .device: dataset.devices[id] != nil
         case .publication: dataset.publications[id].map { $0.expiresAt > now } ?? false
         case .subscription: dataset.subscriptions[id].map { $0.expiresAt > now } ?? false
-        case .place, .category, .circumstance: false
+        case .place: dataset.places.table.handle(of: id) != nil
+        case .category: dataset.places.table.categories[id] != nil
+        case .circumstance: dataset.circumstances.circumstances[id] != nil
         }
     }
 

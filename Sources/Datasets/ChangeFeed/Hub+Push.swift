@@ -185,8 +185,10 @@ extension Hub {
         case (.publication, true): return try updatePublication(call, into: &effects)
         case (.subscription, false): return try createSubscription(call, into: &effects)
         case (.subscription, true): return try updateSubscription(call, into: &effects)
-        case (.place, _), (.category, _), (.circumstance, _):
-            throw WireError(.unsupported, "a \(type.rawValue) is not pushed; use its own request", field: "type")
+        // What a whole document says replaces what is there, as their requests do.
+        case (.place, _): return try pushPlace(call, into: &effects)
+        case (.category, _): return try pushCategory(call, into: &effects)
+        case (.circumstance, _): return try registerCircumstance(call, into: &effects)
         }
     }
 
@@ -208,7 +210,9 @@ extension Hub {
         case .device: _ = try deleteDevice(call, into: &effects)
         case .publication: _ = try deletePublication(call, into: &effects)
         case .subscription: _ = try deleteSubscription(call, into: &effects)
-        case .place, .category, .circumstance: break
+        case .place: _ = try deletePlace(call, into: &effects)
+        case .circumstance: _ = try unregisterCircumstance(call, into: &effects)
+        case .category: throw WireError(.unsupported, "a category is changed, never deleted", field: "type")
         }
     }
 
