@@ -6,8 +6,8 @@ struct GeomatchBench: ParsableCommand {
         commandName: "geomatch-bench",
         abstract: "Measures geomatch on this machine.",
         subcommands: [
-            EngineBenchmark.self, ScenarioBenchmark.self, CriteriaBenchmark.self, PlacesBenchmark.self, NoiseBenchmark.self,
-            EndToEnd.self,
+            EngineBenchmark.self, ScenarioBenchmark.self, CriteriaBenchmark.self, PlacesBenchmark.self, CircumstanceBenchmark.self,
+            NoiseBenchmark.self, EndToEnd.self,
             LiveFanOut.self,
             HoursBenchmark.self,
             NoOpRelay.self,
