@@ -1,6 +1,7 @@
 import Geodesy
 import LiveTopics
 import Matching
+import Ranging
 import Selectors
 import Wire
 
@@ -9,7 +10,10 @@ import Wire
 /// Owned by the ``Hub``; nothing here knows of another dataset.
 final class Dataset {
     var record: DatasetRecord {
-        didSet { declarations &+= 1 }
+        didSet {
+            declarations &+= 1
+            if record.timeZone != oldValue.timeZone { places.hours = PlaceHours(timeZone: record.timeZone) }
+        }
     }
     /// Venues, buildings, floors, rooms and locations.
     var structure = Structure() {
@@ -28,11 +32,20 @@ final class Dataset {
     var subscriptions = ByteKeyed<Subscription>()
     /// Ids in the order lists give them.
     var deviceOrder = SortedIDs()
+    /// Points of interest.
+    let places: PlaceBook
+    private(set) var circumstances = CircumstanceBook()
+    /// By the engine's references, as the next two.
+    private(set) var devicesByReference: [Device?] = []
     /// By the engine's references, which are dense and reused.
     private(set) var publicationsByReference: [Publication?] = []
     private(set) var subscriptionsByReference: [Subscription?] = []
     /// Which device has which beacon identity.
-    var beacons: [BeaconIdentity: String] = [:]
+    var beacons: [BeaconKey: String] = [:]
+    /// Which device carries which beacon.
+    var carriers: [BeaconKey: String] = [:]
+    /// Who sees which beacons, and what follows from it.
+    var beaconField = BeaconField()
     /// Positions of ids that are no device, by id: taken over when it becomes one.
     var positionsWithoutDevice = ByteKeyed<LiveState>()
     /// Live topics with a known state; cleared ones are not counted.
@@ -42,6 +55,10 @@ final class Dataset {
     var liveTopics = LiveTopicTable()
     var liveSubscriptions = LiveSubscriptions()
     var floors = Floors()
+    /// Documents that are no objects of ours, those deleted and not yet forgotten included.
+    var documentCount = 0
+    /// By client.
+    var followers: [String: Follower] = [:]
     /// What ended of late, for who asks why it did not match.
     var ended = EndedObjects()
     /// The instant of what is being handled; nothing is noted as ended before there is one.
@@ -65,6 +82,7 @@ final class Dataset {
         self.record = record
         engineLimits = EngineLimits(partnersPerSubscription: limits.partnersPerSubscription, pairs: limits.pairs)
         engine = Engine(limits: engineLimits)
+        places = PlaceBook(limit: limits.places, timeZone: record.timeZone)
     }
 
     var id: String { record.id }
@@ -79,15 +97,20 @@ final class Dataset {
         deviceOrder = SortedIDs()
         publications.removeAll()
         subscriptions.removeAll()
+        devicesByReference.removeAll()
+        circumstances = CircumstanceBook()
         publicationsByReference.removeAll()
         subscriptionsByReference.removeAll()
         beacons.removeAll()
+        carriers.removeAll()
+        beaconField.monitors.reset()
         structure = Structure()
         locator = nil
         occupancy = nil
         positionsWithoutDevice.removeAll()
         moves.removeAll()
         deliveriesChanged.removeAll()
+        documentCount = 0
     }
 
     /// A live topic has a state from now on, or none any more.
@@ -98,6 +121,10 @@ final class Dataset {
     }
 
     // MARK: Objects by reference
+
+    func device(numbered number: UInt32) -> Device? {
+        Int(number) < devicesByReference.count ? devicesByReference[Int(number)] : nil
+    }
 
     func publication(_ reference: PublicationRef) -> Publication? {
         let index = Int(reference.index)
@@ -122,7 +149,11 @@ final class Dataset {
     func register(_ device: Device) {
         devices[device.record.id] = device
         deviceOrder.insert(device.record.id)
-        if let beacon = device.record.beacon { beacons[beacon] = device.record.id }
+        devicesByReference.place(device, at: device.reference.index)
+        if circumstances.isActive { circumstances.engine.restoreDevice(device.reference.index, device.identity) }
+        if let beacon = device.record.beacon?.key { beacons[beacon] = device.record.id }
+        if let carried = device.record.carries?.key { carriers[carried] = device.record.id }
+        tieSights(of: device)
     }
 
     /// Forgets what the engine has already let go of.
@@ -178,9 +209,15 @@ final class Dataset {
             if let subscription = subscription(reference) { forget(subscription) }
         }
         devices[device.record.id] = nil
+        devicesByReference[Int(device.reference.index)] = nil
+        circumstances.engine.removeDevice(device.reference.index)
+        places.forget(device.record.id)
         // Its id counts as declared no longer.
         declarations &+= 1
-        if let beacon = device.record.beacon, beacons[beacon] == device.record.id { beacons[beacon] = nil }
+        if let beacon = device.record.beacon?.key, beacons[beacon]?.hasSameBytes(as: device.record.id) == true {
+            beacons[beacon] = nil
+        }
+        uncarry(device)
     }
 
     func publications(of device: Device) -> [Publication] {

@@ -88,6 +88,8 @@ public struct HubEffects: Sendable {
     var formerStates: [FormerLiveState] = []
     /// Live subscriptions before requests changed them, in order: put back when the store refuses.
     var formerLiveSubscriptions: [FormerLiveSubscription] = []
+    /// Places and categories before requests changed them, in order: put back when the store refuses.
+    var formerPlaces: [FormerPlace] = []
     /// By the place of delivery counters in `changes`: when the subscription's last match before them was.
     var formerMatchInstants: [Int: Int64?] = [:]
     /// What to let go of in memory once the changes are durable; commit before anything else is handled.
@@ -98,6 +100,8 @@ public struct HubEffects: Sendable {
     public var filtersChanged = false
     /// For the log.
     public var notices: [Notice] = []
+    /// How many of the changes followers of the feed were already told to expect.
+    var changesSeenByFollowers = 0
 
     public init() {}
 
@@ -119,10 +123,12 @@ public struct HubEffects: Sendable {
         formerStates.removeAll(keepingCapacity: true)
         formerLiveSubscriptions.removeAll(keepingCapacity: true)
         formerMatchInstants.removeAll(keepingCapacity: true)
+        formerPlaces.removeAll(keepingCapacity: true)
         deletions.removeAll(keepingCapacity: true)
         queries.removeAll(keepingCapacity: true)
         filtersChanged = false
         notices.removeAll(keepingCapacity: true)
+        changesSeenByFollowers = 0
     }
 }
 
@@ -132,6 +138,10 @@ public struct StoreQuery: Sendable {
         /// The newest hundred matches of a device, or those after one of them.
         case matches(dataset: String, deviceId: String, after: String?)
         case match(dataset: String, id: String)
+        /// A page of a dataset's feed.
+        case feed(FeedQuery)
+        /// A document with its conflicts.
+        case document(DocumentLookup)
     }
 
     public var kind: Kind
@@ -139,6 +149,8 @@ public struct StoreQuery: Sendable {
     public var reply: ReplyContext
     /// How many matches one reply holds at most.
     var limit = Page.maximum
+    /// What is done with a page of a feed.
+    var feedUse = FeedUse.get
 }
 
 /// What the store found.
@@ -147,6 +159,8 @@ public enum StoreFinding: Sendable {
     /// `after` names no match that is kept.
     case noSuchMatch
     case match(MatchRecord?)
+    case feed(FeedPage)
+    case document(KnownDocument?)
     case failed
 }
 

@@ -1,7 +1,9 @@
+import Circumstances
 import DequeModule
 import Geodesy
 import LiveTopics
 import Matching
+import Places
 import Selectors
 import Wire
 
@@ -57,12 +59,16 @@ public final class Hub {
     var settledMatches: [Int64] = []
     /// Matches some of whose targets are settled, since that was last made durable.
     var progressedMatches: Set<Int64> = []
+    /// Incidents the broker has, not yet made durable.
+    var settledIncidents: [Int64] = []
     /// Datasets that were restored and whose engines have not yet taken up work.
     var unresumed: Set<String> = []
     /// Who waits for a question to the store that was asked with the same `requestId`.
     var waitingForAnswer: [RequestKey: [ReplyContext]] = [:]
     /// Datasets are being given back by the store after it refused; what only memory knows stays.
     var isRebuilding = false
+    /// Categories that the store gave back, by dataset, until all are there.
+    var restoredCategories: [String: [Category]] = [:]
     /// Live subscriptions of all datasets.
     var liveHandles = LiveSubscriptionHandles()
     /// Those whose snapshot is being sent or waits its turn, the first being sent.
@@ -76,6 +82,11 @@ public final class Hub {
     var leftAgain: [RecentlyLeft] = []
     /// When the first lease may be over.
     var nextLeaseEnd: Int64 = .max
+    /// Who follows the feed of its dataset, over all datasets, by number.
+    var followers: [UInt32: (Follower, Dataset)] = [:]
+    var lastFollower: UInt32 = 0
+    /// A push that waits for what the store knows of its documents.
+    var awaitedDocuments: AwaitedDocuments?
     /// How many messages wait at the link: where they are many, live subscribers get the newest only.
     public var liveBacklog = 0
     let decoder = LiveUpdateDecoder()
@@ -83,6 +94,7 @@ public final class Hub {
     /// Scratch for one update's properties.
     var properties: [UInt8] = []
     var engineEffects: [Effect] = []
+    var circumstanceEffects: [CircumstanceEffect] = []
     var lastTickAt: Int64 = 0
     private var writtenBehindAt: Int64 = 0
     /// False while the store refuses: requests that change something get `internal`, and what is durable waits.
@@ -106,14 +118,18 @@ public final class Hub {
     /// Handles one message. Batches end with ``endBatch(at:into:)``.
     public func receive(_ message: Inbound, at now: Int64, into effects: inout HubEffects) {
         guard let topic = message.topic.dropping(prefix: configuration.topicsPrefix) else { return }
-        latestAt = max(latestAt, now)
-        if !unresumed.isEmpty { resume(at: now, into: &effects) }
+        begin(at: now, into: &effects)
         if topic.hasFirstLevel("geomatch") {
             showMoves(at: now, into: &effects)
             receiveRequest(topic, message, at: now, into: &effects)
         } else if !topic.hasFirstLevel("live") {
             receiveLive(topic, message, at: now, into: &effects)
         }
+    }
+
+    func begin(at now: Int64, into effects: inout HubEffects) {
+        latestAt = max(latestAt, now)
+        if !unresumed.isEmpty { resume(at: now, into: &effects) }
     }
 
     /// An update of this topic was left out for a newer one that waits: the daemon could not keep up.
@@ -128,6 +144,7 @@ public final class Hub {
     public func endBatch(at now: Int64, into effects: inout HubEffects) {
         showMoves(at: now, into: &effects)
         tellDeliveries(into: &effects)
+        tellFollowers(&effects)
     }
 
     /// Lets time pass: expiries, matches due again, diagnostics, status, what is written behind.
@@ -141,9 +158,11 @@ public final class Hub {
             if let deadline = dataset.engine.nextDeadline, deadline <= now {
                 advanceEngine(of: dataset, to: now, into: &effects)
             }
+            advanceCircumstances(of: dataset, to: now, into: &effects)
             if dataset.record.derivedOccupancy || dataset.occupancy != nil {
                 advanceOccupancy(of: dataset, to: now, secondIsOver: secondIsOver, into: &effects)
             }
+            advanceBeacons(of: dataset, to: now, into: &effects)
             for diagnostic in dataset.diagnostics.end(at: now) { tell(diagnostic, of: dataset.id, into: &effects) }
             if secondIsOver { tellStatus(of: dataset, at: now, into: &effects) }
         }
@@ -155,6 +174,7 @@ public final class Hub {
             noteForLog(into: &effects)
             forgetOld(at: now, into: &effects)
             repairLiveSubscriptions(at: now)
+            advanceFollowers(to: now, into: &effects)
         }
         if now - writtenBehindAt >= Self.writeBehindMilliseconds || now < writtenBehindAt {
             writtenBehindAt = now
@@ -177,6 +197,7 @@ public final class Hub {
         guard now >= nextHousekeepingAt || now < nextHousekeepingAt - 2 * Self.housekeepingMilliseconds else { return }
         nextHousekeepingAt = now + Self.housekeepingMilliseconds
         effects.changes.append(.forgetReplies(before: now - ReplyMemory.lifetimeMilliseconds))
+        effects.changes.append(.forgetTombstones(before: now - Self.tombstoneMilliseconds, at: now))
         for name in repliesOfDeleted.keys {
             repliesOfDeleted[name]?.expire(at: now)
             if repliesOfDeleted[name]?.isEmpty == true { repliesOfDeleted[name] = nil }
@@ -188,6 +209,8 @@ public final class Hub {
 
     /// How long a cleared state counts as known.
     static let clearedMilliseconds: Int64 = 30 * 86_400_000
+    /// How long a deletion stays in the change feed.
+    static let tombstoneMilliseconds: Int64 = 30 * 86_400_000
     private var nextHousekeepingAt: Int64 = 0
 }
 

@@ -55,6 +55,12 @@ enum Revision {
         return "\(generation)-" + String(repeating: "0", count: 16 - digits.count) + digits
     }
 
+    /// Whether two revisions have the same hash: they say the same of what is hashed without its revision.
+    static func saysTheSame(_ left: String, _ right: String) -> Bool {
+        let left = left.utf8.drop { $0 != UInt8(ascii: "-") }
+        return !left.isEmpty && left.elementsEqual(right.utf8.drop { $0 != UInt8(ascii: "-") })
+    }
+
     static func generation(of revision: String) -> Int64? {
         revision.firstIndex(of: "-").flatMap { Int64(revision[..<$0]) }
     }

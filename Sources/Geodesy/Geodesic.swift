@@ -18,25 +18,20 @@ public enum Geodesic {
     ) -> Double {
         let from = ECEF(latitude: fromLatitude, longitude: fromLongitude)
         let to = ECEF(latitude: toLatitude, longitude: toLongitude)
-        let chord = from.squaredChord(to: to).squareRoot()
-        guard chord > chordLimit else { return arc(ofChord: chord) }
-
-        // One order of the two, so that both directions give the same bits.
-        let swapped = (fromLatitude, fromLongitude) > (toLatitude, toLongitude)
-        var turn = abs(fromLongitude - toLongitude)
-        if turn > 180 { turn = 360 - turn }
-        let line = GeodesicLine(
-            latitude1: swapped ? toLatitude : fromLatitude,
-            latitude2: swapped ? fromLatitude : toLatitude,
-            longitudeDifference: turn * .pi / 180)
-        return line.vincenty() ?? line.bisected()
+        return distance(from: from, to: to)
     }
 
-    /// The same between points that are known already; nil: more than 20 km apart.
+    /// The same between points that are known already.
     @inlinable
-    public static func distance(from: ECEF, to: ECEF) -> Double? {
+    public static func distance(from: ECEF, to: ECEF) -> Double {
         let chord = from.squaredChord(to: to).squareRoot()
-        return chord > chordLimit ? nil : arc(ofChord: chord)
+        return chord > chordLimit ? farDistance(from: from, to: to) : arc(ofChord: chord)
+    }
+
+    @usableFromInline
+    static func farDistance(from: ECEF, to: ECEF) -> Double {
+        let line = GeodesicLine(from: from, to: to)
+        return line.vincenty() ?? line.bisected()
     }
 
     /// The length along the ellipsoid over a straight chord of at most 20 km, both in metres.

@@ -33,13 +33,19 @@ struct Turn {
         c = c * z + 4.166_666_666_666_66e-02
         let cosine = 1.0 - z * 0.5 + z * z * c
 
-        let bits = unsafeBitCast(shifted, to: SIMD2<Int64>.self)
-        let swapped = (bits & 1) .!= 0
-        let sineNegative = (bits & 2) .!= 0
-        let cosineNegative = ((bits &+ 1) & 2) .!= 0
-        let plainSine = sine.replacing(with: cosine, where: swapped)
-        let plainCosine = cosine.replacing(with: sine, where: swapped)
-        self.sine = plainSine.replacing(with: 0.0 - plainSine, where: sineNegative)
-        self.cosine = plainCosine.replacing(with: 0.0 - plainCosine, where: cosineNegative)
+        // By bits: choosing by lanes of a mask compiles to a branch for each, and which quarter turn comes next nobody can foretell.
+        let quarter = unsafeBitCast(shifted, to: SIMD2<UInt64>.self)
+        let one = SIMD2<UInt64>(repeating: 1)
+        let swapped = SIMD2<UInt64>(repeating: 0) &- (quarter & one)
+        let sineBits = unsafeBitCast(sine, to: SIMD2<UInt64>.self)
+        let cosineBits = unsafeBitCast(cosine, to: SIMD2<UInt64>.self)
+        let difference = (sineBits ^ cosineBits) & swapped
+        let sign = SIMD2<UInt64>(repeating: 1 << 63)
+        let up = SIMD2<UInt64>(repeating: 62)
+        let signedSine = sineBits ^ difference ^ ((quarter &<< up) & sign)
+        let signedCosine = cosineBits ^ difference ^ (((quarter &+ one) &<< up) & sign)
+        // Adding 0 makes a negative zero a positive one.
+        self.sine = unsafeBitCast(signedSine, to: SIMD2<Double>.self) + 0.0
+        self.cosine = unsafeBitCast(signedCosine, to: SIMD2<Double>.self) + 0.0
     }
 }

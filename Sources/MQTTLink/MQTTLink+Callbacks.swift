@@ -64,7 +64,7 @@ extension MQTTLink {
     /// In the reading half of a turn it is a PUBACK; in the writing half a QoS 0 message that went out.
     private func published(_ number: UInt16, reason: UInt8) {
         guard isReading else {
-            if queuedMessages > 0 { queuedMessages -= 1 }
+            queuedPlain = max(0, queuedPlain - (batchCounts.removeValue(forKey: number) ?? 1))
             return
         }
         callbacks &+= 1

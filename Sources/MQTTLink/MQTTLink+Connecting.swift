@@ -122,7 +122,9 @@ extension MQTTLink {
         // What came before the end is handed over first.
         dispatch()
         let cause = causeOfEnd(result)
-        queuedMessages = 0
+        queuedPlain = 0
+        batch.removeAll()
+        batchCounts.removeAll()
         writeBlocked = false
         moreToRead = false
         pendingSubscriptions.removeAll()
@@ -210,6 +212,7 @@ extension MQTTLink {
     func sayGoodbye() {
         if phase == .connected {
             dispatch()
+            sendBatch()
             mosquitto_disconnect(client)
             let deadline = monotonicNow() + 2_000_000_000
             while mosquitto_socket(client) >= 0, monotonicNow() < deadline {

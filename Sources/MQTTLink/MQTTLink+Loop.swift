@@ -92,6 +92,7 @@ extension MQTTLink {
 
     /// Writes until nothing waits or the socket is full.
     func flush() {
+        sendBatch()
         guard !writeBlocked, mosquitto_socket(client) >= 0, mosquitto_want_write(client) else { return }
         let result = mosquitto_loop_write(client, 1)
         if result != 0 || mosquitto_socket(client) < 0 { return connectionEnded(result) }

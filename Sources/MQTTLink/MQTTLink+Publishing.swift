@@ -1,4 +1,5 @@
 import CMosquitto
+import Glibc
 
 extension MQTTLink {
     /// Publishes one message; it is written at the end of this turn of the loop.
@@ -17,6 +18,13 @@ extension MQTTLink {
     ) -> MQTTPublishResult {
         guard phase == .connected, mosquitto_socket(client) >= 0 else { return .notConnected }
         guard let count = Int32(exactly: payload.count) else { return .tooLarge }
+        if qos == 0, configuration.brokerTakesBatches, correlation == nil, messageExpiry == nil,
+            joinsBatch(topic: topic, payload: payload, retain: retain)
+        {
+            return .accepted
+        }
+        // What was published before goes first.
+        sendBatch()
         if qos > 0 && packets.nextIsTaken { return .windowFull }
         var properties: OpaquePointer?
         if protocolVersion == 5 {
@@ -39,9 +47,36 @@ extension MQTTLink {
         if qos > 0 {
             packets.await(token, number: UInt16(truncatingIfNeeded: number))
         } else {
-            queuedMessages += 1
+            queuedPlain += 1
         }
         return .accepted
+    }
+
+    /// False for what must go the usual way: what the library refuses, and what is too long to share a packet.
+    private func joinsBatch(topic: UnsafePointer<CChar>, payload: UnsafeRawBufferPointer, retain: Bool) -> Bool {
+        let topicBytes = UnsafeRawBufferPointer(start: topic, count: strlen(topic))
+        guard !topicBytes.isEmpty, mosquitto_pub_topic_check2(topic, topicBytes.count) == 0,
+            mosquitto_validate_utf8(topic, Int32(truncatingIfNeeded: topicBytes.count)) == 0
+        else { return false }
+        if batch.append(topic: topicBytes, payload: payload, retain: retain) { return true }
+        sendBatch()
+        return batch.append(topic: topicBytes, payload: payload, retain: retain)
+    }
+
+    /// Gives the library what was gathered, as one message.
+    func sendBatch() {
+        guard batch.count > 0, phase == .connected else { return }
+        var number: Int32 = 0
+        let result = batch.bytes.withUnsafeBytes {
+            mosquitto_publish_v5(
+                client, &number, OutboundBatch.topic, Int32($0.count), $0.baseAddress, 0, false, nil)
+        }
+        if number > 0 { packets.last = UInt16(truncatingIfNeeded: number) }
+        if result == 0 {
+            batchCounts[UInt16(truncatingIfNeeded: number)] = batch.count
+            queuedPlain += batch.count
+        }
+        batch.removeAll()
     }
 
     /// The same for a topic and a payload that are at hand as Swift values.

@@ -61,6 +61,11 @@ public final class MQTTLink: @unchecked Sendable {
     var acknowledgements: [(token: UInt64, reason: UInt8)] = []
 
     // What is on its way out.
+    var batch = OutboundBatch()
+    /// Messages in the batches that libmosquitto has, by packet number.
+    var batchCounts: [UInt16: Int] = [:]
+    /// QoS 0 messages that libmosquitto has, those in batches too.
+    var queuedPlain = 0
     var packets = PacketNumbers()
     var pendingSubscriptions: [Int32: PendingSubscription] = [:]
     var subscriptionOfPacket: [Int32: (id: Int32, places: [Int])] = [:]
@@ -69,7 +74,7 @@ public final class MQTTLink: @unchecked Sendable {
     var maximumPacketBytes = Int.max
 
     /// QoS 0 messages that wait for the socket.
-    public internal(set) var queuedMessages = 0
+    public var queuedMessages: Int { queuedPlain + batch.count }
     /// QoS 1 messages whose PUBACK has not come.
     public var unacknowledged: Int { packets.outstanding }
     /// Between CONNACK and the end of the connection.

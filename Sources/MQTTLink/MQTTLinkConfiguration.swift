@@ -38,6 +38,8 @@ public struct MQTTLinkConfiguration: Sendable {
     /// Packets in one batch, and the bytes after which a batch ends early.
     public var batchMaximum: Int = 256
     public var batchBytesMaximum: Int = 4 << 20
+    /// The broker has geomatch's plugin on this listener: QoS 0 messages of one turn go out as one packet.
+    public var brokerTakesBatches = false
     /// Where to begin; 5 falls back to 4 (3.1.1) for a broker that does not know it. 4 begins and stays there.
     public var protocolVersion: Int = 5
 

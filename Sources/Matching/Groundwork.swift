@@ -14,6 +14,8 @@ struct Groundwork {
     }
 
     static let groupSize = 16
+    /// Lines asked for earlier would push each other out of the few the processor fetches at once.
+    static let runsAhead = 6
 
     var probes = Scratch<Probe>()
     var points = Scratch<GridPoint>()
@@ -58,6 +60,7 @@ extension World {
 
     private mutating func prepare(_ moves: UnsafeBufferPointer<Move>, _ group: Range<Int>) {
         runs.truncate(to: 0)
+        cells.truncate(to: 0)
         groundwork.probes.truncate(to: 0)
         groundwork.points.truncate(to: 0)
         groundwork.starts.truncate(to: 0)
@@ -85,7 +88,7 @@ extension World {
         }
         for place in group { prepareProbes(moves[place], groundwork.points[place - group.lowerBound]) }
         groundwork.starts.append(groundwork.probes.count)
-        for run in 0..<runs.count { prefetch(runs[run]) }
+        openCells(withOwners: false)
     }
 
     private mutating func prepareProbes(_ move: Move, _ point: GridPoint) {
@@ -98,9 +101,10 @@ extension World {
             while index != none {
                 let entry = entry(side, index)
                 if entry.pointee.lane != none { lanes.prefetch(entry.pointee.lane) }
-                let first = runs.count
-                let count = gather(
-                    side, index, latitude: move.position.latitude, longitude: move.position.longitude, point: point, from: former)
+                let first = cells.count
+                let count = choose(
+                    side, index, in: entry.pointee.topic,
+                    Place(move.position, point, range: entry.pointee.range, from: former))
                 groundwork.probes.append(
                     Groundwork.Probe(firstRun: first, runCount: count, version: version(side.opposite), former: former))
                 index = entry.pointee.next
@@ -110,7 +114,8 @@ extension World {
 
     /// Asks for a run's first lines; the processor itself sees a longer one coming.
     @inline(__always)
-    private func prefetch(_ run: Run) {
+    func prefetch(_ run: Run, withOwners: Bool) {
+        if withOwners { lanes.prefetchOwners(of: run) }
         let block = lanes.blocks + Int(run.block) * LanePool.blockBytes
         var ahead = 0
         let end = min((run.count + 7) / 8, 4) * LanePool.blockBytes

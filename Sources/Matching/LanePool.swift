@@ -119,6 +119,17 @@ struct LanePool {
         geomatch_prefetch(block + 64)
     }
 
+    /// Asks for the first lines of a run's owners, which most of what lies within reach will want.
+    @inline(__always)
+    func prefetchOwners(of run: Run) {
+        let first = owners + Int(run.block) * 8
+        var ahead = 0
+        while ahead < min(run.count, 64) {
+            geomatch_prefetch(first + ahead)
+            ahead += 16
+        }
+    }
+
     private mutating func relocate(_ run: inout Run, to sizeClass: Int) {
         let count = run.count
         let next = take(sizeClass)

@@ -19,8 +19,8 @@ struct Ordering {
     mutating func removeAll() { places.truncate(to: 0) }
 
     @inline(__always)
-    mutating func append(_ subscription: SubscriptionRef, _ publication: PublicationRef) {
-        places.append(Place(key: UInt64(subscription.index) << 32 | UInt64(publication.index), place: places.count))
+    mutating func append(_ subscription: UInt32, _ publication: UInt32) {
+        places.append(Place(key: UInt64(subscription) << 32 | UInt64(publication), place: places.count))
     }
 
     /// Mostly they come in order.

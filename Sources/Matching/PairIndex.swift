@@ -1,3 +1,4 @@
+import CPrefetch
 import Geodesy
 
 /// What is remembered of a publication and a subscription that met: one cache line.
@@ -49,6 +50,12 @@ struct PairIndex {
             }
             index = (index + 1) & (1 << bits - 1)
         }
+    }
+
+    /// Asks for where a pair is looked for first.
+    @inline(__always)
+    func prefetch(_ subscription: UInt32, _ publication: UInt32) {
+        geomatch_prefetch(slots + home(tag(subscription, publication)))
     }
 
     /// A number for a pair that is not there yet; the caller writes its record.

@@ -28,7 +28,17 @@ struct Scratch<Element: BitwiseCopyable> {
 
     func sort(from start: Int) where Element: Comparable {
         var elements = UnsafeMutableBufferPointer(start: base + start, count: count - start)
-        elements.sort()
+        // The few of most inputs are in order sooner than a sort of any number has its room.
+        guard elements.count <= 40 else { return elements.sort() }
+        for place in 1..<max(1, elements.count) {
+            let element = elements[place]
+            var hole = place
+            while hole > 0 && element < elements[hole - 1] {
+                elements[hole] = elements[hole - 1]
+                hole -= 1
+            }
+            elements[hole] = element
+        }
     }
 
     @inline(never)

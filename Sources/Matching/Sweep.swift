@@ -1,3 +1,4 @@
+import CPrefetch
 import Geodesy
 
 /// What a probe looks for: lanes that are in range of the new point and were not in range of the old one.
@@ -70,6 +71,7 @@ extension LanePool {
         _ block: UnsafeRawPointer, _ candidates: UInt32, left: Int, _ firstLane: UInt32, _ sweep: Sweep,
         _ hits: inout Scratch<UInt32>
     ) {
+        geomatch_prefetch(owners + Int(firstLane))
         var bits = left < 8 ? candidates & (1 << UInt32(left) - 1) : candidates
         let words = block.assumingMemoryBound(to: Int32.self)
         while bits != 0 {

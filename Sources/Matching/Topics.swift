@@ -9,6 +9,12 @@ struct TopicSide: BitwiseCopyable {
     var line = Run()
     /// By level; nil: no grid, the side is small.
     var levels: UnsafeMutablePointer<LevelUse>?
+
+    /// Where a side's line stands.
+    @inline(__always)
+    static func line(of side: UnsafeMutablePointer<TopicSide>) -> UnsafeMutablePointer<Run> {
+        (UnsafeMutableRawPointer(side) + MemoryLayout<TopicSide>.offset(of: \.line)!).assumingMemoryBound(to: Run.self)
+    }
 }
 
 /// One level of one side's grid.

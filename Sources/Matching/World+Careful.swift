@@ -3,10 +3,13 @@ import Geodesy
 // Careful subscriptions: accuracy or floor decide with points and ranges. A fix can bring two into range without a step, so
 // whatever may be in range is looked at with each.
 extension World {
-    /// Whether two that are placed are in range, or within so many metres of it.
+    /// Whether two are in range, or within so many metres of it: by where both stand, else by how far one sees the other.
     func isInReach(_ subscription: Entry, _ publication: Entry, widenedBy margin: Double = 0) -> Bool {
         let here = devices.base + Int(publication.device)
         let there = devices.base + Int(subscription.device)
+        guard here.pointee.isPlaced && there.pointee.isPlaced else {
+            return isInSight(subscription, publication, widenedBy: margin)
+        }
         let ranges = subscription.range &+ publication.range
         if !subscription.isCareful && margin == 0 {
             return here.pointee.point.squaredChord(to: there.pointee.point) <= Sweep.squaredReach(ranges)
@@ -63,7 +66,7 @@ extension World {
             side, index, in: topic,
             Place(
                 latitude: device.latitude, longitude: device.longitude, point: device.point, range: range, widening: widening))
-        scan(first, count, Sweep(point: device.point, from: nil, range: range, travelled: 0))
+        scan(first, count, Sweep(point: device.point, from: nil, range: range, travelled: 0), from: side)
         runs.truncate(to: first)
         var kept = 0
         for hit in 0..<hits.count {

@@ -14,6 +14,7 @@ extension World {
     /// Removes a device that has no entries any more.
     mutating func removeDevice(_ index: UInt32) {
         if devices[index].isPlaced { census.change(from: devices[index].horizontalAccuracy, to: .nan) }
+        sights.removeAll(of: index)
         devices[index].isAlive = false
         devices.release(index)
         if devices.count == 0 { heard.reset() }
@@ -118,44 +119,6 @@ extension World {
             index = entry(side, index).pointee.next
         }
         return found.sorted()
-    }
-
-    /// Hands what one input led to over, in their order.
-    @inline(__always)
-    mutating func finish(into effects: inout [Effect]) {
-        if newcomers.count > 0 || !meetings.isEmpty || doubts.count > 0 || !ends.isEmpty { deliver(into: &effects) }
-    }
-
-    @inline(never)
-    private mutating func deliver(into effects: inout [Effect]) {
-        admitNewcomers()
-        deliverEnds(into: &effects)
-        ordering.removeAll()
-        for meeting in meetings { ordering.append(meeting.subscription, meeting.publication) }
-        ordering.sort()
-        for number in 0..<meetings.count {
-            let meeting = meetings[ordering[number]]
-            effects.append(subscriptions[meeting.subscription.index].isVisit ? .visitBegan(meeting) : .met(meeting))
-        }
-        meetings.removeAll(keepingCapacity: true)
-        for crowd in crowds { effects.append(.crowded(crowd)) }
-        crowds.removeAll(keepingCapacity: true)
-        doubts.sort(from: 0)
-        var advisor: (program: UInt32, words: Selector.Advisor)?
-        for place in 0..<doubts.count {
-            let subscription = UInt32(truncatingIfNeeded: doubts[place] >> 32)
-            let publication = UInt32(truncatingIfNeeded: doubts[place])
-            let record = subscriptions.base + Int(subscription)
-            guard record.pointee.hintsLeft > 0 else { continue }
-            record.pointee.traits -= 1
-            let program = record.pointee.program
-            if advisor?.program != program { advisor = (program, Selector.Advisor(programs.selector(program))) }
-            let hints = advisor?.words.mismatches(in: properties.base[Int(publication)]) ?? []
-            guard !hints.isEmpty else { continue }
-            effects.append(.mismatch(SubscriptionRef(index: subscription), hints))
-            record.pointee.traits &= 0x80
-        }
-        doubts.truncate(to: 0)
     }
 
     private func setFirst(_ device: UInt32, _ side: Side, _ index: UInt32) {

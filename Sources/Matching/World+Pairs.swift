@@ -27,9 +27,9 @@ extension World {
         if subscription.matchTTL != .max && now >= saturating(record.lastMatchAt, subscription.matchTTL) { return true }
         let here = devices[publications[record.publication].device].point
         let matchDTL = Double(subscription.matchDTL)
-        if displacement(from: record.publicationPoint, to: here) >= matchDTL { return true }
+        if isDisplaced(from: record.publicationPoint, to: here, by: matchDTL) { return true }
         let there = devices[subscription.device].point
-        return displacement(from: record.subscriptionPoint, to: there) >= matchDTL
+        return isDisplaced(from: record.subscriptionPoint, to: there, by: matchDTL)
     }
 
     /// Whether the two can meet but for the selector and the last match.
@@ -41,7 +41,6 @@ extension World {
             return false
         }
         if subscription.device == publication.device && subscription.excludesSelf { return false }
-        guard devices[publication.device].isPlaced && devices[subscription.device].isPlaced else { return false }
         return isInReach(subscription, publication)
     }
 
@@ -62,26 +61,26 @@ extension World {
         lowerBudgets(pair)
     }
 
-    /// Notes that the two sides of a pair, both placed, met here and now.
+    /// Notes that the two sides of a pair, between which there is a distance, met here and now.
     mutating func addMeeting(_ pair: UInt32, at now: Int64) {
         let record = index.pairs[pair]
-        let here = devices[publications[record.publication].device]
-        let there = devices[subscriptions[record.subscription].device]
         meetings.append(
-            Meeting(
-                publication: PublicationRef(index: record.publication),
-                subscription: SubscriptionRef(index: record.subscription), distance: distance(here, there),
-                publicationPosition: here.position, subscriptionPosition: there.position, at: now))
+            Encounter(
+                subscription: record.subscription, publication: record.publication, distance: distance(pair) ?? 0, at: now))
     }
 
-    /// Metres along the ellipsoid between two devices that are placed.
-    mutating func distance(_ here: Device, _ there: Device) -> Double {
+    /// Metres between the sides of a pair: along the ellipsoid, else as far as one sees the other; nil: nothing is known.
+    mutating func distance(_ pair: UInt32) -> Double? {
+        let record = index.pairs.base + Int(pair)
+        let here = devices.base + Int(publications[record.pointee.publication].device)
+        let there = devices.base + Int(subscriptions[record.pointee.subscription].device)
+        guard here.pointee.isPlaced && there.pointee.isPlaced else {
+            let sight = sight(subscriptions[record.pointee.subscription], publications[record.pointee.publication])
+            return sight.flatMap { $0.distance.isFinite ? $0.distance : nil }
+        }
         let from = milestones.publication.point(here)
         let to = milestones.subscription.point(there)
         return Geodesic.distance(from: from, to: to)
-            ?? Geodesic.distance(
-                fromLatitude: here.latitude, fromLongitude: here.longitude, toLatitude: there.latitude,
-                toLongitude: there.longitude)
     }
 
     /// Sees to it that a deadline stands for the end of the pair's TTL, where that can matter.
@@ -124,8 +123,12 @@ extension World {
         if subscription.matchTTL == 0 { return 0 }
         let device = side == .publication ? publications[record.publication].device : subscription.device
         let from = side == .publication ? record.publicationPoint : record.subscriptionPoint
-        let left = Double(subscription.matchDTL) - displacement(from: from, to: devices[device].point)
-        return Float(max(0, min(4096, left)))
+        let here = devices[device].point
+        let matchDTL = Double(subscription.matchDTL)
+        let chord = from.chord(to: here)
+        if chord >= matchDTL { return 0 }
+        if chord * mostArcPerChord + 4096 <= matchDTL { return 4096 }
+        return Float(max(0, min(4096, matchDTL - displacement(from: from, to: here))))
     }
 
     /// Evaluates the pairs of a device that are in range and met before, and reckons anew how far it may travel.
@@ -209,23 +212,42 @@ struct Milestone {
     private var point = ECEF(latitude: 0, longitude: 0)
 
     @inline(__always)
-    mutating func point(_ device: Device) -> ECEF {
-        if device.latitude != latitude || device.longitude != longitude {
-            (latitude, longitude) = (device.latitude, device.longitude)
+    mutating func point(_ device: UnsafeMutablePointer<Device>) -> ECEF {
+        if device.pointee.latitude != latitude || device.pointee.longitude != longitude {
+            (latitude, longitude) = (device.pointee.latitude, device.pointee.longitude)
             point = ECEF(latitude: latitude, longitude: longitude)
         }
         return point
     }
 }
 
-/// Metres between two grid points along the ellipsoid.
+/// Metres between two grid points along the ellipsoid; 0 where one of them is nowhere: who stands nowhere has not moved.
 func displacement(from: GridPoint, to: GridPoint) -> Double {
-    let chord = from.squaredChord(to: to).squareRoot() / GridPoint.unitsPerMetre
-    if chord < 20_000 { return Geodesic.arc(ofChord: chord) }
-    let a = from.position
-    let b = to.position
-    return Geodesic.distance(
-        fromLatitude: a.latitude, fromLongitude: a.longitude, toLatitude: b.latitude, toLongitude: b.longitude)
+    from.isNowhere || to.isNowhere ? 0 : Geodesic.distance(from: from.centre, to: to.centre)
+}
+
+/// Whether two grid points are at least so many metres apart along the ellipsoid.
+func isDisplaced(from: GridPoint, to: GridPoint, by metres: Double) -> Bool {
+    if from.isNowhere || to.isNowhere { return metres <= 0 }
+    let chord = from.chord(to: to)
+    if chord >= metres { return true }
+    return chord * mostArcPerChord >= metres && displacement(from: from, to: to) >= metres
+}
+
+/// No arc along the ellipsoid is longer than this many of its chords: half of the shortest way round is 1.5736.
+private let mostArcPerChord = 1.6
+
+extension GridPoint {
+    /// Metres straight through the earth.
+    @inline(__always)
+    fileprivate func chord(to other: GridPoint) -> Double { squaredChord(to: other).squareRoot() / GridPoint.unitsPerMetre }
+
+    /// The point as coordinates in metres, off the ellipsoid by 3.4 mm at most.
+    fileprivate var centre: ECEF {
+        ECEF(
+            x: Double(x) / GridPoint.unitsPerMetre, y: Double(y) / GridPoint.unitsPerMetre, z: Double(z) / GridPoint.unitsPerMetre
+        )
+    }
 }
 
 func saturating(_ a: Int64, _ b: Int64) -> Int64 {

@@ -10,24 +10,37 @@ extension World {
         _ side: Side, _ index: UInt32, latitude: Double, longitude: Double, point: GridPoint, from former: GridPoint?
     ) -> Int {
         let entry = entry(side, index)
-        let travelled = former.map { $0.squaredChord(to: point).squareRoot() / GridPoint.unitsPerMetre }
+        let position = Position(latitude: latitude, longitude: longitude)
         return gather(
-            side, index, in: entry.pointee.topic,
-            Place(
-                latitude: latitude, longitude: longitude, point: point, range: entry.pointee.range,
-                travelled: travelled ?? .infinity))
+            side, index, in: entry.pointee.topic, Place(position, point, range: entry.pointee.range, from: former))
     }
 
     /// The same in a topic that need not be the entry's own.
-    ///
     mutating func gather(_ side: Side, _ index: UInt32, in topic: UInt32, _ place: Place) -> Int {
-        let start = runs.count
+        cells.truncate(to: 0)
+        let count = choose(side, index, in: topic, place)
+        openCells(withOwners: place.travelled == .infinity)
+        return count
+    }
+
+    /// Appends the runs of the chosen cells, and asks for the lines of the first.
+    mutating func openCells(withOwners: Bool) {
+        let first = runs.count
+        for cell in 0..<cells.count { runs.append(cells[cell].pointee) }
+        for run in first..<min(first + Groundwork.runsAhead, runs.count) { prefetch(runs[run], withOwners: withOwners) }
+    }
+
+    /// Appends the cells whose runs a probe is to look at, and says how many. They stay what they are until a lane is added or
+    /// removed.
+    mutating func choose(_ side: Side, _ index: UInt32, in topic: UInt32, _ place: Place) -> Int {
+        let start = cells.count
         gather(Topics.group(topic, side.opposite), place)
-        if side == .publication && topics.topic(topic).pointee.isClassified {
+        // Without names no subscription stands in a class, and the properties need not be looked at.
+        if side == .publication && topics.topic(topic).pointee.isClassified && !programs.names.isEmpty {
             findClasses(index, topic)
             for number in 0..<openClasses.count { gather(openClasses[number] | LaneClasses.mark, place) }
         }
-        return runs.count - start
+        return cells.count - start
     }
 
     /// Where a probe looks from, and how far.
@@ -40,13 +53,31 @@ extension World {
         var travelled = Double.infinity
         /// Metres. Where the window would hold more tiles than there are entries, all of them are looked at.
         var widening = 0.0
+
+        /// - Parameter former: Where it was before; nil: nowhere.
+        @inline(__always)
+        init(_ position: Position, _ point: GridPoint, range: Int32, from former: GridPoint?) {
+            latitude = position.latitude
+            longitude = position.longitude
+            self.point = point
+            self.range = range
+            if let former { travelled = former.squaredChord(to: point).squareRoot() / GridPoint.unitsPerMetre }
+        }
+
+        init(latitude: Double, longitude: Double, point: GridPoint, range: Int32, widening: Double) {
+            self.latitude = latitude
+            self.longitude = longitude
+            self.point = point
+            self.range = range
+            self.widening = widening
+        }
     }
 
     private mutating func gather(_ group: UInt32, _ place: Place) {
         let holder = holder(group)
         guard holder.pointee.count > 0 else { return }
         guard let levels = holder.pointee.levels else {
-            runs.append(holder.pointee.line)
+            cells.append(TopicSide.line(of: holder))
             return
         }
         // Tiles of the finest level are at least 324 m wide.
@@ -78,7 +109,7 @@ extension World {
         var tile = holder.pointee.firstTile
         while tile != none {
             let record = directory.tiles[tile]
-            for rank in 0..<record.occupied.nonzeroBitCount { runs.append(record.runs[rank]) }
+            for rank in 0..<record.occupied.nonzeroBitCount { cells.append(record.runs + rank) }
             tile = record.next
         }
     }
@@ -143,21 +174,30 @@ extension World {
     private mutating func gather(_ wanted: UInt64, _ name: UInt64) {
         guard let tile = directory.find(name) else { return }
         let record = directory.tiles[tile]
-        var cells = record.occupied & wanted
-        while cells != 0 {
-            let cell = cells.trailingZeroBitCount
-            cells &= cells &- 1
-            runs.append(record.runs[record.rank(of: cell)])
+        var left = record.occupied & wanted
+        while left != 0 {
+            let cell = left.trailingZeroBitCount
+            left &= left &- 1
+            let run = record.runs + record.rank(of: cell)
+            geomatch_prefetch(run)
+            cells.append(run)
         }
     }
 
-    /// Fills `hits` with what a sweep finds in runs gathered before.
+    /// Fills `hits` with what a sweep finds in runs gathered before, and asks for the first entries.
     @inline(__always)
-    mutating func scan(_ first: Int, _ count: Int, _ sweep: Sweep) {
+    mutating func scan(_ first: Int, _ count: Int, _ sweep: Sweep, from side: Side) {
         hits.truncate(to: 0)
+        var asked = 0
         for run in first..<first + count {
+            let ahead = run + Groundwork.runsAhead
+            if ahead < runs.count { prefetch(runs[ahead], withOwners: !sweep.hasFormerPoint) }
             tally.candidates += UInt64(runs[run].count)
             lanes.scan(runs[run], sweep, into: &hits)
+            while asked < min(hits.count, World.hitsAhead) {
+                geomatch_prefetch(entry(side.opposite, hits[asked]))
+                asked += 1
+            }
         }
         tally.arrivals += UInt64(hits.count)
     }
@@ -166,13 +206,14 @@ extension World {
     ///
     /// - Parameter sparesKnown: Pairs that met before are left alone.
     mutating func probeAll(_ side: Side, _ index: UInt32, at now: Int64, sparesKnown: Bool = false) {
+        probeSights(side, index, at: now, sparesKnown: sparesKnown)
         let entry = entry(side, index).pointee
         guard entry.lane != none else { return }
         let device = devices[entry.device]
         runs.truncate(to: 0)
         let count = gather(
             side, index, latitude: device.latitude, longitude: device.longitude, point: device.point, from: nil)
-        scan(0, count, Sweep(point: device.point, from: nil, range: entry.range, travelled: 0))
+        scan(0, count, Sweep(point: device.point, from: nil, range: entry.range, travelled: 0), from: side)
         settle(side, index, at: now, sparesSelf: false, sparesKnown: sparesKnown)
         probeCarefully(side, index, at: now, sparesSelf: false, sparesKnown: sparesKnown)
     }
@@ -190,37 +231,22 @@ extension World {
         }
     }
 
-    /// Asks for what evaluating the hits from `hit` on will read: thirty-two entries ahead, and the properties behind them
-    /// sixteen ahead. More at once than the processor can remember would be forgotten.
-    ///
-    /// - Parameter withProperties: Properties will be read of most.
-    @inline(__always)
-    private func prefetch(from hit: Int, _ side: Side, withProperties: Bool) {
-        if hit + 32 < hits.count { prefetchHit(hit + 32, side, withProperties) }
-        if withProperties && hit + 16 < hits.count { properties.prefetchStorage(of: hits[hit + 16]) }
-    }
+    /// How many hits ahead their entries are asked for: more at once than the processor can remember would be forgotten.
+    private static let hitsAhead = 32
 
-    /// Asks for the first of them.
+    /// Asks for the entry as many hits ahead; the first ones were asked for when they were found.
     @inline(__always)
-    private func prefetchFirst(_ side: Side, withProperties: Bool) {
-        for hit in 0..<min(32, hits.count) { prefetchHit(hit, side, withProperties) }
-        guard withProperties else { return }
-        for hit in 0..<min(16, hits.count) { properties.prefetchStorage(of: hits[hit]) }
-    }
-
-    @inline(__always)
-    private func prefetchHit(_ hit: Int, _ side: Side, _ withProperties: Bool) {
-        geomatch_prefetch(entry(side.opposite, hits[hit]))
-        if withProperties { geomatch_prefetch(properties.base + Int(hits[hit])) }
+    private func prefetch(from hit: Int, _ side: Side) {
+        let ahead = hit + World.hitsAhead
+        if ahead < hits.count { geomatch_prefetch(entry(side.opposite, hits[ahead])) }
     }
 
     private mutating func settlePublication(_ publication: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
         let device = publications[publication].device
         let properties = UnsafePointer(self.properties.base + Int(publication))
         programs.begin()
-        prefetchFirst(.publication, withProperties: false)
         for hit in 0..<hits.count {
-            prefetch(from: hit, .publication, withProperties: false)
+            prefetch(from: hit, .publication)
             let other = hits[hit]
             let subscription = subscriptions.base + Int(other)
             guard now < subscription.pointee.expiresAt else { continue }
@@ -236,19 +262,30 @@ extension World {
     private mutating func settleSubscription(_ subscription: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
         let record = subscriptions[subscription]
         var unmatched = FirstFew(doubts.count)
-        // Most publications then tell by their signature that the selector is not TRUE of them.
+        // Most publications tell by their signature that the selector is not TRUE of them.
         let signature = programs.signature(record.program)
         let isOpen = signature == .max
-        prefetchFirst(.subscription, withProperties: isOpen)
+        var left = 0
         for hit in 0..<hits.count {
-            prefetch(from: hit, .subscription, withProperties: isOpen)
+            prefetch(from: hit, .subscription)
             let other = hits[hit]
             let publication = publications.base + Int(other)
             guard now < publication.pointee.expiresAt else { continue }
             if publication.pointee.device == record.device && (sparesSelf || record.excludesSelf) { continue }
-            if isOpen || publication.pointee.signature & signature != 0,
-                programs.evaluate(record.program, UnsafePointer(properties.base + Int(other)))
-            {
+            if isOpen || publication.pointee.signature & signature != 0 {
+                geomatch_prefetch(properties.base + Int(other))
+                hits.replace(left, with: other)
+                left += 1
+            } else if record.hintsLeft > 0 && unmatched.wants(other) && index.find(subscription, other) == nil {
+                unmatched.keep(UInt64(subscription) << 32 | UInt64(other), in: &doubts)
+            }
+        }
+        hits.truncate(to: left)
+        for hit in 0..<min(16, left) { properties.prefetchStorage(of: hits[hit]) }
+        for hit in 0..<left {
+            if hit + 16 < left { properties.prefetchStorage(of: hits[hit + 16]) }
+            let other = hits[hit]
+            if programs.evaluate(record.program, UnsafePointer(properties.base + Int(other))) {
                 meet(subscription, other, at: now, sparesKnown: sparesKnown)
             } else if record.hintsLeft > 0 && unmatched.wants(other) && index.find(subscription, other) == nil {
                 unmatched.keep(UInt64(subscription) << 32 | UInt64(other), in: &doubts)

@@ -17,6 +17,7 @@ extension World {
 
     /// Evaluates the pairs of mode once of an entry that met before and are in range.
     mutating func reviewNearby(_ side: Side, _ index: UInt32, at now: Int64) {
+        reviewSights(side, index, at: now)
         let entry = entry(side, index).pointee
         guard entry.lane != none else { return }
         let arrivals = tally.arrivals
@@ -24,7 +25,7 @@ extension World {
         let first = runs.count
         let count = gather(
             side, index, latitude: device.latitude, longitude: device.longitude, point: device.point, from: nil)
-        scan(first, count, Sweep(point: device.point, from: nil, range: entry.range, travelled: 0))
+        scan(first, count, Sweep(point: device.point, from: nil, range: entry.range, travelled: 0), from: side)
         runs.truncate(to: first)
         reconsiderHits(side, index, at: now)
         if side == .publication || entry.isCareful {

@@ -25,6 +25,7 @@ struct World {
     var lanes = LanePool()
     var directory = TileDirectory()
     var index = PairIndex()
+    var sights = Sights()
     var deadlines = DeadlineHeap()
     /// Entries and pairs that a deadline stands for; the heap may hold more.
     var deadlinesWanted = 0
@@ -35,16 +36,17 @@ struct World {
 
     /// Scratch of one input, kept for its memory.
     var runs = Scratch<Run>()
+    var cells = Scratch<UnsafeMutablePointer<Run>>()
     var hits = Scratch<UInt32>()
     var keys = Scratch<UInt64>()
     var openClasses = Scratch<UInt32>()
-    var meetings = ContiguousArray<Meeting>()
+    var meetings = ContiguousArray<Encounter>()
     var doubts = Scratch<UInt64>()
     /// Pairs that met for the first time: subscription in the high half, publication in the low one.
     var newcomers = Scratch<UInt64>()
     /// The instant of the input they met at.
     var newcomersAt: Int64 = 0
-    var ends = ContiguousArray<VisitEnd>()
+    var ends = ContiguousArray<Parting>()
     var crowds = ContiguousArray<Crowd>()
     var ordering = Ordering()
     /// The last two positions a distance was reckoned between: one of them mostly is the mover's.
@@ -72,6 +74,7 @@ struct World {
         directory.deallocate()
         index.deallocate()
         runs.deallocate()
+        cells.deallocate()
         hits.deallocate()
         keys.deallocate()
         openClasses.deallocate()
@@ -86,9 +89,10 @@ struct World {
         devices.bytes + heard.bytes + partners.bytes + staleAfter.bytes + publications.bytes + subscriptions.bytes
             + properties.bytes + programs.bytes + topics.bytes
             + classes.bytes + lanes.bytes
-            + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + hits.bytes + keys.bytes + openClasses.bytes
-            + meetings.capacity * MemoryLayout<Meeting>.stride + doubts.bytes + newcomers.bytes + ordering.bytes
-            + groundwork.bytes
+            + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + cells.bytes + hits.bytes + keys.bytes
+            + openClasses.bytes
+            + meetings.capacity * MemoryLayout<Encounter>.stride + doubts.bytes + newcomers.bytes + ordering.bytes
+            + groundwork.bytes + sights.bytes
     }
 
     @inline(__always)

@@ -32,8 +32,7 @@ public struct DataDirectory: Sendable {
             guard access(path, W_OK | X_OK) == 0 else { throw .notWritable(path: path, reason: lastReason()) }
             return
         }
-        let parent = (path as NSString).deletingLastPathComponent
-        if !parent.isEmpty, parent != path {
+        if let parent = parent(of: path) {
             do {
                 try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
             } catch {
@@ -42,6 +41,14 @@ public struct DataDirectory: Sendable {
         }
         // Made by another process in between is as good as made here.
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .notWritable(path: path, reason: lastReason()) }
+    }
+
+    /// The folder that `path` lies in; `nil` for a name alone. Not NSString's, which on Linux stops the program at a path of one
+    /// character.
+    static func parent(of path: String) -> String? {
+        let parts = path.split(separator: "/")
+        guard parts.count > 1 else { return nil }
+        return (path.hasPrefix("/") ? "/" : "") + parts.dropLast().joined(separator: "/")
     }
 
     /// A locked file that holds our process id, for whoever finds it locked.

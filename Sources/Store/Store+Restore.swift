@@ -1,11 +1,13 @@
 import Datasets
 import GRDB
+import Ranging
 
 extension Store {
     /// Gives everything back, one row in memory at a time.
     ///
-    /// In this order: datasets, deletions of datasets, structure, devices, publications, subscriptions, pairs, visits, live states,
-    /// live subscriptions, matches, replies
+    /// In this order: datasets, deletions of datasets, structure, categories, places, verifications, devices, publications,
+    /// subscriptions, pairs, visits, circumstances with what is held of them, visits to places, stays, incidents, live states,
+    /// live subscriptions, monitors of beacons, counts of documents, followers, matches, replies
     /// (oldest first, the newest 10,000 of each client), filters (one change for each broker). Where no order is named, there is
     /// none within a kind.
     ///
@@ -13,7 +15,7 @@ extension Store {
     /// needs to know which there are, and reads a body when it is asked for it. A match to be delivered may be of a device that is gone.
     ///
     /// - Parameters:
-    ///   - dataset: Gives back what belongs to this dataset only, without filters.
+    ///   - dataset: Gives back what belongs to this dataset only, without filters, categories and places.
     ///   - repliesSince: Older replies are left out; milliseconds since 1970.
     ///   - visit: Must not use the store; an error it throws ends the restore and is passed on as it is.
     /// - Throws: ``StoreError``, or what `visit` threw.
@@ -44,13 +46,19 @@ extension Store {
         try each(.dataset, of: "id") { .putDataset(try DatasetRecord($0)) }
         try each(.deletedDataset, of: "id") { .deleteDataset(id: $0.text(0), at: $0.int64(1)) }
         try each(.structure) { .putStructure(try StructureRecord($0)) }
+        // Memory takes back by itself what was refused of places: there may be millions of them.
+        if dataset == nil { try restorePlaces(db, visit) }
         try each(.device) { .putDevice(try DeviceRecord($0)) }
         try each(.publication) { .putPublication(PublicationRecord($0)) }
         try each(.subscription) { .putSubscription(try SubscriptionRecord($0)) }
         try each(.pair) { .putPair(PairRecord($0)) }
         try each(.visit) { .putVisit(VisitRecord($0)) }
+        try restoreCircumstances(db, of: dataset, visit)
         try each(.liveState) { .putLiveState(LiveStateRecord($0)) }
         try each(.liveSubscription) { .putLiveSubscription(LiveSubscriptionRecord($0)) }
+        try each(.beaconMonitor) { .putBeaconMonitor(try BeaconMonitorRecord($0)) }
+        try restoreDocumentCounts(db, of: dataset, visit)
+        try each(.follower) { .putFollower(FollowerRecord($0)) }
     }
 
     private static func restoreMatches(_ db: Database, of dataset: String?, _ visit: (DurableChange) throws -> Void) throws {
@@ -128,6 +136,8 @@ extension DeviceRecord {
             dataset: row.text(0), id: row.text(1), type: type, name: row.text(3), group: try row.list(4),
             platform: row.optionalText(5), deviceToken: row.optionalText(6), beacon: beacon, owner: row.optionalText(10),
             createdAt: row.int64(11), updatedAt: row.int64(12), revision: row.text(13))
+        carries = BeaconIdentity(row, from: 14)
+        ranging = try RangingSettings(row, from: 17)
     }
 }
 
@@ -177,8 +187,9 @@ extension PairRecord {
     fileprivate init(_ row: Columns) {
         self.init(
             dataset: row.text(0), subscriptionId: row.text(1), publicationId: row.text(2), lastMatchAt: row.int64(3),
-            publicationLatitude: row.double(4), publicationLongitude: row.double(5), subscriptionLatitude: row.double(6),
-            subscriptionLongitude: row.double(7))
+            publicationLatitude: row.optionalDouble(4), publicationLongitude: row.optionalDouble(5),
+            subscriptionLatitude: row.optionalDouble(6),
+            subscriptionLongitude: row.optionalDouble(7))
     }
 }
 

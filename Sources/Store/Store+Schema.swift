@@ -14,6 +14,10 @@ extension Store {
         addLiveSubscriptions(to: &migrator)
         migrator.registerMigration("2 visits and pushers") { db in try db.execute(sql: visitsAndPushers) }
         registerStructure(in: &migrator)
+        registerPlaces(in: &migrator)
+        registerCircumstances(in: &migrator)
+        registerChangeFeed(in: &migrator)
+        registerBeacons(in: &migrator)
         return migrator
     }()
 

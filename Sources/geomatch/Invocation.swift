@@ -1,9 +1,13 @@
 /// The order in which the argument parser wants what people write.
 enum Invocation {
     /// The subcommands; any other first word is the resource of a request.
-    static let subcommands = ["request", "watch", "pub", "replay", "status", "explain", "import", "demo", "eval", "help"]
-    static let evaluations = ["selector", "topic", "distance"]
-    static let imports = ["structure"]
+    static let subcommands = [
+        "request", "watch", "pub", "replay", "status", "explain", "import", "places", "beacons", "demo", "eval", "sync", "help",
+    ]
+    static let evaluations = ["selector", "topic", "distance", "ranging", "hours", "circumstance"]
+    static let imports = ["structure", "places"]
+    static let lookups = ["near"]
+    static let beacons = ["list", "watch", "calibrate"]
     static let demos = ["building"]
     static let optionsWithValue = [
         "--broker", "--dataset", "--client", "--topics-prefix", "--timeout", "--ca-file", "--certificate-file", "--key-file",
@@ -32,9 +36,10 @@ enum Invocation {
             leading = (leading + takeOptions(from: &rest)).filter { $0 == "--json" }
             guard let evaluation = rest.first, evaluations.contains(evaluation) else { return [word] + rest + leading }
             return [word, evaluation] + leading + rest.dropFirst()
-        case "import", "demo":
+        case "import", "demo", "places", "beacons":
             leading += takeOptions(from: &rest)
-            guard let kind = rest.first, (word == "import" ? imports : demos).contains(kind) else {
+            let kinds = ["import": imports, "demo": demos, "places": lookups, "beacons": beacons][word] ?? []
+            guard let kind = rest.first, kinds.contains(kind) else {
                 return [word] + rest + leading
             }
             return [word, kind] + leading + rest.dropFirst()

@@ -103,6 +103,12 @@ final class HubHarness {
         hub.storeIsWritable = !isRefusalKnown
         for message in messages {
             receive(message, &effects)
+            if let lookups = hub.documentLookups {
+                hub.endBatch(at: now, into: &effects)
+                perform(effects)
+                effects = HubEffects()
+                hub.resume(with: store.documents(lookups), at: now, into: &effects)
+            }
             guard !effects.deletions.isEmpty else { continue }
             hub.endBatch(at: now, into: &effects)
             perform(effects)
@@ -235,8 +241,8 @@ final class HubHarness {
         }
     }
 
-    /// The daemon ends, or is killed, and starts again on the same store and broker.
-    func restart(killed: Bool = false) {
+    /// The daemon ends, or is killed, and starts again on the same store and broker; `meanwhile` is before the broker is reached.
+    func restart(killed: Bool = false, meanwhile: () -> Void = {}) {
         if !killed {
             var effects = HubEffects()
             hub.finish(into: &effects)
@@ -250,6 +256,7 @@ final class HubHarness {
         hub.endRestoration(liveNumber: store.highestLiveNumber, matchNumber: store.highestMatchNumber)
         published.removeAll()
         posts.removeAll()
+        meanwhile()
         hub.brokerHolds(through: mark)
         settle()
         connect()

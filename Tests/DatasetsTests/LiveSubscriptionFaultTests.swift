@@ -32,6 +32,25 @@ struct LiveSubscriptionFaultTests {
         #expect(harness.result("live/list")?["subscriptions"]?.elements.isEmpty == true)
     }
 
+    @Test("What left an area after a restart, before the broker was reached, is told as left", arguments: [true, false])
+    func leftBeforeTheBroker(snapshot: Bool) {
+        let harness = HubHarness()
+        let subscription = #"{"criteria":"d/#","within":{"bbox":[-1,0,1,1]},"snapshot":\#(snapshot),"id":"l"}"#
+        func move(_ id: String, _ latitude: Double) {
+            harness.send("d/-/-/-/-/\(id)/position", #"{"latitude":\#(latitude),"longitude":0}"#)
+        }
+        move("d", 8)
+        _ = harness.request("live/subscribe", subscription)
+        for id in ["a", "b", "c"] { move(id, 0.5) }
+        harness.advance(milliseconds: 2000)
+        harness.restart {
+            move("a", 7)
+            harness.send("d/-/-/-/-/c/position", "")
+            move("d", 9)
+        }
+        #expect(Set(news(harness)) == (snapshot ? ["a 7 left", "b 0.5", "c 0.5 left"] : ["a 7 left", "c 0.5 left"]))
+    }
+
     @Test("After a restart nobody goes on reading who may not read any more")
     func restartOfOthers() {
         let harness = LiveSubscriptionTests.harness()

@@ -70,6 +70,33 @@ struct GeodesicTests {
         }
     }
 
+    @Test("Beyond 20 km the distance is Vincenty's to a millimetre, where his formula answers, and in both directions")
+    func farLines() {
+        var random = SplitMix64.forTest()
+        var compared = 0
+        for _ in 0..<20_000 {
+            // As near to a pole, the equator or one meridian as it comes.
+            let latitudes = [-90.0, -89.999_999, 0, 1e-9, 37, 90]
+            let latitude =
+                Bool.random(using: &random)
+                ? latitudes.randomElement(using: &random)! : Double.random(in: -90...90, using: &random)
+            let longitude = Double.random(in: -180...180, using: &random)
+            let span = [0.3, 5, 90, 180].randomElement(using: &random)!
+            let toLatitude = min(90, max(-90, latitude + Double.random(in: -span...span, using: &random)))
+            let turn = Int.random(in: 0..<5, using: &random) == 0 ? 0 : Double.random(in: -span...span, using: &random)
+            let toLongitude = (longitude + turn).remainder(dividingBy: 360)
+            guard let expected = vincenty(latitude, longitude, toLatitude, toLongitude), expected < 19_000_000 else { continue }
+            compared += 1
+            let there = Geodesic.distance(
+                fromLatitude: latitude, fromLongitude: longitude, toLatitude: toLatitude, toLongitude: toLongitude)
+            let back = Geodesic.distance(
+                fromLatitude: toLatitude, fromLongitude: toLongitude, toLatitude: latitude, toLongitude: longitude)
+            #expect(there == back)
+            #expect(abs(there - expected) < 0.001, "\(latitude),\(longitude) → \(toLatitude),\(toLongitude)")
+        }
+        #expect(compared > 15_000)
+    }
+
     @Test("Nearly antipodal points give a finite distance between the shortest and the longest half turn")
     func antipodal() {
         var random = SplitMix64.forTest()

@@ -1,13 +1,18 @@
 import Foundation
+import GeomatchClient
+import struct GeomatchClient.LiveUpdate
 import Testing
 import Wire
 
 extension Integration {
-    /// A day of a building, followed in three ways while everything is killed.
+    /// A day of a building, followed in five ways while everything is killed.
     @Suite("Live data, seen working")
     struct LiveDemo {
         /// The client beside the tests.
         static let geomatch = Bundle.module.bundleURL.deletingLastPathComponent().appendingPathComponent("geomatch").path
+
+        /// The example of the client library beside the tests.
+        static let example = Bundle.module.bundleURL.deletingLastPathComponent().appendingPathComponent("geomatch-example").path
 
         /// What a reader knows in the end: the message of each topic.
         private func state(_ messages: some Sequence<JSONValue>) -> [String: String] {
@@ -41,15 +46,44 @@ extension Integration {
             return state(updates)
         }
 
-        @Test("Through kills of broker and daemon, live/…, a managed subscription and `watch live` end with the same floor")
-        func seenWorking() throws {
+        /// What tells one update of a topic from another, of which the client library and the snapshot both know.
+        private func brief(_ updates: [LiveUpdate]) -> [String: String] {
+            Dictionary(
+                updates.map {
+                    (
+                        $0.topic.encoded,
+                        "\($0.itemID) \(Int64(($0.timestamp.timeIntervalSince1970 * 1000).rounded())) \($0.properties.count)"
+                    )
+                },
+                uniquingKeysWith: { $1 })
+        }
+
+        private func brief(_ updates: [String: String]) throws -> [String: String] {
+            try updates.mapValues {
+                let update = try JSONValue.parse($0)
+                let count = update["properties"]?.asObject?.members.count ?? 0
+                return "\(update["itemId"]?.asString ?? "") \(update["timestamp"]?.line ?? "") \(count)"
+            }
+        }
+
+        @Test(
+            "Through kills of broker and daemon, live/…, a managed subscription, `watch live`, GeomatchClient and its example end with the same floor"
+        )
+        func seenWorking() async throws {
             let floor = "d/hq/main/0/#"
-            try withDaemon(arguments: ["--datasets", "d"]) { daemon in
+            try await withDaemon(arguments: ["--datasets", "d"]) { daemon in
                 let url = "mqtt://127.0.0.1:\(daemon.port)"
                 let options = ["--broker", url, "--dataset", "d"]
                 let watching = try Program(Self.geomatch, options + ["watch", "live", floor, "--json"])
                 defer { watching.end() }
                 try #require(watching.waitForLine("Ctrl-C ends"), "\(watching.lines)")
+                let example = try Program(
+                    Self.example, options + ["--venue", "hq", "--building", "main", "--floor", "0"])
+                defer { example.end() }
+                try #require(example.waitForLine("subscribed"), "\(example.lines)")
+                let manager = try LiveDataManager(broker: url, dataset: "d", client: "swift")
+                let subscription = try await manager.subscribe(to: LiveCriteria().venue("hq").building("main").floor("0"))
+                let library = { brief(manager.current(of: subscription)) }
                 try withClient(
                     daemon.endpoint, filters: ["live/\(floor)", "geomatch/d/alice/live/floor"]
                 ) { client in
@@ -85,6 +119,16 @@ extension Integration {
                     let watched = { state(watching.lines.compactMap { try? JSONValue.parse($0) }) }
                     let isWatchRight = eventually { watched() == expected }
                     #expect(isWatchRight, "watch live ended with \(watched().count) topics, the snapshot with \(expected.count)")
+                    let inBrief = try brief(expected)
+                    let isLibraryRight = eventually { library() == inBrief }
+                    #expect(
+                        isLibraryRight, "GeomatchClient ended with \(library().count) topics, the snapshot with \(expected.count)"
+                    )
+                    #expect(manager.state == .connected && manager.subscriptions.count == 1)
+                    // One row a topic at least, and the daemon's and the broker's ends told between them.
+                    let rows = example.lines
+                    #expect(rows.count > expected.count)
+                    #expect(rows.count { $0.contains("connection") } > 2)
                     #expect(watching.end(SIGINT) == 0)
                     try withClient(daemon.endpoint, name: "cli") { other in
                         let list = try other.request("live/list")

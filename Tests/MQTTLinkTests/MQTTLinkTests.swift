@@ -191,7 +191,13 @@ struct MQTTLinkTests {
         try withBroker { broker in
             try withLink(broker.endpoint, version: version, filters: [("k/#", 1)]) { link in
                 #expect(link.waitSubscribed())
-                for token in 0..<2000 { link.publish("k/\(token)", "\(token)", token: UInt64(token)) }
+                // In one turn of the loop: a message ordered while the end of the connection is noticed would be refused, not lost.
+                let accepted = link.ask { link in
+                    (0..<2000).count {
+                        link.publish(topic: "k/\($0)", payload: "\($0)".utf8, qos: 1, token: UInt64($0)) == .accepted
+                    }
+                }
+                #expect(accepted == 2000)
                 #expect(link.wait { events, _ in events.contains { $0.token != nil } })
                 broker.end(SIGKILL)
                 #expect(link.wait { events, _ in events.contains(where: \.isDisconnected) })

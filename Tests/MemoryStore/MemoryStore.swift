@@ -16,6 +16,14 @@ public struct MemoryStore {
     public private(set) var datasets: [String: DatasetRecord] = [:]
     private var deleted: [String: Int64] = [:]
     private var structure: [Key: StructureRecord] = [:]
+    private var categories: [Key: CategoryRecord] = [:]
+    public private(set) var places: [PlaceRecord] = []
+    private var verifications: [Key: VerificationRecord] = [:]
+    private var circumstances: [Key: CircumstanceRecord] = [:]
+    public private(set) var held: [HeldRecord] = []
+    public private(set) var placeVisits: [PlaceVisitRecord] = []
+    public private(set) var stays: [StayRecord] = []
+    public private(set) var incidents: [IncidentRecord] = []
     private var devices: [Key: DeviceRecord] = [:]
     private var publications: [Key: PublicationRecord] = [:]
     private var subscriptions: [Key: SubscriptionRecord] = [:]
@@ -24,7 +32,9 @@ public struct MemoryStore {
     private var liveStates: [Key: LiveStateRecord] = [:]
     private var matches: [Int64: (record: MatchRecord, listed: Bool)] = [:]
     private var liveSubscriptions: [Key: LiveSubscriptionRecord] = [:]
+    private var monitors: [Key: BeaconMonitorRecord] = [:]
     private var replies: [(key: Key, record: ReplyRecord)] = []
+    private var feed = MemoryFeed()
     public private(set) var highestLiveNumber: Int64 = 0
     public private(set) var highestMatchNumber: Int64 = 0
 
@@ -41,6 +51,7 @@ public struct MemoryStore {
     public func delivery(_ dataset: String, _ id: String) -> Delivery? { subscriptions[Key(dataset, id)]?.delivery }
 
     public mutating func apply(_ change: DurableChange) {
+        if let entry = change.feedEntry, let dataset = change.dataset { enter(entry, in: dataset) }
         switch change {
         case .putDataset(let record):
             datasets[record.id] = record
@@ -50,6 +61,14 @@ public struct MemoryStore {
             deleted[id] = at
         case .putStructure(let record):
             structure[Key(record.dataset, (record.parents + [record.id]).joined(separator: "\u{0}"))] = record
+        case .putCategory(let record): categories[Key(record.dataset, record.category.id)] = record
+        case .putPlace(let record):
+            removePlace(record.dataset, record.place.id)
+            places.append(record)
+        case .deletePlace(let dataset, let id):
+            removePlace(dataset, id)
+            verifications = verifications.filter { !($0.value.dataset == dataset && $0.value.placeID.hasSameBytes(as: id)) }
+        case .putVerification(let record): verifications[Key(record.dataset, record.placeID, "\(record.hour)")] = record
         case .putDevice(let record): devices[Key(record.dataset, record.id)] = record
         case .deleteDevice(let dataset, let id): deleteDevice(dataset, id)
         case .forgetDevice(let dataset, let id): forgetDevice(dataset, id)
@@ -65,6 +84,28 @@ public struct MemoryStore {
             visits.removeAll { $0.dataset == dataset && $0.subscriptionId.hasSameBytes(as: id) }
         case .putDelivery(let dataset, let id, let delivery): subscriptions[Key(dataset, id)]?.delivery = delivery
         case .putHints(let dataset, let id, let hints): subscriptions[Key(dataset, id)]?.hints = hints
+        case .putCircumstance(let record):
+            circumstances[Key(record.dataset, record.id)] = record
+            removeHeld(record.dataset) { $0.circumstanceID.hasSameBytes(as: record.id) }
+        case .deleteCircumstance(let dataset, let id):
+            circumstances[Key(dataset, id)] = nil
+            removeHeld(dataset) { $0.circumstanceID.hasSameBytes(as: id) }
+        case .putHeld(let record): if !held.contains(record) { held.append(record) }
+        case .deleteHeld(let record): held.removeAll { $0 == record }
+        case .putPlaceVisit(let record):
+            apply(.deletePlaceVisit(dataset: record.dataset, deviceId: record.deviceID, placeId: record.visits.placeID))
+            placeVisits.append(record)
+        case .deletePlaceVisit(let dataset, let device, let place):
+            placeVisits.removeAll {
+                $0.dataset == dataset && $0.deviceID.hasSameBytes(as: device) && $0.visits.placeID.hasSameBytes(as: place)
+            }
+        case .putStay(let record):
+            stays.removeAll { $0.dataset == record.dataset && $0.deviceID.hasSameBytes(as: record.deviceID) }
+            stays.append(record)
+        case .putIncident(let record):
+            incidents.append(record)
+            highestMatchNumber = max(highestMatchNumber, record.number)
+        case .incidentSettled(let number): incidents.removeAll { $0.number == number }
         case .putPair(let record): pairs[Key(record.dataset, record.subscriptionId, record.publicationId)] = record
         case .putMatch(let record):
             matches[record.number] = (record, true)
@@ -101,9 +142,35 @@ public struct MemoryStore {
         case .forgetReplies(let instant): replies.removeAll { $0.record.at < instant }
         case .putLiveSubscription(let record): liveSubscriptions[Key(record.dataset, record.client, record.id)] = record
         case .deleteLiveSubscription(let dataset, let client, let id): liveSubscriptions[Key(dataset, client, id)] = nil
+        case .putBeaconMonitor(let record): monitors[Key(record.dataset, record.client, record.id)] = record
+        case .deleteBeaconMonitor(let dataset, let client, let id): monitors[Key(dataset, client, id)] = nil
+        case .putDocument(let record): feed.put(record)
+        case .countDocuments: break
+        case .forgetTombstones(let instant, let now): feed.forgetTombstones(before: instant, at: now)
+        case .putFollower(let record): feed.put(record)
+        case .deleteFollower(let dataset, let client): feed.deleteFollower(dataset, client)
         case .putFilters: break
         }
     }
+
+    private mutating func removeHeld(_ dataset: String, where isGone: (HeldRecord) -> Bool) {
+        held.removeAll { $0.dataset == dataset && isGone($0) }
+    }
+
+    private mutating func removePlace(_ dataset: String, _ id: String) {
+        places.removeAll { $0.dataset == dataset && $0.place.id.hasSameBytes(as: id) }
+    }
+
+    private mutating func enter(_ entry: FeedEntry, in dataset: String) {
+        switch entry {
+        case .object(let type, let id, let revision, let owner, let reader):
+            feed.enter(type: type, id: id, revision: revision, owner: owner, reader: reader, in: dataset)
+        case .burial(let type, let id): feed.bury(type: type, id: id, in: dataset)
+        }
+    }
+
+    /// What is known of documents, in the order asked.
+    public func documents(_ lookups: [DocumentLookup]) -> [KnownDocument?] { lookups.map(feed.document) }
 
     private mutating func dropUnneeded(_ number: Int64) {
         if let match = matches[number], !match.record.pending, !match.listed { matches[number] = nil }
@@ -117,6 +184,7 @@ public struct MemoryStore {
             apply(.deleteSubscription(dataset: dataset, id: record.id))
         }
         forgetDevice(dataset, id)
+        removeHeld(dataset) { $0.deviceID.hasSameBytes(as: id) }
         devices[Key(dataset, id)] = nil
     }
 
@@ -125,6 +193,8 @@ public struct MemoryStore {
             subscriptions[Key(dataset, subscription)]?.deviceId.hasSameBytes(as: id) == true
                 || publications[Key(dataset, publication)]?.deviceId.hasSameBytes(as: id) == true
         }
+        placeVisits.removeAll { $0.dataset == dataset && $0.deviceID.hasSameBytes(as: id) }
+        stays.removeAll { $0.dataset == dataset && $0.deviceID.hasSameBytes(as: id) }
         pairs = pairs.filter { $0.value.dataset != dataset || !isOfDevice($0.value.subscriptionId, $0.value.publicationId) }
         visits.removeAll { $0.dataset == dataset && isOfDevice($0.subscriptionId, $0.publicationId) }
         for (number, match) in matches where match.record.dataset == dataset && match.record.deviceId.hasSameBytes(as: id) {
@@ -135,6 +205,14 @@ public struct MemoryStore {
     private mutating func deleteDataset(_ id: String) {
         datasets[id] = nil
         structure = structure.filter { $0.key.dataset != id }
+        categories = categories.filter { $0.key.dataset != id }
+        places.removeAll { $0.dataset == id }
+        verifications = verifications.filter { $0.key.dataset != id }
+        circumstances = circumstances.filter { $0.key.dataset != id }
+        removeHeld(id) { _ in true }
+        placeVisits.removeAll { $0.dataset == id }
+        stays.removeAll { $0.dataset == id }
+        incidents.removeAll { $0.dataset == id }
         devices = devices.filter { $0.key.dataset != id }
         publications = publications.filter { $0.key.dataset != id }
         subscriptions = subscriptions.filter { $0.key.dataset != id }
@@ -144,6 +222,8 @@ public struct MemoryStore {
         matches = matches.filter { $0.value.record.dataset != id }
         replies.removeAll { $0.key.dataset == id }
         liveSubscriptions = liveSubscriptions.filter { $0.key.dataset != id }
+        monitors = monitors.filter { $0.key.dataset != id }
+        feed.deleteDataset(id)
     }
 
     /// In the order the store gives back; of one dataset, or all.
@@ -153,13 +233,27 @@ public struct MemoryStore {
         changes += datasets.values.filter { isWanted($0.id) }.map { .putDataset($0) }
         changes += deleted.filter { isWanted($0.key) }.map { .deleteDataset(id: $0.key, at: $0.value) }
         changes += structure.values.filter { isWanted($0.dataset) }.map { .putStructure($0) }
+        // Memory takes back by itself what was refused of places.
+        if dataset == nil {
+            changes += categories.values.map { .putCategory($0) }
+            changes += places.map { .putPlace($0) }
+            changes += verifications.values.map { .putVerification($0) }
+        }
         changes += devices.values.filter { isWanted($0.dataset) }.map { .putDevice($0) }
         changes += publications.values.filter { isWanted($0.dataset) }.map { .putPublication($0) }
         changes += subscriptions.values.filter { isWanted($0.dataset) }.map { .putSubscription($0) }
         changes += pairs.values.filter { isWanted($0.dataset) }.map { .putPair($0) }
         changes += visits.filter { isWanted($0.dataset) }.map { .putVisit($0) }
+        changes += circumstances.values.filter { isWanted($0.dataset) }.map { .putCircumstance($0) }
+        changes += held.filter { isWanted($0.dataset) }.map { .putHeld($0) }
+        changes += placeVisits.filter { isWanted($0.dataset) }.map { .putPlaceVisit($0) }
+        changes += stays.filter { isWanted($0.dataset) }.map { .putStay($0) }
+        changes += incidents.filter { isWanted($0.dataset) }.map { .putIncident($0) }
         changes += liveStates.values.filter { isWanted($0.dataset) }.map { .putLiveState($0) }
         changes += liveSubscriptions.values.filter { isWanted($0.dataset) }.map { .putLiveSubscription($0) }
+        changes += monitors.values.filter { isWanted($0.dataset) }.map { .putBeaconMonitor($0) }
+        changes += feed.counts.filter { isWanted($0.key) }.map { .countDocuments(dataset: $0.key, $0.value) }
+        changes += feed.followers.filter { isWanted($0.dataset) }.map { .putFollower($0) }
         for match in sortedMatches where isWanted(match.record.dataset) {
             var record = match.record
             if !record.pending { record.body = [] }
@@ -172,6 +266,8 @@ public struct MemoryStore {
     public func finding(_ kind: StoreQuery.Kind) -> StoreFinding {
         let listed = sortedMatches.filter(\.listed).map(\.record)
         switch kind {
+        case .feed(let query): return .feed(feed.page(query))
+        case .document(let lookup): return .document(feed.document(lookup))
         case .match(let dataset, let id): return .match(listed.first { $0.dataset == dataset && $0.id == id })
         case .matches(let dataset, let device, let after):
             let all = listed.filter { $0.dataset == dataset && $0.deviceId.hasSameBytes(as: device) }.suffix(100)

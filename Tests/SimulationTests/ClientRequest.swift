@@ -39,12 +39,13 @@ struct ClientRequest {
         let selector = random.pick(NaiveTwin.SelectorChoice.allCases)
         let excludesSelf = random.chance(30)
         let isVisit = random.chance(40)
+        let pushers = random.chance(40) ? #","pushers":["https://hook.example/\#(id)"]"# : ""
         let mode = isVisit ? #""mode":"visit","exitMargin":\#(NaiveTwin.exitMargin),"# : #""matchDTL":1e8,"matchTTL":1e9,"#
         return ClientRequest(
             verb: "subscription/create",
             parameters: """
                 "id":"\(id)","deviceId":"\(device)","topic":"\(topic)","range":\(range),"duration":\(duration),\(mode)\
-                "selector":"\(selector.rawValue)","excludeSelf":\(excludesSelf)
+                "selector":"\(selector.rawValue)","excludeSelf":\(excludesSelf)\(pushers)
                 """
         ) { twin, now in
             twin.subscriptions[id] = .init(
@@ -78,6 +79,18 @@ struct ClientRequest {
 
     static func deleteSubscription(_ id: String) -> ClientRequest {
         ClientRequest(verb: "subscription/delete", parameters: #""id":"\#(id)""#) { twin, _ in twin.subscriptions[id] = nil }
+    }
+
+    /// The live data of a circle, followed from the beginning to the end.
+    static func subscribeLive() -> ClientRequest {
+        let circle = """
+            {"latitude":\(NaiveTwin.latitude(of: Simulation.watchedPlace)),"longitude":\(NaiveTwin.longitude),\
+            "radius":\(Simulation.watchedRadius)}
+            """
+        return ClientRequest(
+            verb: "live/subscribe",
+            parameters: #""id":"l","criteria":"d/#","qos":1,"lease":86400,"within":{"circle":\#(circle)}"#
+        ) { _, _ in }
     }
 
     static func read(_ verb: String, _ parameters: String) -> ClientRequest {

@@ -5,6 +5,7 @@ import SeededRandom
 extension Simulation {
     func run(steps: Int) {
         for device in Self.devices { ask(.createDevice(device)) }
+        ask(.subscribeLive())
         for _ in 0..<4 { ask(somethingNew()) }
         for _ in 0..<steps {
             act()
@@ -38,6 +39,7 @@ extension Simulation {
         link.carryOut(random.below(8))
         carryIn(random.below(8))
         if random.chance(60) { disk.work(random.below(4)) }
+        endpoint.carryOut(random.below(4), &random)
         turn()
     }
 
@@ -75,12 +77,19 @@ extension Simulation {
     func heal() {
         disk.isFull = false
         disk.writesUntilCrash = nil
+        endpoint.isHealed = true
         // A probe that came too late is tried again only over the next connection.
         loseConnection()
         reconnect()
         settle()
         // What was to end soon has ended, so that nothing changes while it is looked at.
         for _ in 0..<7 { wait(10_000) }
+        settle()
+        // Webhooks are tried again after pauses that have doubled.
+        for _ in 0..<100 {
+            wait(10_000)
+            endpoint.carryOut(1000, &random)
+        }
         settle()
         for device in Self.devices { tellPosition(device, random.below(Self.places.count), timestamp: now) }
         settle()
@@ -93,8 +102,9 @@ extension Simulation {
             link.carryOut(1000)
             carryIn(1000)
             disk.work(1000)
+            endpoint.carryOut(1000, &random)
             wait(100)
-            if round > 40, link.isIdle, disk.isIdle, open.isEmpty { return }
+            if round > 40, link.isIdle, disk.isIdle, endpoint.isIdle, open.isEmpty { return }
         }
     }
 }

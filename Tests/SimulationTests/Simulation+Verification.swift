@@ -25,6 +25,36 @@ extension Simulation {
         wrong += verifyVisits(matches)
         wrong += verifyCounters(matches)
         wrong += verifyLiveStates()
+        wrong += verifyLiveSubscription()
+        wrong += verifyPosts(matches)
+        return wrong
+    }
+
+    /// Who follows a circle knows in the end who is in it, and where.
+    private func verifyLiveSubscription() -> [String] {
+        readLive()
+        return Self.devices.compactMap { device in
+            let place = twin.positions[device]?.place
+            let expected = place.flatMap { NaiveTwin.distance($0, Self.watchedPlace) <= Self.watchedRadius ? Int64($0) : nil }
+            // With the last second before a crash goes who was shown what in it.
+            guard followed[device] != expected, !(expected == nil && unsure.contains(device)) else { return nil }
+            return "who follows the circle knows \(device) at \(followed[device] ?? -1), it is at \(expected ?? -1)"
+        }
+    }
+
+    /// What goes to the match topic goes to the subscription's webhook, under the same id.
+    private func verifyPosts(_ matches: [Delivered]) -> [String] {
+        var wrong: [String] = []
+        if let fault = endpoint.fault { wrong.append(fault) }
+        var known: Set<String> = []
+        for match in matches {
+            known.insert(match.id)
+            let hasWebhook = match.body["subscription"]?.asObject?["pushers"]?.asArray?.isEmpty == false
+            if hasWebhook != (endpoint.taken[match.id] != nil) {
+                wrong.append("\(match.id) has \(hasWebhook ? "a" : "no") webhook and \(hasWebhook ? "never came" : "came") there")
+            }
+        }
+        for id in endpoint.taken.keys.sorted() where !known.contains(id) { wrong.append("\(id) came to a webhook alone") }
         return wrong
     }
 

@@ -16,6 +16,7 @@ final class Simulation {
     private(set) var now: Int64 = 1_700_000_000_000
     let disk = SimulatedDisk()
     let broker = SimulatedBroker()
+    let endpoint: SimulatedEndpoint
     private(set) var loop: DaemonLoop
     private(set) var link: SimulatedLink
     var twin = NaiveTwin()
@@ -27,6 +28,11 @@ final class Simulation {
     /// The first reply to each request.
     private(set) var replies: [String: String] = [:]
     private var repliesRead = 0
+    private var liveRead = 0
+    /// Where whoever follows the circle knows devices in it.
+    private(set) var followed: [String: Int64] = [:]
+    /// Devices that were shown in the circle shortly before a crash undid that, and have not been told of since.
+    private(set) var unsure: Set<String> = []
     private var lastRequest = 0
     private var lastObject = 0
     /// What was seen to be wrong while it ran.
@@ -37,16 +43,21 @@ final class Simulation {
 
     static let devices = ["a", "b", "c", "d"]
     static let places = 0..<12
+    /// The middle of the live subscription's circle, whose edge lies between two places.
+    static let watchedPlace = 4
+    static let watchedRadius = 60.0
 
     init(seed: UInt64) {
         random = SplitMix64(seed: seed)
-        (loop, link) = Self.start(disk, broker, clock, life: lives, now: now)
+        endpoint = SimulatedEndpoint(disk: disk)
+        (loop, link) = Self.start(disk, broker, endpoint, clock, life: lives, now: now)
     }
 
     // MARK: The process
 
     private static func start(
-        _ disk: SimulatedDisk, _ broker: SimulatedBroker, _ clock: VirtualClock, life: UInt64, now: Int64
+        _ disk: SimulatedDisk, _ broker: SimulatedBroker, _ endpoint: SimulatedEndpoint, _ clock: VirtualClock, life: UInt64,
+        now: Int64
     ) -> (DaemonLoop, SimulatedLink) {
         clock.now = now
         var configuration = HubConfiguration()
@@ -68,6 +79,7 @@ final class Simulation {
         let link = SimulatedLink(broker: broker, disk: disk)
         loop.link = link
         loop.journal = disk
+        loop.webhooks = endpoint
         loop.session.mustAdopt = life > 1
         loop.createDatasets(["d"])
         return (loop, link)
@@ -78,6 +90,10 @@ final class Simulation {
         trace?("\(now) crash")
         link.carryOut(random.below(4))
         link.disconnect(again: nil, publishesWill: true)
+        endpoint.crash(&random)
+        readLive()
+        // What was not written is not known any more, nor who was shown it.
+        for (device, place) in followed where durablePlace(of: device) != place { unsure.insert(device) }
         disk.restart()
         twin.crash(at: now) { [disk] pair in
             disk.durable.hasPair(
@@ -85,7 +101,7 @@ final class Simulation {
         }
         lives += 1
         now += Int64(random.below(2000))
-        (loop, link) = Self.start(disk, broker, clock, life: lives, now: now)
+        (loop, link) = Self.start(disk, broker, endpoint, clock, life: lives, now: now)
         resendOpenRequests()
     }
 
@@ -174,7 +190,7 @@ final class Simulation {
     func turn() {
         clock.now = now
         guard !disk.hasCrashed else { return crash() }
-        if disk.hasNews { loop.linkWoken() }
+        if disk.hasNews || endpoint.hasNews { loop.linkWoken() }
         if !disk.hasCrashed { _ = loop.linkTick(now: now) }
         if disk.hasCrashed { crash() }
         if let trace, let fault = disk.fault { trace("\(now) fault: \(fault)") }
@@ -234,7 +250,26 @@ final class Simulation {
         return lastObject
     }
 
+    /// What the follower of the circle learned since.
+    func readLive() {
+        for message in broker.seen[liveRead...] where message.topic == "geomatch/d/c/live/l" {
+            guard let update = (try? JSONValue.parse(message.payload))?.asObject, let device = update["itemId"]?.asString else {
+                faults.append("no live update: \(String(decoding: message.payload, as: UTF8.self))")
+                continue
+            }
+            followed[device] = update["left"] == true ? nil : update["properties"]?.asObject?["place"]?.asInt64
+            unsure.remove(device)
+        }
+        liveRead = broker.seen.count
+    }
+
+    private func durablePlace(of device: String) -> Int64? {
+        let payload = disk.durable.liveState("d/-/-/-/-/\(device)/position")?.payload
+        return payload.flatMap { (try? JSONValue.parse($0))?.asObject?["properties"]?.asObject?["place"]?.asInt64 }
+    }
+
     private func readReplies() {
+        readLive()
         let news = broker.seen[repliesRead...]
         if let trace {
             for message in news {

@@ -5,6 +5,16 @@ import Testing
 
 @Suite("Data directory")
 struct DataDirectoryTests {
+    @Test(
+        "The folder above a path, also of one of a single character, at which Foundation's answer ended the program",
+        arguments: [
+            ("d", nil), ("d/", nil), ("/d", nil), ("/", nil), ("", nil), ("e/f", "e"), ("/e/f", "/e"), ("g//h/", "g"),
+            ("./a/b", "./a"),
+        ] as [(String, String?)])
+    func parents(path: String, parent: String?) {
+        #expect(DataDirectory.parent(of: path) == parent)
+    }
+
     @Test("It is made for its owner only, with the folders above it")
     func created() throws {
         try withScratch { scratch in

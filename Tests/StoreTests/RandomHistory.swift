@@ -1,4 +1,8 @@
+import Circumstances
 import Datasets
+import Geodesy
+import Places
+import Ranging
 import SeededRandom
 
 /// Random changes over a few names, so that they meet.
@@ -19,7 +23,9 @@ struct RandomHistory {
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<5: return .putDataset(dataset())
         case 5: return .deleteDataset(id: pick(Self.datasets), at: clock)
-        case 6..<18: return .putDevice(device())
+        case 6..<9: return circumstanceChange()
+        case 9..<12: return placeChange()
+        case 12..<18: return .putDevice(device())
         case 18: return .forgetDevice(dataset: pick(Self.datasets), id: name("d"))
         case 19..<21: return .deleteDevice(dataset: pick(Self.datasets), id: name("d"))
         case 21..<32: return .putPublication(publication())
@@ -48,7 +54,11 @@ struct RandomHistory {
             return chance()
                 ? .putLiveSubscription(liveSubscription())
                 : .deleteLiveSubscription(dataset: pick(Self.datasets), client: pick(["a", "b"]), id: name("l"))
-        case 95..<97: return .putReply(reply())
+        case 95: return .putReply(reply())
+        case 96:
+            return chance()
+                ? .putBeaconMonitor(monitor())
+                : .deleteBeaconMonitor(dataset: pick(Self.datasets), client: pick(["a", "b"]), id: name("m"))
         case 98: return .putStructure(structure())
         case 97: return .forgetReplies(before: clock - Int64.random(in: 0..<400, using: &random))
         default: return .putFilters(broker: pick(["embedded", "mqtt://other"]), texts())
@@ -81,12 +91,88 @@ struct RandomHistory {
             id: name("s"), name: maybe("a name"), floorIndex: maybe(-1), capacity: maybe(12), geometry: maybe("{}"))
     }
 
+    private mutating func placeChange() -> DurableChange {
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0:
+            return .putCategory(
+                CategoryRecord(
+                    dataset: pick(Self.datasets),
+                    category: Category(
+                        id: name("c"), name: pick(["", "é\u{0}"]), parentID: maybe(name("c")), owner: maybe("client"),
+                        revision: maybe("1-a"))))
+        case 1: return .deletePlace(dataset: pick(Self.datasets), id: name("x"))
+        case 2:
+            return .putVerification(
+                VerificationRecord(
+                    dataset: pick(Self.datasets), placeID: name("x"), hour: pick([0, 167]),
+                    count: Int.random(in: 1..<9, using: &random)))
+        default: return .putPlace(PlaceRecord(dataset: pick(Self.datasets), place: place()))
+        }
+    }
+
+    private mutating func circumstanceChange() -> DurableChange {
+        let dataset = pick(Self.datasets)
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0...1:
+            return .putCircumstance(
+                CircumstanceRecord(
+                    dataset: dataset, id: name("w"), owner: "client", expression: "(moving) ; é", trigger: maybe(.departing),
+                    name: maybe("n"), tags: texts(), devices: texts(), nearRadius: 10.5, exitMargin: 0,
+                    debug: pick([true, false]), isEnabled: pick([true, false]), createdAt: clock, updatedAt: clock,
+                    revision: "1-a"))
+        case 2: return .deleteCircumstance(dataset: dataset, id: name("w"))
+        case 3: return .putHeld(HeldRecord(dataset: dataset, circumstanceID: name("w"), deviceID: name("d")))
+        case 4:
+            return pick([
+                .deleteHeld(HeldRecord(dataset: dataset, circumstanceID: name("w"), deviceID: name("d"))),
+                .deletePlaceVisit(dataset: dataset, deviceId: name("d"), placeId: name("x")),
+            ])
+        case 5:
+            let row = VisitRow(
+                placeID: name("x"), count: 3, ends: [1, clock], openSince: maybe(clock), level: pick(ThresholdLevel.allCases))
+            return .putPlaceVisit(PlaceVisitRecord(dataset: dataset, deviceID: name("d"), visits: row))
+        case 6:
+            let stay = StayRow(latitude: 43.7, longitude: -7.5, since: clock, isMoving: maybe(true))
+            return .putStay(StayRecord(dataset: dataset, deviceID: name("d"), stay: stay))
+        default:
+            guard chance() else { return .incidentSettled(number: Int64.random(in: 0...lastMatch + 1, using: &random)) }
+            lastMatch += 1
+            return .putIncident(
+                IncidentRecord(
+                    number: lastMatch, dataset: dataset, id: "i\(lastMatch)", circumstanceID: name("w"), owner: "client",
+                    createdAt: clock, body: bytes(30)))
+        }
+    }
+
+    private mutating func place() -> Place {
+        Place(
+            id: name("x"), name: maybe("caf\u{E9}"), categoryIDs: texts(), chainID: maybe("Q1"),
+            openingHours: maybe("Mo-Fr 09:00-17:00"), timeZone: maybe("Europe/Monaco"),
+            holidays: Holidays(
+                publicDays: maybe(["2026-12-25"]) ?? [],
+                schoolRanges: maybe([.init(first: "2026-07-01", last: "2026-08-31")]) ?? []),
+            placerank: maybe(0.1), geometry: geometry(), owner: maybe("client"), revision: maybe("2-\(clock)"))
+    }
+
+    private mutating func geometry() -> PlaceGeometry {
+        let latitude = Double.random(in: -80...80, using: &random)
+        let longitude = Double.random(in: -179...179, using: &random)
+        let triangle = [(0.0, 0.0), (0.001, 0.0), (0.0, 0.001), (0.0, 0.0)].map {
+            Area.Polygon.Vertex(longitude: longitude + $0.0, latitude: latitude + $0.1)
+        }
+        let polygons = Array(repeating: [triangle], count: pick([1, 2]))
+        return maybe(try? PlaceGeometry(polygons: polygons)).flatMap { $0 } ?? .point(latitude: latitude, longitude: longitude)
+    }
+
     private mutating func device() -> DeviceRecord {
-        DeviceRecord(
+        var record = DeviceRecord(
             dataset: pick(Self.datasets), id: name("d"), type: pick(DeviceType.allCases), name: pick(["", "a\u{0}b", "ü"]),
             group: texts(), platform: maybe("ios"), deviceToken: maybe("token"),
             beacon: maybe(BeaconIdentity(proximityUUID: "F7826DA6", major: 65535, minor: 0)), owner: maybe("client"),
             createdAt: clock, updatedAt: clock + 1, revision: "2-\(clock)")
+        record.carries = maybe(BeaconIdentity(proximityUUID: "F7826DA6", major: 0, minor: 65535))
+        record.ranging = maybe(RangingSettings(n: 1.75, rssiOffset: -3.5, filter: pick(RangingSettings.Filter.allCases)))
+        return record
     }
 
     private mutating func publication() -> PublicationRecord {
@@ -127,8 +213,8 @@ struct RandomHistory {
     private mutating func pair() -> PairRecord {
         PairRecord(
             dataset: pick(Self.datasets), subscriptionId: name("s"), publicationId: name("p"), lastMatchAt: clock,
-            publicationLatitude: -89.999999999, publicationLongitude: 180,
-            subscriptionLatitude: .random(in: -90...90, using: &random),
+            publicationLatitude: maybe(-89.999999999), publicationLongitude: maybe(180),
+            subscriptionLatitude: maybe(.random(in: -90...90, using: &random)),
             subscriptionLongitude: 1 / 3)
     }
 
@@ -161,6 +247,12 @@ struct RandomHistory {
             within: maybe(#"{"bbox":[1,2,3,4]}"#), minInterval: pick([0, 86_400_000]), qos: pick([0, 1]),
             snapshot: pick([true, false]), lease: pick([1, 86_400, 0.1]), leaseUntil: clock + 1, createdAt: clock,
             number: lastLive)
+    }
+
+    private mutating func monitor() -> BeaconMonitorRecord {
+        BeaconMonitorRecord(
+            dataset: pick(Self.datasets), client: pick(["a", "b"]), id: name("m"), proximityUUID: "F7826DA6", major: maybe(65535),
+            minor: maybe(0), devices: maybe(texts()), createdAt: clock)
     }
 
     private mutating func reply() -> ReplyRecord {

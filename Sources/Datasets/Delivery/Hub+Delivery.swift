@@ -16,6 +16,7 @@ extension Hub {
             if reason >= 0x80 { liveMessageFailed(live) }
             return
         }
+        if let follower = FollowerToken(token) { return followerAcknowledged(follower, into: &effects) }
         let token = ParcelToken(raw: token)
         outbox.lanes.end(token)
         if reason < 0x80 {
@@ -28,7 +29,13 @@ extension Hub {
 
     /// A message of a match could not be handed over: it waits for the next connection.
     public func returned(_ token: UInt64) {
-        if let live = LiveToken(token) { liveMessageFailed(live) } else { outbox.lanes.takeBack(ParcelToken(raw: token)) }
+        if let live = LiveToken(token) {
+            liveMessageFailed(live)
+        } else if let follower = FollowerToken(token) {
+            followerReturned(follower)
+        } else {
+            outbox.lanes.takeBack(ParcelToken(raw: token))
+        }
     }
 
     /// The broker is there: what waits goes out, and again what was sent over the former connection and has not been acknowledged
@@ -37,6 +44,7 @@ extension Hub {
         outbox.lanes.isOpen = true
         for token in outbox.lanes.takeBackAll() { countRetry(of: token) }
         sendMatches(into: &effects)
+        resumeFollowers(into: &effects)
     }
 
     public func brokerLost() { outbox.lanes.isOpen = false }
@@ -131,6 +139,14 @@ extension Hub {
         guard let parcel = outbox.settle(token, as: fate) else { return }
         outbox.posts.forget(token)
         let dataset = parcel.dataset
+        if parcel.isIncident {
+            settledIncidents.append(parcel.number)
+            if let reason {
+                tellLoss(
+                    fate.rawValue, parcel.matchTopic, "the incident \(parcel.id) is lost: \(reason)", of: dataset, into: &effects)
+            }
+            return
+        }
         let subscription = parcel.subscription.flatMap { $0.isGone ? nil : $0 }
         if let reason {
             let target = parcel.target(token.slot).shown
@@ -153,7 +169,7 @@ extension Hub {
     }
 
     private func countRetry(of token: ParcelToken) {
-        guard let parcel = outbox.parcels[token.number], parcel.owes(token.slot) else { return }
+        guard let parcel = outbox.parcels[token.number], parcel.owes(token.slot), !parcel.isIncident else { return }
         parcel.dataset.counters.retried += 1
         guard let subscription = parcel.subscription, !subscription.isGone else { return }
         subscription.record.delivery.retried += 1
@@ -174,6 +190,8 @@ extension Hub {
             effects.changes.append(.matchProgress(number: number, settled: parcel.settled, fate: parcel.fate))
         }
         progressedMatches.removeAll(keepingCapacity: true)
+        for number in settledIncidents { effects.changes.append(.incidentSettled(number: number)) }
+        settledIncidents.removeAll(keepingCapacity: true)
         for number in settledMatches {
             effects.changes.append(.matchSettled(number: number))
             if outdated.remove(number) != nil { effects.changes.append(.forgetMatch(number: number)) }

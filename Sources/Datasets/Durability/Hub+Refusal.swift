@@ -65,8 +65,11 @@ extension Hub {
         for range in refused.requested { asked.formUnion(range) }
         asked.formUnion(Self.matchesOfUnborn(in: refused.changes, asked))
         asked.formUnion(Self.visitsAfterRefused(in: refused.changes, asked))
+        asked.formUnion(Self.incidentsOfRefused(in: refused.changes, asked))
+        takeBackIncidents(refused.changes, asked)
         let missed = takeBackMatches(refused.changes, asked)
         takeBackLiveSubscriptions(refused.formerLiveSubscriptions)
+        takeBackPlaces(refused.formerPlaces)
         takeBackLiveStates(refused.formerStates, at: now, into: &effects)
         // Nothing is kept for a dataset that was to be created by a request.
         let unborn = Set(asked.compactMap { refused.changes[$0].createdDataset })
@@ -99,6 +102,7 @@ extension Hub {
             deletedDatasets[name] = deletedAt
         }
         for state in liveStates.all where names.contains(state.dataset.id) { settle(state) }
+        for name in names { datasets[name]?.beaconField.monitors.endReset() }
         unresumed.formUnion(names.filter { datasets[$0] != nil })
         findOccupancies()
     }

@@ -41,6 +41,7 @@ extension Hub {
         // Who sees an item move from one topic to another is told that it left the one before it is on the other.
         if state.namesDevice { stand(at: state, at: timestamp, receivedAt: now, into: &effects) }
         tellSubscribers(of: state, at: now, into: &effects)
+        liveDataChanged(state, at: now, into: &effects)
     }
 
     /// The item of a position stands here from now on: the one on another topic is no longer true.
@@ -96,10 +97,12 @@ extension Hub {
             return
         }
         let device = state.device
+        if state.tellsSightings { forgetSightings(of: state, at: now, into: &effects) }
         forgetState(state, asOf: now, receivedAt: now, into: &effects)
         guard let device, device.positionTopic === state else { return }
         showMoves(at: now, into: &effects)
         device.positionTopic = nil
+        clearCircumstances(device, in: state.dataset, into: &effects)
         engineEffects.removeAll(keepingCapacity: true)
         state.dataset.engine.move(device.reference, to: nil, at: now, into: &engineEffects)
         handleEngineEffects(of: state.dataset, at: now, into: &effects)
@@ -126,6 +129,7 @@ extension Hub {
         markDirty(state)
         publishLive(topic: state.topic, payload: [], into: &effects)
         tellSubscribers(of: state, former: former.payload, formerNumber: former.number, at: now, into: &effects)
+        liveDataChanged(state, at: now, into: &effects)
         forgetCleared(of: dataset, before: .min, into: &effects)
     }
 

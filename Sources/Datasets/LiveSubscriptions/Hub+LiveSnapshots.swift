@@ -59,9 +59,9 @@ extension Hub {
     private func show(
         _ subject: inout LiveSubject, to subscription: LiveSubscription, at now: Int64, into effects: inout HubEffects
     ) -> Bool {
-        guard passes(&subject, subscription), let payload = subject.state.payload else { return false }
-        if subscription.area != nil { subscription.inside.insert(subject.state.topicNumber) }
-        send(LiveNews(payload: payload, isLeft: false), of: subject.state, to: subscription, into: &effects)
+        // What was shown before, and left while nobody could be told, is told as left.
+        guard let news = news(of: &subject, for: subscription) else { return false }
+        send(news, of: subject.state, to: subscription, into: &effects)
         pause(subject.state.topicNumber, of: subscription, at: now)
         return true
     }
@@ -92,16 +92,17 @@ extension Hub {
         }
     }
 
-    /// After a restart: snapshots are sent anew, and who wanted none is known to have seen what was told since it subscribed.
+    /// After a restart: snapshots are sent anew, and what an area holds has been shown: all of it with a snapshot, else what was told
+    /// since the subscription.
     func resumeLiveSubscriptions() {
         for subscription in liveHandles.all {
-            if subscription.record.snapshot {
-                beginSnapshot(of: subscription)
-            } else if subscription.area != nil {
+            if subscription.area != nil {
+                let since = subscription.record.snapshot ? .min : subscription.record.number
                 forEachTopic(of: subscription) { state in
-                    if state.number > subscription.record.number { subscription.inside.insert(state.topicNumber) }
+                    if state.number > since { subscription.inside.insert(state.topicNumber) }
                 }
             }
+            if subscription.record.snapshot { beginSnapshot(of: subscription) }
         }
     }
 
@@ -133,8 +134,9 @@ extension Hub {
         for handle in subscribers(of: state) {
             guard let subscription = liveHandles[handle], subscription.record.leaseUntil > now else { continue }
             if let snapshot = subscription.snapshot, state.payload != nil, snapshot.cursor <= state.topicNumber,
-                state.number <= snapshot.number, !subscription.inside.contains(state.topicNumber)
+                state.number <= snapshot.number
             {
+                // Shown, or told as left, when the snapshot comes to it.
                 continue
             }
             if let news = news(of: &subject, for: subscription) {

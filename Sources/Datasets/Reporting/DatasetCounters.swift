@@ -26,6 +26,8 @@ struct StatusFigures: Equatable {
     var publications: Int
     var subscriptions: Int
     var liveSubscriptions: Int
+    var circumstances: Int
+    var places: Int
 
     func encode(into writer: inout JSONWriter) {
         writer.key("updates")
@@ -55,8 +57,8 @@ struct StatusFigures: Equatable {
         writer.member("publications", publications)
         writer.member("subscriptions", subscriptions)
         writer.member("liveSubscriptions", liveSubscriptions)
-        writer.member("circumstances", 0)
-        writer.member("places", 0)
+        writer.member("circumstances", circumstances)
+        writer.member("places", places)
     }
 }
 
@@ -64,7 +66,7 @@ extension Dataset {
     var statusFigures: StatusFigures {
         StatusFigures(
             counters: counters, devices: devices.count, publications: publications.count, subscriptions: subscriptions.count,
-            liveSubscriptions: liveSubscriptions.count)
+            liveSubscriptions: liveSubscriptions.count, circumstances: circumstances.count, places: places.table.count)
     }
 }
 

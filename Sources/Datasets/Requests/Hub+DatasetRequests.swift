@@ -29,7 +29,9 @@ extension Hub {
         try apply(call.parameters, to: &record)
         record.updatedAt = call.now
         record.revision = Revision.next(after: record.revision, content: record.encoded())
+        let hadOtherZone = record.timeZone != dataset.record.timeZone
         dataset.record = record
+        if hadOtherZone { worldChanged(in: dataset) }
         effects.changes.append(.putDataset(record))
         return describe(dataset)
     }
@@ -89,6 +91,9 @@ extension Hub {
         writer.member("publications", dataset.publications.count)
         writer.member("subscriptions", dataset.subscriptions.count)
         writer.member("liveTopics", dataset.liveTopicCount)
+        writer.member("places", dataset.places.table.count)
+        writer.member("circumstances", dataset.circumstances.count)
+        writer.member("categories", dataset.places.table.categories.count)
         for level in StructureLevel.allCases { writer.member("\(level.rawValue)s", dataset.structure.count(of: level)) }
         writer.endObject()
         writer.endObject()

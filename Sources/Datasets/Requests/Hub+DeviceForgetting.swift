@@ -20,6 +20,8 @@ extension Hub {
             keepNow(state, after: former, into: &effects)
         }
         dataset.engine.forgetPairs(of: device.reference)
+        dataset.circumstances.engine.forgetWhereabouts(of: device.reference.index)
+        dataset.places.forget(device.record.id)
         return stated(device.record.id, "forgotten")
     }
 
@@ -36,5 +38,7 @@ extension Hub {
         guard let dataset = datasets[name], let device = dataset.devices[id] else { return }
         device.matches.removeAll()
         dataset.engine.forgetPairs(of: device.reference)
+        dataset.circumstances.engine.forgetWhereabouts(of: device.reference.index)
+        dataset.circumstances.restoredStays[device.record.id] = nil
     }
 }

@@ -30,15 +30,29 @@ enum RequestName: String, CaseIterable {
     case liveList = "live/list"
     case liveSnapshot = "live/snapshot"
     case matchExplain = "match/explain"
-
-    /// Requests of the contract that a later version answers.
-    static let notOffered: Set<String> = [
-        "beacon/list", "beacon/monitor", "beacon/unmonitor", "changes/get", "changes/follow",
-        "changes/unfollow", "changes/push", "changes/conflicts", "place/import", "place/get", "place/list", "place/delete",
-        "place/candidates", "place/verify", "category/import", "category/list", "circumstance/register",
-        "circumstance/enable", "circumstance/disable", "circumstance/unregister", "circumstance/list",
-        "circumstance/evaluate", "circumstance/evaluateAll",
-    ]
+    case beaconList = "beacon/list"
+    case beaconMonitor = "beacon/monitor"
+    case beaconUnmonitor = "beacon/unmonitor"
+    case categoryImport = "category/import"
+    case categoryList = "category/list"
+    case placeImport = "place/import"
+    case placeGet = "place/get"
+    case placeList = "place/list"
+    case placeDelete = "place/delete"
+    case placeCandidates = "place/candidates"
+    case placeVerify = "place/verify"
+    case circumstanceRegister = "circumstance/register"
+    case circumstanceEnable = "circumstance/enable"
+    case circumstanceDisable = "circumstance/disable"
+    case circumstanceUnregister = "circumstance/unregister"
+    case circumstanceList = "circumstance/list"
+    case circumstanceEvaluate = "circumstance/evaluate"
+    case circumstanceEvaluateAll = "circumstance/evaluateAll"
+    case changesGet = "changes/get"
+    case changesFollow = "changes/follow"
+    case changesUnfollow = "changes/unfollow"
+    case changesConflicts = "changes/conflicts"
+    case changesPush = "changes/push"
 
     /// Only administrators may ask it.
     var isForAdministrators: Bool {
@@ -52,7 +66,9 @@ enum RequestName: String, CaseIterable {
     var changes: Bool {
         switch self {
         case .datasetGet, .datasetList, .deviceGet, .deviceList, .publicationGet, .publicationList, .subscriptionGet,
-            .subscriptionList, .matchGet, .matchList, .matchExplain, .liveList, .liveSnapshot:
+            .subscriptionList, .matchGet, .matchList, .matchExplain, .liveList, .liveSnapshot, .categoryList, .placeGet,
+            .placeList, .placeCandidates, .circumstanceList, .circumstanceEvaluate, .circumstanceEvaluateAll, .changesGet,
+            .changesFollow, .changesUnfollow, .changesConflicts, .beaconList:
             false
         default: true
         }
@@ -61,7 +77,9 @@ enum RequestName: String, CaseIterable {
     /// A first one creates its dataset where auto-creation is on.
     var createsDataset: Bool {
         switch self {
-        case .datasetCreate, .datasetImport, .deviceCreate, .publicationCreate, .subscriptionCreate: true
+        case .datasetCreate, .datasetImport, .deviceCreate, .publicationCreate, .subscriptionCreate, .categoryImport,
+            .placeImport:
+            true
         default: false
         }
     }

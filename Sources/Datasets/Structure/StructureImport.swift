@@ -11,10 +11,7 @@ struct StructureImport {
     private(set) var structure: Structure
     /// What is to be made durable.
     private(set) var records: [StructureRecord] = []
-    private var imported = 0
-    private var replaced = 0
-    private var refused = BoundedList(bytesMax: 200 << 10)
-    private var warnings = BoundedList(bytesMax: 40 << 10)
+    private var report = ImportReport()
     /// What the features themselves declare, by level.
     private var coming = StructureLevel.allCases.map { _ in ByteKeyed<Bool>() }
 
@@ -33,7 +30,7 @@ struct StructureImport {
                 read[feature.level.depth].append(feature)
                 coming[feature.level.depth][feature.id] = true
             } catch {
-                refuse(StructureFeature.shownID(of: value), error, place: place)
+                report.refuse(StructureFeature.shownID(of: value), error, element: place)
             }
         }
         var seen = ByteKeyed<Bool>()
@@ -52,9 +49,9 @@ struct StructureImport {
                 dataset: dataset, level: feature.level, parents: parents, id: feature.id, name: feature.name,
                 floorIndex: feature.floorIndex, capacity: feature.capacity, geometry: feature.geometry)
             records.append(record)
-            if structure.put(record, outline: feature.outline) { imported += 1 } else { replaced += 1 }
+            if structure.put(record, outline: feature.outline) { report.imported += 1 } else { report.replaced += 1 }
         } catch {
-            refuse(feature.id, error, place: nil)
+            report.refuse(feature.id, error, element: nil)
         }
     }
 
@@ -139,61 +136,8 @@ struct StructureImport {
 
     // MARK: Reply
 
-    private mutating func refuse(_ id: String?, _ error: WireError, place: Int?) {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key("id")
-        if let id { writer.string(id) } else { writer.null() }
-        writer.key("error")
-        var error = error
-        if id == nil, let place { error.message += " (feature \(place))" }
-        error.encode(into: &writer)
-        writer.endObject()
-        refused.append(writer.bytes)
-    }
-
-    private mutating func warn(_ text: String) {
-        var writer = JSONWriter()
-        writer.string(text)
-        warnings.append(writer.bytes)
-    }
+    private mutating func warn(_ text: String) { report.warn(text) }
 
     /// `{"imported","replaced","refused":[{"id","error"}],"warnings":[…]}`
-    func encoded() -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("imported", imported)
-        writer.member("replaced", replaced)
-        writer.key("refused")
-        writer.beginArray()
-        for object in refused.elements { writer.raw(object) }
-        writer.endArray()
-        writer.key("warnings")
-        writer.beginArray()
-        for text in warnings.elements { writer.raw(text) }
-        if refused.leftOut > 0 { writer.string("\(refused.leftOut) more features were refused") }
-        if warnings.leftOut > 0 { writer.string("there were \(warnings.leftOut) more warnings") }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
-    }
-}
-
-/// The first so many bytes of a list of JSON values, and how many more there were.
-private struct BoundedList {
-    let bytesMax: Int
-    private(set) var elements: [[UInt8]] = []
-    private(set) var leftOut = 0
-    private var bytes = 0
-
-    init(bytesMax: Int) { self.bytesMax = bytesMax }
-
-    mutating func append(_ element: [UInt8]) {
-        guard leftOut == 0, bytes + element.count < bytesMax else {
-            leftOut += 1
-            return
-        }
-        bytes += element.count + 1
-        elements.append(element)
-    }
+    func encoded() -> [UInt8] { report.encoded() }
 }

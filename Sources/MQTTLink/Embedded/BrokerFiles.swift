@@ -39,7 +39,10 @@ struct BrokerFiles: Sendable {
             let text = try Self.readUsers(users)
             passwordFile = (try? Self.absolute(users)) ?? users
             let names = AccessList.users(ofPasswordFile: text)
-            try Self.write(AccessList(prefix: configuration.topicsPrefix, users: names).text, to: accessFile)
+            try Self.write(
+                AccessList(
+                    prefix: configuration.topicsPrefix, users: names, adapterFilters: configuration.adapterFilters
+                ).text, to: accessFile)
         }
         try Self.write(configurationText(configuration, passwordFile: passwordFile), to: configurationFile)
         unlink(socket)
@@ -87,7 +90,7 @@ struct BrokerFiles: Sendable {
             # For the daemon: whoever can enter the folder is trusted, and only we can.
             listener 0 \(socket)
             allow_anonymous true
-
+            \(configuration.pluginFile.map { "plugin \($0)\n" } ?? "")
             """
     }
 

@@ -70,6 +70,9 @@ public final class EmbeddedBroker: Sendable {
         return MQTTEndpoint(unixPath: files.socket)
     }
 
+    /// Whether its listener for the daemon takes batches: ``MQTTLinkConfiguration/brokerTakesBatches``.
+    public var takesBatches: Bool { configuration.pluginFile != nil }
+
     /// The process that runs now; `nil` between two, before the start and after the stop.
     public var processID: Int32? { state.withLock { $0.processID } }
 

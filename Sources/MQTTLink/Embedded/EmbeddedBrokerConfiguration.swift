@@ -10,8 +10,12 @@ public struct EmbeddedBrokerConfiguration: Sendable {
     public var usersFile: String?
     /// What stands before each of geomatch's three topic trees, such as `site1/`; empty for nothing.
     public var topicsPrefix: String
+    /// Topic filters of other ecosystems on which users may publish, too.
+    public var adapterFilters: [String] = []
     /// The program; `nil` looks for `mosquitto` on PATH, in /usr/sbin and in /usr/local/sbin.
     public var executable: String?
+    /// geomatch's plugin for mosquitto, which takes batches on the daemon's listener; `nil` does without.
+    public var pluginFile: String?
     /// Seconds between two writings of its memory to disk. mosquitto writes everything each time.
     public var autosaveSeconds = 1
     /// Messages it holds for one client that is away or slow.

@@ -9,6 +9,12 @@ extension PlaceTable {
         public var distance: Double
         /// Whether the position is in one of its polygons; what is on an edge is inside. Of a point false.
         public var isInside: Bool
+
+        public init(handle: Handle, distance: Double, isInside: Bool) {
+            self.handle = handle
+            self.distance = distance
+            self.isInside = isInside
+        }
     }
 
     /// The largest radius of a query, in metres.

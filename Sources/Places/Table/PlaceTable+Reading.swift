@@ -74,6 +74,14 @@ extension PlaceTable {
         (records[handle].latitude, records[handle].longitude)
     }
 
+    /// A circle that holds all of a place: degrees and metres.
+    public func extent(of handle: Handle) -> (latitude: Double, longitude: Double, radius: Double) {
+        guard let footprint = footprint(of: handle) else {
+            return (records[handle].latitude, records[handle].longitude, 0)
+        }
+        return (footprint.latitude, footprint.longitude, footprint.reach)
+    }
+
     public func isPolygon(_ handle: Handle) -> Bool { records[handle].footprint != PlaceRecord.absent }
 
     public func geometry(_ handle: Handle) -> PlaceGeometry {

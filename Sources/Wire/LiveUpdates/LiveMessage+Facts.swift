@@ -27,6 +27,19 @@ extension LiveMessage {
         }
     }
 
+    /// One property of a stored message that is a scalar; nil where it has none of this name.
+    public static func property(
+        _ name: String, inPayload payload: [UInt8], using parser: JSONParser = JSONParser()
+    ) -> JSONValue? {
+        payload.withUnsafeBytes { bytes in
+            try? parser.parse(bytes, padded: false) { root throws(WireError) in
+                root["properties"]?.members.first { $0.0.utf8.elementsEqual(name.utf8) }.flatMap { _, value in
+                    value.isContainer || value.kind == .null ? nil : JSONValue(value)
+                }
+            }
+        }
+    }
+
     /// The message again, as the last one about what left: with `"left":true` at its end.
     public static func appendLeft(_ payload: [UInt8], to bytes: inout [UInt8]) {
         bytes.append(contentsOf: payload.dropLast())

@@ -88,6 +88,7 @@ public enum LiveMessage {
                     timestamp: root["timestamp"]?.asInt64, originSourceId: root["originSourceId"]?.asString)
                 if root["domainType"]?.isEqual(to: "position") == true {
                     update.position = position(properties)
+                    update.speed = properties["speed"]?.asDouble.flatMap { $0 >= 0 ? $0 : nil }
                     update.floorIndex = properties["floorIndex"]?.asInt64.flatMap { Int(exactly: $0) }
                 }
                 return update

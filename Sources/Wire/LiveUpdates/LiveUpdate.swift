@@ -9,6 +9,8 @@ public struct LiveUpdate: Equatable, Sendable {
     /// Where the item is, in the domain `position` only.
     public var position: Position?
     public var floorIndex: Int?
+    /// Metres per second, not negative; nil where none was sent.
+    public var speed: Double?
 
     public init(
         timestamp: Int64? = nil, originSourceId: String? = nil, position: Position? = nil, floorIndex: Int? = nil

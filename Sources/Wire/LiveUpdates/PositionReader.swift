@@ -99,6 +99,7 @@ struct PositionReader {
         if let speed = try magnitude(members.speed) {
             writer.key(plain: "speed")
             // OwnTracks sends km/h.
+            update.speed = members.speed.name == .vel ? speed / 3.6 : speed
             writer.double(members.speed.name == .vel ? speed / 3.6 : speed)
         }
         if let course = try magnitude(members.course) {

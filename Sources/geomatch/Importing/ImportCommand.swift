@@ -5,8 +5,9 @@ struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import", abstract: "Import files into the dataset, in as many requests as it takes.",
         discussion: """
-            Example:
+            Examples:
               geomatch --dataset city --client admin import structure city.geojson
+              geomatch --dataset city import places --osm pois.geojson
             """,
-        subcommands: [StructureImportCommand.self])
+        subcommands: [StructureImportCommand.self, PlaceImportCommand.self])
 }

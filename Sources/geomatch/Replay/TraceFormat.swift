@@ -50,6 +50,6 @@ enum TraceFormat: String, ExpressibleByArgument, CaseIterable {
 
     /// The name of the file without folder and ending.
     private static func name(of path: String) -> String {
-        path == "-" ? "track" : ((path as NSString).lastPathComponent as NSString).deletingPathExtension
+        path == "-" ? "track" : URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
     }
 }

@@ -4,7 +4,8 @@ import Wire
 enum RequestWords {
     /// Parameters that are text whatever they look like: an id may be 123, an expression `true`.
     static let textParameters = [
-        "id", "deviceId", "name", "topic", "selector", "after", "publicationId", "subscriptionId", "requestId", "deviceToken",
+        "id", "deviceId", "placeId", "categoryId", "chainId", "name", "topic", "selector", "after", "publicationId",
+        "subscriptionId", "requestId", "deviceToken",
         "platform", "deviceType", "proximityUUID", "secret", "where", "expression", "timeZone", "criteria",
     ]
 

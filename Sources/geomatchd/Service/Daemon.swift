@@ -112,21 +112,40 @@ struct Daemon {
 
     private func startEmbeddedBroker(_ directory: DataDirectory) throws(Failure) -> EmbeddedBroker? {
         guard settings.broker == nil else { return nil }
-        let log = self.log
-        let broker = EmbeddedBroker(
-            EmbeddedBrokerConfiguration(
-                dataDirectory: directory.path, host: settings.listenHost, port: settings.listenPort,
-                usersFile: settings.usersFile, topicsPrefix: settings.topicsPrefix,
-                log: { line in log.log(level: Self.level(ofBrokerLine: line), "mosquitto", metadata: ["line": "\(line)"]) }))
+        let plugin = BrokerPlugin.find()
+        if plugin == nil { log.notice("no plugin for mosquitto beside the program: live data goes out message by message") }
         do throws(EmbeddedBrokerError) {
-            try broker.start(timeoutSeconds: settings.startTimeoutSeconds)
+            return try startEmbeddedBroker(directory, plugin: plugin)
         } catch {
             switch error {
             case .directoryNotWritable, .usersFileUnreadable: throw .configuration(error.description)
             default: throw .unavailable(error.description)
             }
         }
-        log.info("mosquitto started", metadata: ["listen": "\(settings.listenHost):\(settings.listenPort)"])
+    }
+
+    private func startEmbeddedBroker(
+        _ directory: DataDirectory, plugin: String?
+    ) throws(EmbeddedBrokerError) -> EmbeddedBroker {
+        let log = self.log
+        var configuration = EmbeddedBrokerConfiguration(
+            dataDirectory: directory.path, host: settings.listenHost, port: settings.listenPort,
+            usersFile: settings.usersFile, topicsPrefix: settings.topicsPrefix,
+            log: { line in log.log(level: Self.level(ofBrokerLine: line), "mosquitto", metadata: ["line": "\(line)"]) })
+        configuration.pluginFile = plugin
+        configuration.adapterFilters = settings.adapters.map(\.filter)
+        let broker = EmbeddedBroker(configuration)
+        do throws(EmbeddedBrokerError) {
+            try broker.start(timeoutSeconds: settings.startTimeoutSeconds)
+        } catch {
+            // A mosquitto that cannot load it ends at once; so it does for other reasons, which are told when it does again.
+            guard case .exitedAtOnce = error, plugin != nil else { throw error }
+            log.warning("mosquitto does not start with the plugin; trying without", metadata: ["error": "\(error)"])
+            return try startEmbeddedBroker(directory, plugin: nil)
+        }
+        log.info(
+            "mosquitto started",
+            metadata: ["listen": "\(settings.listenHost):\(settings.listenPort)", "takesBatches": "\(broker.takesBatches)"])
         return broker
     }
 
@@ -146,9 +165,10 @@ struct Daemon {
             configuration: DaemonLoop.Configuration(
                 broker: endpoint.name, prefix: settings.topicsPrefix, instance: identity,
                 readsEveryDataset: settings.broker == nil || settings.autoCreateDatasets,
-                inputQoS: Int32(settings.liveInputQoS), status: status),
+                inputQoS: Int32(settings.liveInputQoS), status: status, adapters: settings.adapters),
             hub: restored.hub, store: store, heldFilters: restored.filters, log: log, health: health)
         var link = MQTTLinkConfiguration(endpoint: endpoint, clientID: "geomatchd-\(identity)", persistentSession: true)
+        link.brokerTakesBatches = embedded?.takesBatches == true
         link.will = MQTTWill(topic: settings.topicsPrefix + "geomatch/status", payload: status.encode(isOnline: false))
         let service: LinkService
         do throws(MQTTEndpointError) {
@@ -163,6 +183,15 @@ struct Daemon {
         return (loop, [EmbeddedBrokerService(broker: embedded), journal, service, webhooks])
     }
 
+    /// A dataset of the store may have the name that an adapter's topics begin with.
+    private func checkAdapters(beside datasets: [String]) throws(Failure) {
+        guard
+            let (index, problem) = AdapterRule.overlap(
+                in: settings.adapters, prefix: settings.topicsPrefix, datasets: datasets)
+        else { return }
+        throw .configuration("adapters[\(index)].filter: \(problem)")
+    }
+
     private func restoredHub(
         identity: String, store: Store, broker: String
     ) throws(Failure) -> (hub: Hub, filters: [String]) {
@@ -173,6 +202,7 @@ struct Daemon {
         configuration.administrators = AccessPatterns(settings.administrators)
         configuration.liveReaders = AccessPatterns(settings.liveReaders)
         configuration.limits = settings.limits
+        configuration.reservedDatasets = settings.reservedDatasets
         configuration.isTimeZone = { TimeZone(identifier: $0) != nil }
         configuration.webhooksAllowPrivate = settings.webhooksAllowPrivate
         configuration.version = version
@@ -190,6 +220,7 @@ struct Daemon {
         } catch {
             throw .internal("the store cannot be read: \(error)")
         }
+        try checkAdapters(beside: hub.datasetNames)
         return (hub, filters)
     }
 }

@@ -66,15 +66,45 @@ func withDaemon<Result>(
     arguments: [String] = [], environment: [String: String] = [:], _ body: (Daemon) throws -> Result
 ) throws -> Result {
     try withFolder { folder in
-        let daemon = try Daemon(folder: folder, arguments: ["--http", "off"] + arguments, environment: environment)
+        let daemon = try Daemon.online(folder, arguments, environment)
         defer { daemon.end() }
-        try daemon.waitOnline()
+        return try daemon.tellingLog { try body(daemon) }
+    }
+}
+
+/// The same for a body that awaits.
+func withDaemon<Result>(
+    arguments: [String] = [], isolation: isolated (any Actor)? = #isolation, _ body: (Daemon) async throws -> Result
+) async throws -> Result {
+    let folder = try makeFolder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let daemon = try Daemon.online(folder, arguments, [:])
+    defer { daemon.end() }
+    do {
+        let result = try await body(daemon)
+        return try daemon.tellingLog { result }
+    } catch {
+        return try daemon.tellingLog { throw error }
+    }
+}
+
+extension Daemon {
+    fileprivate static func online(_ folder: String, _ arguments: [String], _ environment: [String: String]) throws -> Daemon {
+        let daemon = try Daemon(folder: folder, arguments: ["--http", "off"] + arguments, environment: environment)
+        do { try daemon.waitOnline() } catch {
+            daemon.end()
+            throw error
+        }
+        return daemon
+    }
+
+    fileprivate func tellingLog<Result>(_ body: () throws -> Result) throws -> Result {
         do {
-            let result = try body(daemon)
-            #expect(daemon.program.isRunning, "the daemon ended:\n\(daemon.log)")
+            let result = try body()
+            #expect(program.isRunning, "the daemon ended:\n\(log)")
             return result
         } catch {
-            print("the daemon's log:\n" + daemon.program.lines.suffix(40).joined(separator: "\n"))
+            print("the daemon's log:\n" + program.lines.suffix(40).joined(separator: "\n"))
             throw error
         }
     }

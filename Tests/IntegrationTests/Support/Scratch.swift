@@ -3,12 +3,17 @@ import Testing
 
 /// Runs `body` with a scratch folder that is removed afterwards.
 func withFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
+    let folder = try makeFolder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    return try body(folder)
+}
+
+/// A scratch folder, for the caller to remove.
+func makeFolder() throws -> String {
     let template = try #require(strdup("/tmp/geomatch-test-XXXXXX"))
     defer { free(template) }
     try #require(mkdtemp(template) != nil)
-    let folder = String(cString: template)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    return try body(folder)
+    return String(cString: template)
 }
 
 /// A loopback port nobody has at the moment.

@@ -1,0 +1,53 @@
+import ArgumentParser
+import Circumstances
+import Glibc
+import Places
+
+/// The engine of circumstances alone, on one core.
+struct CircumstanceBenchmark: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "circumstances",
+        abstract: "Measures what circumstances cost a position update.",
+        discussion: """
+            Places and devices are spread evenly over a square, in which each place has one of 200 categories and one of 2,000 chains and \
+            every second one is always open. A hundred clients have a thousand circumstances each: half are at one place, a \
+            fifth near one, a fifth at any open one of a category, a tenth near one of a chain. A tenth of the devices is \
+            nobody's, so that all circumstances see it. Updates are of random devices that go 10 m in a random direction, or \
+            stand still with 3 m of noise; each is timed alone, the cost of the clock taken off.
+            """)
+
+    @Option(help: "Devices.")
+    var devices = 1_000_000
+
+    @Option(help: "Circumstances.")
+    var circumstances = 100_000
+
+    @Option(help: "Places.")
+    var places = 1_000_000
+
+    @Option(help: "Places on a square kilometre.")
+    var density = 200.0
+
+    @Option(help: "Updates of each kind.")
+    var updates = 1_000_000
+
+    @Flag(help: "Print JSON instead of a table.")
+    var json = false
+
+    func validate() throws {
+        for (name, number) in [("devices", devices), ("circumstances", circumstances), ("places", places), ("updates", updates)] {
+            guard (100...10_000_000).contains(number) else { throw ValidationError("--\(name) must be 100 to 10,000,000") }
+        }
+        guard (0.1...10_000).contains(density) else { throw ValidationError("--density must be 0.1 to 10,000") }
+    }
+
+    func run() throws {
+        var report = Report()
+        var load = try CircumstanceLoad(devices: devices, circumstances: circumstances, places: places, density: density)
+        load.register(into: &report)
+        load.settle(into: &report)
+        load.measure("still devices", step: 3, isWalking: false, updates: updates, into: &report)
+        load.measure("walking devices", step: 10, isWalking: true, updates: updates, into: &report)
+        print(json ? report.json : report.table)
+    }
+}

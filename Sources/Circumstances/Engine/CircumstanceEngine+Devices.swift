@@ -1,0 +1,178 @@
+import Geodesy
+
+// Devices come, move and go.
+
+extension CircumstanceEngine {
+    /// Makes a device known, or tells that its owner or groups changed: then what it is now in the scope of is evaluated.
+    public func setDevice(
+        _ device: UInt32, _ identity: DeviceIdentity, at instant: Int64, in world: @autoclosure () -> some CircumstanceWorld,
+        into effects: inout [CircumstanceEffect]
+    ) {
+        let isNew = !exists(device)
+        if !isNew, identities[Int(device)] == identity { return }
+        restoreDevice(device, identity)
+        releaseForeign(device, into: &effects)
+        if !isNew, tracks[Int(device)].isKnown { review(device, at: instant, in: world(), into: &effects) }
+    }
+
+    /// Silently ends what a device holds of circumstances that no longer see it.
+    private func releaseForeign(_ device: UInt32, into effects: inout [CircumstanceEffect]) {
+        for number in tracks[Int(device)].held {
+            guard let watch = watches[Int(number)], !isInScope(watch, device) else { continue }
+            let position = tracks[Int(device)].held.firstPosition(of: number)
+            tracks[Int(device)].held.remove(at: position.index)
+            effects.append(.held(CircumstanceRef(index: watch.circumstance), device: device, false))
+        }
+    }
+
+    /// Makes a device known without evaluating anything.
+    public func restoreDevice(_ device: UInt32, _ identity: DeviceIdentity) {
+        let index = Int(device)
+        if index >= tracks.count {
+            let more = index + 1 - tracks.count
+            tracks.append(contentsOf: repeatElement(DeviceTrack(), count: more))
+            identities.append(contentsOf: repeatElement(DeviceIdentity(id: ""), count: more))
+        }
+        tracks[index].exists = true
+        tracks[index].owner = identity.owner.map { number(of: $0) } ?? 0
+        identities[index] = identity
+    }
+
+    /// Forgets all of a device; its number may be given to another. Its rows are void.
+    public func removeDevice(_ device: UInt32) {
+        guard exists(device) else { return }
+        cells.remove(device)
+        liveDevices.remove(device)
+        histories[device] = nil
+        let queued = tracks[Int(device)].queued
+        tracks[Int(device)] = DeviceTrack()
+        tracks[Int(device)].queued = queued
+        identities[Int(device)] = DeviceIdentity(id: "")
+    }
+
+    /// Erases where a device was: its visits, its stay, its position. What it holds stays, as with ``clear(_:at:into:)``. Its visit
+    /// and stay rows are void.
+    public func forgetWhereabouts(of device: UInt32) {
+        guard exists(device) else { return }
+        histories[device] = nil
+        tracks[Int(device)].hasOpenVisits = false
+        standNowhere(device)
+    }
+
+    /// The device's last position was cleared: everything about places is unknown, and unknown changes nothing.
+    public func clear(_ device: UInt32, into effects: inout [CircumstanceEffect]) {
+        guard exists(device), tracks[Int(device)].isKnown else { return }
+        closeVisits(of: device, into: &effects)
+        standNowhere(device)
+    }
+
+    private func standNowhere(_ device: UInt32) {
+        let index = Int(device)
+        cells.remove(device)
+        liveDevices.remove(device)
+        tracks[index].isKnown = false
+        tracks[index].wasEvaluated = false
+        tracks[index].motion = .unknown
+        tracks[index].isStayRecorded = false
+        tracks[index].due = .max
+        tracks[index].since = .min
+        tracks[index].latitude = 0
+        tracks[index].longitude = 0
+    }
+
+    func exists(_ device: UInt32) -> Bool { Int(device) < tracks.count && tracks[Int(device)].exists }
+
+    /// A device has moved, or sent its position again.
+    ///
+    /// - Parameter world: Made only when something may change.
+    public func move<World: CircumstanceWorld>(
+        _ device: UInt32, to fix: Fix, at instant: Int64, in world: @autoclosure () -> World,
+        into effects: inout [CircumstanceEffect]
+    ) {
+        guard exists(device) else { return }
+        if take(fix, of: device, into: &effects) { return }
+        review(device, isMove: true, at: instant, in: world(), into: &effects)
+    }
+
+    /// Takes a fix in; true when nothing can follow from it.
+    func take(_ fix: Fix, of device: UInt32, into effects: inout [CircumstanceEffect]) -> Bool {
+        tracks.withUnsafeMutableBufferPointer { tracks in
+            let track = tracks.baseAddress! + Int(device)
+            let reach = PlaceReach.at(accuracy: fix.accuracy)
+            let wasKnown = track.pointee.isKnown
+            let wasPrecise = PlaceReach.isPrecise(track.pointee.sentAccuracy)
+            let motion = track.pointee.motion(with: fix)
+            let isSameMotion = motion == track.pointee.motion
+            let isSameStay = wasKnown && track.pointee.isStaying(at: fix)
+            track.pointee.take(fix, motion)
+            if !isSameStay { track.pointee.beginStay(at: fix) }
+            if (!isSameStay && uses.dwelling > 0) || (!isSameMotion && uses.moving > 0) {
+                effects.append(.stay(device: device, track.pointee.stay))
+            }
+            guard wasKnown, isSameStay || uses.dwelling == 0, isSameMotion || uses.moving == 0,
+                wasPrecise == PlaceReach.isPrecise(fix.accuracy), track.pointee.epoch == epoch || sweepRemaining == 0,
+                !track.pointee.hasAskedLive,
+                track.pointee.isStayRecorded || fix.timestamp - track.pointee.since < Self.stayMilliseconds
+            else { return false }
+            let safe = Double(track.pointee.safe) - abs(reach - Double(track.pointee.reach))
+            guard safe > 0 else { return false }
+            let moved = QuickDistance.squared(
+                fix.latitude, fix.longitude, track.pointee.anchorLatitude, track.pointee.anchorLongitude,
+                scale: Double(track.pointee.longitudeScale))
+            return moved < safe * safe
+        }
+    }
+}
+
+extension PlaceReach {
+    /// Whether such a fix can be surely at a place.
+    static func isPrecise(_ accuracy: Double?) -> Bool { accuracy ?? 0 <= highAccuracyMax }
+}
+
+extension DeviceTrack {
+    /// At least 1 m/s: as sent, else from the last fix to this one beyond their accuracies. Two fixes of one instant tell nothing.
+    func motion(with fix: Fix) -> Motion {
+        if let speed = fix.speed { return speed >= 1 ? .moving : .still }
+        guard isKnown else { return .unknown }
+        let milliseconds = fix.timestamp - timestamp
+        guard milliseconds > 0 else { return motion }
+        let needed = Double(milliseconds) / 1000 + (fix.accuracy ?? 0) + (sentAccuracy ?? 0)
+        let most = QuickDistance.squared(
+            fix.latitude, fix.longitude, latitude, longitude, scale: Double(longitudeScale))
+        // The quick length is too long by at most 2 %, where it holds at all.
+        if most < needed * needed, needed < 400 { return .still }
+        return distance(fix, latitude, longitude) >= needed ? .moving : .still
+    }
+
+    func isStaying(at fix: Fix) -> Bool {
+        let radius = CircumstanceEngine.stayRadius
+        let most = QuickDistance.squared(
+            fix.latitude, fix.longitude, stayLatitude, stayLongitude, scale: Double(longitudeScale))
+        return since != .min && (most <= radius * radius || distance(fix, stayLatitude, stayLongitude) <= radius)
+    }
+
+    private func distance(_ fix: Fix, _ latitude: Double, _ longitude: Double) -> Double {
+        Geodesic.distance(
+            fromLatitude: latitude, fromLongitude: longitude, toLatitude: fix.latitude, toLongitude: fix.longitude)
+    }
+
+    mutating func take(_ fix: Fix, _ motion: Motion) {
+        previousTimestamp = isKnown ? timestamp : fix.timestamp
+        latitude = fix.latitude
+        longitude = fix.longitude
+        timestamp = fix.timestamp
+        accuracy = fix.accuracy ?? -1
+        speed = fix.speed.map { Float($0) } ?? -1
+        isKnown = true
+        self.motion = motion
+    }
+
+    mutating func beginStay(at fix: Fix) {
+        stayLatitude = fix.latitude
+        stayLongitude = fix.longitude
+        since = fix.timestamp
+        isStayRecorded = false
+    }
+
+    var stay: StayRow { StayRow(latitude: stayLatitude, longitude: stayLongitude, since: since, isMoving: motion.isMoving) }
+}

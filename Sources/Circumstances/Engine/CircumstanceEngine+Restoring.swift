@@ -1,0 +1,79 @@
+// Rows that were kept come back.
+//
+// Order: devices (``restoreDevice(_:_:)``), circumstances (``restore(_:isEnabled:in:)``), then the rows of both in any order, positions
+// last; then ``resume(at:)`` once, and ``advance(to:in:into:)`` as ``nextDue`` says.
+
+extension CircumstanceEngine {
+    /// The last definite value of a circumstance for a device was true.
+    public func restoreHeld(_ circumstance: CircumstanceRef, _ device: UInt32) {
+        guard let watch = entry(circumstance)?.watch, exists(device) else { return }
+        let position = tracks[Int(device)].held.firstPosition(of: watch)
+        if !position.isFound { tracks[Int(device)].held.insert(watch, at: position.index) }
+    }
+
+    /// It is not true any more: a row that was kept is gone again.
+    public func restoreReleased(_ circumstance: CircumstanceRef, _ device: UInt32) {
+        guard let watch = entry(circumstance)?.watch, exists(device) else { return }
+        let position = tracks[Int(device)].held.firstPosition(of: watch)
+        if position.isFound { tracks[Int(device)].held.remove(at: position.index) }
+    }
+
+    /// A place's row is gone again.
+    public func restoreForgottenVisit(_ placeID: String, of device: UInt32) {
+        guard exists(device), var history = histories.removeValue(forKey: device) else { return }
+        if let index = history.index(of: placeID) { history.rows.remove(at: index) }
+        histories[device] = history
+        tracks[Int(device)].hasOpenVisits = history.rows.contains { $0.openSince != nil }
+    }
+
+    public func restoreVisit(_ row: VisitRow, of device: UInt32) {
+        guard exists(device) else { return }
+        var history = histories.removeValue(forKey: device) ?? VisitHistory()
+        if let index = history.index(of: row.placeID) {
+            history.rows[index] = row
+        } else if history.rows.count < VisitHistory.placesMax {
+            history.rows.append(row)
+        }
+        histories[device] = history
+        tracks[Int(device)].hasOpenVisits = history.rows.contains { $0.openSince != nil }
+    }
+
+    /// Where a device stands, and since when. A stay that began elsewhere is over: the device was not seen leaving it.
+    ///
+    /// - Parameter stay: Nil where no row was kept: then the stay begins with the fix.
+    public func restore(_ device: UInt32, at fix: Fix, stay: StayRow?) {
+        guard exists(device) else { return }
+        let index = Int(device)
+        tracks[index].longitudeScale = Float(QuickDistance.longitudeScale(latitude: fix.latitude)).nextUp
+        if let stay {
+            tracks[index].stayLatitude = stay.latitude
+            tracks[index].stayLongitude = stay.longitude
+            tracks[index].since = stay.since
+            tracks[index].motion = DeviceTrack.Motion(stay.isMoving)
+        }
+        let isSameStay = tracks[index].isStaying(at: fix)
+        tracks[index].take(fix, tracks[index].motion)
+        if !isSameStay { tracks[index].beginStay(at: fix) }
+        tracks[index].wasEvaluated = true
+        cells.place(device, latitude: fix.latitude, longitude: fix.longitude)
+    }
+
+    /// Everything is restored: what became true or false meanwhile is told, in turns of ``advance(to:in:into:)``.
+    public func resume(at instant: Int64) {
+        latest = max(latest, instant)
+        sweepAll()
+    }
+
+    public func visits(of device: UInt32) -> VisitHistory { histories[device] ?? VisitHistory() }
+
+    /// Whether the last definite value of a circumstance for a device was true.
+    public func holds(_ circumstance: CircumstanceRef, _ device: UInt32) -> Bool {
+        guard let watch = entry(circumstance)?.watch, exists(device) else { return false }
+        return tracks[Int(device)].held.firstPosition(of: watch).isFound
+    }
+
+    /// The row of a device's stay, as ``CircumstanceEffect/stay(device:_:)`` told it last; nil while it stands nowhere.
+    public func stay(of device: UInt32) -> StayRow? {
+        exists(device) && tracks[Int(device)].isKnown ? tracks[Int(device)].stay : nil
+    }
+}

@@ -1,0 +1,49 @@
+// What time alone brings about, and what was put off.
+
+extension CircumstanceEngine {
+    /// When ``advance(to:in:into:)`` is wanted next; nil for never. A time that has passed means: as soon as nothing else waits.
+    public var nextDue: Int64? { sweepRemaining > 0 ? latest : heap.first?.due }
+
+    /// Evaluates what is due, at most some thousand devices in one turn: while ``nextDue`` is not later, call again.
+    public func advance(to instant: Int64, in world: some CircumstanceWorld, into effects: inout [CircumstanceEffect]) {
+        latest = max(latest, instant)
+        var turns = 0
+        while turns < Self.turnMax, let first = heap.first, first.due <= instant {
+            _ = heap.pop()
+            let device = first.device
+            guard Int(device) < tracks.count, tracks[Int(device)].queued == first.due else { continue }
+            tracks[Int(device)].queued = .max
+            let due = tracks[Int(device)].due
+            if due <= instant {
+                tracks[Int(device)].due = .max
+                turns += 1
+                review(device, isMove: false, at: instant, in: world, into: &effects)
+            } else if due != .max {
+                heap.push(.init(due: due, device: device))
+                tracks[Int(device)].queued = due
+            }
+        }
+        sweep(at: instant, atMost: Self.turnMax - turns, in: world, into: &effects)
+    }
+
+    private func sweep(
+        at instant: Int64, atMost limit: Int, in world: some CircumstanceWorld, into effects: inout [CircumstanceEffect]
+    ) {
+        guard sweepRemaining > 0 else { return }
+        for _ in 0..<min(max(limit, 1), sweepRemaining) {
+            if sweepNext >= tracks.count { sweepNext = 0 }
+            review(UInt32(sweepNext), isMove: false, at: instant, in: world, into: &effects)
+            sweepNext += 1
+            sweepRemaining -= 1
+        }
+        guard sweepRemaining == 0 else { return }
+        for circumstance in sweeping {
+            guard let number = entry(CircumstanceRef(index: circumstance))?.watch, let watch = watches[Int(number)] else {
+                continue
+            }
+            watch.epoch = 0
+            watch.isSilent = false
+        }
+        sweeping.removeAll()
+    }
+}

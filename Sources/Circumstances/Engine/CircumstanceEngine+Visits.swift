@@ -1,0 +1,140 @@
+// Which places a device has been at.
+
+extension CircumstanceEngine {
+    func updateVisits(
+        of device: UInt32, _ places: [NearbyPlace], radius: Double, isMove: Bool, _ assurance: inout Assurance,
+        in world: some CircumstanceWorld, into effects: inout [CircumstanceEffect]
+    ) {
+        let index = Int(device)
+        histories[device]?.findPlaces(epoch: placeEpoch, in: world)
+        if tracks[index].hasOpenVisits {
+            followVisits(
+                of: device, places, lastThere: isMove ? tracks[index].previousTimestamp : tracks[index].timestamp, &assurance,
+                in: world, into: &effects)
+        }
+        let isLongStay = isLongStay(tracks[index])
+        if isLongStay { tracks[index].isStayRecorded = true }
+        guard isLongStay || !uses.visits.isEmpty else { return }
+        let reach = PlaceReach.at(accuracy: tracks[index].sentAccuracy)
+        for place in isLongStay && uses.visits.isEmpty ? nearest(places) : places {
+            let isAskedFor = isAskedFor(place.place, in: world)
+            if place.distance > reach {
+                if isAskedFor { assurance.slack = min(assurance.slack, place.distance - reach) }
+            } else if isLongStay || isAskedFor {
+                beginVisit(of: device, place, &assurance, in: world, into: &effects)
+            }
+        }
+    }
+
+    /// Where nobody asks for visits, only those to the nearest places are kept: a town square is near dozens.
+    private func nearest(_ places: [NearbyPlace]) -> [NearbyPlace] {
+        var sorted = places
+        sorted.sortByDistance()
+        return Array(sorted.prefix(Self.stayPlacesMax))
+    }
+
+    /// Whether an expression asks for visits to it.
+    func isAskedFor(_ place: UInt32, in world: some CircumstanceWorld) -> Bool {
+        if uses.visits[PredicateTable.any] != nil { return true }
+        guard !uses.visits.isEmpty else { return false }
+        var isAsked = false
+        memory.forEachPredicate(of: place, in: world) { if uses.visits[$0] != nil { isAsked = true } }
+        return isAsked
+    }
+
+    private func beginVisit(
+        of device: UInt32, _ place: NearbyPlace, _ assurance: inout Assurance, in world: some CircumstanceWorld,
+        into effects: inout [CircumstanceEffect]
+    ) {
+        let track = tracks[Int(device)]
+        let id = world.facts(of: place.place).id
+        var history = histories.removeValue(forKey: device) ?? VisitHistory()
+        defer { histories[device] = history }
+        history.findPlaces(epoch: placeEpoch, in: world)
+        let level = world.threshold(of: place.place, distance: place.distance, accuracy: track.sentAccuracy)
+        if let row = history.index(of: id) {
+            guard history.rows[row].openSince == nil else { return }
+            history.rows[row].openSince = track.timestamp
+            history.rows[row].level = max(history.rows[row].level, level, .low)
+            effects.append(.visit(device: device, history.rows[row]))
+        } else {
+            if history.rows.count >= VisitHistory.placesMax {
+                guard let forgotten = history.removeOldest() else { return }
+                effects.append(.visitForgotten(device: device, placeID: forgotten.placeID))
+            }
+            history.append(VisitRow(placeID: id, openSince: track.timestamp, level: max(level, .low)), place: place.place)
+            effects.append(.visit(device: device, history.rows[history.rows.count - 1]))
+        }
+        tracks[Int(device)].hasOpenVisits = true
+        let slack = visitSlack(place, track, isHigh: level == .high)
+        assurance.slack = min(assurance.slack, slack)
+    }
+
+    /// Ends the visits to places that the device has left.
+    private func followVisits(
+        of device: UInt32, _ places: [NearbyPlace], lastThere: Int64, _ assurance: inout Assurance,
+        in world: some CircumstanceWorld, into effects: inout [CircumstanceEffect]
+    ) {
+        let track = tracks[Int(device)]
+        let reach = PlaceReach.at(accuracy: track.sentAccuracy) + PlaceReach.visitMargin
+        guard var history = histories.removeValue(forKey: device) else { return }
+        var isOpen = false
+        for row in history.rows.indices where history.rows[row].openSince != nil {
+            let handle = history.places[row]
+            guard let place = places.first(where: { $0.place == handle }), place.distance <= reach else {
+                history.rows[row].end(at: lastThere)
+                effects.append(.visit(device: device, history.rows[row]))
+                continue
+            }
+            isOpen = true
+            let level = world.threshold(of: place.place, distance: place.distance, accuracy: track.sentAccuracy)
+            if level > history.rows[row].level {
+                history.rows[row].level = level
+                effects.append(.visit(device: device, history.rows[row]))
+            }
+            let slack = visitSlack(place, track, isHigh: history.rows[row].level == .high)
+            assurance.slack = min(assurance.slack, slack)
+        }
+        histories[device] = history
+        tracks[Int(device)].hasOpenVisits = isOpen
+    }
+
+    /// How far the device can go before the visit may end or be surer.
+    private func visitSlack(_ place: NearbyPlace, _ track: DeviceTrack, isHigh: Bool) -> Double {
+        let leaving = PlaceReach.at(accuracy: track.sentAccuracy) + PlaceReach.visitMargin - place.distance
+        return isHigh || place.distance == 0 || uses.visitLevels == 0
+            ? leaving : min(leaving, place.distance, abs(place.distance - PlaceReach.high))
+    }
+
+    /// The device stands nowhere.
+    func closeVisits(of device: UInt32, into effects: inout [CircumstanceEffect]) {
+        guard tracks[Int(device)].hasOpenVisits, var history = histories.removeValue(forKey: device) else { return }
+        for row in history.rows.indices where history.rows[row].openSince != nil {
+            history.rows[row].end(at: tracks[Int(device)].timestamp)
+            effects.append(.visit(device: device, history.rows[row]))
+        }
+        histories[device] = history
+        tracks[Int(device)].hasOpenVisits = false
+    }
+}
+
+extension VisitRow {
+    mutating func end(at instant: Int64) {
+        openSince = nil
+        count += 1
+        ends.append(instant)
+        if ends.count > VisitHistory.endsMax { ends.removeFirst(ends.count - VisitHistory.endsMax) }
+    }
+}
+
+extension VisitHistory {
+    /// The row of the place left longest ago; nil when the device is still at all of them.
+    mutating func removeOldest() -> VisitRow? {
+        var oldest: Int?
+        for row in rows.indices where rows[row].openSince == nil {
+            if let known = oldest, rows[known].ends.last ?? .min <= rows[row].ends.last ?? .min { continue }
+            oldest = row
+        }
+        return oldest.map { remove(at: $0) }
+    }
+}

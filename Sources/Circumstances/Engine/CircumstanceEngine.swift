@@ -1,0 +1,121 @@
+/// Watches circumstances: tells when they become true or false of devices.
+///
+/// Each input takes the instant (milliseconds since 1970 UTC, never earlier than one before) and the world as it is then, changes
+/// the engine and appends what follows to `effects`. Nothing is drawn from a clock: ``nextDue`` says when ``advance(to:in:into:)`` is
+/// wanted next.
+///
+/// ## How it stays cheap
+///
+/// Comparisons of ids, categories and chains are interned, and each place's true ones remembered. A condition that can only be true
+/// near certain places is found through these (``Guard``), so that circumstances cost nothing for devices they do not concern. Every
+/// evaluation also says how far the device may move, and how long it may take, before the value can differ: until then a fix costs
+/// a comparison.
+///
+/// ## Meaning
+///
+/// - State is one bit for each circumstance and device: whether the last definite value was true. Arriving fires when it is set,
+///   departing when it is taken back; unknown leaves it.
+/// - While a circumstance holds, its ranges are wider by its exit margin (those under a `not` while it does not hold), except at
+///   its first evaluation for a device, and the first after that stood nowhere.
+/// - A device within 50 m of the first fix of its stay is dwelling; a fix farther away begins the next stay.
+/// - A visit is the time between the first and the last fix `at` a place (10 m more to leave it). Visits are kept where a
+///   registered circumstance asks for visits to such places; else those to the 4 nearest places once a stay has lasted 3 minutes.
+public final class CircumstanceEngine {
+    let memory = PlaceMemory()
+    var entries: [CircumstanceEntry?] = []
+    var freeEntries: [UInt32] = []
+    var watches: [Watch?] = []
+    /// Numbers of watches that ended and may still stand in tracks.
+    var retired: [UInt32] = []
+    var freeWatches: [UInt32] = []
+    var index = GuardIndex()
+    /// Watches without guards, by owner.
+    var unguarded: [UInt32: [UInt32]] = [:]
+    var uses = RuleUses()
+
+    var tracks: [DeviceTrack] = []
+    var identities: [DeviceIdentity] = []
+    var owners: [IdentityText: UInt32] = [:]
+    var histories: [UInt32: VisitHistory] = [:]
+    var cells = DeviceCells()
+    var heap = DueHeap()
+    /// Devices near a place that is being changed.
+    var disturbed: Set<UInt32> = []
+    /// Devices whose circumstances asked for live data.
+    var liveDevices: Set<UInt32> = []
+
+    /// Counts the changes of places.
+    var placeEpoch: UInt32 = 0
+    /// Counts the registrations that every device must see.
+    var epoch: UInt32 = 0
+    /// The next device of the sweep that shows them, and how many there are still.
+    var sweepNext = 0
+    var sweepRemaining = 0
+    var sweeping: [UInt32] = []
+    var latest = Int64.min
+
+    // Kept between evaluations, so that nothing is allocated.
+    var scratch: [NearbyPlace] = []
+    var candidates: [UInt32] = []
+    var nearest: [Double] = []
+    var touched: [UInt32] = []
+
+    /// Evaluations of one circumstance for one device so far.
+    public internal(set) var evaluations = 0
+    /// Looks at all that concerns one device so far.
+    public internal(set) var reviews = 0
+
+    public init() {}
+
+    /// Farther than this no device goes unseen, metres.
+    static let safeMax = 500.0
+    /// Beyond the farthest reach, places are looked for so much farther, metres, so that a step does not ask again: twice as far as
+    /// the last time was of use, within these.
+    static let foresight = 20.0...250.0
+    /// Devices evaluated at once; more are taken in turns by ``advance(to:in:into:)``.
+    static let turnMax = 2048
+    static let stayMilliseconds: Int64 = 180_000
+    static let stayRadius = 50.0
+    /// Places to which a stay is remembered where nobody asks.
+    static let stayPlacesMax = 4
+
+    public var count: Int { entries.count - freeEntries.count }
+}
+
+/// What the watched circumstances ask for, so that nothing else is done.
+struct RuleUses {
+    /// Reach plus margin of each `near`, and the margins of `at`: how many circumstances have each.
+    private var nears: [Double: Int] = [:]
+    private var ats: [Double: Int] = [:]
+    private(set) var nearMax = 0.0
+    /// Nil while nothing is about `at`.
+    private(set) var atMarginMax: Double?
+    var moving = 0
+    var dwelling = 0
+    /// Circumstances about how sure a visit was.
+    var visitLevels = 0
+    /// How often each predicate covers a `visited` or `frequents`.
+    var visits: [UInt32: Int] = [:]
+
+    mutating func count(_ watch: Watch, covering table: PredicateTable, by step: Int) {
+        let program = watch.program
+        if program.uses(.near) { change(&nears, watch.nearRadius + watch.exitMargin, by: step) }
+        if program.uses(.at) { change(&ats, watch.exitMargin, by: step) }
+        nearMax = nears.keys.max() ?? 0
+        atMarginMax = ats.keys.max()
+        if program.uses(.moving) { moving += step }
+        if program.uses(.dwelling) { dwelling += step }
+        if program.uses(.threshold), program.uses(.visited) || program.uses(.frequents) { visitLevels += step }
+        for (node, entry) in program.nodes.enumerated() where entry.operation == .visited || entry.operation == .frequents {
+            for predicate in program.cover(node, table) {
+                visits[predicate, default: 0] += step
+                if visits[predicate] == 0 { visits[predicate] = nil }
+            }
+        }
+    }
+
+    private func change(_ counts: inout [Double: Int], _ key: Double, by step: Int) {
+        counts[key, default: 0] += step
+        if counts[key] == 0 { counts[key] = nil }
+    }
+}

@@ -1,0 +1,83 @@
+import Glibc
+
+/// What the engine remembers of a device's way: small, because most fixes touch nothing else.
+struct DeviceTrack {
+    enum Motion: UInt8 {
+        case unknown, still, moving
+
+        init(_ isMoving: Bool?) { self = isMoving.map { $0 ? .moving : .still } ?? .unknown }
+        var isMoving: Bool? { self == .unknown ? nil : self == .moving }
+    }
+
+    // The last fix.
+    var latitude = 0.0
+    var longitude = 0.0
+    var timestamp: Int64 = 0
+    /// Of the fix before it.
+    var previousTimestamp: Int64 = 0
+    /// Metres; negative where none was sent.
+    var accuracy = -1.0
+    /// Metres per second; negative where none was sent.
+    var speed: Float = -1
+
+    // Where its circumstances were last evaluated, and how far it can go from there with nothing changing.
+    var anchorLatitude = 0.0
+    var anchorLongitude = 0.0
+    var longitudeScale: Float = 0
+    var safe: Float = 0
+    /// How far `at` reached then.
+    var reach: Float = 0
+    /// Registrations it was evaluated with.
+    var epoch: UInt32 = 0
+    /// When time alone may change something, and the earliest entry for it in the heap.
+    var due = Int64.max
+    var queued = Int64.max
+
+    // The first fix of its stay.
+    var stayLatitude = 0.0
+    var stayLongitude = 0.0
+    /// `Int64.min` while there is none.
+    var since = Int64.min
+
+    var owner: UInt32 = 0
+    var motion = Motion.unknown
+    var exists = false
+    /// It has a position.
+    var isKnown = false
+    /// Its circumstances were evaluated where it is, now or before a restart: since it stood nowhere last.
+    var wasEvaluated = false
+    /// The stay is long enough for visits, and they were recorded.
+    var isStayRecorded = false
+    var hasOpenVisits = false
+    var hasAskedLive = false
+
+    /// Circumstances whose last definite value is true, in order of their numbers.
+    var held: [UInt32] = []
+
+    var fix: Fix {
+        Fix(
+            latitude: latitude, longitude: longitude, accuracy: sentAccuracy, speed: speed < 0 ? nil : Double(speed),
+            timestamp: timestamp)
+    }
+
+    var sentAccuracy: Double? { accuracy < 0 ? nil : accuracy }
+}
+
+/// Lengths that are never too short, for deciding quickly that something is still near.
+enum QuickDistance {
+    /// Metres of a degree along the meridian where it is longest, at the poles. Source: WGS 84, a²/b · π/180.
+    static let degree = 111_695.0
+
+    /// Metres of a degree of longitude, at most, anywhere within 500 m of this latitude.
+    static func longitudeScale(latitude: Double) -> Double { degree * (max(0, cos(latitude * .pi / 180)) + 1e-4) }
+
+    /// The square of an upper bound for the distance of two positions, one of them within 500 m of where the scale was made.
+    @inline(__always)
+    static func squared(
+        _ latitude: Double, _ longitude: Double, _ otherLatitude: Double, _ otherLongitude: Double, scale: Double
+    ) -> Double {
+        let north = (latitude - otherLatitude) * degree
+        let east = (longitude - otherLongitude) * scale
+        return north * north + east * east
+    }
+}

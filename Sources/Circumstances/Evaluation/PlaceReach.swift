@@ -1,0 +1,13 @@
+/// How far the words `at` and `near` reach, in metres.
+public enum PlaceReach {
+    /// Where a device that sent this accuracy is at a place: within max(50, min(accuracy, 100)) of its point or edge.
+    public static func at(accuracy: Double?) -> Double { max(50, min(accuracy ?? 0, 100)) }
+
+    static let atMax = 100.0
+    /// How near the point of a place a device is surely at it.
+    static let high = 20.0
+    /// Beyond this accuracy nothing is sure.
+    static let highAccuracyMax = 25.0
+    /// How much further than `at` a visit lasts.
+    static let visitMargin = 10.0
+}

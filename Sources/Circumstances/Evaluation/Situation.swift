@@ -1,0 +1,17 @@
+/// A device at an instant: all that a circumstance can be about.
+struct Situation {
+    var device: UInt32
+    /// Milliseconds since 1970 UTC.
+    var instant: Int64
+    /// False while the device stands nowhere: then everything about places is unknown.
+    var isKnown: Bool
+    /// Metres; nil where none was sent.
+    var accuracy: Double?
+    /// Nearest first, all within `radius`.
+    var places: [NearbyPlace] = []
+    var radius: Double
+    var isMoving: Bool?
+    /// Since when it has been within 50 m of here.
+    var dwellingSince: Int64?
+    var visits: VisitHistory?
+}

@@ -1,0 +1,29 @@
+/// What was probably meant by a word that means nothing.
+enum Spelling {
+    /// `, did you mean …` with the nearest of the known words, if one is near; else nothing.
+    static func hint(for word: String, among known: [String]) -> String {
+        let letters = Array(word.lowercased().unicodeScalars.prefix(64))
+        let limit = max(1, min(3, letters.count / 3))
+        var best: (word: String, distance: Int)?
+        for candidate in known {
+            let distance = distance(letters, Array(candidate.unicodeScalars))
+            if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
+        }
+        return best.map { ", did you mean \($0.word)" } ?? ""
+    }
+
+    /// Letters to insert, leave out or replace. Source: Wagner, Fischer, J. ACM 21(1), 1974.
+    static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
+        var row = Array(0...right.count)
+        for (line, scalar) in left.enumerated() {
+            var diagonal = row[0]
+            row[0] = line + 1
+            for (column, other) in right.enumerated() {
+                let replaced = diagonal + (scalar == other ? 0 : 1)
+                diagonal = row[column + 1]
+                row[column + 1] = min(replaced, diagonal + 1, row[column] + 1)
+            }
+        }
+        return row[right.count]
+    }
+}

@@ -1,0 +1,127 @@
+import Circumstances
+import LiveTopics
+import Places
+import Wire
+
+// A circumstance occurred: numbered, durable, then delivered like a match.
+
+extension Hub {
+    func send(_ occurrence: Occurrence, of device: Device, in dataset: Dataset, into effects: inout HubEffects) {
+        guard let circumstance = dataset.circumstances.circumstance(occurrence.circumstance) else { return }
+        let record = circumstance.record
+        let id = identifiers.uuid()
+        let body = encode(occurrence, id: id, circumstance, device, in: dataset)
+        matchNumber += 1
+        let parcel = Parcel(
+            number: matchNumber, dataset: dataset, subscription: nil, client: clientKey(dataset.id, record.owner), id: id,
+            createdAt: occurrence.timestamp, body: body, matchTopic: incidentTopic(dataset.id, record.owner, record.id),
+            pushers: [], isIncident: true)
+        guard outbox.waiting(of: parcel.client) < configuration.limits.pendingMatchesPerClient else {
+            tellLoss(
+                MatchFate.dropped.rawValue, parcel.matchTopic,
+                "the incident \(id) is lost: \(configuration.limits.pendingMatchesPerClient) messages of the client wait for delivery, the maximum",
+                of: dataset, into: &effects)
+            return
+        }
+        effects.changes.append(
+            .putIncident(
+                IncidentRecord(
+                    number: matchNumber, dataset: dataset.id, id: id, circumstanceID: record.id, owner: record.owner,
+                    createdAt: occurrence.timestamp, body: body)))
+        outbox.append(parcel)
+    }
+
+    /// One that the store gives back is still owed.
+    func restore(_ record: IncidentRecord) {
+        matchNumber = max(matchNumber, record.number)
+        guard !isRebuilding, let dataset = datasets[record.dataset] else { return }
+        outbox.append(
+            Parcel(
+                number: record.number, dataset: dataset, subscription: nil, client: clientKey(record.dataset, record.owner),
+                id: record.id, createdAt: record.createdAt, body: record.body,
+                matchTopic: incidentTopic(record.dataset, record.owner, record.circumstanceID), pushers: [], isIncident: true))
+    }
+
+    private func incidentTopic(_ dataset: String, _ client: String, _ id: String) -> String {
+        "geomatch/\(dataset)/\(client)/circumstance/\(LevelCoding.encode(id))"
+    }
+
+    // MARK: The message
+
+    /// `{"incidentId","circumstanceId","name"?,"tags","when","deviceId","atPlaces","nearPlaces","location","timestamp","trace"?}`
+    private func encode(
+        _ occurrence: Occurrence, id: String, _ circumstance: Circumstance, _ device: Device, in dataset: Dataset
+    ) -> [UInt8] {
+        let record = circumstance.record
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("incidentId", id)
+        writer.member("circumstanceId", record.id)
+        writer.member("name", optional: record.name)
+        writer.member("tags", record.tags)
+        writer.member("when", occurrence.trigger.rawValue)
+        writer.member("deviceId", device.record.id)
+        encode(occurrence.atPlaces, "atPlaces", in: dataset, into: &writer)
+        encode(occurrence.nearPlaces, "nearPlaces", in: dataset, into: &writer)
+        writer.key("location")
+        writer.beginObject()
+        writer.member("latitude", occurrence.fix.latitude)
+        writer.member("longitude", occurrence.fix.longitude)
+        writer.member("horizontalAccuracy", optional: occurrence.fix.accuracy)
+        writer.member("speed", optional: occurrence.fix.speed)
+        writer.member("timestamp", occurrence.fix.timestamp)
+        writer.endObject()
+        writer.member("timestamp", occurrence.timestamp)
+        if record.debug {
+            encode(
+                dataset.circumstances.engine.trace(
+                    circumstance.reference, for: device.reference.index, at: occurrence.timestamp, in: world(of: dataset)),
+                into: &writer)
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// Places as messages and replies show them: `{"id","name"?,"categoryIds","chainId"?,"distance","latitude","longitude"}`.
+    func encode(_ places: [NearbyPlace], _ key: String, in dataset: Dataset, into writer: inout JSONWriter) {
+        let table = dataset.places.table
+        writer.key(key)
+        writer.beginArray()
+        for near in places where table.contains(near.place) {
+            let point = table.point(of: near.place)
+            writer.beginObject()
+            writer.member("id", table.id(near.place))
+            writer.member("name", optional: table.name(near.place))
+            writer.member("categoryIds", table.categoryIDs(near.place))
+            writer.member("chainId", optional: table.chainID(near.place))
+            // To the millimetre.
+            writer.member("distance", (near.distance * 1000).rounded() / 1000)
+            writer.member("latitude", point.latitude)
+            writer.member("longitude", point.longitude)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    /// Each part of the expression with its value, the whole first: `[{"expression","value","depth"}]`.
+    func encode(_ trace: [TraceLine], into writer: inout JSONWriter) {
+        writer.key("trace")
+        writer.beginArray()
+        for line in trace {
+            writer.beginObject()
+            writer.member("expression", line.expression)
+            writer.key("value")
+            writer.truth(line.value)
+            writer.member("depth", line.depth)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+}
+
+extension JSONWriter {
+    /// Unknown is `null`.
+    mutating func truth(_ value: Bool?) {
+        if let value { bool(value) } else { null() }
+    }
+}

@@ -1,0 +1,168 @@
+import Geodesy
+import Places
+import Wire
+
+// place/import · get · list · delete, category/import · list
+
+extension Hub {
+    func importPlaces(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        let collection = try call.parameters.nested("places")
+        _ = try collection.word("type", of: ["FeatureCollection"])
+        let features = try collection.array("features")
+        activateCircumstances(of: call.dataset, at: call.now)
+        var work = PlaceImport(into: call.dataset.places, of: call.dataset.id, by: call.client)
+        work.take(features) { id, change throws(WireError) in
+            // What comes of it stands behind it, so that a store that refuses the one refuses the other.
+            try self.changePlace(id, in: call.dataset, at: call.now, into: &effects, change)
+        }
+        effects.formerPlaces += work.former
+        for record in work.records { effects.changes.append(.putPlace(record)) }
+        return work.encoded()
+    }
+
+    func getPlace(_ call: Call) throws(WireError) -> [UInt8] {
+        let (_, handle) = try place(named: "id", call)
+        return describe(handle, in: call.dataset)
+    }
+
+    func deletePlace(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        let (id, handle) = try place(named: "id", call)
+        let book = call.dataset.places
+        guard call.dataset.allows(call.client, owner: book.table.owner(handle)) else {
+            throw WireError(.forbidden, "the place `\(id)` belongs to another client", field: "id")
+        }
+        try call.parameters.checkRevision(book.table.revision(handle) ?? "")
+        effects.formerPlaces.append(
+            .verifications(dataset: call.dataset.id, placeID: id, book.verifications[id] ?? [:], device: nil))
+        effects.formerPlaces.append(.place(dataset: call.dataset.id, id: id, book.table.place(handle)))
+        try changePlace(id, in: call.dataset, at: call.now, into: &effects) { () throws(WireError) in book.table.remove(id) }
+        book.setVerifications(of: id, to: [:])
+        effects.changes.append(.deletePlace(dataset: call.dataset.id, id: id))
+        return deleted(id)
+    }
+
+    func importCategories(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        let values = try call.parameters.array("categories")
+        let dataset = call.dataset
+        var report = ImportReport()
+        var categories: [Category] = []
+        var places = ByteKeyed<Int>()
+        for (index, value) in values.enumerated() {
+            do throws(WireError) {
+                let category = try category(value, call)
+                if let known = places[category.id] {
+                    report.warn("the category `\(category.id)` comes twice; the last one counts")
+                    categories[known] = category
+                } else {
+                    places[category.id] = categories.count
+                    categories.append(category)
+                }
+            } catch {
+                report.refuse(CategoryReader.shownID(of: value), error, element: index, called: "category")
+            }
+        }
+        let before = categories.map { dataset.places.table.categories[$0.id] }
+        let added = zip(categories, before).filter { $0.1 == nil }.count
+        guard dataset.places.table.categories.count + added <= configuration.limits.categories else {
+            throw WireError(.limit, "the dataset has at most \(configuration.limits.categories) categories", field: "categories")
+        }
+        do throws(CategoryError) {
+            let result = try dataset.places.table.declare(categories)
+            report.imported = result.imported
+            report.replaced = result.replaced
+            for id in result.unknownParents { report.warn("the category `\(id)` is a parent and not declared") }
+        } catch {
+            throw WireError(.invalid, error.message, field: "categories")
+        }
+        for (category, before) in zip(categories, before) where category != before {
+            effects.formerPlaces.append(.category(dataset: dataset.id, id: category.id, before))
+            effects.changes.append(.putCategory(CategoryRecord(dataset: dataset.id, category: category)))
+        }
+        if report.imported + report.replaced > 0 { worldChanged(in: dataset) }
+        return report.encoded("categories")
+    }
+
+    /// A category with its owner and its next revision.
+    private func category(_ value: JSONValue, _ call: Call) throws(WireError) -> Category {
+        var category = try CategoryReader.category(value)
+        let known = call.dataset.places.table.categories[category.id]
+        if let known, !call.dataset.allows(call.client, owner: known.owner) {
+            throw WireError(.forbidden, "the category `\(category.id)` belongs to another client", field: "id")
+        }
+        category.owner = known == nil ? call.client.name : known?.owner
+        let revision = Revision.next(after: known?.revision, content: category.content())
+        category.revision = known?.revision.flatMap { Revision.saysTheSame($0, revision) ? $0 : nil } ?? revision
+        return category
+    }
+
+    func listCategories(_ call: Call) throws(WireError) -> [UInt8] {
+        let page = try Page(call.parameters)
+        let categories = call.dataset.places.table.categories.list(after: page.after, limit: page.limit + 1)
+        return page.encode("categories", categories, id: \.id, item: { $0.encoded() })
+    }
+
+    // MARK: Parts
+
+    func place(named key: String, _ call: Call) throws(WireError) -> (id: String, handle: PlaceTable.Handle) {
+        let value = call.parameters.value(key)
+        // Numbers are ids in GeoJSON.
+        let id = value?.asInt64 == nil ? try call.parameters.id(key) : try PlaceReader.id(value, key)
+        guard let handle = call.dataset.places.table.handle(of: id) else {
+            throw WireError(.notFound, "there is no place `\(id)`", field: key)
+        }
+        return (id, handle)
+    }
+
+    /// The place with the point it stands for.
+    func describe(_ handle: PlaceTable.Handle, in dataset: Dataset) -> [UInt8] {
+        let table = dataset.places.table
+        let point = table.point(of: handle)
+        var writer = JSONWriter()
+        writer.beginObject()
+        table.place(handle).encodeMembers(into: &writer)
+        writer.member("latitude", point.latitude)
+        writer.member("longitude", point.longitude)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    // MARK: Durability
+
+    /// What the store gives back; while memory is rebuilt after a refusal, it knows places by itself.
+    func restorePlaces(_ change: DurableChange) {
+        guard !isRebuilding, let dataset = change.dataset.flatMap({ datasets[$0] }) else { return }
+        let book = dataset.places
+        switch change {
+        case .putPlace(let record): _ = try? book.table.upsert(record.place)
+        case .deletePlace(_, let id):
+            book.table.remove(id)
+            book.setVerifications(of: id, to: [:])
+        case .putCategory(let record): restoredCategories[dataset.id, default: []].append(record.category)
+        case .putVerification(let record): book.setVerifications(of: record.placeID, in: record.hour, to: record.count)
+        default: break
+        }
+    }
+
+    /// Declares what was restored, all at once: a tree is numbered anew with each declaration.
+    func declareRestoredCategories() {
+        for (name, categories) in restoredCategories { _ = try? datasets[name]?.places.table.declare(categories) }
+        restoredCategories.removeAll()
+    }
+
+    /// Puts back what a refused request changed, the newest change first.
+    func takeBackPlaces(_ former: [FormerPlace]) {
+        for former in former.reversed() {
+            switch former {
+            case .place(let dataset, let id, let place):
+                guard let table = datasets[dataset]?.places.table else { continue }
+                if let place { _ = try? table.upsert(place) } else { table.remove(id) }
+            case .category(let dataset, let id, let category):
+                guard let table = datasets[dataset]?.places.table else { continue }
+                if let category { _ = try? table.declare([category]) } else { table.removeCategory(id) }
+            case .verifications(let dataset, let placeID, let hours, let device):
+                datasets[dataset]?.places.setVerifications(of: placeID, to: hours)
+                if let device { datasets[dataset]?.places.takeBackVerification(of: placeID, by: device) }
+            }
+        }
+    }
+}

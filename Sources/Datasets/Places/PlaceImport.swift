@@ -1,0 +1,118 @@
+import OpeningHours
+import Places
+import Wire
+
+/// One `place/import`: what became of each feature.
+///
+/// A feature that is refused changes nothing, and the others are taken all the same. One that says what is known already of a place
+/// counts as replaced, and changes nothing either.
+struct PlaceImport {
+    private let book: PlaceBook
+    private let client: RequestingClient
+    private let dataset: String
+    private var reader = PlaceReader { Zone.named($0) != nil }
+    private var report = ImportReport()
+    /// Texts of hours that were read in this request: a city's places share them.
+    private var warningsOfHours = ByteKeyed<String>()
+    private var seen = ByteKeyed<Bool>()
+    /// What is to be made durable, and the places before.
+    private(set) var records: [PlaceRecord] = []
+    private(set) var former: [FormerPlace] = []
+
+    init(into book: PlaceBook, of dataset: String, by client: RequestingClient) {
+        self.book = book
+        self.dataset = dataset
+        self.client = client
+    }
+
+    /// Has a place of this id changed.
+    typealias Changing = (_ id: String, _ change: () throws(WireError) -> Void) throws(WireError) -> Void
+
+    mutating func take(_ features: [JSONValue], changing: Changing) {
+        for (index, value) in features.enumerated() {
+            do throws(WireError) {
+                let place = try reader.place(value)
+                try take(place, changing)
+            } catch {
+                report.refuse(PlaceReader.shownID(of: value), error, element: index)
+            }
+        }
+    }
+
+    private mutating func take(_ new: Place, _ changing: Changing) throws(WireError) {
+        var place = new
+        let known = book.table.handle(of: place.id)
+        if let known {
+            let owner = book.table.owner(known)
+            guard owner == nil || owner == client.name || client.isAdministrator else {
+                throw WireError(.forbidden, "the place `\(place.id)` belongs to another client", field: "id")
+            }
+            place.owner = owner
+        } else {
+            place.owner = client.name
+        }
+        let revision = known.flatMap { book.table.revision($0) }
+        let next = Revision.next(after: revision, content: place.content())
+        place.revision = next
+        if let revision, Revision.saysTheSame(revision, next) {
+            report.replaced += 1
+        } else {
+            try put(place, known, changing)
+        }
+        if seen[place.id] != nil { report.warn("the place `\(place.id)` comes twice; the last one counts") }
+        seen[place.id] = true
+        warn(of: place)
+    }
+
+    private mutating func put(
+        _ place: Place, _ known: PlaceTable.Handle?, _ changing: Changing
+    ) throws(WireError) {
+        let before = known.map { book.table.place($0) }
+        try changing(place.id) { () throws(WireError) in
+            do throws(PlaceError) {
+                try book.table.upsert(place)
+            } catch {
+                throw WireError(error)
+            }
+        }
+        if known == nil { report.imported += 1 } else { report.replaced += 1 }
+        former.append(.place(dataset: dataset, id: place.id, before))
+        records.append(PlaceRecord(dataset: dataset, place: place))
+    }
+
+    /// Hours are taken as they are; what was guessed or not understood is told.
+    private mutating func warn(of place: Place) {
+        guard let text = place.openingHours else { return }
+        let warning: String
+        if let known = warningsOfHours[text] {
+            warning = known
+        } else {
+            let hours = OpeningHours(text)
+            let told = hours.warnings.joined(separator: "; ")
+            warning = told.isEmpty ? "" : "read as `\(hours.normalised)`: \(told)"
+            warningsOfHours[text] = warning
+        }
+        if !warning.isEmpty { report.warn("openingHours of `\(place.id)` are \(warning)") }
+    }
+
+    func encoded() -> [UInt8] { report.encoded("places") }
+}
+
+/// A place or a category before a request changed it; nil where it was not known.
+enum FormerPlace: Sendable {
+    case place(dataset: String, id: String, Place?)
+    case category(dataset: String, id: String, Category?)
+    /// How often a place was verified, by the hour of the week, and by which device it was just then.
+    case verifications(dataset: String, placeID: String, [Int: Int], device: String?)
+}
+
+extension WireError {
+    init(_ error: PlaceError) {
+        if case .full = error {
+            self.init(.limit, error.message)
+        } else {
+            let field = error.field ?? "id"
+            self.init(.invalid, "`\(field)` \(error.message)", field: field)
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import Datasets
+import GRDB
+import Geodesy
+import Places
+
+// Places, categories, and how often places were verified.
+
+extension Store {
+    static func registerPlaces(in migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("3 places") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE category (
+                        dataset TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, parentId TEXT, owner TEXT, revision TEXT,
+                        PRIMARY KEY (dataset, id)
+                    ) STRICT, WITHOUT ROWID;
+                    CREATE TABLE place (
+                        row INTEGER PRIMARY KEY, dataset TEXT NOT NULL, id TEXT NOT NULL, name TEXT, categoryIds TEXT NOT NULL, chainId TEXT,
+                        openingHours TEXT, timeZone TEXT, publicHolidays TEXT, schoolHolidays TEXT, placerank REAL, latitude REAL,
+                        longitude REAL, outline BLOB, owner TEXT, revision TEXT
+                    ) STRICT;
+                    CREATE UNIQUE INDEX placeByKey ON place (dataset, id);
+                    CREATE TABLE verification (
+                        dataset TEXT NOT NULL, placeId TEXT NOT NULL, hour INTEGER NOT NULL, count INTEGER NOT NULL,
+                        PRIMARY KEY (dataset, placeId, hour)
+                    ) STRICT, WITHOUT ROWID;
+                    """)
+        }
+    }
+
+    static func put(_ record: CategoryRecord, _ db: Database) throws {
+        try db.run(
+            Table.category.upsert, record.dataset, record.category.id, record.category.name,
+            record.category.parentID, record.category.owner, record.category.revision)
+    }
+
+    static func put(_ record: PlaceRecord, _ db: Database) throws {
+        let place = record.place
+        let holidays = place.holidays
+        var point: (latitude: Double, longitude: Double)?
+        if case .point(let latitude, let longitude) = place.geometry { point = (latitude, longitude) }
+        try db.run(
+            Table.place.upsert, record.dataset, place.id, place.name, ListText.encode(place.categoryIDs), place.chainID,
+            place.openingHours, place.timeZone, holidays.publicDays.isEmpty ? nil : ListText.encode(holidays.publicDays),
+            holidays.schoolRanges.isEmpty ? nil : ListText.encode(holidays.schoolRanges.flatMap { [$0.first, $0.last] }),
+            place.placerank, point?.latitude, point?.longitude, OutlineBytes.encode(place.geometry), place.owner, place.revision)
+    }
+
+    static func deletePlace(_ dataset: String, _ id: String, _ db: Database) throws {
+        try db.run("DELETE FROM place WHERE dataset = ? AND id = ?", dataset, id)
+        try db.run("DELETE FROM verification WHERE dataset = ? AND placeId = ?", dataset, id)
+    }
+
+    static func put(_ record: VerificationRecord, _ db: Database) throws {
+        try db.run(Table.verification.upsert, record.dataset, record.placeID, record.hour, record.count)
+    }
+
+    static func restorePlaces(_ db: Database, _ visit: (DurableChange) throws -> Void) throws {
+        try db.rows(Table.category.select) { try visit(.putCategory(CategoryRecord($0))) }
+        try db.rows(Table.place.select) { try visit(.putPlace(try PlaceRecord($0))) }
+        try db.rows(Table.verification.select) { row in
+            try visit(
+                .putVerification(
+                    VerificationRecord(dataset: row.text(0), placeID: row.text(1), hour: row.int(2), count: row.int(3))))
+        }
+    }
+}
+
+extension Table {
+    static let category = Table("category", key: 2, "dataset id name parentId owner revision")
+    static let place = Table(
+        "place", key: 2,
+        """
+        dataset id name categoryIds chainId openingHours timeZone publicHolidays schoolHolidays placerank latitude longitude outline \
+        owner revision
+        """)
+    static let verification = Table("verification", key: 3, "dataset placeId hour count")
+}
+
+extension CategoryRecord {
+    fileprivate init(_ row: Columns) {
+        self.init(
+            dataset: row.text(0),
+            category: Category(
+                id: row.text(1), name: row.text(2), parentID: row.optionalText(3), owner: row.optionalText(4),
+                revision: row.optionalText(5)))
+    }
+}
+
+extension PlaceRecord {
+    fileprivate init(_ row: Columns) throws {
+        let geometry: PlaceGeometry
+        if row.isNull(12) {
+            geometry = .point(latitude: row.double(10), longitude: row.double(11))
+        } else {
+            guard let outline = OutlineBytes.decode(row.bytes(12)) else { throw StoreError.corrupt }
+            geometry = outline
+        }
+        var holidays = Holidays.none
+        if !row.isNull(7) { holidays.publicDays = try row.list(7) }
+        if !row.isNull(8) {
+            let days = try row.list(8)
+            guard days.count % 2 == 0 else { throw StoreError.corrupt }
+            holidays.schoolRanges = stride(from: 0, to: days.count, by: 2).map {
+                Holidays.ClosedDays(first: days[$0], last: days[$0 + 1])
+            }
+        }
+        self.init(
+            dataset: row.text(0),
+            place: Place(
+                id: row.text(1), name: row.optionalText(2), categoryIDs: try row.list(3), chainID: row.optionalText(4),
+                openingHours: row.optionalText(5), timeZone: row.optionalText(6), holidays: holidays,
+                placerank: row.optionalDouble(9), geometry: geometry, owner: row.optionalText(13), revision: row.optionalText(14))
+        )
+    }
+}

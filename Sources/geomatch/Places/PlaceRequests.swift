@@ -1,0 +1,146 @@
+import Wire
+
+/// Files of any size as requests that are small enough, one after the other.
+struct PlaceRequests {
+    struct Request {
+        var resource: String
+        /// Without `requestId`: the members of the object, with a comma before each.
+        var parameters: [UInt8]
+        var placeCount = 0
+        /// Bytes of the input that are behind it.
+        var bytesRead = 0
+    }
+
+    struct Options {
+        /// The features carry OpenStreetMap's tags.
+        var isOSM = false
+        /// For places that name none.
+        var timeZone: String?
+    }
+
+    private let options: Options
+    private var readers: [FeatureReader]
+    private let parser = JSONParser()
+    private var knownCategories: Set<String> = []
+    private var waiting: [UInt8]?
+    /// Not yet in a request.
+    private var freshCategories: [OSMPlace.Category] = []
+    private var ready: [Request] = []
+    private var bytesBefore = 0
+
+    /// Features that never were sent, and why.
+    private(set) var unreadable: [String] = []
+    private(set) var unreadableCount = 0
+    /// Features without a tag that makes them a place.
+    private(set) var leftOutCount = 0
+
+    /// With the frame, a request stays below 256 KiB.
+    static let featuresBytesMax = FeatureReader.featureBytesMax
+    private static let unreadableMax = 1000
+    private static let categoriesMax = 1000
+
+    init(_ readers: [FeatureReader], _ options: Options) {
+        self.readers = readers
+        self.options = options
+    }
+
+    /// The next request; nil behind the last one. Categories go before the places that name them.
+    mutating func next() throws(FeatureReader.Failure) -> Request? {
+        if !ready.isEmpty { return ready.removeFirst() }
+        var features: [UInt8] = []
+        var count = 0
+        while freshCategories.count < Self.categoriesMax, let feature = try feature() {
+            guard features.count + feature.count < Self.featuresBytesMax || features.isEmpty else {
+                waiting = feature
+                break
+            }
+            if !features.isEmpty { features.append(UInt8(ascii: ",")) }
+            features += feature
+            count += 1
+        }
+        guard count > 0 else { return nil }
+        let bytesRead = bytesBefore + (readers.first?.bytesRead ?? 0)
+        let places = Request(
+            resource: "place", parameters: Self.parameters("places", features: features), placeCount: count, bytesRead: bytesRead)
+        guard !freshCategories.isEmpty else { return places }
+        defer { freshCategories.removeAll() }
+        ready.append(places)
+        return Request(resource: "category", parameters: Self.parameters("categories", freshCategories.map(\.object)))
+    }
+
+    /// One feature as it is sent; nil where there are no more.
+    private mutating func feature() throws(FeatureReader.Failure) -> [UInt8]? {
+        if let feature = waiting {
+            waiting = nil
+            return feature
+        }
+        while let reader = readers.first {
+            guard let element = try reader.next() else {
+                bytesBefore += reader.bytesRead
+                readers.removeFirst()
+                continue
+            }
+            switch element {
+            case .tooLong(let bytes): refuse("a feature of \(bytes) bytes does not fit into a request of 256 KiB")
+            case .feature(let bytes):
+                if let feature = take(bytes) { return feature }
+            }
+        }
+        return nil
+    }
+
+    private mutating func take(_ bytes: [UInt8]) -> [UInt8]? {
+        guard options.isOSM || options.timeZone != nil else {
+            do throws(WireError) {
+                try bytes.withUnsafeBufferPointer { bytes throws(WireError) in
+                    try parser.parse(UnsafeRawBufferPointer(bytes), padded: false) { _ throws(WireError) in }
+                }
+                return bytes
+            } catch {
+                refuse(error.message)
+                return nil
+            }
+        }
+        do throws(JSONError) {
+            var value = try JSONValue.parse(bytes, using: parser)
+            if options.isOSM {
+                guard let place = OSMPlace(value) else {
+                    leftOutCount += 1
+                    return nil
+                }
+                freshCategories += place.categories.filter { knownCategories.insert($0.id).inserted }
+                value = place.feature
+            }
+            let feature = zoned(value).serialised()
+            guard feature.count <= Self.featuresBytesMax else {
+                refuse("a feature of \(feature.count) bytes does not fit into a request of 256 KiB")
+                return nil
+            }
+            return feature
+        } catch {
+            refuse(error.message)
+            return nil
+        }
+    }
+
+    private func zoned(_ value: JSONValue) -> JSONValue {
+        guard let timeZone = options.timeZone, case .object(var feature) = value else { return value }
+        var properties = feature["properties"]?.asObject ?? JSONObject()
+        if properties["timeZone"] ?? .null == .null { properties["timeZone"] = .string(timeZone) }
+        feature["properties"] = .object(properties)
+        return .object(feature)
+    }
+
+    private mutating func refuse(_ reason: String) {
+        unreadableCount += 1
+        if unreadable.count < Self.unreadableMax { unreadable.append(reason) }
+    }
+
+    private static func parameters(_ key: String, features: [UInt8]) -> [UInt8] {
+        Array(#","\#(key)":{"type":"FeatureCollection","features":["#.utf8) + features + Array("]}".utf8)
+    }
+
+    private static func parameters(_ key: String, _ values: [JSONValue]) -> [UInt8] {
+        Array(",\"\(key)\":".utf8) + JSONValue.array(values).serialised()
+    }
+}

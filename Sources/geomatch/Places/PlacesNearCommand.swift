@@ -1,0 +1,107 @@
+import ArgumentParser
+import Geodesy
+import Wire
+
+/// `geomatch places near LAT LON`: the places round a position, the nearest first.
+struct PlacesNearCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "near",
+        abstract: "List the places round a position, the nearest first.",
+        usage: "geomatch places near LAT LON [--radius METRES] [--category ID] [--chain ID]",
+        discussion: """
+            Metres are those to the place's point; of a place with an outline, to one inside it. `--` before the numbers lets negative \
+            ones through.
+
+            Examples:
+              geomatch --dataset city places near 43.7312 7.4197
+              geomatch --dataset city places near --radius 500 --category amenity=cafe -- 43.7312 7.4197
+              geomatch --dataset city --json places near 43.7312 7.4197 | jq '.places[].id'
+            """)
+
+    @OptionGroup(title: "Connection options")
+    var connection: ConnectionOptions
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @Option(help: ArgumentHelp("How far.", valueName: "METRES"))
+    var radius = 250.0
+
+    @Option(help: ArgumentHelp("Only of this category, or below it.", valueName: "ID"))
+    var category: String?
+
+    @Option(help: ArgumentHelp("Only of this chain.", valueName: "ID"))
+    var chain: String?
+
+    @Option(help: ArgumentHelp("At most so many.", valueName: "N"))
+    var limit = 50
+
+    @Argument(help: "Degrees north, WGS 84.")
+    var latitude: Double
+
+    @Argument(help: "Degrees east, WGS 84.")
+    var longitude: Double
+
+    func validate() throws {
+        guard latitude.magnitude <= 90, longitude.magnitude <= 180 else {
+            throw ValidationError("\(latitude) \(longitude) is no position: ±90 and ±180 degrees are allowed")
+        }
+        guard limit > 0 else { throw ValidationError("--limit is \(limit): 1 or more is allowed") }
+    }
+
+    func run() throws {
+        let destination = try connection.destination()
+        var parameters: JSONObject = [
+            "within": [
+                "circle": [
+                    "latitude": .double(latitude), "longitude": .double(longitude), "radius": .double(radius),
+                ]
+            ]
+        ]
+        parameters["categoryId"] = category.map { .string($0) }
+        parameters["chainId"] = chain.map { .string($0) }
+        var places: [(metres: Double, place: JSONValue)] = []
+        var after: JSONValue?
+        repeat {
+            parameters["after"] = after
+            let exchange = RequestExchange(destination, resource: "place", verb: "list", parameters: parameters)
+            guard try exchange.run(), let reply = exchange.reply else {
+                throw CommandFailure.unavailable("interrupted before the reply came")
+            }
+            let result = try RequestCommand.result(of: reply, asJSON: output.json)
+            places += (result.member("places")?.asArray ?? []).map { (metres(to: $0), $0) }
+            after = result.member("next")
+        } while after != nil
+        // The library's sort is stable: ids decide between equals.
+        places.sort { $0.metres < $1.metres }
+        show(places.prefix(limit))
+    }
+
+    private func metres(to place: JSONValue) -> Double {
+        guard let latitude = place.member("latitude")?.asDouble, let longitude = place.member("longitude")?.asDouble else {
+            return .infinity
+        }
+        return Geodesic.distance(
+            fromLatitude: self.latitude, fromLongitude: self.longitude, toLatitude: latitude, toLongitude: longitude)
+    }
+
+    private func show(_ places: ArraySlice<(metres: Double, place: JSONValue)>) {
+        if output.json {
+            let result = JSONValue.object(["places": .array(places.map(\.place))])
+            return StandardOutput.print(String(decoding: result.serialised(), as: UTF8.self))
+        }
+        for (metres, place) in places { StandardOutput.print(PlaceText.line(place, metres: metres)) }
+        if places.isEmpty { StandardError.line("no places within \(PlainText.decimal(radius, 0)) m") }
+    }
+}
+
+/// A place as a line for people.
+enum PlaceText {
+    static func line(_ place: JSONValue, metres: Double) -> String {
+        let categories = (place.member("categoryIds")?.asArray ?? []).map(PlainText.of).joined(separator: ",")
+        var line = "\(PlainText.decimal(metres, 0)) m  \(place.member("name").map(PlainText.of) ?? "-")  \(categories)"
+        line += "  \(place.member("id").map(PlainText.of) ?? "")"
+        if let hours = place.member("openingHours") { line += "  \(PlainText.of(hours))" }
+        return line
+    }
+}

@@ -1,0 +1,202 @@
+import Foundation
+import SeededRandom
+import Testing
+import Wire
+
+@testable import geomatch
+
+@Suite("Importing places")
+struct PlaceImportTests {
+    /// A reader that gets the text in pieces of so many bytes at most.
+    private func reader(_ text: [UInt8], pieces: @escaping () -> Int = { .max }) -> FeatureReader {
+        var place = 0
+        return FeatureReader { buffer in
+            let count = min(buffer.count, pieces(), text.count - place)
+            buffer.copyBytes(from: text[place..<(place + count)])
+            place += count
+            return count
+        }
+    }
+
+    private func features(_ text: [UInt8], pieces: @escaping () -> Int = { .max }) throws -> [FeatureReader.Element] {
+        let reader = reader(text, pieces: pieces)
+        var elements: [FeatureReader.Element] = []
+        while let element = try reader.next() { elements.append(element) }
+        return elements
+    }
+
+    private func texts(_ elements: [FeatureReader.Element]) -> [String] {
+        elements.map { if case .feature(let bytes) = $0 { String(decoding: bytes, as: UTF8.self) } else { "too long" } }
+    }
+
+    @Test(
+        "Features are found in collections, on lines and in sequences",
+        arguments: [
+            (#"{"type":"FeatureCollection","features":[]}"#, []),
+            (#" { "features" : [ {"a":"]}"} , {"b":[2,{}]} ] , "x":{"y":[1]} } "#, [#"{"a":"]}"}"#, #"{"b":[2,{}]}"#]),
+            (#"{"metadata":{"features":[1]},"features":[{"a":"\""},{}]}"#, [#"{"a":"\""}"#, "{}"]),
+            ("{\"a\":1}\n{\"b\":{}}\n", [#"{"a":1}"#, #"{"b":{}}"#]),
+            ("\u{1E}{\"a\":1}\n\u{1E}{\"b\":2}\n", [#"{"a":1}"#, #"{"b":2}"#]),
+            (#"{"features":[{"a":1}]}{"features":[{"b":2}]}"#, [#"{"a":1}"#, #"{"b":2}"#]),
+            ("\u{FEFF}{\"features\":[{}]}", ["{}"]), ("", []), (" \n", []),
+            (#"{"features":[1,"x",null]}"#, ["1", #""x""#, "null"]),
+        ])
+    func found(_ row: (text: String, features: [String])) throws {
+        let bytes = Array(row.text.utf8)
+        #expect(texts(try features(bytes)) == row.features)
+        #expect(texts(try features(bytes) { 1 }) == row.features)
+    }
+
+    @Test(
+        "What is not JSON is told with its place",
+        arguments: [
+            "[]", "x", #"{"features":[{}"#, #"{"features":[{"a]}"#, #"{"a""#, #"{"a":}"#, #"{"features":[{}:1]}"#, "{\"a",
+        ])
+    func refused(_ text: String) {
+        #expect { try features(Array(text.utf8)) } throws: { error in
+            (error as? FeatureReader.Failure)?.reason.contains("not JSON at byte") == true
+        }
+    }
+
+    @Test("In whatever pieces a file comes, its features are those the parser finds, and damage ends in a refusal")
+    func pieces() throws {
+        var random = SplitMix64.forTest()
+        for _ in 0..<60 {
+            let values = (0..<random.below(20)).map { _ in
+                JSONValue.object([
+                    "id": .integer(Int64(random.below(1000))),
+                    "t": .string(String(decoding: random.text(of: ["]", "}", "\"", "\\", "é", ","], upTo: 8), as: UTF8.self)),
+                ])
+            }
+            let text = JSONValue.object(["type": "FeatureCollection", "features": .array(values)]).serialised()
+            var pieces = random
+            let found = try features(text) { 1 + pieces.below(40) }
+            let parsed = try texts(found).map { try JSONValue.parse($0) }
+            #expect(parsed == values)
+            let damaged = random.damaged(
+                String(decoding: text, as: UTF8.self), with: ["{", "}", "[", "]", "\"", ",", ":"], times: 3)
+            _ = try? features(Array(damaged))
+        }
+    }
+
+    @Test("A feature that is too long is left out, and the next one is found")
+    func tooLong() throws {
+        let long = String(repeating: "x", count: 3 << 20)
+        let found = try features(Array(#"{"features":[{"a":"\#(long)"},{"b":1}]}"#.utf8))
+        #expect(found == [.tooLong(bytes: long.utf8.count + 8), .feature(Array(#"{"b":1}"#.utf8))])
+    }
+
+    // MARK: OpenStreetMap
+
+    private func place(_ text: String) throws -> OSMPlace? { OSMPlace(try JSONValue.parse(text)) }
+
+    @Test("Tags become categories, a chain and opening hours, whether they are the properties or stand in `tags`")
+    func tags() throws {
+        let tags =
+            #""amenity":"fast_food","cuisine":"burger","brand":"McDonald's","brand:wikidata":"Q38076","opening_hours":"24/7","name":"M""#
+        for properties in ["{\(tags)}", #"{"name":"M","opening_hours":null,"tags":{\#(tags)}}"#] {
+            let found = try #require(
+                try place(#"{"id":"node/1","properties":\#(properties),"geometry":{"type":"Point","coordinates":[7,43]}}"#))
+            let own = found.feature.member("properties")
+            #expect(own?.member("id") == "node/1" && own?.member("name") == "M" && own?.member("openingHours") == "24/7")
+            #expect(own?.member("categoryIds") == ["amenity=fast_food"])
+            #expect(own?.member("chainId") == "Q38076")
+            #expect(found.feature.member("geometry")?.member("type") == "Point")
+            #expect(
+                found.categories == [
+                    .init(id: "amenity", name: "Amenity", parentID: nil),
+                    .init(id: "amenity=fast_food", name: "Fast food", parentID: "amenity"),
+                ])
+        }
+    }
+
+    @Test(
+        "Each main key counts, several values too, and what is no place is left out",
+        arguments: [
+            (#"{"shop":"bakery;cafe"}"#, ["shop=bakery", "shop=cafe"]), (#"{"shop":"yes"}"#, ["shop"]),
+            (#"{"amenity":"pub","tourism":"hotel"}"#, ["amenity=pub", "tourism=hotel"]),
+            (#"{"category":"leisure=park"}"#, ["leisure=park"]), (#"{"railway":"station"}"#, ["railway=station"]),
+            (#"{"railway":"rail"}"#, nil), (#"{"building":"yes"}"#, nil), (#"{"amenity":"no"}"#, nil), ("{}", nil),
+            (#"{"shop":" ; "}"#, nil),
+        ])
+    func categories(_ row: (tags: String, ids: [String]?)) throws {
+        let found = try place(#"{"id":1,"properties":\#(row.tags)}"#)
+        let ids = found?.feature.member("properties")?.member("categoryIds")?.asArray?.compactMap(\.asString)
+        #expect(ids == row.ids)
+    }
+
+    // MARK: Requests
+
+    @Test("Requests hold as many features as fit, categories come first and once, and a zone is given to who has none")
+    func requests() throws {
+        let filler = String(repeating: "x", count: 60_000)
+        let lines = (0..<10).map {
+            #"{"id":"n/\#($0)","properties":{"amenity":"\#($0 < 9 ? "cafe" : "bar")","opening_hours":"\#(filler)"},"geometry":null}"#
+        }
+        var requests = PlaceRequests(
+            [reader(Array(lines.joined(separator: "\n").utf8))], .init(isOSM: true, timeZone: "Europe/Monaco"))
+        var order: [String] = []
+        var ids: [String] = []
+        while let request = try requests.next() {
+            order.append(request.resource)
+            #expect(request.parameters.count < 250 << 10)
+            let payload = try JSONValue.parse([UInt8(ascii: "{")] + request.parameters.dropFirst() + [UInt8(ascii: "}")])
+            for feature in payload.member("places")?.member("features")?.asArray ?? [] {
+                ids.append(feature.member("properties")?.member("id")?.asString ?? "")
+                #expect(feature.member("properties")?.member("timeZone") == "Europe/Monaco")
+            }
+            if let categories = payload.member("categories")?.asArray {
+                #expect(categories.count == (order.count == 1 ? 2 : 1))
+            }
+        }
+        #expect(ids == (0..<10).map { "n/\($0)" })
+        #expect(order.filter { $0 == "category" }.count == 2 && order.first == "category" && requests.unreadableCount == 0)
+    }
+
+    @Test("The command keeps several requests on their way, asks again what a store refused, and names what was refused")
+    func command() throws {
+        let filler = String(repeating: "x", count: 100_000)
+        let features = (0..<8).map { #"{"type":"Feature","properties":{"id":"r\#($0)","note":"\#(filler)"},"geometry":null}"# }
+        let file = NSTemporaryDirectory() + "geomatch-places-\(UInt32.random(in: 0 ... .max)).geojson"
+        try #"{"type":"FeatureCollection","features":[\#(features.joined(separator: ",")),{"a":01}]}"#
+            .write(toFile: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let refusals = Refusals()
+        try withDaemon(
+            filters: ["geomatch/d/cli/request/#"],
+            answer: { daemon, message, correlation in
+                let request = try? JSONValue.parse(message.payload)
+                let count = request?.member("places")?.member("features")?.asArray?.count ?? 0
+                let id = request?.member("requestId")?.asString ?? ""
+                let reply =
+                    refusals.isFirst(id)
+                    ? #""error":{"code":500,"error":"internal","message":"disk full"}"#
+                    : #""result":{"imported":\#(count - 1),"replaced":0,"refused":[{"id":"r","error":{"error":"invalid","code":400,"message":"m"}}],"warnings":[]}"#
+                daemon.publish(
+                    "geomatch/d/cli/reply", #"{"requestId":"\#(id)","request":"place/import",\#(reply)}"#,
+                    correlation: correlation)
+            }
+        ) { broker, _ in
+            let said = try CommandLineRun(["--broker", broker.url, "--dataset", "d", "import", "places", file]).finish()
+            #expect(said.out == "imported 4, replaced 0\n")
+            #expect(said.error.contains("refused: r: invalid (400): m") && said.error.contains("5 features were refused"))
+            #expect(said.code == 1)
+        }
+    }
+
+    @Test("What cannot be read ends with the usage code and says why")
+    func unreadable() throws {
+        let said = try CommandLineRun(["import", "places", "/nowhere.geojson"]).finish()
+        #expect(said.code == 64 && said.error.contains("/nowhere.geojson"))
+        #expect(try CommandLineRun(["import", "places", "/"]).finish().error.contains("folder"))
+        #expect(try CommandLineRun(["places", "near", "91", "7"]).finish().code == 64)
+    }
+}
+
+/// Which ids came before.
+private final class Refusals: @unchecked Sendable {
+    private let lock = NSLock()
+    private var known: Set<String> = []
+
+    func isFirst(_ id: String) -> Bool { lock.withLock { known.insert(id).inserted && known.count == 1 } }
+}
