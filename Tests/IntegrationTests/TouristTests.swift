@@ -187,7 +187,7 @@ extension Integration {
                     var count = 0
                     for (hour, leg) in legs.enumerated() {
                         let utc = try Self.utc()
-                        try withClient(daemon.endpoint, name: "admin") { admin in
+                        _ = try withClient(daemon.endpoint, name: "admin") { admin in
                             try admin.request("dataset/update", ["timeZone": .string(Self.zone(hour, utcHour: utc.hour))])
                         }
                         for point in leg where !course.isDoubtful(point.latitude, point.longitude) {
