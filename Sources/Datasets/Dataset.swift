@@ -1,6 +1,7 @@
 import Geodesy
 import LiveTopics
 import Matching
+import Ranging
 import Selectors
 import Wire
 
@@ -40,7 +41,11 @@ final class Dataset {
     private(set) var publicationsByReference: [Publication?] = []
     private(set) var subscriptionsByReference: [Subscription?] = []
     /// Which device has which beacon identity.
-    var beacons: [BeaconIdentity: String] = [:]
+    var beacons: [BeaconKey: String] = [:]
+    /// Which device carries which beacon.
+    var carriers: [BeaconKey: String] = [:]
+    /// Who sees which beacons, and what follows from it.
+    var beaconField = BeaconField()
     /// Positions of ids that are no device, by id: taken over when it becomes one.
     var positionsWithoutDevice = ByteKeyed<LiveState>()
     /// Live topics with a known state; cleared ones are not counted.
@@ -97,6 +102,8 @@ final class Dataset {
         publicationsByReference.removeAll()
         subscriptionsByReference.removeAll()
         beacons.removeAll()
+        carriers.removeAll()
+        beaconField.monitors.reset()
         structure = Structure()
         locator = nil
         occupancy = nil
@@ -144,7 +151,9 @@ final class Dataset {
         deviceOrder.insert(device.record.id)
         devicesByReference.place(device, at: device.reference.index)
         if circumstances.isActive { circumstances.engine.restoreDevice(device.reference.index, device.identity) }
-        if let beacon = device.record.beacon { beacons[beacon] = device.record.id }
+        if let beacon = device.record.beacon?.key { beacons[beacon] = device.record.id }
+        if let carried = device.record.carries?.key { carriers[carried] = device.record.id }
+        tieSights(of: device)
     }
 
     /// Forgets what the engine has already let go of.
@@ -205,7 +214,10 @@ final class Dataset {
         places.forget(device.record.id)
         // Its id counts as declared no longer.
         declarations &+= 1
-        if let beacon = device.record.beacon, beacons[beacon] == device.record.id { beacons[beacon] = nil }
+        if let beacon = device.record.beacon?.key, beacons[beacon]?.hasSameBytes(as: device.record.id) == true {
+            beacons[beacon] = nil
+        }
+        uncarry(device)
     }
 
     func publications(of device: Device) -> [Publication] {

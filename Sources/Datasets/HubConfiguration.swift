@@ -72,6 +72,11 @@ public struct HubLimits: Sendable {
     public var partnersPerSubscription = 10_000
     /// Pairs of publication and subscription remembered, for each dataset. Beyond, no more match.
     public var pairs = 10_000_000
+    /// Beacons one observer sees at a time, and sightings it tells a second.
+    public var beaconsPerObserver = 1000
+    public var sightingsPerSecond = 1000
+    /// For each client.
+    public var beaconMonitors = 100
     /// Matches sent to the broker and not yet acknowledged.
     public var inflightMatches = 1000
 

@@ -93,6 +93,8 @@ extension Store {
             try db.run("DELETE FROM liveState WHERE dataset = ? AND topic = ?", dataset, topic)
         case .putLiveSubscription(let record): try put(record, db)
         case .deleteLiveSubscription(let dataset, let client, let id): try deleteLiveSubscription(dataset, client, id, db)
+        case .putBeaconMonitor(let record): try put(record, db)
+        case .deleteBeaconMonitor(let dataset, let client, let id): try deleteBeaconMonitor(dataset, client, id, db)
         case .putDocument(let record): try put(record, db)
         case .countDocuments: break
         case .forgetTombstones(let instant, let now): try forgetTombstones(before: instant, at: now, db)
@@ -124,7 +126,8 @@ extension Store {
             Table.device.upsert,
             record.dataset, record.id, record.type.rawValue, record.name, ListText.encode(record.group), record.platform,
             record.deviceToken, record.beacon?.proximityUUID, record.beacon?.major, record.beacon?.minor, record.owner,
-            record.createdAt, record.updatedAt, record.revision)
+            record.createdAt, record.updatedAt, record.revision, record.carries?.proximityUUID, record.carries?.major,
+            record.carries?.minor, record.ranging?.n, record.ranging?.rssiOffset, record.ranging?.filter.rawValue)
     }
 
     private static func put(_ record: PublicationRecord, _ db: Database) throws {
@@ -269,6 +272,7 @@ extension Store {
             "DELETE FROM device WHERE dataset = ?",
             "DELETE FROM liveState WHERE dataset = ?",
             "DELETE FROM liveSubscription WHERE dataset = ?",
+            "DELETE FROM beaconMonitor WHERE dataset = ?",
             "DELETE FROM matchBody WHERE number IN (SELECT number FROM match WHERE dataset = ?)",
             "DELETE FROM match WHERE dataset = ?",
             "DELETE FROM reply WHERE dataset = ?",

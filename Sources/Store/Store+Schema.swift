@@ -17,6 +17,7 @@ extension Store {
         registerPlaces(in: &migrator)
         registerCircumstances(in: &migrator)
         registerChangeFeed(in: &migrator)
+        registerBeacons(in: &migrator)
         return migrator
     }()
 

@@ -28,7 +28,10 @@ struct Table: Sendable {
     static let structure = Table("structure", key: 4, "dataset level parents id name floorIndex capacity geometry")
     static let device = Table(
         "device", key: 2,
-        "dataset id type name groupNames platform deviceToken proximityUUID major minor owner createdAt updatedAt revision")
+        """
+        dataset id type name groupNames platform deviceToken proximityUUID major minor owner createdAt updatedAt revision \
+        carriedUUID carriedMajor carriedMinor rangingExponent rangingOffset rangingFilter
+        """)
     static let publication = Table(
         "publication", key: 2, "dataset id deviceId topic range duration properties owner createdAt updatedAt revision")
     static let subscription = Table(

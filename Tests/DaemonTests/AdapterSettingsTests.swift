@@ -63,7 +63,7 @@ struct AdapterSettingsTests {
                 says: ["no such key", "room"]),
             Wrong(
                 text:
-                    "adapters:\n - {filter: a/+, format: json, dataset: d}\n - {filter: a/b/#, format: json, dataset: d}\n - {filter: a/#, format: json, dataset: e}",
+                    "adapters:\n - {filter: a/+, format: json, dataset: d}\n - {filter: b/#, format: json, dataset: d}\n - {filter: a/#, format: json, dataset: e}",
                 key: "adapters[2].filter", says: ["`a/#`", "`a/+`"]),
             Wrong(
                 text: "datasets: [d]\nadapters: [{filter: d/+, format: json, dataset: e}]", key: "adapters[0].filter",

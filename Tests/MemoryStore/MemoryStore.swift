@@ -32,6 +32,7 @@ public struct MemoryStore {
     private var liveStates: [Key: LiveStateRecord] = [:]
     private var matches: [Int64: (record: MatchRecord, listed: Bool)] = [:]
     private var liveSubscriptions: [Key: LiveSubscriptionRecord] = [:]
+    private var monitors: [Key: BeaconMonitorRecord] = [:]
     private var replies: [(key: Key, record: ReplyRecord)] = []
     private var feed = MemoryFeed()
     public private(set) var highestLiveNumber: Int64 = 0
@@ -141,6 +142,8 @@ public struct MemoryStore {
         case .forgetReplies(let instant): replies.removeAll { $0.record.at < instant }
         case .putLiveSubscription(let record): liveSubscriptions[Key(record.dataset, record.client, record.id)] = record
         case .deleteLiveSubscription(let dataset, let client, let id): liveSubscriptions[Key(dataset, client, id)] = nil
+        case .putBeaconMonitor(let record): monitors[Key(record.dataset, record.client, record.id)] = record
+        case .deleteBeaconMonitor(let dataset, let client, let id): monitors[Key(dataset, client, id)] = nil
         case .putDocument(let record): feed.put(record)
         case .countDocuments: break
         case .forgetTombstones(let instant, let now): feed.forgetTombstones(before: instant, at: now)
@@ -219,6 +222,7 @@ public struct MemoryStore {
         matches = matches.filter { $0.value.record.dataset != id }
         replies.removeAll { $0.key.dataset == id }
         liveSubscriptions = liveSubscriptions.filter { $0.key.dataset != id }
+        monitors = monitors.filter { $0.key.dataset != id }
         feed.deleteDataset(id)
     }
 
@@ -247,6 +251,7 @@ public struct MemoryStore {
         changes += incidents.filter { isWanted($0.dataset) }.map { .putIncident($0) }
         changes += liveStates.values.filter { isWanted($0.dataset) }.map { .putLiveState($0) }
         changes += liveSubscriptions.values.filter { isWanted($0.dataset) }.map { .putLiveSubscription($0) }
+        changes += monitors.values.filter { isWanted($0.dataset) }.map { .putBeaconMonitor($0) }
         changes += feed.counts.filter { isWanted($0.key) }.map { .countDocuments(dataset: $0.key, $0.value) }
         changes += feed.followers.filter { isWanted($0.dataset) }.map { .putFollower($0) }
         for match in sortedMatches where isWanted(match.record.dataset) {

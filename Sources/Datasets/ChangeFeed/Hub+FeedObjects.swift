@@ -79,7 +79,7 @@ extension Hub {
             if let beacon = record.beacon, try given.beaconIdentity() != beacon {
                 throw given.error("proximityUUID", "cannot be changed: a beacon is known by it")
             }
-            optional = ["name", "group", "platform", "deviceToken"]
+            optional = ["name", "group", "platform", "deviceToken", "carries", "ranging"]
             return update.filled(with: optional)
         case .publication:
             guard let record = dataset.publications[id]?.record else { break }

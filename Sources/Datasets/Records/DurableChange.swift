@@ -61,6 +61,8 @@ public enum DurableChange: Equatable, Sendable {
     case forgetLiveState(dataset: String, topic: String)
     case putLiveSubscription(LiveSubscriptionRecord)
     case deleteLiveSubscription(dataset: String, client: String, id: String)
+    case putBeaconMonitor(BeaconMonitorRecord)
+    case deleteBeaconMonitor(dataset: String, client: String, id: String)
     /// Replaces a document with all its leaves, where they are not what an object of ours says itself; its row in the feed is the newest.
     case putDocument(DocumentRecord)
     /// How many documents a dataset has that are no objects of ours. Only given back: who writes it changes nothing.
@@ -105,6 +107,8 @@ extension DurableChange {
         case .deleteFollower(let dataset, _), .countDocuments(let dataset, _): dataset
         case .putLiveSubscription(let record): record.dataset
         case .deleteLiveSubscription(let dataset, _, _): dataset
+        case .putBeaconMonitor(let record): record.dataset
+        case .deleteBeaconMonitor(let dataset, _, _): dataset
         case .deleteDevice(let dataset, _), .forgetDevice(let dataset, _), .deleteVisit(let dataset, _, _),
             .deletePublication(let dataset, _), .deleteSubscription(let dataset, _),
             .putDelivery(let dataset, _, _), .putHints(let dataset, _, _), .forgetLiveState(let dataset, _):

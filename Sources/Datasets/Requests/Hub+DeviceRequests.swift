@@ -8,7 +8,7 @@ import Wire
 extension Hub {
     func createDevice(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
         let dataset = call.dataset
-        let type = try call.parameters.deviceType("deviceType")
+        let type = try call.parameters.isBeaconDocument ? .beacon : call.parameters.deviceType("deviceType")
         let id = try call.parameters.optionalID("id")
         var record = DeviceRecord(
             dataset: dataset.id, id: id ?? "", type: type, name: try call.parameters.name("name") ?? "",
@@ -19,6 +19,7 @@ extension Hub {
         let location = try call.parameters.location("location")
         try checkLocation(location != nil, of: type)
         if type == .beacon { record.beacon = try beaconIdentity(call.parameters, in: dataset, except: nil) }
+        try changeBeaconMembers(of: &record, call)
         if let id, dataset.devices[id] != nil {
             throw WireError(.conflict, "the device `\(id)` exists", field: "id")
         }
@@ -69,9 +70,7 @@ extension Hub {
         if call.parameters.has("deviceToken") {
             record.deviceToken = try call.parameters.optionalString("deviceToken", characters: 0...4096)
         }
-        for key in ["carries", "ranging"] where call.parameters.has(key) {
-            throw WireError(.unsupported, "`\(key)` needs beacon ranging, which this version does not offer", field: key)
-        }
+        try changeBeaconMembers(of: &record, call)
         let removesLocation = call.parameters.isNull("location")
         if removesLocation, record.type == .pin {
             throw WireError(.invalid, "a PinDevice has a `location`; it can be changed, not removed", field: "location")
@@ -85,7 +84,7 @@ extension Hub {
         record.updatedAt = call.updatedAt
         record.revision = call.revision(after: record.revision, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
-        device.record = record
+        call.dataset.change(device, to: record)
         effects.changes.append(.putDevice(record))
         identityChanged(device, in: call.dataset, at: call.now, into: &effects)
         if let location {
@@ -149,7 +148,7 @@ extension Hub {
         _ parameters: Parameters, in dataset: Dataset, except id: String?
     ) throws(WireError) -> BeaconIdentity {
         let identity = try parameters.beaconIdentity()
-        if let holder = dataset.beacons[identity], holder != id {
+        if let holder = identity.key.flatMap({ dataset.beacons[$0] }), holder != id {
             throw WireError(
                 .conflict, "the device `\(holder)` has the beacon \(identity.proximityUUID) \(identity.major) \(identity.minor)",
                 field: "proximityUUID")

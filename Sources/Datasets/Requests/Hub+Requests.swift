@@ -98,9 +98,6 @@ extension Hub {
             )
         }
         guard let name else {
-            guard !RequestName.notOffered.contains(context.request) else {
-                throw WireError(.unsupported, "`\(context.request)` is not offered by this version", field: "request")
-            }
             throw WireError(.notFound, "there is no request `\(context.request.prefix(80))`", field: "request")
         }
         let parameters: JSONObject
@@ -192,6 +189,9 @@ extension Hub {
         case .liveList: return .result(try listLive(call))
         case .liveSnapshot: return .result(try snapshotLive(call))
         case .matchExplain: return .result(try explainMatch(call))
+        case .beaconList: return .result(try listBeacons(call))
+        case .beaconMonitor: return .result(try monitorBeacons(call, into: &effects))
+        case .beaconUnmonitor: return .result(try unmonitorBeacons(call, into: &effects))
         case .categoryImport: return .result(try importCategories(call, into: &effects))
         case .categoryList: return .result(try listCategories(call))
         case .placeImport: return .result(try importPlaces(call, into: &effects))

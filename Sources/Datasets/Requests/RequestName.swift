@@ -30,6 +30,9 @@ enum RequestName: String, CaseIterable {
     case liveList = "live/list"
     case liveSnapshot = "live/snapshot"
     case matchExplain = "match/explain"
+    case beaconList = "beacon/list"
+    case beaconMonitor = "beacon/monitor"
+    case beaconUnmonitor = "beacon/unmonitor"
     case categoryImport = "category/import"
     case categoryList = "category/list"
     case placeImport = "place/import"
@@ -51,11 +54,6 @@ enum RequestName: String, CaseIterable {
     case changesConflicts = "changes/conflicts"
     case changesPush = "changes/push"
 
-    /// Requests of the contract that a later version answers.
-    static let notOffered: Set<String> = [
-        "beacon/list", "beacon/monitor", "beacon/unmonitor",
-    ]
-
     /// Only administrators may ask it.
     var isForAdministrators: Bool {
         switch self {
@@ -70,7 +68,7 @@ enum RequestName: String, CaseIterable {
         case .datasetGet, .datasetList, .deviceGet, .deviceList, .publicationGet, .publicationList, .subscriptionGet,
             .subscriptionList, .matchGet, .matchList, .matchExplain, .liveList, .liveSnapshot, .categoryList, .placeGet,
             .placeList, .placeCandidates, .circumstanceList, .circumstanceEvaluate, .circumstanceEvaluateAll, .changesGet,
-            .changesFollow, .changesUnfollow, .changesConflicts:
+            .changesFollow, .changesUnfollow, .changesConflicts, .beaconList:
             false
         default: true
         }

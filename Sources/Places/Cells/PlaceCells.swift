@@ -89,20 +89,31 @@ struct PlaceCells: ~Copyable {
 
     // MARK: Queries
 
-    /// Asks for the memory that a query of this span will look at first.
-    @inline(__always)
-    func prefetch(_ level: Int, in span: CellSpan) {
-        let row = CellShape.row(span.south, level)
-        let columns = CellShape.columns(ofRow: row, level)
-        let column = Self.wrapped(CellShape.column(span.longitude, of: columns), columns)
-        blocks.prefetch(CellShape.key(level, row / 8, column / 8))
-    }
-
     /// Calls `body` with the entries of each occupied cell of a level that may hold something in the span, until it returns false.
     @inline(__always)
     func forEachCell(_ level: Int, in span: CellSpan, _ body: (UnsafeBufferPointer<Entry>) -> Bool) {
         let first = CellShape.row(span.south, level)
         let last = CellShape.row(span.north, level)
+        guard (last - first) / 8 < 64 else { return forEachCellOfMany(level, in: span, body) }
+        forEachCell(level, rows: first...last, in: span, body)
+    }
+
+    /// The same where the rows are so many that it may be cheaper to go through all blocks there are: of more cells then, as who
+    /// asks looks at each place anyway.
+    private func forEachCellOfMany(_ level: Int, in span: CellSpan, _ body: (UnsafeBufferPointer<Entry>) -> Bool) {
+        let rows = CellShape.row(span.south, level)...CellShape.row(span.north, level)
+        let wide = span.columns(of: CellShape.columns(ofRow: (rows.lowerBound + rows.upperBound) / 2, level)).count
+        guard rows.count / 8 * (wide / 8 + 1) > blocks.slots else {
+            return forEachCell(level, rows: rows, in: span, body)
+        }
+        blocks.forEach { block in CellShape.level(ofKey: block.key) != level || visit(block, .max, body) }
+    }
+
+    @inline(__always)
+    private func forEachCell(
+        _ level: Int, rows: ClosedRange<Int>, in span: CellSpan, _ body: (UnsafeBufferPointer<Entry>) -> Bool
+    ) {
+        let (first, last) = (rows.lowerBound, rows.upperBound)
         for blockRow in (first / 8)...(last / 8) {
             let columns = CellShape.columns(ofRow: blockRow * 8, level)
             let (start, count) = span.columns(of: columns)
@@ -133,23 +144,26 @@ struct PlaceCells: ~Copyable {
         _ block: BlockDirectory.Block, _ wanted: UInt64, _ body: (UnsafeBufferPointer<Entry>) -> Bool
     ) -> Bool {
         var rest = block.mask & wanted
-        // All are asked for before the first is waited for.
-        var ahead = rest
-        while ahead != 0 {
-            let cell = cells.elements[block.cells + block.rank(of: ahead & (0 &- ahead))]
-            ahead &= ahead - 1
-            let start = entries.elements.base + Int(cell.run)
-            geomatch_prefetch(start)
-            geomatch_prefetch(start + 4)
-            geomatch_prefetch(start + 8)
+        guard rest != 0 else { return true }
+        return withUnsafeTemporaryAllocation(of: Cell.self, capacity: 64) { found in
+            // All are asked for before the first is waited for.
+            var count = 0
+            while rest != 0 {
+                let cell = cells.elements[block.cells + block.rank(of: rest & (0 &- rest))]
+                rest &= rest - 1
+                let start = entries.elements.base + Int(cell.run)
+                geomatch_prefetch(start)
+                geomatch_prefetch(start + 4)
+                geomatch_prefetch(start + 8)
+                found[count] = cell
+                count += 1
+            }
+            for place in 0..<count {
+                let start = entries.elements.base + Int(found[place].run)
+                guard body(UnsafeBufferPointer(start: start, count: Int(found[place].count))) else { return false }
+            }
+            return true
         }
-        while rest != 0 {
-            let cell = cells.elements[block.cells + block.rank(of: rest & (0 &- rest))]
-            rest &= rest - 1
-            let start = entries.elements.base + Int(cell.run)
-            guard body(UnsafeBufferPointer(start: start, count: Int(cell.count))) else { return false }
-        }
-        return true
     }
 
     @inline(__always)

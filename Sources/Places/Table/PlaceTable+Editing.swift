@@ -114,6 +114,7 @@ extension PlaceTable {
         try check("holidays.PH", place.holidays.publicDays.count, Limits.publicDays)
         try check("holidays.SH", place.holidays.schoolRanges.count, Limits.schoolRanges)
         if let rank = place.placerank, !rank.isFinite { throw .placerank }
+        guard place.geometry.isComplete else { throw .geometry }
     }
 
     private func record(of place: Place, text: UInt32, footprint: UInt32) -> PlaceRecord {

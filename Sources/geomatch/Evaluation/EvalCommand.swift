@@ -5,13 +5,14 @@ import Wire
 struct EvalCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "eval",
-        abstract: "Try selectors, topic filters, opening hours, distances and circumstances without a daemon.",
+        abstract: "Try selectors, topic filters, opening hours, distances, ranging and circumstances without a daemon.",
         discussion: """
             With `-` instead of arguments, JSON objects are read from standard input, one on a line, and each is answered by one \
             line: {"id"?,"result":…} or {"id"?,"error":{…}}, with the id of the line. Empty lines are left out.
             """,
         subcommands: [
-            SelectorCommand.self, TopicCommand.self, DistanceCommand.self, CircumstanceCommand.self, HoursCommand.self,
+            SelectorCommand.self, TopicCommand.self, DistanceCommand.self, RangingCommand.self, CircumstanceCommand.self,
+            HoursCommand.self,
         ])
 }
 
@@ -21,11 +22,12 @@ protocol Evaluation {
 }
 
 extension Evaluation {
-    /// The value of one set of arguments on standard output.
+    /// The value of one set of arguments on standard output; a text as it is, unless JSON is asked for.
     func printResult(of arguments: JSONObject, asJSON: Bool) throws {
         var evaluation = self
         do throws(WireError) {
             let value = try evaluation.result(of: arguments)
+            if case .string(let text) = value, !asJSON { return StandardOutput.print(text) }
             StandardOutput.print(String(decoding: value.serialised(), as: UTF8.self))
         } catch {
             throw CommandFailure.errorReply(ErrorText.of(error, asJSON: asJSON))

@@ -96,6 +96,9 @@ struct SettingsReader {
             try integer("limits.occupancy-silence", 1...86_400) ?? limits.occupancySilenceSeconds
         limits.rememberedReplies = try integer("limits.remembered-replies", 0...1_000_000) ?? limits.rememberedReplies
         limits.liveSubscriptions = try integer("limits.live-subscriptions", 1...1_000_000) ?? limits.liveSubscriptions
+        limits.beaconsPerObserver = try integer("limits.beacons-per-observer", 1...100_000) ?? limits.beaconsPerObserver
+        limits.sightingsPerSecond = try integer("limits.sightings-per-second", 1...1_000_000) ?? limits.sightingsPerSecond
+        limits.beaconMonitors = try integer("limits.beacon-monitors", 1...100_000) ?? limits.beaconMonitors
         limits.documents = try integer("limits.documents", 1...1_000_000_000) ?? limits.documents
         limits.followers = try integer("limits.followers", 1...1_000_000) ?? limits.followers
         limits.pendingMatches = try integer("limits.pending-matches", 1...100_000_000) ?? limits.pendingMatches
