@@ -75,6 +75,8 @@ extension Store {
     private static func enter(
         _ key: Entered, _ revision: String, _ owner: String?, _ reader: String, _ db: Database
     ) throws {
+        // What has no revision of its own is in no feed.
+        guard RevisionID(revision) != nil else { return }
         guard let known = try row(of: key, db) else {
             try db.run(
                 """
