@@ -120,8 +120,7 @@ let package = Package(
             name: "geomatch-bench",
             dependencies: [
                 "Circumstances", "FlatRecording", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink", "Matching",
-                "OpeningHours",
-                "PlaceTrials", "Places", "Ranging", "Selectors", "WebhookReceiver", "Wire",
+                "OpeningHours", "PlaceTrials", "Places", "Ranging", "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",

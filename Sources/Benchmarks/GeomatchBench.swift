@@ -7,7 +7,7 @@ struct GeomatchBench: ParsableCommand {
         abstract: "Measures geomatch on this machine.",
         subcommands: [
             EngineBenchmark.self, ScenarioBenchmark.self, CriteriaBenchmark.self, PlacesBenchmark.self, NoiseBenchmark.self,
-            RangingBenchmark.self, EndToEnd.self,
+            RangingBenchmark.self, EndToEnd.self, CircumstanceBenchmark.self,
             LiveFanOut.self,
             HoursBenchmark.self,
             NoOpRelay.self,

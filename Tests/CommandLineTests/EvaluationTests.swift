@@ -40,7 +40,8 @@ struct EvaluationTests {
                     + "\n", code: 1),
             Row(
                 words: ["circumstance", "(and (at (= category-id 308)) (not is_open)) ; closed"],
-                out: "\"(at (= category-id \\\"308\\\") (not is-open))\"\n"),
+                out: "(at (= category-id \"308\") (not is-open))\n"),
+            Row(words: ["--json", "circumstance", "(at is_open)"], out: "\"(at is-open)\"\n"),
             Row(
                 words: ["circumstance", "(at (= category_id 308))"],
                 error: "invalid (400) expression 7: unknown key category_id, did you mean category-id\n", code: 1),

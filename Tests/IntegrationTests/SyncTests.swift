@@ -110,9 +110,12 @@ extension Integration {
                 try #require(watching.waitForLine("2 note n 2-b deleted"), "\(watching.lines)")
                 daemon.program.end(SIGKILL)
                 try daemon.restart()
-                try client.request("changes/push", ["docs": [["id": "o", "type": "note", "revision": "1-c"]]])
-                try #require(watching.waitForLine("3 note o 1-c"), "\(watching.lines)")
                 client.stop()
+                let second = try Client(daemon.endpoint)
+                second.waitSubscribed()
+                try second.request("changes/push", ["docs": [["id": "o", "type": "note", "revision": "1-c"]]])
+                try #require(watching.waitForLine("3 note o 1-c"), "\(watching.lines)")
+                second.stop()
                 watching.end(SIGINT)
                 #expect(
                     watching.waitForExit() == 0 && watching.lines.filter { $0.contains(" note ") }.count == 3, "\(watching.lines)"

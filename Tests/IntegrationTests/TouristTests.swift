@@ -36,10 +36,17 @@ extension Integration {
             private var visiting: Set<String> = []
             private var visited = false
             private(set) var fired: [String] = []
-            /// How near any decision came to its limit, in metres.
-            private(set) var margin = Double.infinity
 
             init(_ places: [Place]) { self.places = places }
+
+            /// Whether a decision would come so near its limit that it may be either.
+            func isDoubtful(_ latitude: Double, _ longitude: Double) -> Bool {
+                places.contains { place in
+                    guard abs(place.latitude - latitude) < 0.004, abs(place.longitude - longitude) < 0.005 else { return false }
+                    let metres = vincentyDistance((latitude, longitude), (place.latitude, place.longitude))
+                    return [50, 60, 250, 260].contains { abs(metres - $0) < 0.03 }
+                }
+            }
 
             /// - Parameter minute: The minute of each hour at which places open and close.
             mutating func step(_ latitude: Double, _ longitude: Double, hour: Int, minute now: Int, turningAt minute: Int) {
@@ -47,7 +54,6 @@ extension Integration {
                 for place in places
                 where abs(place.latitude - latitude) < 0.004 && abs(place.longitude - longitude) < 0.005 {
                     let metres = vincentyDistance((latitude, longitude), (place.latitude, place.longitude))
-                    for limit in [50, 60, 250, 260] { margin = min(margin, abs(metres - Double(limit))) }
                     near.append((place, metres))
                 }
                 visit(near)
@@ -181,10 +187,10 @@ extension Integration {
                     var count = 0
                     for (hour, leg) in legs.enumerated() {
                         let utc = try Self.utc()
-                        try withClient(daemon.endpoint, name: "admin") { admin in
+                        _ = try withClient(daemon.endpoint, name: "admin") { admin in
                             try admin.request("dataset/update", ["timeZone": .string(Self.zone(hour, utcHour: utc.hour))])
                         }
-                        for point in leg {
+                        for point in leg where !course.isDoubtful(point.latitude, point.longitude) {
                             course.step(point.latitude, point.longitude, hour: hour, minute: utc.minute, turningAt: minute)
                             client.publish(
                                 "d/-/-/-/-/tourist/position", "{\"latitude\":\(point.latitude),\"longitude\":\(point.longitude)}")
@@ -192,7 +198,6 @@ extension Integration {
                         }
                         #expect(client.wait { $0.count { $0.topic.hasPrefix("live/") } >= count }, "positions got lost")
                     }
-                    #expect(course.margin > 0.02, "a decision is too near its limit")
                     let kinds = Set(course.fired)
                     #expect(kinds.count == 4, "the walk is too short: \(kinds.sorted())")
                     #expect(client.wait { Self.incidents($0).count >= course.fired.count })

@@ -30,7 +30,11 @@ extension Hub {
             effects.formerPlaces.append(.place(dataset: call.dataset.id, id: place.id, before))
             effects.changes.append(.putPlace(PlaceRecord(dataset: call.dataset.id, place: place)))
         }
-        return place.content()
+        var writer = JSONWriter()
+        writer.beginObject()
+        place.encodeMembers(into: &writer)
+        writer.endObject()
+        return writer.bytes
     }
 
     func pushCategory(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {

@@ -29,8 +29,9 @@ final class FeedCore: SessionComponent {
     }
 
     func end(_ core: SessionCore) {
-        core.removeFilter(filter)
         core.components[number] = nil
+        // Several stores may share a connection: one of the others has what comes from here on.
+        if let other = others(core).first { core.addFilter(filter, component: other.number) } else { core.removeFilter(filter) }
         core.release(number)
         news.finish(nil)
     }
@@ -45,5 +46,10 @@ final class FeedCore: SessionComponent {
     func received(_ payload: JSONValue?, topic: String, _ core: SessionCore) {
         guard let page = payload?.asObject else { return }
         news.send(.page(page))
+        for other in others(core) { other.news.send(.page(page)) }
+    }
+
+    private func others(_ core: SessionCore) -> [FeedCore] {
+        core.components.values.compactMap { $0 as? FeedCore }.filter { $0 !== self && !$0.filter.isEmpty }
     }
 }

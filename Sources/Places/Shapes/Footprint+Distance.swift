@@ -105,17 +105,43 @@ extension Footprint {
     private func nearest(to point: ECEF, _ stretch: FootprintStretch, squared: inout Double) {
         let vertices = vertices
         let points = points
+        let middle = GridPoint(point)
         var former = stretch.former
+        var start = Self.step(middle, points[former])
         for place in stretch.places {
+            let end = Self.step(middle, points[place])
             let step = vertices[place] - vertices[former]
             if abs(step.x) + abs(step.y) < Span.straight {
-                squared = min(squared, Chord.squaredDistance(point, points[former].point, points[place].point))
+                squared = min(squared, Double(Self.squaredDistance(start, end)) * Self.squareMetres)
             } else {
                 Span(vertices[former], vertices[place]).nearest(to: point, squared: &squared)
             }
             former = place
+            start = end
         }
     }
+
+    /// From one point to another, in units of the grid: single precision has every one of them up to 65 km.
+    @inline(__always)
+    private static func step(_ from: GridPoint, _ to: GridPoint) -> SIMD4<Float> {
+        SIMD4<Float>(SIMD4(to.x, to.y, to.z, 0) &- SIMD4(from.x, from.y, from.z, 0))
+    }
+
+    /// From the origin to the line between two points: of less than three hundred metres, or they would not be taken for straight.
+    @inline(__always)
+    private static func squaredDistance(_ start: SIMD4<Float>, _ end: SIMD4<Float>) -> Float {
+        let away = (start * start).sum()
+        // Beyond 3,000 km, where differences may wrap round: not near, whatever the line would be.
+        guard away < 6e17 else { return away }
+        let along = end - start
+        let length = (along * along).sum()
+        let share = length > 0 ? max(0, min(1, -(start * along).sum() / length)) : 0
+        let rest = start + along * share
+        return (rest * rest).sum()
+    }
+
+    /// In a square unit of the grid.
+    private static let squareMetres = 1 / (GridPoint.unitsPerMetre * GridPoint.unitsPerMetre)
 }
 
 extension GridPoint {

@@ -3,7 +3,7 @@ import Glibc
 
 /// The polygons of one place as they are kept: one block of words, read where it lies.
 ///
-/// Words: 0 the number of words and of vertices, 1 of polygons and of rings, 2…3 the middle in degrees, 4 how far anything of it
+/// Words: 0 the number of words and of vertices, 1 whose it is and the number of polygons and of rings, 2…3 the middle in degrees, 4 how far anything of it
 /// is from the middle at most (metres, straight); five for each polygon (west, south, east, north on its plane of degrees, the
 /// number of its last ring and one more); one for each ring (the number of its last vertex and one more); two for each vertex
 /// (longitude, latitude); then each vertex as a ``GridPoint``. Rings are open here: the first vertex does not come again. Of more
@@ -16,8 +16,10 @@ struct Footprint {
 
     var wordCount: Int { Int(words[0] >> 32) }
     var vertexCount: Int { Int(words[0] & 0xFFFF_FFFF) }
-    var polygonCount: Int { Int(words[1] >> 32) }
-    var ringCount: Int { Int(words[1] & 0xFFFF_FFFF) }
+    var handle: UInt32 { UInt32(truncatingIfNeeded: words[1] >> 32) }
+    var polygonCount: Int { Int(words[1] >> 16 & 0xFFFF) }
+    /// At most a third of the vertices, which are at most ten thousand.
+    var ringCount: Int { Int(words[1] & 0xFFFF) }
     var latitude: Double { real(2) }
     var longitude: Double { real(3) }
     var reach: Double { real(4) }
@@ -159,9 +161,10 @@ struct Footprint {
             if box.east - box.west > 150 || box.north - box.south > 150 { reach = .infinity }
         }
 
-        func write(to words: UnsafeMutablePointer<UInt64>) {
+        /// - Parameter handle: Whose it is.
+        func write(to words: UnsafeMutablePointer<UInt64>, of handle: UInt32) {
             words[0] = UInt64(wordCount) << 32 | UInt64(vertices.count)
-            words[1] = UInt64(polygons.count) << 32 | UInt64(ringEnds.count)
+            words[1] = UInt64(handle) << 32 | UInt64(polygons.count) << 16 | UInt64(ringEnds.count)
             words[2] = latitude.bitPattern
             words[3] = longitude.bitPattern
             words[4] = reach.bitPattern

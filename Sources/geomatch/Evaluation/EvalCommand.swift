@@ -22,11 +22,12 @@ protocol Evaluation {
 }
 
 extension Evaluation {
-    /// The value of one set of arguments on standard output.
+    /// The value of one set of arguments on standard output; a text as it is, unless JSON is asked for.
     func printResult(of arguments: JSONObject, asJSON: Bool) throws {
         var evaluation = self
         do throws(WireError) {
             let value = try evaluation.result(of: arguments)
+            if case .string(let text) = value, !asJSON { return StandardOutput.print(text) }
             StandardOutput.print(String(decoding: value.serialised(), as: UTF8.self))
         } catch {
             throw CommandFailure.errorReply(ErrorText.of(error, asJSON: asJSON))

@@ -89,7 +89,7 @@ struct PushTests {
                 #"{"id":"x","type":"note","revision":"1-a","text":"\#(String(repeating: "x", count: 200_000))"}"#,
                 "refused tooLarge"
             ),
-            (#"{"id":"x","type":"place","revision":"1-a"}"#, "refused unsupported type"),
+            (#"{"id":"x","type":"place","revision":"1-a"}"#, "refused invalid geometry"),
             (#"{"id":"x","type":"device","revision":"1-a"}"#, "refused invalid deviceType"),
             (#"{"id":"x","type":"device","revision":"1-a","deviceType":"PinDevice"}"#, "refused invalid location"),
             (
@@ -171,6 +171,27 @@ struct PushTests {
         #expect(Set(gone) == ["p", "phone", "s"])
         harness.restart()
         #expect(harness.refusal("device/get", #"{"id":"phone"}"#) == "notFound id")
+    }
+
+    @Test("Places, categories and circumstances are documents as well, and what lost of them keeps its revision")
+    func world() {
+        let harness = harness()
+        let place = #""id":"cafe","type":"place","geometry":{"type":"Point","coordinates":[7.42,43.73]},"categoryIds":["c"]"#
+        let states = harness.push(
+            #"{"id":"c","type":"category","revision":"1-c","name":"Cafés"}"#, #"{\#(place),"revision":"1-a","name":"A"}"#,
+            #"{\#(place),"revision":"1-b","name":"B"}"#,
+            #"{"id":"k","type":"circumstance","revision":"1-k","expression":"(at (= category-id \"c\"))","when":"arriving"}"#)
+        #expect(states == ["written", "written", "written", "written"])
+        #expect(harness.result("place/get", #"{"id":"cafe"}"#)?["name"]?.text == "B")
+        let rows = harness.feed(client: "bob")
+        #expect(rows.map { $0["id"]?.text } == ["c", "cafe"] && rows.last?["doc"]?["name"]?.text == "B")
+        let lost = harness.result("changes/conflicts", #"{"type":"place","id":"cafe"}"#)?["conflicts"]?.elements
+        #expect(lost?.map { $0["revision"]?.text } == ["1-a"] && lost?.first?["type"]?.text == "place")
+        #expect(harness.push(#"{"id":"cafe","type":"place","revision":"2-d","parent":"1-b","deleted":true}"#) == ["written"])
+        #expect(harness.result("place/get", #"{"id":"cafe"}"#)?["name"]?.text == "A")
+        #expect(harness.result("circumstance/list")?["circumstances"]?.elements.count == 1)
+        harness.restart()
+        #expect(harness.feed().map(\.shown) == ["1 category c", "3 circumstance k", "4 place cafe"])
     }
 
     @Test("An object that lost is there again where what won is deleted, unless that cannot be")
