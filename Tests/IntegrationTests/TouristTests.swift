@@ -188,7 +188,7 @@ extension Integration {
                     for (hour, leg) in legs.enumerated() {
                         let utc = try Self.utc()
                         try withClient(daemon.endpoint, name: "admin") { admin in
-                            try admin.request("dataset/update", ["timeZone": .string(Self.zone(hour, utcHour: utc.hour))])
+                            _ = try admin.request("dataset/update", ["timeZone": .string(Self.zone(hour, utcHour: utc.hour))])
                         }
                         for point in leg where !course.isDoubtful(point.latitude, point.longitude) {
                             course.step(point.latitude, point.longitude, hour: hour, minute: utc.minute, turningAt: minute)
