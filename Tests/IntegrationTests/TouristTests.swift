@@ -187,8 +187,8 @@ extension Integration {
                     var count = 0
                     for (hour, leg) in legs.enumerated() {
                         let utc = try Self.utc()
-                        _ = try withClient(daemon.endpoint, name: "admin") { admin in
-                            try admin.request("dataset/update", ["timeZone": .string(Self.zone(hour, utcHour: utc.hour))])
+                        try withClient(daemon.endpoint, name: "admin") { admin in
+                            _ = try admin.request("dataset/update", ["timeZone": .string(Self.zone(hour, utcHour: utc.hour))])
                         }
                         for point in leg where !course.isDoubtful(point.latitude, point.longitude) {
                             course.step(point.latitude, point.longitude, hour: hour, minute: utc.minute, turningAt: minute)
