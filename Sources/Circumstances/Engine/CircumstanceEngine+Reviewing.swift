@@ -26,7 +26,9 @@ extension CircumstanceEngine {
         var places = scratch
         scratch = []
         places.removeAll(keepingCapacity: true)
-        let foresight = min(max(2 * Double(tracks[index].safe), Self.foresight.lowerBound), Self.foresight.upperBound)
+        let foresight =
+            tracks[index].wasEvaluated
+            ? min(max(2 * Double(tracks[index].safe), Self.foresight.lowerBound), Self.foresight.upperBound) : Self.firstForesight
         let radius = surroundings(of: tracks[index], foresight, in: world, into: &places)
         // What lies beyond the places that were looked for is at least so far from mattering.
         var assurance = Assurance(slack: radius == .infinity ? Self.safeMax : foresight)
