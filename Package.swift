@@ -40,6 +40,7 @@ let package = Package(
         .target(name: "Geodesy", swiftSettings: unchecked),
         .target(name: "LiveTopics", swiftSettings: strict),
         .target(name: "OpeningHours", swiftSettings: strict),
+        .target(name: "Ranging", dependencies: ["Geodesy"], swiftSettings: unchecked),
         .target(name: "Selectors", swiftSettings: unchecked),
         .target(name: "Circumstances", dependencies: ["CPrefetch", "Geodesy"], swiftSettings: unchecked),
         .target(
@@ -49,12 +50,12 @@ let package = Package(
         .target(name: "Places", dependencies: ["CPrefetch", "Geodesy"], swiftSettings: unchecked),
         .target(
             name: "Wire",
-            dependencies: ["CSimdJSON", "Geodesy", "LiveTopics", "Selectors"],
+            dependencies: ["CSimdJSON", "Geodesy", "LiveTopics", "Ranging", "Selectors"],
             swiftSettings: strict),
         .target(
             name: "Datasets",
             dependencies: [
-                "Circumstances", "Geodesy", "LiveTopics", "Matching", "OpeningHours", "Places", "Selectors", "Wire",
+                "Circumstances", "Geodesy", "LiveTopics", "Matching", "OpeningHours", "Places", "Ranging", "Selectors", "Wire",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: strict),
@@ -72,7 +73,9 @@ let package = Package(
             linkerSettings: [.unsafeFlags(["-nostartfiles", "-static-stdlib"])]),
         .target(
             name: "Store",
-            dependencies: ["Circumstances", "Datasets", "Geodesy", "Places", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Circumstances", "Datasets", "Geodesy", "Places", "Ranging", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict),
         .target(
             name: "Webhooks",
@@ -89,7 +92,10 @@ let package = Package(
             swiftSettings: strict),
 
         // The library for Swift applications.
-        .target(name: "GeomatchClient", dependencies: ["LiveTopics", "MQTTLink", "Wire"], swiftSettings: strict),
+        .target(
+            name: "GeomatchClient",
+            dependencies: ["LiveTopics", "MQTTLink", "Wire", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
 
         // The programs.
         .executableTarget(
@@ -105,14 +111,16 @@ let package = Package(
         .executableTarget(
             name: "geomatch",
             dependencies: [
-                "CZlib", "Circumstances", "Geodesy", "LiveTopics", "MQTTLink", "OpeningHours", "Selectors", "Wire",
+                "CZlib", "Circumstances", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink", "OpeningHours", "Ranging",
+                "Selectors", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Circumstances", "Geodesy", "LiveTopics", "MQTTLink", "Matching", "OpeningHours", "PlaceTrials", "Places", "Selectors", "WebhookReceiver", "Wire",
+                "Circumstances", "FlatRecording", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink", "Matching",
+                "OpeningHours", "PlaceTrials", "Places", "Ranging", "Selectors", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
@@ -127,6 +135,9 @@ let package = Package(
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
         .target(
             name: "PlaceTrials", dependencies: ["Geodesy", "Places"], path: "Tests/PlaceTrials", swiftSettings: unchecked),
+        .target(
+            name: "FlatRecording", dependencies: ["Ranging"], path: "Tests/FlatRecording", resources: [.copy("Data")],
+            swiftSettings: strict),
         .target(name: "MemoryStore", dependencies: ["Datasets"], path: "Tests/MemoryStore", swiftSettings: strict),
         .target(
             name: "WebhookReceiver",
@@ -141,17 +152,21 @@ let package = Package(
         .testTarget(name: "GeodesyTests", dependencies: ["Geodesy", "SeededRandom"]),
         .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
         .testTarget(name: "OpeningHoursTests", dependencies: ["OpeningHours", "SeededRandom"]),
+        .testTarget(name: "RangingTests", dependencies: ["FlatRecording", "Geodesy", "Ranging", "SeededRandom"]),
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
         .testTarget(name: "CircumstancesTests", dependencies: ["Circumstances", "Geodesy", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
         .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "PlaceTrials", "Places", "SeededRandom"]),
-        .testTarget(name: "WireTests", dependencies: ["Wire", "SeededRandom"]),
-        .testTarget(name: "DatasetsTests", dependencies: ["Datasets", "MemoryStore", "SeededRandom"]),
+        .testTarget(name: "WireTests", dependencies: ["Ranging", "Wire", "SeededRandom"]),
+        .testTarget(
+            name: "DatasetsTests", dependencies: ["Datasets", "FlatRecording", "MemoryStore", "Ranging", "SeededRandom"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink", "SeededRandom"]),
         .testTarget(
             name: "StoreTests",
             dependencies: [
-                "Circumstances", "Datasets", "Geodesy", "Places", "SeededRandom", "Store", .product(name: "GRDB", package: "GRDB.swift")]),
+                "Circumstances", "Datasets", "Geodesy", "MemoryStore", "Places", "Ranging", "SeededRandom", "Store",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
@@ -166,17 +181,20 @@ let package = Package(
             ]),
         .testTarget(
             name: "GeomatchClientTests",
-            dependencies: ["GeomatchClient", "MQTTLink", "SeededRandom", "Wire"]),
+            dependencies: ["Datasets", "GeomatchClient", "MQTTLink", "MemoryStore", "SeededRandom", "Wire"]),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
                 "Datasets", "Geodesy", "LiveTopics", "MQTTLink", "MemoryStore", "SeededRandom", "Store", "Wire", "geomatchd",
                 .product(name: "Logging", package: "swift-log"),
             ]),
-        .testTarget(name: "CommandLineTests", dependencies: ["CZlib", "geomatch", "MQTTLink", "SeededRandom", "Wire"]),
+        .testTarget(
+            name: "CommandLineTests", dependencies: ["CZlib", "geomatch", "MQTTLink", "Ranging", "SeededRandom", "Wire"]),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["Geodesy", "GeomatchClient", "MQTTLink", "SeededRandom", "WebhookReceiver", "Wire"],
+            dependencies: [
+                "FlatRecording", "Geodesy", "GeomatchClient", "MQTTLink", "Ranging", "SeededRandom", "WebhookReceiver", "Wire",
+            ],
             resources: [.copy("Data")]),
     ],
     swiftLanguageModes: [.v6]

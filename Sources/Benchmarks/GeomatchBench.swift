@@ -6,11 +6,12 @@ struct GeomatchBench: ParsableCommand {
         commandName: "geomatch-bench",
         abstract: "Measures geomatch on this machine.",
         subcommands: [
-            EngineBenchmark.self, ScenarioBenchmark.self, CriteriaBenchmark.self, PlacesBenchmark.self, CircumstanceBenchmark.self,
-            NoiseBenchmark.self, EndToEnd.self,
+            EngineBenchmark.self, ScenarioBenchmark.self, CriteriaBenchmark.self, PlacesBenchmark.self, NoiseBenchmark.self,
+            RangingBenchmark.self, EndToEnd.self, CircumstanceBenchmark.self,
             LiveFanOut.self,
             HoursBenchmark.self,
             NoOpRelay.self,
             WebhookBenchmark.self,
+            SyncBenchmark.self,
         ])
 }

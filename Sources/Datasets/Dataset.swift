@@ -1,6 +1,7 @@
 import Geodesy
 import LiveTopics
 import Matching
+import Ranging
 import Selectors
 import Wire
 
@@ -40,7 +41,11 @@ final class Dataset {
     private(set) var publicationsByReference: [Publication?] = []
     private(set) var subscriptionsByReference: [Subscription?] = []
     /// Which device has which beacon identity.
-    var beacons: [BeaconIdentity: String] = [:]
+    var beacons: [BeaconKey: String] = [:]
+    /// Which device carries which beacon.
+    var carriers: [BeaconKey: String] = [:]
+    /// Who sees which beacons, and what follows from it.
+    var beaconField = BeaconField()
     /// Positions of ids that are no device, by id: taken over when it becomes one.
     var positionsWithoutDevice = ByteKeyed<LiveState>()
     /// Live topics with a known state; cleared ones are not counted.
@@ -50,6 +55,10 @@ final class Dataset {
     var liveTopics = LiveTopicTable()
     var liveSubscriptions = LiveSubscriptions()
     var floors = Floors()
+    /// Documents that are no objects of ours, those deleted and not yet forgotten included.
+    var documentCount = 0
+    /// By client.
+    var followers: [String: Follower] = [:]
     /// What ended of late, for who asks why it did not match.
     var ended = EndedObjects()
     /// The instant of what is being handled; nothing is noted as ended before there is one.
@@ -93,12 +102,15 @@ final class Dataset {
         publicationsByReference.removeAll()
         subscriptionsByReference.removeAll()
         beacons.removeAll()
+        carriers.removeAll()
+        beaconField.monitors.reset()
         structure = Structure()
         locator = nil
         occupancy = nil
         positionsWithoutDevice.removeAll()
         moves.removeAll()
         deliveriesChanged.removeAll()
+        documentCount = 0
     }
 
     /// A live topic has a state from now on, or none any more.
@@ -139,7 +151,9 @@ final class Dataset {
         deviceOrder.insert(device.record.id)
         devicesByReference.place(device, at: device.reference.index)
         if circumstances.isActive { circumstances.engine.restoreDevice(device.reference.index, device.identity) }
-        if let beacon = device.record.beacon { beacons[beacon] = device.record.id }
+        if let beacon = device.record.beacon?.key { beacons[beacon] = device.record.id }
+        if let carried = device.record.carries?.key { carriers[carried] = device.record.id }
+        tieSights(of: device)
     }
 
     /// Forgets what the engine has already let go of.
@@ -200,7 +214,10 @@ final class Dataset {
         places.forget(device.record.id)
         // Its id counts as declared no longer.
         declarations &+= 1
-        if let beacon = device.record.beacon, beacons[beacon] == device.record.id { beacons[beacon] = nil }
+        if let beacon = device.record.beacon?.key, beacons[beacon]?.hasSameBytes(as: device.record.id) == true {
+            beacons[beacon] = nil
+        }
+        uncarry(device)
     }
 
     func publications(of device: Device) -> [Publication] {

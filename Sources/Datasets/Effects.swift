@@ -100,6 +100,8 @@ public struct HubEffects: Sendable {
     public var filtersChanged = false
     /// For the log.
     public var notices: [Notice] = []
+    /// How many of the changes followers of the feed were already told to expect.
+    var changesSeenByFollowers = 0
 
     public init() {}
 
@@ -126,6 +128,7 @@ public struct HubEffects: Sendable {
         queries.removeAll(keepingCapacity: true)
         filtersChanged = false
         notices.removeAll(keepingCapacity: true)
+        changesSeenByFollowers = 0
     }
 }
 
@@ -135,6 +138,10 @@ public struct StoreQuery: Sendable {
         /// The newest hundred matches of a device, or those after one of them.
         case matches(dataset: String, deviceId: String, after: String?)
         case match(dataset: String, id: String)
+        /// A page of a dataset's feed.
+        case feed(FeedQuery)
+        /// A document with its conflicts.
+        case document(DocumentLookup)
     }
 
     public var kind: Kind
@@ -142,6 +149,8 @@ public struct StoreQuery: Sendable {
     public var reply: ReplyContext
     /// How many matches one reply holds at most.
     var limit = Page.maximum
+    /// What is done with a page of a feed.
+    var feedUse = FeedUse.get
 }
 
 /// What the store found.
@@ -150,6 +159,8 @@ public enum StoreFinding: Sendable {
     /// `after` names no match that is kept.
     case noSuchMatch
     case match(MatchRecord?)
+    case feed(FeedPage)
+    case document(KnownDocument?)
     case failed
 }
 

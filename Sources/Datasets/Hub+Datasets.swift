@@ -4,7 +4,8 @@ import Wire
 extension Hub {
     /// Whether first use may create this dataset; what a broker replays never creates a deleted one again.
     func mayCreateDataset(_ name: String, replayed: Bool) -> Bool {
-        configuration.autoCreateDatasets && Name.isDataset(name) && !(replayed && deletedDatasets[name] != nil)
+        configuration.autoCreateDatasets && Name.isDataset(name) && configuration.reservedDatasets[name] == nil
+            && !(replayed && deletedDatasets[name] != nil)
     }
 
     func createDataset(_ name: String, at now: Int64, into effects: inout HubEffects) throws(WireError) -> Dataset {
@@ -15,6 +16,11 @@ extension Hub {
         guard datasets.count < configuration.limits.datasets else {
             throw WireError(
                 .limit, "there are \(configuration.limits.datasets) datasets, the maximum", field: "dataset")
+        }
+        if let filter = configuration.reservedDatasets[record.id] {
+            throw WireError(
+                .invalid, "`\(record.id)` cannot be a dataset: its topics are those of the adapter that reads `\(filter)`",
+                field: "dataset")
         }
         var record = record
         record.revision = Revision.next(after: nil, content: record.encoded())
@@ -38,6 +44,7 @@ extension Hub {
     /// Lets go of a dataset with all it holds; the store has done so already.
     func removeDataset(_ dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
         removeLiveSubscriptions(of: dataset, into: &effects)
+        removeFollowers(of: dataset)
         datasets[dataset.id] = nil
         deletedDatasets[dataset.id] = now
         let replies = dataset.replies.afterDeletion()

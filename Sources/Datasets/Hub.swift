@@ -82,6 +82,11 @@ public final class Hub {
     var leftAgain: [RecentlyLeft] = []
     /// When the first lease may be over.
     var nextLeaseEnd: Int64 = .max
+    /// Who follows the feed of its dataset, over all datasets, by number.
+    var followers: [UInt32: (Follower, Dataset)] = [:]
+    var lastFollower: UInt32 = 0
+    /// A push that waits for what the store knows of its documents.
+    var awaitedDocuments: AwaitedDocuments?
     /// How many messages wait at the link: where they are many, live subscribers get the newest only.
     public var liveBacklog = 0
     let decoder = LiveUpdateDecoder()
@@ -113,14 +118,18 @@ public final class Hub {
     /// Handles one message. Batches end with ``endBatch(at:into:)``.
     public func receive(_ message: Inbound, at now: Int64, into effects: inout HubEffects) {
         guard let topic = message.topic.dropping(prefix: configuration.topicsPrefix) else { return }
-        latestAt = max(latestAt, now)
-        if !unresumed.isEmpty { resume(at: now, into: &effects) }
+        begin(at: now, into: &effects)
         if topic.hasFirstLevel("geomatch") {
             showMoves(at: now, into: &effects)
             receiveRequest(topic, message, at: now, into: &effects)
         } else if !topic.hasFirstLevel("live") {
             receiveLive(topic, message, at: now, into: &effects)
         }
+    }
+
+    func begin(at now: Int64, into effects: inout HubEffects) {
+        latestAt = max(latestAt, now)
+        if !unresumed.isEmpty { resume(at: now, into: &effects) }
     }
 
     /// An update of this topic was left out for a newer one that waits: the daemon could not keep up.
@@ -135,6 +144,7 @@ public final class Hub {
     public func endBatch(at now: Int64, into effects: inout HubEffects) {
         showMoves(at: now, into: &effects)
         tellDeliveries(into: &effects)
+        tellFollowers(&effects)
     }
 
     /// Lets time pass: expiries, matches due again, diagnostics, status, what is written behind.
@@ -152,6 +162,7 @@ public final class Hub {
             if dataset.record.derivedOccupancy || dataset.occupancy != nil {
                 advanceOccupancy(of: dataset, to: now, secondIsOver: secondIsOver, into: &effects)
             }
+            advanceBeacons(of: dataset, to: now, into: &effects)
             for diagnostic in dataset.diagnostics.end(at: now) { tell(diagnostic, of: dataset.id, into: &effects) }
             if secondIsOver { tellStatus(of: dataset, at: now, into: &effects) }
         }
@@ -163,6 +174,7 @@ public final class Hub {
             noteForLog(into: &effects)
             forgetOld(at: now, into: &effects)
             repairLiveSubscriptions(at: now)
+            advanceFollowers(to: now, into: &effects)
         }
         if now - writtenBehindAt >= Self.writeBehindMilliseconds || now < writtenBehindAt {
             writtenBehindAt = now
@@ -185,6 +197,7 @@ public final class Hub {
         guard now >= nextHousekeepingAt || now < nextHousekeepingAt - 2 * Self.housekeepingMilliseconds else { return }
         nextHousekeepingAt = now + Self.housekeepingMilliseconds
         effects.changes.append(.forgetReplies(before: now - ReplyMemory.lifetimeMilliseconds))
+        effects.changes.append(.forgetTombstones(before: now - Self.tombstoneMilliseconds, at: now))
         for name in repliesOfDeleted.keys {
             repliesOfDeleted[name]?.expire(at: now)
             if repliesOfDeleted[name]?.isEmpty == true { repliesOfDeleted[name] = nil }
@@ -196,6 +209,8 @@ public final class Hub {
 
     /// How long a cleared state counts as known.
     static let clearedMilliseconds: Int64 = 30 * 86_400_000
+    /// How long a deletion stays in the change feed.
+    static let tombstoneMilliseconds: Int64 = 30 * 86_400_000
     private var nextHousekeepingAt: Int64 = 0
 }
 

@@ -13,6 +13,8 @@ public struct HubConfiguration: Sendable {
     /// Who may ask for managed live data.
     public var liveReaders = AccessPatterns(["*"])
     public var limits = HubLimits()
+    /// Names that no dataset may have, as the topics below them are those of an adapter's filter, which is the value.
+    public var reservedDatasets: [String: String] = [:]
     /// Webhooks may be posted to loopback, link-local and private addresses.
     public var webhooksAllowPrivate = false
     /// Whether there is a time zone of this IANA name.
@@ -58,6 +60,10 @@ public struct HubLimits: Sendable {
     public var leaseSeconds = 86_400.0
     /// Messages that wait at the link from which on live subscribers get the newest of each topic only.
     public var liveBacklog = 10_000
+    /// Documents that are no objects of ours, for each dataset.
+    public var documents = 10_000_000
+    /// Clients that follow the change feed, for each dataset.
+    public var followers = 10_000
     /// Topics held back for live subscribers, of all datasets; beyond, messages are dropped and counted.
     public var heldLiveTopics = 1_000_000
     /// The same for each client.
@@ -66,6 +72,11 @@ public struct HubLimits: Sendable {
     public var partnersPerSubscription = 10_000
     /// Pairs of publication and subscription remembered, for each dataset. Beyond, no more match.
     public var pairs = 10_000_000
+    /// Beacons one observer sees at a time, and sightings it tells a second.
+    public var beaconsPerObserver = 1000
+    public var sightingsPerSecond = 1000
+    /// For each client.
+    public var beaconMonitors = 100
     /// Matches sent to the broker and not yet acknowledged.
     public var inflightMatches = 1000
 

@@ -3,13 +3,13 @@
 /// Source: MQTT 3.1.1 and MQTT 5.0, section 4.7. Comparison is by bytes. A filter that begins with `$share/` is
 /// taken by its letters here: sharing is the broker's affair and changes where a message goes, not what matches.
 public struct TopicFilter: Sendable {
-    private enum Level: Sendable {
+    enum Level: Sendable {
         case exact([UInt8])
         case any
         case rest
     }
 
-    private let levels: [Level]
+    let levels: [Level]
 
     static let bytesMax = 65_535
 

@@ -4,16 +4,17 @@ import Geodesy
 public struct Meeting: Equatable, Sendable {
     public var publication: PublicationRef
     public var subscription: SubscriptionRef
-    /// Metres along the ellipsoid, right to 1 cm.
+    /// Metres along the ellipsoid, right to 1 cm; where one side is a beacon, as far as the other sees it.
     public var distance: Double
-    public var publicationPosition: Position
-    public var subscriptionPosition: Position
+    /// nil: the side is a beacon, or sees one and stands nowhere itself. So below.
+    public var publicationPosition: Position?
+    public var subscriptionPosition: Position?
     /// Milliseconds since 1970 UTC: the instant of the input that caused it.
     public var at: Int64
 
     public init(
-        publication: PublicationRef, subscription: SubscriptionRef, distance: Double, publicationPosition: Position,
-        subscriptionPosition: Position, at: Int64
+        publication: PublicationRef, subscription: SubscriptionRef, distance: Double, publicationPosition: Position?,
+        subscriptionPosition: Position?, at: Int64
     ) {
         self.publication = publication
         self.subscription = subscription
@@ -40,7 +41,7 @@ public struct VisitEnd: Equatable, Sendable {
     public var publication: PublicationRef
     public var subscription: SubscriptionRef
     public var reason: Reason
-    /// Metres along the ellipsoid, right to 1 cm; nil: a side stands nowhere.
+    /// Metres along the ellipsoid, right to 1 cm, or as far as one side sees the other; nil: nothing is known.
     public var distance: Double?
     /// Where the side stands; nil: nowhere.
     public var publicationPosition: Position?
@@ -122,10 +123,11 @@ public struct Visit: Equatable, Sendable {
 public struct Suppression: Equatable, Sendable {
     /// Milliseconds since 1970 UTC.
     public var lastMatchAt: Int64
-    public var publicationPosition: Position
-    public var subscriptionPosition: Position
+    /// nil: it stood nowhere. So below.
+    public var publicationPosition: Position?
+    public var subscriptionPosition: Position?
 
-    public init(lastMatchAt: Int64, publicationPosition: Position, subscriptionPosition: Position) {
+    public init(lastMatchAt: Int64, publicationPosition: Position?, subscriptionPosition: Position?) {
         self.lastMatchAt = lastMatchAt
         self.publicationPosition = publicationPosition
         self.subscriptionPosition = subscriptionPosition

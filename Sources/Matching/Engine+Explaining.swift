@@ -55,8 +55,9 @@ extension World {
     private func visit(_ pair: UInt32?, of subscription: UInt32, _ publication: UInt32, at now: Int64) -> PairMemory {
         let record = pair.map { index.pairs[$0] }
         if let record, record.phase == .visiting { return .visiting(since: record.since) }
-        let here = heard[publications[publication].device]
-        let there = heard[subscriptions[subscription].device]
+        let seenAt = sight(subscriptions[subscription], publications[publication])?.seenAt
+        let here = seenAt ?? heard[publications[publication].device]
+        let there = seenAt ?? heard[subscriptions[subscription].device]
         let limit = staleAfter[subscription]
         if limit != .max, now >= saturating(min(here, there), limit) { return .unheard(publication: here, subscription: there) }
         guard let record, record.phase == .staying else { return .nothing }

@@ -43,8 +43,8 @@ extension Engine {
         let pair = state.pointee.index.find(s.index, p.index) ?? state.pointee.link(s.index, p.index)
         let record = state.pointee.index.pairs.base + Int(pair)
         record.pointee.lastMatchAt = suppression.lastMatchAt
-        record.pointee.publicationPoint = suppression.publicationPosition.gridPoint
-        record.pointee.subscriptionPoint = suppression.subscriptionPosition.gridPoint
+        record.pointee.publicationPoint = suppression.publicationPosition?.gridPoint ?? .nowhere
+        record.pointee.subscriptionPoint = suppression.subscriptionPosition?.gridPoint ?? .nowhere
         state.pointee.arm(pair)
         // How far the devices may travel is reckoned with their next movement.
         state.pointee.lowerBudget(state.pointee.publications[p.index].device, to: 0)
@@ -55,8 +55,8 @@ extension Engine {
 extension Pair {
     var suppression: Suppression {
         Suppression(
-            lastMatchAt: lastMatchAt, publicationPosition: publicationPoint.position,
-            subscriptionPosition: subscriptionPoint.position)
+            lastMatchAt: lastMatchAt, publicationPosition: publicationPoint.isNowhere ? nil : publicationPoint.position,
+            subscriptionPosition: subscriptionPoint.isNowhere ? nil : subscriptionPoint.position)
     }
 }
 

@@ -3,10 +3,13 @@ import Geodesy
 // Careful subscriptions: accuracy or floor decide with points and ranges. A fix can bring two into range without a step, so
 // whatever may be in range is looked at with each.
 extension World {
-    /// Whether two that are placed are in range, or within so many metres of it.
+    /// Whether two are in range, or within so many metres of it: by where both stand, else by how far one sees the other.
     func isInReach(_ subscription: Entry, _ publication: Entry, widenedBy margin: Double = 0) -> Bool {
         let here = devices.base + Int(publication.device)
         let there = devices.base + Int(subscription.device)
+        guard here.pointee.isPlaced && there.pointee.isPlaced else {
+            return isInSight(subscription, publication, widenedBy: margin)
+        }
         let ranges = subscription.range &+ publication.range
         if !subscription.isCareful && margin == 0 {
             return here.pointee.point.squaredChord(to: there.pointee.point) <= Sweep.squaredReach(ranges)

@@ -61,11 +61,13 @@ extension World {
         for number in 0..<meetings.count {
             let encounter = meetings[ordering[number]]
             let subscription = subscriptions.base + Int(encounter.subscription)
+            let here = devices.base + Int(publications[encounter.publication].device)
+            let there = devices.base + Int(subscription.pointee.device)
             let meeting = Meeting(
                 publication: PublicationRef(index: encounter.publication),
                 subscription: SubscriptionRef(index: encounter.subscription), distance: encounter.distance,
-                publicationPosition: devices[publications[encounter.publication].device].position,
-                subscriptionPosition: devices[subscription.pointee.device].position, at: encounter.at)
+                publicationPosition: here.pointee.isPlaced ? here.pointee.position : nil,
+                subscriptionPosition: there.pointee.isPlaced ? there.pointee.position : nil, at: encounter.at)
             effects.append(subscription.pointee.isVisit ? .visitBegan(meeting) : .met(meeting))
         }
         meetings.removeAll(keepingCapacity: true)

@@ -14,6 +14,7 @@ extension World {
     /// Removes a device that has no entries any more.
     mutating func removeDevice(_ index: UInt32) {
         if devices[index].isPlaced { census.change(from: devices[index].horizontalAccuracy, to: .nan) }
+        sights.removeAll(of: index)
         devices[index].isAlive = false
         devices.release(index)
         if devices.count == 0 { heard.reset() }

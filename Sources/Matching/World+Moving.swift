@@ -15,6 +15,7 @@ extension World {
             }
         }
         devices[device].isPlaced = false
+        devices[device].point = .nowhere
         devices[device].budget = .infinity
         census.change(from: devices[device].horizontalAccuracy, to: .nan)
     }
@@ -63,6 +64,8 @@ extension World {
         put(device, position, point, floor, heardAt: now)
         var reviewed = false
         if former != nil { record.pointee.budget -= Float(travelled * (1.0005 / GridPoint.unitsPerMetre)) + 0.001 }
+        // Who comes from nowhere may stand far from where it met a beacon.
+        if former == nil, !sights.isEmpty { record.pointee.budget = 0 }
         // What was restored is looked at with the first position; else all pairs in range are hits then.
         if record.pointee.budget <= 0.01 {
             review(device, at: now)

@@ -41,7 +41,6 @@ extension World {
             return false
         }
         if subscription.device == publication.device && subscription.excludesSelf { return false }
-        guard devices[publication.device].isPlaced && devices[subscription.device].isPlaced else { return false }
         return isInReach(subscription, publication)
     }
 
@@ -62,19 +61,25 @@ extension World {
         lowerBudgets(pair)
     }
 
-    /// Notes that the two sides of a pair, both placed, met here and now.
+    /// Notes that the two sides of a pair, between which there is a distance, met here and now.
     mutating func addMeeting(_ pair: UInt32, at now: Int64) {
         let record = index.pairs[pair]
         meetings.append(
             Encounter(
-                subscription: record.subscription, publication: record.publication, distance: distance(pair), at: now))
+                subscription: record.subscription, publication: record.publication, distance: distance(pair) ?? 0, at: now))
     }
 
-    /// Metres along the ellipsoid between the devices of a pair, both placed.
-    mutating func distance(_ pair: UInt32) -> Double {
+    /// Metres between the sides of a pair: along the ellipsoid, else as far as one sees the other; nil: nothing is known.
+    mutating func distance(_ pair: UInt32) -> Double? {
         let record = index.pairs.base + Int(pair)
-        let from = milestones.publication.point(devices.base + Int(publications[record.pointee.publication].device))
-        let to = milestones.subscription.point(devices.base + Int(subscriptions[record.pointee.subscription].device))
+        let here = devices.base + Int(publications[record.pointee.publication].device)
+        let there = devices.base + Int(subscriptions[record.pointee.subscription].device)
+        guard here.pointee.isPlaced && there.pointee.isPlaced else {
+            let sight = sight(subscriptions[record.pointee.subscription], publications[record.pointee.publication])
+            return sight.flatMap { $0.distance.isFinite ? $0.distance : nil }
+        }
+        let from = milestones.publication.point(here)
+        let to = milestones.subscription.point(there)
         return Geodesic.distance(from: from, to: to)
     }
 
@@ -216,11 +221,14 @@ struct Milestone {
     }
 }
 
-/// Metres between two grid points along the ellipsoid.
-func displacement(from: GridPoint, to: GridPoint) -> Double { Geodesic.distance(from: from.centre, to: to.centre) }
+/// Metres between two grid points along the ellipsoid; 0 where one of them is nowhere: who stands nowhere has not moved.
+func displacement(from: GridPoint, to: GridPoint) -> Double {
+    from.isNowhere || to.isNowhere ? 0 : Geodesic.distance(from: from.centre, to: to.centre)
+}
 
 /// Whether two grid points are at least so many metres apart along the ellipsoid.
 func isDisplaced(from: GridPoint, to: GridPoint, by metres: Double) -> Bool {
+    if from.isNowhere || to.isNowhere { return metres <= 0 }
     let chord = from.chord(to: to)
     if chord >= metres { return true }
     return chord * mostArcPerChord >= metres && displacement(from: from, to: to) >= metres

@@ -206,6 +206,7 @@ extension World {
     ///
     /// - Parameter sparesKnown: Pairs that met before are left alone.
     mutating func probeAll(_ side: Side, _ index: UInt32, at now: Int64, sparesKnown: Bool = false) {
+        probeSights(side, index, at: now, sparesKnown: sparesKnown)
         let entry = entry(side, index).pointee
         guard entry.lane != none else { return }
         let device = devices[entry.device]

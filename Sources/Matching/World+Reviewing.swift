@@ -17,6 +17,7 @@ extension World {
 
     /// Evaluates the pairs of mode once of an entry that met before and are in range.
     mutating func reviewNearby(_ side: Side, _ index: UInt32, at now: Int64) {
+        reviewSights(side, index, at: now)
         let entry = entry(side, index).pointee
         guard entry.lane != none else { return }
         let arrivals = tally.arrivals

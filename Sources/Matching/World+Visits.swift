@@ -37,7 +37,7 @@ extension World {
         // What is over is ended by its own deadline.
         guard now < subscription.expiresAt, now < publication.expiresAt else { return }
         let isSilent = now >= silentFrom(record)
-        guard devices[publication.device].isPlaced && devices[subscription.device].isPlaced else {
+        guard areLocated(subscription, publication) else {
             // Restored, and not heard of since.
             if isSilent { end(pair, .lost, at: now) } else { watch(pair) }
             return
@@ -75,6 +75,9 @@ extension World {
     private func silentFrom(_ record: Pair) -> Int64 {
         let limit = staleAfter[record.subscription]
         guard limit != .max else { return .max }
+        if let sight = sight(subscriptions[record.subscription], publications[record.publication]) {
+            return saturating(sight.seenAt, limit)
+        }
         let heardAt = min(
             heard[publications[record.publication].device], heard[subscriptions[record.subscription].device])
         return saturating(heardAt, limit)
@@ -95,6 +98,8 @@ extension World {
         let record = index.pairs[pair]
         let subscription = subscriptions[record.subscription]
         let publication = publications[record.publication]
+        // Who sees a beacon may go where it wants: only another sighting changes their distance.
+        guard devices[publication.device].isPlaced && devices[subscription.device].isPlaced else { return }
         var half: Float = 0
         if !subscription.isCareful {
             var reach = Double(subscription.range &+ publication.range) / GridPoint.unitsPerMetre
@@ -122,20 +127,17 @@ extension World {
     // MARK: Ends
 
     /// Forgets a pair of mode visit; a visit under way ends.
-    private mutating func end(_ pair: UInt32, _ reason: VisitEnd.Reason, at now: Int64) {
+    mutating func end(_ pair: UInt32, _ reason: VisitEnd.Reason, at now: Int64) {
         if index.pairs[pair].phase == .visiting { note(pair, reason, at: now) }
         unlink(pair)
     }
 
     private mutating func note(_ pair: UInt32, _ reason: VisitEnd.Reason, at now: Int64) {
         let record = index.pairs[pair]
-        let arePlaced =
-            devices[publications[record.publication].device].isPlaced
-            && devices[subscriptions[record.subscription].device].isPlaced
         ends.append(
             Parting(
-                subscription: record.subscription, publication: record.publication, reason: reason,
-                distance: arePlaced ? distance(pair) : nil, at: now))
+                subscription: record.subscription, publication: record.publication, reason: reason, distance: distance(pair),
+                at: now))
     }
 
     /// Tells the ends of an entry's visits; the pairs are the caller's to forget, unless `unlinking`.
@@ -149,6 +151,8 @@ extension World {
             pair = side == .publication ? record.nextOfPublication : record.nextOfSubscription
             guard subscriptions[record.subscription].isVisit else { continue }
             if unlinking {
+                // Where a device stands is nothing to the beacons it sees.
+                if sight(subscriptions[record.subscription], publications[record.publication]) != nil { continue }
                 end(current, reason, at: now)
             } else if record.phase == .visiting {
                 note(current, reason, at: now)

@@ -25,6 +25,7 @@ struct World {
     var lanes = LanePool()
     var directory = TileDirectory()
     var index = PairIndex()
+    var sights = Sights()
     var deadlines = DeadlineHeap()
     /// Entries and pairs that a deadline stands for; the heap may hold more.
     var deadlinesWanted = 0
@@ -91,7 +92,7 @@ struct World {
             + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + cells.bytes + hits.bytes + keys.bytes
             + openClasses.bytes
             + meetings.capacity * MemoryLayout<Encounter>.stride + doubts.bytes + newcomers.bytes + ordering.bytes
-            + groundwork.bytes
+            + groundwork.bytes + sights.bytes
     }
 
     @inline(__always)

@@ -102,6 +102,12 @@ public final class Journal: @unchecked Sendable {
         }
     }
 
+    /// What is known of documents when everything appended before is durable; nil for those there are none of.
+    public func lookUp(_ lookups: [DocumentLookup]) throws(StoreError) -> [KnownDocument?] {
+        try commitNow([])
+        return try store.documents(lookups)
+    }
+
     /// What was done since the last call, in order.
     public func collect() -> [JournalCompletion] {
         gate.locked {

@@ -24,6 +24,8 @@ public enum StoreAnswer: Equatable, Sendable {
     /// The match to begin after is not among the newest hundred of its device.
     case noSuchMatch
     case match(MatchRecord?)
+    case feed(FeedPage)
+    case document(KnownDocument?)
     /// The store could not be read; the journal tells why where it lasts.
     case failed
 }

@@ -10,6 +10,7 @@ extension Store {
                 var highest = Highest()
                 for change in changes {
                     highest.note(change)
+                    try Self.enter(change, db)
                     try Self.apply(change, to: db)
                 }
                 try highest.write(to: db)
@@ -92,6 +93,14 @@ extension Store {
             try db.run("DELETE FROM liveState WHERE dataset = ? AND topic = ?", dataset, topic)
         case .putLiveSubscription(let record): try put(record, db)
         case .deleteLiveSubscription(let dataset, let client, let id): try deleteLiveSubscription(dataset, client, id, db)
+        case .putBeaconMonitor(let record): try put(record, db)
+        case .deleteBeaconMonitor(let dataset, let client, let id): try deleteBeaconMonitor(dataset, client, id, db)
+        case .putDocument(let record): try put(record, db)
+        case .countDocuments: break
+        case .forgetTombstones(let instant, let now): try forgetTombstones(before: instant, at: now, db)
+        case .putFollower(let record): try put(record, db)
+        case .deleteFollower(let dataset, let client):
+            try db.run("DELETE FROM follower WHERE dataset = ? AND client = ?", dataset, client)
         case .putReply(let record):
             // A reply put again is the newest one: REPLACE gives it a new number.
             try db.run(
@@ -117,7 +126,8 @@ extension Store {
             Table.device.upsert,
             record.dataset, record.id, record.type.rawValue, record.name, ListText.encode(record.group), record.platform,
             record.deviceToken, record.beacon?.proximityUUID, record.beacon?.major, record.beacon?.minor, record.owner,
-            record.createdAt, record.updatedAt, record.revision)
+            record.createdAt, record.updatedAt, record.revision, record.carries?.proximityUUID, record.carries?.major,
+            record.carries?.minor, record.ranging?.n, record.ranging?.rssiOffset, record.ranging?.filter.rawValue)
     }
 
     private static func put(_ record: PublicationRecord, _ db: Database) throws {
@@ -244,28 +254,30 @@ extension Store {
     ]
 
     /// Parameter: the dataset.
-    static let datasetCascade = [
-        "DELETE FROM pair WHERE dataset = ?",
-        "DELETE FROM visit WHERE dataset = ?",
-        "DELETE FROM publication WHERE dataset = ?",
-        "DELETE FROM subscription WHERE dataset = ?",
-        "DELETE FROM structure WHERE dataset = ?",
-        "DELETE FROM place WHERE dataset = ?",
-        "DELETE FROM category WHERE dataset = ?",
-        "DELETE FROM verification WHERE dataset = ?",
-        "DELETE FROM circumstance WHERE dataset = ?",
-        "DELETE FROM held WHERE dataset = ?",
-        "DELETE FROM placeVisit WHERE dataset = ?",
-        "DELETE FROM stay WHERE dataset = ?",
-        "DELETE FROM incident WHERE dataset = ?",
-        "DELETE FROM device WHERE dataset = ?",
-        "DELETE FROM liveState WHERE dataset = ?",
-        "DELETE FROM liveSubscription WHERE dataset = ?",
-        "DELETE FROM matchBody WHERE number IN (SELECT number FROM match WHERE dataset = ?)",
-        "DELETE FROM match WHERE dataset = ?",
-        "DELETE FROM reply WHERE dataset = ?",
-        "DELETE FROM dataset WHERE id = ?",
-    ]
+    static let datasetCascade =
+        changeFeedOfDataset + [
+            "DELETE FROM pair WHERE dataset = ?",
+            "DELETE FROM visit WHERE dataset = ?",
+            "DELETE FROM publication WHERE dataset = ?",
+            "DELETE FROM subscription WHERE dataset = ?",
+            "DELETE FROM structure WHERE dataset = ?",
+            "DELETE FROM place WHERE dataset = ?",
+            "DELETE FROM category WHERE dataset = ?",
+            "DELETE FROM verification WHERE dataset = ?",
+            "DELETE FROM circumstance WHERE dataset = ?",
+            "DELETE FROM held WHERE dataset = ?",
+            "DELETE FROM placeVisit WHERE dataset = ?",
+            "DELETE FROM stay WHERE dataset = ?",
+            "DELETE FROM incident WHERE dataset = ?",
+            "DELETE FROM device WHERE dataset = ?",
+            "DELETE FROM liveState WHERE dataset = ?",
+            "DELETE FROM liveSubscription WHERE dataset = ?",
+            "DELETE FROM beaconMonitor WHERE dataset = ?",
+            "DELETE FROM matchBody WHERE number IN (SELECT number FROM match WHERE dataset = ?)",
+            "DELETE FROM match WHERE dataset = ?",
+            "DELETE FROM reply WHERE dataset = ?",
+            "DELETE FROM dataset WHERE id = ?",
+        ]
 
     // MARK: Replies and filters
 

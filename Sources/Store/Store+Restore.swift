@@ -1,11 +1,13 @@
 import Datasets
 import GRDB
+import Ranging
 
 extension Store {
     /// Gives everything back, one row in memory at a time.
     ///
-    /// In this order: datasets, deletions of datasets, structure, categories, places, verifications, devices, publications, subscriptions, pairs, visits, circumstances with what is held of them, visits to places, stays, incidents, live states,
-    /// live subscriptions, matches, replies
+    /// In this order: datasets, deletions of datasets, structure, categories, places, verifications, devices, publications,
+    /// subscriptions, pairs, visits, circumstances with what is held of them, visits to places, stays, incidents, live states,
+    /// live subscriptions, monitors of beacons, counts of documents, followers, matches, replies
     /// (oldest first, the newest 10,000 of each client), filters (one change for each broker). Where no order is named, there is
     /// none within a kind.
     ///
@@ -54,6 +56,9 @@ extension Store {
         try restoreCircumstances(db, of: dataset, visit)
         try each(.liveState) { .putLiveState(LiveStateRecord($0)) }
         try each(.liveSubscription) { .putLiveSubscription(LiveSubscriptionRecord($0)) }
+        try each(.beaconMonitor) { .putBeaconMonitor(try BeaconMonitorRecord($0)) }
+        try restoreDocumentCounts(db, of: dataset, visit)
+        try each(.follower) { .putFollower(FollowerRecord($0)) }
     }
 
     private static func restoreMatches(_ db: Database, of dataset: String?, _ visit: (DurableChange) throws -> Void) throws {
@@ -131,6 +136,8 @@ extension DeviceRecord {
             dataset: row.text(0), id: row.text(1), type: type, name: row.text(3), group: try row.list(4),
             platform: row.optionalText(5), deviceToken: row.optionalText(6), beacon: beacon, owner: row.optionalText(10),
             createdAt: row.int64(11), updatedAt: row.int64(12), revision: row.text(13))
+        carries = BeaconIdentity(row, from: 14)
+        ranging = try RangingSettings(row, from: 17)
     }
 }
 
@@ -180,8 +187,9 @@ extension PairRecord {
     fileprivate init(_ row: Columns) {
         self.init(
             dataset: row.text(0), subscriptionId: row.text(1), publicationId: row.text(2), lastMatchAt: row.int64(3),
-            publicationLatitude: row.double(4), publicationLongitude: row.double(5), subscriptionLatitude: row.double(6),
-            subscriptionLongitude: row.double(7))
+            publicationLatitude: row.optionalDouble(4), publicationLongitude: row.optionalDouble(5),
+            subscriptionLatitude: row.optionalDouble(6),
+            subscriptionLongitude: row.optionalDouble(7))
     }
 }
 

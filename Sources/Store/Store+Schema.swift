@@ -16,6 +16,8 @@ extension Store {
         registerStructure(in: &migrator)
         registerPlaces(in: &migrator)
         registerCircumstances(in: &migrator)
+        registerChangeFeed(in: &migrator)
+        registerBeacons(in: &migrator)
         return migrator
     }()
 

@@ -28,7 +28,10 @@ struct Table: Sendable {
     static let structure = Table("structure", key: 4, "dataset level parents id name floorIndex capacity geometry")
     static let device = Table(
         "device", key: 2,
-        "dataset id type name groupNames platform deviceToken proximityUUID major minor owner createdAt updatedAt revision")
+        """
+        dataset id type name groupNames platform deviceToken proximityUUID major minor owner createdAt updatedAt revision \
+        carriedUUID carriedMajor carriedMinor rangingExponent rangingOffset rangingFilter
+        """)
     static let publication = Table(
         "publication", key: 2, "dataset id deviceId topic range duration properties owner createdAt updatedAt revision")
     static let subscription = Table(
@@ -45,5 +48,6 @@ struct Table: Sendable {
         subscriptionLongitude
         """)
     static let visit = Table("visit", key: 3, "dataset subscriptionId publicationId id since")
+    static let follower = Table("follower", key: 2, "dataset client since lease leaseUntil")
     static let liveState = Table("liveState", key: 2, "dataset topic timestamp receivedAt number payload")
 }

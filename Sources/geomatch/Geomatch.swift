@@ -27,7 +27,8 @@ struct Geomatch: ParsableCommand {
         version: release,
         subcommands: [
             RequestCommand.self, WatchCommand.self, PublishCommand.self, ReplayCommand.self, StatusCommand.self,
-            ExplainCommand.self, ImportCommand.self, PlacesCommand.self, DemoCommand.self, EvalCommand.self,
+            ExplainCommand.self, ImportCommand.self, PlacesCommand.self, BeaconsCommand.self, SyncCommand.self, DemoCommand.self,
+            EvalCommand.self,
         ],
         defaultSubcommand: RequestCommand.self)
 

@@ -2,11 +2,12 @@
 enum Invocation {
     /// The subcommands; any other first word is the resource of a request.
     static let subcommands = [
-        "request", "watch", "pub", "replay", "status", "explain", "import", "places", "demo", "eval", "help",
+        "request", "watch", "pub", "replay", "status", "explain", "import", "places", "beacons", "demo", "eval", "sync", "help",
     ]
-    static let evaluations = ["selector", "topic", "distance", "hours", "circumstance"]
+    static let evaluations = ["selector", "topic", "distance", "ranging", "hours", "circumstance"]
     static let imports = ["structure", "places"]
     static let lookups = ["near"]
+    static let beacons = ["list", "watch", "calibrate"]
     static let demos = ["building"]
     static let optionsWithValue = [
         "--broker", "--dataset", "--client", "--topics-prefix", "--timeout", "--ca-file", "--certificate-file", "--key-file",
@@ -35,9 +36,9 @@ enum Invocation {
             leading = (leading + takeOptions(from: &rest)).filter { $0 == "--json" }
             guard let evaluation = rest.first, evaluations.contains(evaluation) else { return [word] + rest + leading }
             return [word, evaluation] + leading + rest.dropFirst()
-        case "import", "demo", "places":
+        case "import", "demo", "places", "beacons":
             leading += takeOptions(from: &rest)
-            let kinds = ["import": imports, "demo": demos, "places": lookups][word] ?? []
+            let kinds = ["import": imports, "demo": demos, "places": lookups, "beacons": beacons][word] ?? []
             guard let kind = rest.first, kinds.contains(kind) else {
                 return [word] + rest + leading
             }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import Wire
 
 /// The daemon's command line.
 @main
@@ -14,6 +15,9 @@ struct Geomatchd: AsyncParsableCommand {
             Without an argument it runs its own mosquitto on 127.0.0.1:1883 and stores in ./geomatch-data. \
             Each flag can also be given in the environment (--data-dir as GEOMATCH_DATA_DIR) and as a key of the \
             configuration file (data-dir); a flag goes before the environment, that before the file, that before the default.
+
+            Formats of the file's key adapters[], each with a filter that suits it:
+            \(AdapterFormat.help)
             """,
         version: release)
 

@@ -46,9 +46,9 @@ struct EvaluationTests {
                 words: ["circumstance", "(at (= category_id 308))"],
                 error: "invalid (400) expression 7: unknown key category_id, did you mean category-id\n", code: 1),
             Row(words: ["distance", "48", "11", "48", "11"], out: "0\n"),
-            Row(words: ["distance", "0", "0", "0", "1"], out: "111319.4907932264\n"),
-            Row(words: ["distance", "0", "0", "0", "-1"], out: "111319.4907932264\n"),
-            Row(words: ["distance", "--json", "--", "-0", "0", "-.0", "+1e0"], out: "111319.4907932264\n"),
+            Row(words: ["distance", "0", "0", "0", "1"], out: "111319.49079327358\n"),
+            Row(words: ["distance", "0", "0", "0", "-1"], out: "111319.49079327358\n"),
+            Row(words: ["distance", "--json", "--", "-0", "0", "-.0", "+1e0"], out: "111319.49079327358\n"),
             Row(
                 words: ["distance", "91", "0", "0", "0"],
                 error:
@@ -102,7 +102,7 @@ struct EvaluationTests {
         #expect(
             try geomatch("eval", "distance", "-", input: "{\"from\":[0,0],\"to\":[0,1]}\n{\"from\":[0,0],\"to\":[\"0\",1]}").out
                 == """
-                {"result":111319.4907932264}
+                {"result":111319.49079327358}
                 {"error":{"code":400,"error":"invalid","message":"`to` must be [latitude, longitude], two numbers","field":"to"}}
 
                 """)

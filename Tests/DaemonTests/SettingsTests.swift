@@ -159,8 +159,6 @@ struct SettingsTests {
         #expect(
             try #require(refusal(file: "listen:\n  port: 1")).description.contains(
                 "listen: has keys below it, allowed is HOST:PORT"))
-        #expect(try #require(refusal(file: "adapters: []")).description.contains("not offered"))
-        #expect(try #require(refusal(file: "adapters:\n - filter: x")).description.contains("not offered"))
     }
 
     @Test("A key that stands twice is refused, however it is nested")

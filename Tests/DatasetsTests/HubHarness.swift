@@ -103,6 +103,12 @@ final class HubHarness {
         hub.storeIsWritable = !isRefusalKnown
         for message in messages {
             receive(message, &effects)
+            if let lookups = hub.documentLookups {
+                hub.endBatch(at: now, into: &effects)
+                perform(effects)
+                effects = HubEffects()
+                hub.resume(with: store.documents(lookups), at: now, into: &effects)
+            }
             guard !effects.deletions.isEmpty else { continue }
             hub.endBatch(at: now, into: &effects)
             perform(effects)

@@ -91,7 +91,7 @@ struct RequestTests {
             Row("device/delete", #"{"id":"phone"}"#, 403, "forbidden id", client: "bob"),
             Row("device/update", #"{"id":"phone","revision":"1-0000000000000000"}"#, 409, "conflict revision"),
             Row("device/update", #"{"id":"pin","location":null}"#, 400, "invalid location"),
-            Row("device/update", #"{"id":"phone","carries":{}}"#, 501, "unsupported carries"),
+            Row("device/update", #"{"id":"phone","carries":{}}"#, 400, "invalid carries.proximityUUID"),
             Row("device/list", #"{"limit":0}"#, 400, "invalid limit"),
             Row("device/list", #"{"limit":"x"}"#, 400, "invalid limit"),
             Row("device/list", #"{"deviceType":"x"}"#, 400, "invalid deviceType"),

@@ -7,7 +7,7 @@ import struct Wire.JSONObject
 
 @Suite("Articles", .timeLimit(.minutes(1)))
 struct ArticleTests {
-    static let names = ["GettingStarted", "LiveData", "Matches", "ErrorsAndReconnecting"]
+    static let names = ["GettingStarted", "LiveData", "Matches", "ErrorsAndReconnecting", "OfflineStore"]
 
     @Test("The code of each article is the file that is compiled and run here", arguments: names)
     func sameCode(name: String) throws {
@@ -59,6 +59,31 @@ struct ArticleTests {
             let limit = ContinuousClock.now + .seconds(20)
             while await screen.rows.isEmpty, ContinuousClock.now < limit { await Task.yield() }
             #expect(await screen.rows == ["matched coffee"])
+            await client.close()
+        }
+    }
+
+    @Test("A notebook is written offline and read by another")
+    func offlineStore() async throws {
+        try await withHub { broker, _ in
+            let client = try GeomatchClient(broker.configuration())
+            try await client.request("device/create", parameters: ["deviceType": "MobileDevice"])
+            let folders = try ["a", "b"].map { name in
+                let folder = URL(fileURLWithPath: broker.folder).appendingPathComponent(name)
+                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+                return folder
+            }
+            let written = try Notebook(folder: folders[0], client: "app")
+            try written.write("under the dome", as: "n")
+            try written.addCafe()
+            #expect(try written.read("n") == "under the dome" && written.status == "stopped, 2 to go")
+            let read = try Notebook(folder: folders[1], client: "app")
+            let changes = read.changes
+            try read.keepInStep(with: client)
+            try written.keepInStep(with: client)
+            #expect(await changes.first { $0.id == "cafe" }?.source == .remote)
+            #expect(try read.read("n") == "under the dome")
+            #expect(try await client.devices.get("cafe").name == "Café")
             await client.close()
         }
     }

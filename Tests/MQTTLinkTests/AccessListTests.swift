@@ -53,6 +53,17 @@ struct AccessListTests {
         }
     }
 
+    @Test("What adapters read may be written by every user, and by nothing else is the list longer")
+    func adapterFilters() {
+        let plain = AccessList(prefix: "p", users: ["ann"]).text.split(separator: "\n")
+        let list = AccessList(prefix: "p", users: ["ann"], adapterFilters: ["owntracks/+/+/#", "tele/+/SENSOR"])
+        let added = list.text.split(separator: "\n").filter { !plain.contains($0) }
+        #expect(
+            added == [
+                "# What adapters read of other ecosystems.", "pattern write owntracks/+/+/#", "pattern write tele/+/SENSOR",
+            ])
+    }
+
     @Test("The example for other people's brokers is this list, and its daemon may do all")
     func example() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().resolvingSymlinksInPath()

@@ -48,6 +48,8 @@ final class NaiveEngine {
     var positions: [DeviceRef: Position?] = [:]
     var floors: [DeviceRef: UInt32] = [:]
     var heard: [DeviceRef: Int64] = [:]
+    /// Which beacons devices see, and how far those are.
+    var sights: [Set<DeviceRef>: BeaconSight] = [:]
     /// Placed by a restart and not moved since.
     var unexamined: Set<DeviceRef> = []
     var publications: [UInt32: Publication] = [:]
@@ -76,15 +78,28 @@ final class NaiveEngine {
         }
     }
 
-    func sides(_ key: PairKey) -> (p: Publication, s: Subscription, here: Position, there: Position)? {
-        guard let p = publications[key.publication], let s = subscriptions[key.subscription],
-            let here = positions[p.device] ?? nil, let there = positions[s.device] ?? nil
-        else { return nil }
+    /// nil where nothing is known of how far they are from each other.
+    func sides(_ key: PairKey) -> (p: Publication, s: Subscription, here: Position?, there: Position?)? {
+        guard let p = publications[key.publication], let s = subscriptions[key.subscription] else { return nil }
+        let (here, there) = (positions[p.device] ?? nil, positions[s.device] ?? nil)
+        guard here != nil && there != nil || sight(p, s) != nil else { return nil }
         return (p, s, here, there)
+    }
+
+    func sight(_ p: Publication, _ s: Subscription) -> BeaconSight? { sights[[p.device, s.device]] }
+
+    /// Metres from where a side stood; 0 where it stood, or stands, nowhere.
+    func moved(_ from: Position?, _ to: Position?) -> Double {
+        guard let from, let to else { return 0 }
+        return distance(from, to)
     }
 
     func isInReach(_ key: PairKey, margin: Double = 0) -> Bool {
         guard let (p, s, here, there) = sides(key) else { return false }
+        guard let here, let there else {
+            guard let sight = sight(p, s) else { return false }
+            return !s.terms.sameFloor && sight.distance <= p.range + s.range + margin
+        }
         if s.terms.sameFloor {
             guard let floor = floors[p.device], floor != 0, floor == floors[s.device] else { return false }
         }
@@ -102,6 +117,7 @@ final class NaiveEngine {
         guard let p = publications[key.publication], let s = subscriptions[key.subscription], s.terms.staleAfter != .max else {
             return .max
         }
+        if let sight = sight(p, s) { return sight.seenAt + s.terms.staleAfter }
         return min(heard[p.device] ?? .min, heard[s.device] ?? .min) + s.terms.staleAfter
     }
 
@@ -121,10 +137,15 @@ final class NaiveEngine {
     }
 
     private func meeting(_ key: PairKey, at now: Int64) -> Meeting {
-        let (_, _, here, there) = sides(key)!
+        let (p, s, here, there) = sides(key)!
         return Meeting(
             publication: PublicationRef(index: key.publication), subscription: SubscriptionRef(index: key.subscription),
-            distance: distance(here, there), publicationPosition: here, subscriptionPosition: there, at: now)
+            distance: distance(p, s) ?? 0, publicationPosition: here, subscriptionPosition: there, at: now)
+    }
+
+    private func distance(_ p: Publication, _ s: Subscription) -> Double? {
+        if let here = positions[p.device] ?? nil, let there = positions[s.device] ?? nil { return distance(here, there) }
+        return sight(p, s).flatMap { $0.distance.isFinite ? $0.distance : nil }
     }
 
     private func end(_ key: PairKey, _ reason: VisitEnd.Reason, at now: Int64, into outcome: inout Outcome) {
@@ -135,7 +156,7 @@ final class NaiveEngine {
                 key,
                 VisitEnd(
                     publication: PublicationRef(index: key.publication), subscription: SubscriptionRef(index: key.subscription),
-                    reason: reason, distance: here.flatMap { here in there.map { distance(here, $0) } },
+                    reason: reason, distance: distance(publications[key.publication]!, subscriptions[key.subscription]!),
                     publicationPosition: here, subscriptionPosition: there, at: now)
             ))
     }
@@ -202,8 +223,8 @@ final class NaiveEngine {
             if let before = last[key] {
                 let elapsed = s.terms.matchTTL != .max && now - before.lastMatchAt >= s.terms.matchTTL
                 let moved =
-                    distance(here, before.publicationPosition) >= s.terms.matchDTL
-                    || distance(there, before.subscriptionPosition) >= s.terms.matchDTL
+                    moved(before.publicationPosition, here) >= s.terms.matchDTL
+                    || moved(before.subscriptionPosition, there) >= s.terms.matchDTL
                 guard elapsed || moved else { continue }
             } else if partners(of: key.subscription) >= limits.partnersPerSubscription || pairCount >= limits.pairs {
                 let subscription = SubscriptionRef(index: key.subscription)
@@ -254,6 +275,7 @@ final class NaiveEngine {
         guard position != nil else {
             for (key, stay) in stays
             where publications[key.publication]!.device == device || subscriptions[key.subscription]!.device == device {
+                if sight(publications[key.publication]!, subscriptions[key.subscription]!) != nil { continue }
                 if stay.phase == .visiting { end(key, .lost, at: now, into: &outcome) }
                 stays[key] = nil
             }
@@ -262,10 +284,31 @@ final class NaiveEngine {
         floors[device] = floor
         heard[device] = now
         // A pair that was in range and never met was evaluated then: its selector can only change with an update.
+        // And a beacon is met by a sighting: where the other stands can only let them meet again.
         let known = concerned.filter {
-            last[$0] != nil || !before.contains($0) || subscriptions[$0.subscription]!.isCareful
+            last[$0] != nil
+                || sight(publications[$0.publication]!, subscriptions[$0.subscription]!) == nil
+                    && (!before.contains($0) || subscriptions[$0.subscription]!.isCareful)
         }
         evaluate(known, at: now, hinting: true, &outcome)
+        return outcome.effects
+    }
+
+    func see(_ beacon: DeviceRef, by observer: DeviceRef, _ sight: BeaconSight, at now: Int64) -> [Effect] {
+        var outcome = Outcome()
+        sights[[beacon, observer]] = sight
+        evaluate(keys { Set([$1.device, $2.device]) == [beacon, observer] }, at: now, hinting: true, &outcome)
+        return outcome.effects
+    }
+
+    func loseSight(of beacon: DeviceRef, by observer: DeviceRef, at now: Int64) -> [Effect] {
+        var outcome = Outcome()
+        for (key, stay) in stays
+        where Set([publications[key.publication]!.device, subscriptions[key.subscription]!.device]) == [beacon, observer] {
+            if stay.phase == .visiting { end(key, .lost, at: now, into: &outcome) }
+            stays[key] = nil
+        }
+        sights[[beacon, observer]] = nil
         return outcome.effects
     }
 
@@ -328,6 +371,7 @@ final class NaiveEngine {
         floors[device] = nil
         heard[device] = nil
         unexamined.remove(device)
+        sights = sights.filter { !$0.key.contains(device) }
         return Removal(
             publications: p.sorted { $0.index < $1.index }, subscriptions: s.sorted { $0.index < $1.index }, effects: effects)
     }
@@ -393,16 +437,31 @@ final class NaiveEngine {
         }
         for (key, before) in last {
             guard let p = publications[key.publication], let s = subscriptions[key.subscription] else { continue }
-            if p.device == device && abs(distance(position, before.publicationPosition) - s.terms.matchDTL) < 0.02 { return true }
-            if s.device == device && abs(distance(position, before.subscriptionPosition) - s.terms.matchDTL) < 0.02 {
+            if p.device == device && abs(moved(before.publicationPosition, position) - s.terms.matchDTL) < 0.02 { return true }
+            if s.device == device && abs(moved(before.subscriptionPosition, position) - s.terms.matchDTL) < 0.02 {
                 return true
             }
         }
         return false
     }
 
+    /// Whether what hangs on two devices would be within 2 cm of such a boundary at this distance.
+    func isAmbiguous(_ one: DeviceRef, _ other: DeviceRef, distance: Double) -> Bool {
+        publications.values.contains { p in
+            subscriptions.values.contains { s in
+                Set([p.device, s.device]) == [one, other] && isNear(distance, p, s)
+            }
+        }
+    }
+
+    private func isNear(_ distance: Double, _ p: Publication, _ s: Subscription) -> Bool {
+        let left = distance - p.range - s.range
+        return abs(left) < 0.02 || s.isVisit && abs(left - s.terms.exitMargin) < 0.02
+    }
+
     /// Whether such a publication would be within 2 cm of such a boundary.
     func isAmbiguous(_ p: Publication) -> Bool {
+        if subscriptions.values.contains(where: { s in sight(p, s).map { isNear($0.distance, p, s) } ?? false }) { return true }
         guard let here = positions[p.device] ?? nil else { return false }
         return subscriptions.values.contains { s in
             guard s.topic == p.topic, let there = positions[s.device] ?? nil else { return false }
@@ -412,6 +471,7 @@ final class NaiveEngine {
 
     /// Whether such a subscription, as that number, would.
     func isAmbiguous(_ s: Subscription, as number: UInt32? = nil) -> Bool {
+        if publications.values.contains(where: { p in sight(p, s).map { isNear($0.distance, p, s) } ?? false }) { return true }
         guard let there = positions[s.device] ?? nil else { return false }
         let touches = publications.values.contains { p in
             guard s.topic == p.topic, let here = positions[p.device] ?? nil else { return false }
@@ -419,11 +479,9 @@ final class NaiveEngine {
         }
         return touches
             || last.contains { key, before in
-                guard key.subscription == number, let p = publications[key.publication],
-                    let here = positions[p.device] ?? nil
-                else { return false }
-                return abs(distance(there, before.subscriptionPosition) - s.terms.matchDTL) < 0.02
-                    || abs(distance(here, before.publicationPosition) - s.terms.matchDTL) < 0.02
+                guard key.subscription == number, let p = publications[key.publication] else { return false }
+                return abs(moved(before.subscriptionPosition, there) - s.terms.matchDTL) < 0.02
+                    || abs(moved(before.publicationPosition, positions[p.device] ?? nil) - s.terms.matchDTL) < 0.02
             }
     }
 }

@@ -32,7 +32,9 @@ public struct MemoryStore {
     private var liveStates: [Key: LiveStateRecord] = [:]
     private var matches: [Int64: (record: MatchRecord, listed: Bool)] = [:]
     private var liveSubscriptions: [Key: LiveSubscriptionRecord] = [:]
+    private var monitors: [Key: BeaconMonitorRecord] = [:]
     private var replies: [(key: Key, record: ReplyRecord)] = []
+    private var feed = MemoryFeed()
     public private(set) var highestLiveNumber: Int64 = 0
     public private(set) var highestMatchNumber: Int64 = 0
 
@@ -49,6 +51,7 @@ public struct MemoryStore {
     public func delivery(_ dataset: String, _ id: String) -> Delivery? { subscriptions[Key(dataset, id)]?.delivery }
 
     public mutating func apply(_ change: DurableChange) {
+        if let entry = change.feedEntry, let dataset = change.dataset { enter(entry, in: dataset) }
         switch change {
         case .putDataset(let record):
             datasets[record.id] = record
@@ -139,6 +142,13 @@ public struct MemoryStore {
         case .forgetReplies(let instant): replies.removeAll { $0.record.at < instant }
         case .putLiveSubscription(let record): liveSubscriptions[Key(record.dataset, record.client, record.id)] = record
         case .deleteLiveSubscription(let dataset, let client, let id): liveSubscriptions[Key(dataset, client, id)] = nil
+        case .putBeaconMonitor(let record): monitors[Key(record.dataset, record.client, record.id)] = record
+        case .deleteBeaconMonitor(let dataset, let client, let id): monitors[Key(dataset, client, id)] = nil
+        case .putDocument(let record): feed.put(record)
+        case .countDocuments: break
+        case .forgetTombstones(let instant, let now): feed.forgetTombstones(before: instant, at: now)
+        case .putFollower(let record): feed.put(record)
+        case .deleteFollower(let dataset, let client): feed.deleteFollower(dataset, client)
         case .putFilters: break
         }
     }
@@ -150,6 +160,17 @@ public struct MemoryStore {
     private mutating func removePlace(_ dataset: String, _ id: String) {
         places.removeAll { $0.dataset == dataset && $0.place.id.hasSameBytes(as: id) }
     }
+
+    private mutating func enter(_ entry: FeedEntry, in dataset: String) {
+        switch entry {
+        case .object(let type, let id, let revision, let owner, let reader):
+            feed.enter(type: type, id: id, revision: revision, owner: owner, reader: reader, in: dataset)
+        case .burial(let type, let id): feed.bury(type: type, id: id, in: dataset)
+        }
+    }
+
+    /// What is known of documents, in the order asked.
+    public func documents(_ lookups: [DocumentLookup]) -> [KnownDocument?] { lookups.map(feed.document) }
 
     private mutating func dropUnneeded(_ number: Int64) {
         if let match = matches[number], !match.record.pending, !match.listed { matches[number] = nil }
@@ -201,6 +222,8 @@ public struct MemoryStore {
         matches = matches.filter { $0.value.record.dataset != id }
         replies.removeAll { $0.key.dataset == id }
         liveSubscriptions = liveSubscriptions.filter { $0.key.dataset != id }
+        monitors = monitors.filter { $0.key.dataset != id }
+        feed.deleteDataset(id)
     }
 
     /// In the order the store gives back; of one dataset, or all.
@@ -228,6 +251,9 @@ public struct MemoryStore {
         changes += incidents.filter { isWanted($0.dataset) }.map { .putIncident($0) }
         changes += liveStates.values.filter { isWanted($0.dataset) }.map { .putLiveState($0) }
         changes += liveSubscriptions.values.filter { isWanted($0.dataset) }.map { .putLiveSubscription($0) }
+        changes += monitors.values.filter { isWanted($0.dataset) }.map { .putBeaconMonitor($0) }
+        changes += feed.counts.filter { isWanted($0.key) }.map { .countDocuments(dataset: $0.key, $0.value) }
+        changes += feed.followers.filter { isWanted($0.dataset) }.map { .putFollower($0) }
         for match in sortedMatches where isWanted(match.record.dataset) {
             var record = match.record
             if !record.pending { record.body = [] }
@@ -240,6 +266,8 @@ public struct MemoryStore {
     public func finding(_ kind: StoreQuery.Kind) -> StoreFinding {
         let listed = sortedMatches.filter(\.listed).map(\.record)
         switch kind {
+        case .feed(let query): return .feed(feed.page(query))
+        case .document(let lookup): return .document(feed.document(lookup))
         case .match(let dataset, let id): return .match(listed.first { $0.dataset == dataset && $0.id == id })
         case .matches(let dataset, let device, let after):
             let all = listed.filter { $0.dataset == dataset && $0.deviceId.hasSameBytes(as: device) }.suffix(100)

@@ -76,7 +76,10 @@ struct NaivePlaces {
                 let reach = metres / 111_195 * scale * Double.random(in: 0.6...1, using: &random)
                 var longitude = centre.longitude + reach * cos(angle) * east
                 if longitude > 180 { longitude -= 360 } else if longitude < -180 { longitude += 360 }
-                return Area.Polygon.Vertex(longitude: longitude, latitude: centre.latitude + reach * sin(angle))
+                // As files have them: seven decimals.
+                return Area.Polygon.Vertex(
+                    longitude: (longitude * 1e7).rounded() / 1e7,
+                    latitude: ((centre.latitude + reach * sin(angle)) * 1e7).rounded() / 1e7)
             }
         }
         return random.chance(30) && count > 4 ? [ring(1), ring(0.4)] : [ring(1)]
@@ -94,7 +97,7 @@ struct NaivePlaces {
         }
         return Place(
             id: id, name: random.chance(50) ? "Name of \(id)" : nil,
-            categoryIDs: (0..<random.below(4)).map { _ in "c\(random.below(6))" },
+            categoryIDs: Array(["c0", "c1", "c2", "c3", "c4"].shuffled(using: &random).prefix(random.below(4))),
             chainID: random.chance(30) ? "chain\(random.below(4))" : nil,
             openingHours: random.chance(30) ? "Mo-Fr 0\(random.below(9)):00+" : nil,
             timeZone: random.chance(50) ? "Europe/Monaco" : nil,

@@ -69,26 +69,28 @@ struct PlaceCandidatesTests {
         }
     }
 
-    @Test("Inside a building its shop is more probable than it would be alone, and the building less")
+    @Test("A shop inside a building takes most of what the building would have alone")
     func insideOutlines() throws {
         let corners = [(-0.000_3, -0.000_3), (0.000_3, -0.000_3), (0.000_3, 0.000_3), (-0.000_3, 0.000_3)]
             .map { Area.Polygon.Vertex(longitude: 20 + $0.0, latitude: $0.1) }
-        let alone = try table([10])
+        let mallOnly = Place(id: "mall", geometry: try PlaceGeometry(polygons: [[corners]]))
         let both = try table([10])
-        try both.upsert(Place(id: "mall", geometry: try PlaceGeometry(polygons: [[corners]])))
+        try both.upsert(mallOnly)
+        let alone = try table([])
+        try alone.upsert(mallOnly)
         let before = alone.candidates(latitude: 0, longitude: 20, accuracy: 15)
         let after = both.candidates(latitude: 0, longitude: 20, accuracy: 15)
         let shop = try #require(after.candidates.first { both.id($0.handle) == "0" })
         let mall = try #require(after.candidates.first { both.id($0.handle) == "mall" })
-        #expect(shop.probability > mall.probability)
-        #expect(after.probabilityOfNone < before.probabilityOfNone)
+        #expect(shop.probability > 2 * mall.probability)
+        #expect(mall.probability < (before.candidates.first?.probability ?? 0) / 2)
         #expect(mall.hit.isInside && mall.hit.distance == 0)
     }
 
     @Test("In simulated towns the first candidate is right as often as noise allows, and probabilities are what they say")
     func calibration() throws {
         var random = SplitMix64.forTest()
-        for (deviation, right, brier) in [(5.0, 0.75, 0.40), (10, 0.60, 0.60), (20, 0.38, 0.80)] {
+        for (deviation, right, brier) in [(5.0, 0.70, 0.50), (10, 0.54, 0.68), (20, 0.32, 0.85)] {
             let outcome = try CandidateTrial(density: 1000, deviation: deviation, visits: 1000).run(&random)
             #expect(outcome.firstRight / outcome.atPlaces > right)
             #expect(outcome.firstRight > outcome.nearestRight)

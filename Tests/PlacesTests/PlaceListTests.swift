@@ -19,13 +19,14 @@ struct PlaceListTests {
     func pages() throws {
         var random = SplitMix64.forTest()
         let table = PlaceTable()
-        var naive = NaivePlaces()
+        // By their bytes, as a dictionary of strings takes both forms of é for one.
+        var naive: [[UInt8]: Place] = [:]
         try table.declare([Category(id: "c0", name: "all"), Category(id: "c1", name: "some", parentID: "c0")])
         for _ in 0..<8 {
             for _ in 0..<1200 {
                 let id = id(&random)
                 if random.chance(30) {
-                    naive.places[id] = nil
+                    naive[Array(id.utf8)] = nil
                     table.remove(id)
                 } else {
                     let at = NaivePlaces.position(near: NaivePlaces.sites[0], metres: 20_000, &random)
@@ -33,7 +34,7 @@ struct PlaceListTests {
                         id: id, categoryIDs: random.chance(50) ? ["c\(random.below(3))"] : [],
                         chainID: random.chance(10) ? "chain" : nil,
                         geometry: .point(latitude: at.latitude, longitude: at.longitude))
-                    naive.places[id] = place
+                    naive[Array(id.utf8)] = place
                     try table.upsert(place)
                 }
             }
@@ -44,11 +45,8 @@ struct PlaceListTests {
                 PlaceFilter(categoryID: "c0"), PlaceFilter(categoryID: "c1", chainID: "chain"),
                 PlaceFilter(chainID: "unknown"), PlaceFilter(categoryID: "unknown"),
             ] {
-                let expected = naive.places.values.filter { matches($0, filter) }.map(\.id)
-                    .sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }
-                #expect(
-                    listed(table, filter, limit: 1 + random.below(300)).elementsEqual(expected) { $0.utf8.elementsEqual($1.utf8) }
-                )
+                let expected = naive.filter { matches($0.value, filter) }.keys.sorted { $0.lexicographicallyPrecedes($1) }
+                #expect(listed(table, filter, limit: 1 + random.below(300)).map { Array($0.utf8) } == expected)
             }
         }
     }

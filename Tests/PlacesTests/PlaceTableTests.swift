@@ -1,4 +1,5 @@
 import Geodesy
+import Glibc
 import Places
 import SeededRandom
 import Testing
@@ -127,6 +128,36 @@ struct PlaceTableTests {
         #expect(found(0, 180) == [])
     }
 
+    @Test("An outline of thousands of corners answers as one whose edges are all looked at")
+    func manyCorners() throws {
+        var random = SplitMix64.forTest()
+        for site in [NaivePlaces.sites[0], NaivePlaces.sites[3]] {
+            func ring(_ count: Int, _ metres: Double) -> [Area.Polygon.Vertex] {
+                (0..<count).map { corner in
+                    let angle = 2 * Double.pi * Double(corner) / Double(count)
+                    let reach = metres / 111_195 * Double.random(in: 0.9...1, using: &random)
+                    let longitude = site.longitude + reach * cos(angle) / cos(site.latitude * .pi / 180)
+                    return Area.Polygon.Vertex(
+                        longitude: longitude < -180 ? longitude + 360 : longitude, latitude: site.latitude + reach * sin(angle))
+                }
+            }
+            let geometry = try PlaceGeometry(polygons: [[ring(1500, 3000), ring(300, 1000)]])
+            let place = Place(id: "1", geometry: geometry)
+            let table = PlaceTable()
+            try table.upsert(place)
+            var inside = 0
+            for _ in 0..<40 {
+                let at = NaivePlaces.position(near: site, metres: 3500, &random)
+                let expected = NaivePlaces.distance(place, latitude: at.latitude, longitude: at.longitude, limit: 700)
+                let hit = table.nearest(latitude: at.latitude, longitude: at.longitude, radius: 600).first
+                inside += hit?.isInside == true ? 1 : 0
+                #expect(hit?.isInside ?? false == (expected == 0))
+                #expect(abs((hit?.distance ?? 600) - min(expected, 600)) < 0.01)
+            }
+            #expect(inside > 5)
+        }
+    }
+
     @Test("Positions that are not on the earth, and radii that are none, find nothing")
     func badQueries() throws {
         let table = PlaceTable()
@@ -153,6 +184,8 @@ struct PlaceTableTests {
             (Place(id: "a", chainID: long, geometry: point), "chainId"),
             (Place(id: "a", openingHours: String(repeating: "h", count: 8193), geometry: point), "openingHours"),
             (Place(id: "a", placerank: .nan, geometry: point), "placerank"),
+            (Place(id: "a", geometry: .point(latitude: .nan, longitude: 0)), "geometry"),
+            (Place(id: "a", geometry: .polygons([])), "geometry"),
         ]
         for (place, field) in refused {
             let error = #expect(throws: PlaceError.self) { try table.upsert(place) }

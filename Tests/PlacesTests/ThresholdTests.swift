@@ -94,33 +94,41 @@ struct ThresholdTests {
         }
     }
 
-    /// The least over the positions of each outline to the other place, and 0 where edges cross: positions every few decimetres.
+    /// 0 where edges cross, else the least from a corner of one to the other: what does not cross is nearest there.
     private func distance(_ left: Place, _ right: Place) -> Double {
-        min(distance(from: left, to: right), distance(from: right, to: left))
+        let (leftEdges, rightEdges) = (edges(of: left), edges(of: right))
+        if leftEdges.contains(where: { edge in rightEdges.contains { cross(edge, $0) } }) { return 0 }
+        let there = leftEdges.map { distance(of: $0.from, to: right) }.min() ?? .infinity
+        return min(there, rightEdges.map { distance(of: $0.from, to: left) }.min() ?? .infinity)
     }
 
-    private func distance(from place: Place, to other: Place) -> Double {
+    private func distance(of point: SIMD2<Double>, to place: Place) -> Double {
+        NaivePlaces.distance(place, latitude: point.y, longitude: point.x > 180 ? point.x - 360 : point.x, limit: 20)
+    }
+
+    private typealias Edge = (from: SIMD2<Double>, to: SIMD2<Double>)
+
+    /// On the plane of degrees from 0 to 360; of a point an edge of no length.
+    private func edges(of place: Place) -> [Edge] {
+        func turned(_ point: SIMD2<Double>) -> SIMD2<Double> { point.x < 0 ? point + SIMD2(360, 0) : point }
+        var edges: [Edge] = []
         switch place.geometry {
         case .point(let latitude, let longitude):
-            return NaivePlaces.distance(other, latitude: latitude, longitude: longitude, limit: 20)
+            let point = turned(SIMD2(longitude, latitude))
+            edges = [(point, point)]
         case .polygons(let polygons):
-            var nearest = Double.infinity
-            for polygon in polygons {
-                polygon.forEachEdge { from, to, _ in
-                    for step in 0..<(isFar(other) ? 1 : 12) {
-                        let point = from + (to - from) * Double(step) / 12
-                        let longitude = point.x > 180 ? point.x - 360 : point.x < -180 ? point.x + 360 : point.x
-                        nearest = min(nearest, NaivePlaces.distance(other, latitude: point.y, longitude: longitude, limit: 20))
-                    }
-                }
-            }
-            return nearest
+            for polygon in polygons { polygon.forEachEdge { from, to, _ in edges.append((turned(from), turned(to))) } }
         }
+        return edges
     }
 
-    /// To a point corners are enough: the way back looks at the edges.
-    private func isFar(_ place: Place) -> Bool {
-        if case .point = place.geometry { return true }
-        return false
+    /// Whether both shares at which the lines meet are within the edges.
+    private func cross(_ left: Edge, _ right: Edge) -> Bool {
+        let (a, b, between) = (left.to - left.from, right.to - right.from, right.from - left.from)
+        let scale = a.x * b.y - a.y * b.x
+        guard scale != 0 else { return false }
+        let share = (between.x * b.y - between.y * b.x) / scale
+        let other = (between.x * a.y - between.y * a.x) / scale
+        return share > 0 && share < 1 && other > 0 && other < 1
     }
 }

@@ -50,6 +50,11 @@ final class SimulatedDisk: DurableLog, DurableState {
 
     func ask(_ question: StoreQuery.Kind, token: UInt64) { entries.append(.question(question, token: token)) }
 
+    func lookUp(_ lookups: [DocumentLookup]) throws(StoreError) -> [KnownDocument?] {
+        try commitNow([])
+        return durable.documents(lookups)
+    }
+
     func collect() -> [JournalCompletion] {
         defer { completions = [] }
         return completions
@@ -137,6 +142,8 @@ extension StoreAnswer {
         case .matches(let matches): self = .matches(matches)
         case .noSuchMatch: self = .noSuchMatch
         case .match(let match): self = .match(match)
+        case .feed(let page): self = .feed(page)
+        case .document(let document): self = .document(document)
         case .failed: self = .failed
         }
     }

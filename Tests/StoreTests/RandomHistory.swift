@@ -2,6 +2,7 @@ import Circumstances
 import Datasets
 import Geodesy
 import Places
+import Ranging
 import SeededRandom
 
 /// Random changes over a few names, so that they meet.
@@ -53,7 +54,11 @@ struct RandomHistory {
             return chance()
                 ? .putLiveSubscription(liveSubscription())
                 : .deleteLiveSubscription(dataset: pick(Self.datasets), client: pick(["a", "b"]), id: name("l"))
-        case 95..<97: return .putReply(reply())
+        case 95: return .putReply(reply())
+        case 96:
+            return chance()
+                ? .putBeaconMonitor(monitor())
+                : .deleteBeaconMonitor(dataset: pick(Self.datasets), client: pick(["a", "b"]), id: name("m"))
         case 98: return .putStructure(structure())
         case 97: return .forgetReplies(before: clock - Int64.random(in: 0..<400, using: &random))
         default: return .putFilters(broker: pick(["embedded", "mqtt://other"]), texts())
@@ -160,11 +165,14 @@ struct RandomHistory {
     }
 
     private mutating func device() -> DeviceRecord {
-        DeviceRecord(
+        var record = DeviceRecord(
             dataset: pick(Self.datasets), id: name("d"), type: pick(DeviceType.allCases), name: pick(["", "a\u{0}b", "ü"]),
             group: texts(), platform: maybe("ios"), deviceToken: maybe("token"),
             beacon: maybe(BeaconIdentity(proximityUUID: "F7826DA6", major: 65535, minor: 0)), owner: maybe("client"),
             createdAt: clock, updatedAt: clock + 1, revision: "2-\(clock)")
+        record.carries = maybe(BeaconIdentity(proximityUUID: "F7826DA6", major: 0, minor: 65535))
+        record.ranging = maybe(RangingSettings(n: 1.75, rssiOffset: -3.5, filter: pick(RangingSettings.Filter.allCases)))
+        return record
     }
 
     private mutating func publication() -> PublicationRecord {
@@ -205,8 +213,8 @@ struct RandomHistory {
     private mutating func pair() -> PairRecord {
         PairRecord(
             dataset: pick(Self.datasets), subscriptionId: name("s"), publicationId: name("p"), lastMatchAt: clock,
-            publicationLatitude: -89.999999999, publicationLongitude: 180,
-            subscriptionLatitude: .random(in: -90...90, using: &random),
+            publicationLatitude: maybe(-89.999999999), publicationLongitude: maybe(180),
+            subscriptionLatitude: maybe(.random(in: -90...90, using: &random)),
             subscriptionLongitude: 1 / 3)
     }
 
@@ -239,6 +247,12 @@ struct RandomHistory {
             within: maybe(#"{"bbox":[1,2,3,4]}"#), minInterval: pick([0, 86_400_000]), qos: pick([0, 1]),
             snapshot: pick([true, false]), lease: pick([1, 86_400, 0.1]), leaseUntil: clock + 1, createdAt: clock,
             number: lastLive)
+    }
+
+    private mutating func monitor() -> BeaconMonitorRecord {
+        BeaconMonitorRecord(
+            dataset: pick(Self.datasets), client: pick(["a", "b"]), id: name("m"), proximityUUID: "F7826DA6", major: maybe(65535),
+            minor: maybe(0), devices: maybe(texts()), createdAt: clock)
     }
 
     private mutating func reply() -> ReplyRecord {

@@ -43,6 +43,7 @@ struct TwinStore {
         var visits: [PairKey: VisitRecord] = [:]
         var liveStates: [Key: LiveStateRecord] = [:]
         var liveSubscriptions: [PairKey: LiveSubscriptionRecord] = [:]
+        var monitors: [PairKey: BeaconMonitorRecord] = [:]
         var matches: [MatchRecord] = []
         var replies: [ReplyRecord] = []
         var filters: [String: [String]] = [:]
@@ -147,12 +148,17 @@ struct TwinStore {
         case .putLiveSubscription(let record): state.liveSubscriptions[PairKey(record)] = record
         case .deleteLiveSubscription(let dataset, let client, let id):
             state.liveSubscriptions[PairKey(dataset: dataset, subscription: client, publication: id)] = nil
+        case .putBeaconMonitor(let record): state.monitors[PairKey(record)] = record
+        case .deleteBeaconMonitor(let dataset, let client, let id):
+            state.monitors[PairKey(dataset: dataset, subscription: client, publication: id)] = nil
         case .putReply(let record):
             state.replies.removeAll {
                 $0.dataset == record.dataset && $0.client == record.client && $0.requestId == record.requestId
             }
             state.replies.append(record)
         case .forgetReplies(let instant): state.replies.removeAll { $0.at < instant }
+        // The change feed has a twin of its own.
+        case .putDocument, .countDocuments, .forgetTombstones, .putFollower, .deleteFollower: break
         case .putFilters(let broker, let filters): state.filters[broker] = filters.isEmpty ? nil : filters
         }
     }
@@ -216,6 +222,7 @@ struct TwinStore {
         forgetPairs { $0.dataset == id }
         state.liveStates = state.liveStates.filter { $0.key.dataset != id }
         state.liveSubscriptions = state.liveSubscriptions.filter { $0.key.dataset != id }
+        state.monitors = state.monitors.filter { $0.key.dataset != id }
         state.matches.removeAll { $0.dataset == id }
         state.replies.removeAll { $0.dataset == id }
     }
@@ -226,6 +233,11 @@ struct TwinStore {
 }
 
 extension TwinStore.PairKey {
+    /// So is a monitor of beacons.
+    init(_ record: BeaconMonitorRecord) {
+        self.init(dataset: record.dataset, subscription: record.client, publication: record.id)
+    }
+
     init(_ record: HeldRecord) {
         self.init(dataset: record.dataset, subscription: record.circumstanceID, publication: record.deviceID)
     }
@@ -295,6 +307,8 @@ extension TwinStore.Snapshot {
             (next, isNew) = (8, liveStates.updateValue(record, forKey: .init(dataset: record.dataset, id: record.topic)) == nil)
         case .putLiveSubscription(let record):
             (next, isNew) = (9, liveSubscriptions.updateValue(record, forKey: .init(record)) == nil)
+        case .putBeaconMonitor(let record): (next, isNew) = (9, monitors.updateValue(record, forKey: .init(record)) == nil)
+        case .countDocuments, .putFollower: (next, isNew) = (9, true)
         case .putMatch(let record):
             (next, isNew) = (9, (matches.last?.number ?? 0) < record.number)
             matches.append(record)
@@ -325,6 +339,7 @@ extension TwinStore.Snapshot {
             ("subscriptions", subscriptions == other.subscriptions), ("pairs", pairs == other.pairs),
             ("liveStates", liveStates == other.liveStates),
             ("liveSubscriptions", liveSubscriptions == other.liveSubscriptions), ("visits", visits == other.visits),
+            ("monitors", monitors == other.monitors),
             ("matches", matches == other.matches),
             ("replies", replies == other.replies), ("filters", filters == other.filters),
         ].compactMap { $0.1 ? nil : $0.0 }

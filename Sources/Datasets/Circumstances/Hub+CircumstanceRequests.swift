@@ -13,14 +13,15 @@ extension Hub {
             throw WireError(.forbidden, "the circumstance `\(id)` belongs to another client", field: "id")
         }
         if let known { try parameters.checkRevision(known.record.revision) }
-        let owner = known?.record.owner ?? call.client.name
+        let owner = known?.record.owner ?? call.owner ?? call.client.name
         let text = try parameters.string("expression")
         let expression = try CircumstanceExpression(checking: text)
         var record = CircumstanceRecord(
             dataset: dataset.id, id: id, owner: owner, expression: text,
             trigger: try parameters.optionalChoice("when"),
             name: try parameters.name("name"), tags: try parameters.tags("tags"), devices: try parameters.deviceNames("devices"),
-            createdAt: known?.record.createdAt ?? call.now, updatedAt: call.now)
+            createdAt: known?.record.createdAt ?? call.createdAt,
+            updatedAt: call.updatedAt)
         record.nearRadius =
             try parameters.optionalNumber("nearRadius", in: CircumstanceRule.nearRadiusRange, unit: "metres") ?? record.nearRadius
         record.exitMargin =
@@ -29,14 +30,17 @@ extension Hub {
         guard known != nil || dataset.circumstances.count(of: owner) < configuration.limits.circumstances else {
             throw WireError(.limit, "the client has \(configuration.limits.circumstances) circumstances, the maximum")
         }
-        record.revision = Revision.next(after: known?.record.revision, content: record.encoded())
+        record.isEnabled = call.stamp == nil ? true : try parameters.optionalBool("enabled") ?? true
+        record.revision = call.revision(after: known?.record.revision, content: record.encoded())
+        if call.endsBeforeEffects { return record.encoded() }
         activateCircumstances(of: dataset, at: call.now)
         if let known { dataset.circumstances.remove(known) }
         // First what is registered, then what is held of it.
         effects.changes.append(.putCircumstance(record))
         let engine = dataset.circumstances.engine
         let reference = engine.register(
-            record.rule(expression), replacing: known?.reference, at: call.now, in: world(of: dataset),
+            record.rule(expression), replacing: known?.reference, isEnabled: record.isEnabled, at: call.now,
+            in: world(of: dataset),
             into: &circumstanceEffects)
         let circumstance = Circumstance(record, expression, reference: reference)
         dataset.circumstances.insert(circumstance)

@@ -16,6 +16,7 @@ extension Hub {
             if reason >= 0x80 { liveMessageFailed(live) }
             return
         }
+        if let follower = FollowerToken(token) { return followerAcknowledged(follower, into: &effects) }
         let token = ParcelToken(raw: token)
         outbox.lanes.end(token)
         if reason < 0x80 {
@@ -28,7 +29,13 @@ extension Hub {
 
     /// A message of a match could not be handed over: it waits for the next connection.
     public func returned(_ token: UInt64) {
-        if let live = LiveToken(token) { liveMessageFailed(live) } else { outbox.lanes.takeBack(ParcelToken(raw: token)) }
+        if let live = LiveToken(token) {
+            liveMessageFailed(live)
+        } else if let follower = FollowerToken(token) {
+            followerReturned(follower)
+        } else {
+            outbox.lanes.takeBack(ParcelToken(raw: token))
+        }
     }
 
     /// The broker is there: what waits goes out, and again what was sent over the former connection and has not been acknowledged
@@ -37,6 +44,7 @@ extension Hub {
         outbox.lanes.isOpen = true
         for token in outbox.lanes.takeBackAll() { countRetry(of: token) }
         sendMatches(into: &effects)
+        resumeFollowers(into: &effects)
     }
 
     public func brokerLost() { outbox.lanes.isOpen = false }

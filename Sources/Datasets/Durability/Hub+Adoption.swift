@@ -30,12 +30,8 @@ extension Hub {
         }
         properties = told.properties
         store(told.update, at: told.timestamp, for: state, receivedAt: told.receivedAt, into: &effects)
-        if let device = state.device, let position = told.update.position {
-            showCircumstances(device, told.update, at: told.timestamp, in: dataset, now: now, into: &effects)
-            if dataset.moves.isEmpty { moved.append(dataset) }
-            let floor = floor(of: state, index: told.update.floorIndex, into: &effects)
-            dataset.moves.append(Move(device: device.reference, position: position, floor: floor))
-        }
+        showMove(of: state, told.update, at: told.timestamp, now: now, into: &effects)
+        if state.tellsSightings { restoreSightings(of: state, at: now) }
     }
 }
 

@@ -38,6 +38,9 @@ extension Hub {
         case .putMatch(let record): try restore(record)
         case .putReply(let record): restore(record)
         case .putLiveSubscription(let record): try restore(record)
+        case .putBeaconMonitor(let record): restore(record)
+        case .deleteBeaconMonitor(let dataset, let client, let id):
+            datasets[dataset]?.beaconField.monitors.remove(client: client, id: id)
         case .deleteLiveSubscription(let dataset, let client, let id):
             if !isRebuilding, let known = datasets[dataset]?.liveSubscriptions[client, id] { removeLive(known) }
         case .putDelivery(let dataset, let id, let delivery):
@@ -55,7 +58,13 @@ extension Hub {
         case .putCircumstance, .deleteCircumstance, .putHeld, .deleteHeld, .putPlaceVisit, .deletePlaceVisit, .putStay,
             .putIncident:
             try restoreCircumstances(change, at: now)
-        case .matchProgress, .matchSettled, .incidentSettled, .forgetMatch, .forgetLiveState, .forgetReplies, .putFilters: break
+        case .putFollower(let record): restore(record)
+        case .countDocuments(let dataset, let count): datasets[dataset]?.documentCount = count
+        case .deleteFollower(let dataset, let client):
+            if !isRebuilding { datasets[dataset]?.followers[client] = nil }
+        case .matchProgress, .matchSettled, .incidentSettled, .forgetMatch, .forgetLiveState, .forgetReplies, .putDocument,
+            .forgetTombstones, .putFilters:
+            break
         }
     }
 
@@ -71,6 +80,7 @@ extension Hub {
         for dataset in datasets.values { dataset.clearedStates.sort() }
         declareRestoredCategories()
         resumeLiveSubscriptions()
+        restoreSightings(at: latestAt)
         unresumed.formUnion(datasets.keys)
         findOccupancies()
     }
@@ -78,7 +88,7 @@ extension Hub {
     private func restore(_ record: DeviceRecord) {
         guard let dataset = datasets[record.dataset] else { return }
         if let device = dataset.devices[record.id] {
-            device.record = record
+            dataset.change(device, to: record)
             return
         }
         dataset.register(Device(record, reference: dataset.engine.addDevice(isFixed: record.type == .pin)))
@@ -114,10 +124,8 @@ extension Hub {
         else { return }
         let suppression = Suppression(
             lastMatchAt: record.lastMatchAt,
-            publicationPosition: Position(
-                latitude: record.publicationLatitude, longitude: record.publicationLongitude),
-            subscriptionPosition: Position(
-                latitude: record.subscriptionLatitude, longitude: record.subscriptionLongitude))
+            publicationPosition: Position(record.publicationLatitude, record.publicationLongitude),
+            subscriptionPosition: Position(record.subscriptionLatitude, record.subscriptionLongitude))
         dataset.engine.restoreSuppression(subscription.reference, publication.reference, suppression, at: now)
     }
 

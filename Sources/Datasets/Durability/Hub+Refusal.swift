@@ -102,6 +102,7 @@ extension Hub {
             deletedDatasets[name] = deletedAt
         }
         for state in liveStates.all where names.contains(state.dataset.id) { settle(state) }
+        for name in names { datasets[name]?.beaconField.monitors.endReset() }
         unresumed.formUnion(names.filter { datasets[$0] != nil })
         findOccupancies()
     }

@@ -46,6 +46,7 @@ extension ExplainedPair {
     // MARK: Place
 
     private var location: Explanation.Check {
+        if isOfBeacon { return sighted }
         let sides = [
             ("publication", publicationPlace, publication.deviceId, tellsFigures),
             ("subscription", subscriptionPlace, subscription.deviceId, true),
@@ -87,6 +88,7 @@ extension ExplainedPair {
     }
 
     private var range: Explanation.Check {
+        if isOfBeacon { return sightedRange }
         guard let proximity else { return .init("range", false, "without both positions there is no distance") }
         guard tellsFigures else { return .init("range", proximity.isInRange, proximity.isInRange ? "in range" : "out of range") }
         let counted = proximity.distance + proximity.allowance

@@ -31,6 +31,10 @@ struct ExplainedPair {
     var subscription: SubscriptionRecord
     var subscriptionLife: Life
     var subscriptionPlace: Place
+    /// Where one side is a beacon: how far the other sees it; nil: it does not.
+    var sight: BeaconSight?
+    /// One side is a beacon, which stands nowhere.
+    var isOfBeacon = false
     /// Of a pair that lives.
     var memory: PairMemory
     var now: Int64
@@ -47,6 +51,11 @@ struct ExplainedPair {
             accuracy: subscription.terms.accuracy)
     }
 
+    /// Metres: the sum of both ranges.
+    var reach: Double { publication.range + subscription.range }
+
+    var isInRange: Bool { isOfBeacon ? sight.map { $0.distance <= reach } ?? false : proximity?.isInRange == true }
+
     /// Figures and properties of somebody else's publication are told where topic and range pass: a match would tell them, too.
-    var tellsFigures: Bool { isOwn || topicsAreEqual && proximity?.isInRange == true }
+    var tellsFigures: Bool { isOwn || topicsAreEqual && isInRange }
 }

@@ -27,6 +27,12 @@ extension Hub {
             subscriptionLife: subscription.life,
             subscriptionPlace: place(of: subscription.record.deviceId, in: call.dataset), memory: .nothing, now: call.now,
             isOwn: call.dataset.allows(call.client, owner: publication.record.owner))
+        if let here = call.dataset.devices[publication.record.deviceId],
+            let there = call.dataset.devices[subscription.record.deviceId]
+        {
+            pair.isOfBeacon = here.record.type == .beacon || there.record.type == .beacon
+            pair.sight = call.dataset.engine.sight(here.reference, there.reference)
+        }
         if let p = call.dataset.publications[publicationID], let s = call.dataset.subscriptions[subscriptionID] {
             pair.memory = call.dataset.engine.memory(of: s.reference, p.reference, at: call.now)
         }

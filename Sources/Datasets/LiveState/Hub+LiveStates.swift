@@ -97,6 +97,7 @@ extension Hub {
             return
         }
         let device = state.device
+        if state.tellsSightings { forgetSightings(of: state, at: now, into: &effects) }
         forgetState(state, asOf: now, receivedAt: now, into: &effects)
         guard let device, device.positionTopic === state else { return }
         showMoves(at: now, into: &effects)

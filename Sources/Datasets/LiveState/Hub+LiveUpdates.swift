@@ -35,6 +35,14 @@ extension Hub {
             return
         }
         // Percent-codes in lower case, empty levels or a domain in capitals name a topic that may be known.
+        receiveUpdate(of: live, published: topic, message, at: now, into: &effects)
+    }
+
+    /// - Parameter topic: As published, which may be no live topic.
+    func receiveUpdate(
+        of live: LiveTopic, published topic: UnsafeRawBufferPointer, _ message: Inbound, at now: Int64,
+        into effects: inout HubEffects
+    ) {
         let canonical = live.encoded
         if let state = liveStates[canonical] {
             receiveUpdate(of: state, published: topic, message, at: now, into: &effects)
@@ -59,7 +67,8 @@ extension Hub {
             let state = LiveState(dataset: dataset, live: live, topic: canonical)
             receiveUpdate(of: state, published: published, message, at: now, into: &effects)
         } catch {
-            if !message.retained { refuse(error, published: published, counts: true, at: now, into: &effects) }
+            if message.retained { return }
+            refuse(error, published: published, of: live.dataset, counts: true, at: now, into: &effects)
         }
     }
 
@@ -79,6 +88,9 @@ extension Hub {
         do throws(WireError) {
             try checkDeclared(state)
             let update = try decode(message, domain: state.domain)
+            if state.tellsSightings {
+                return try receiveSightings(update, of: state, published: published, message, at: now, into: &effects)
+            }
             var timestamp = update.timestamp ?? now
             let isSkewed = timestamp > now + Self.skewMaximumMilliseconds
             if isSkewed { timestamp = now }
@@ -88,7 +100,7 @@ extension Hub {
             }
             let standing = standing(of: state)
             // What was sent is never late beside what the daemon worked out.
-            let newest = max(state.isDerived ? .min : state.timestamp, standing?.timestamp ?? .min)
+            let newest = max(state.sentAt, standing?.sentAt ?? .min)
             guard timestamp >= newest else {
                 if !message.retained { refuseLate(timestamp, newest, state, published, at: now, into: &effects) }
                 return
@@ -98,15 +110,10 @@ extension Hub {
             dataset.counters.accepted += 1
             if isSkewed { tellSkewed(state, published, at: now, into: &effects) }
             store(update, at: timestamp, for: state, receivedAt: now, into: &effects)
-            if let device = state.device, let position = update.position {
-                showCircumstances(device, update, at: timestamp, in: dataset, now: now, into: &effects)
-                if dataset.moves.isEmpty { moved.append(dataset) }
-                let floor = floor(of: state, index: update.floorIndex, into: &effects)
-                dataset.moves.append(Move(device: device.reference, position: position, floor: floor))
-            }
+            showMove(of: state, update, at: timestamp, now: now, into: &effects)
         } catch {
             if message.retained, state.isKnown { return }
-            refuse(error, published: published, counts: message.retained, at: now, into: &effects)
+            refuse(error, published: published, of: dataset.id, counts: message.retained, at: now, into: &effects)
         }
     }
 
@@ -129,6 +136,20 @@ extension Hub {
         if state.namesDevice, state.device == nil {
             state.device = try device(state.itemID, movedIn: state.dataset, at: now, into: &effects)
         }
+    }
+
+    /// Where positions come from devices or from the daemon: shows the engine where a device stands by now.
+    ///
+    /// - Parameter instant: When it stood there.
+    func showMove(
+        of state: LiveState, _ update: LiveUpdate, at instant: Int64, now: Int64, into effects: inout HubEffects
+    ) {
+        guard let device = state.device, let position = update.position else { return }
+        let dataset = state.dataset
+        showCircumstances(device, update, at: instant, in: dataset, now: now, into: &effects)
+        if dataset.moves.isEmpty { moved.append(dataset) }
+        let floor = floor(of: state, index: update.floorIndex, into: &effects)
+        dataset.moves.append(Move(device: device.reference, position: position, floor: floor))
     }
 
     func checkRoomForLiveTopic(in dataset: Dataset) throws(WireError) {

@@ -1,4 +1,5 @@
 import LiveTopics
+import Wire
 
 /// The last known state of a live topic, or that it was cleared.
 final class LiveState {
@@ -46,6 +47,12 @@ final class LiveState {
         hasLocation = live.location != LiveTopic.notApplicable
         namesDevice = live.domain == "position" && hasLocation
     }
+
+    /// It says which beacons an observer sees.
+    var tellsSightings: Bool { domain == KnownDomain.proximity.rawValue }
+
+    /// When it was true, if it was sent: what the daemon worked out makes nothing that is sent late.
+    var sentAt: Int64 { isDerived ? .min : timestamp }
 
     /// It is in the table: something is known of its topic, be it that it was cleared.
     var isKnown: Bool { place >= 0 }

@@ -176,9 +176,17 @@ extension PairRecord {
     init(_ meeting: Meeting, _ publication: PublicationRecord, _ subscription: SubscriptionRecord) {
         self.init(
             dataset: subscription.dataset, subscriptionId: subscription.id, publicationId: publication.id,
-            lastMatchAt: meeting.at, publicationLatitude: meeting.publicationPosition.latitude,
-            publicationLongitude: meeting.publicationPosition.longitude,
-            subscriptionLatitude: meeting.subscriptionPosition.latitude,
-            subscriptionLongitude: meeting.subscriptionPosition.longitude)
+            lastMatchAt: meeting.at, publicationLatitude: meeting.publicationPosition?.latitude,
+            publicationLongitude: meeting.publicationPosition?.longitude,
+            subscriptionLatitude: meeting.subscriptionPosition?.latitude,
+            subscriptionLongitude: meeting.subscriptionPosition?.longitude)
+    }
+}
+
+extension Position {
+    /// nil where a side stood nowhere.
+    init?(_ latitude: Double?, _ longitude: Double?) {
+        guard let latitude, let longitude else { return nil }
+        self.init(latitude: latitude, longitude: longitude)
     }
 }

@@ -102,6 +102,7 @@ extension Hub {
     func resume(at now: Int64, into effects: inout HubEffects) {
         for name in unresumed.sorted() {
             guard let dataset = datasets[name] else { continue }
+            endUnseenVisits(of: dataset, at: now, into: &effects)
             engineEffects.removeAll(keepingCapacity: true)
             dataset.engine.resume(at: now, into: &engineEffects)
             handleEngineEffects(of: dataset, at: now, into: &effects)

@@ -61,6 +61,16 @@ public enum DurableChange: Equatable, Sendable {
     case forgetLiveState(dataset: String, topic: String)
     case putLiveSubscription(LiveSubscriptionRecord)
     case deleteLiveSubscription(dataset: String, client: String, id: String)
+    case putBeaconMonitor(BeaconMonitorRecord)
+    case deleteBeaconMonitor(dataset: String, client: String, id: String)
+    /// Replaces a document with all its leaves, where they are not what an object of ours says itself; its row in the feed is the newest.
+    case putDocument(DocumentRecord)
+    /// How many documents a dataset has that are no objects of ours. Only given back: who writes it changes nothing.
+    case countDocuments(dataset: String, Int)
+    /// Tombstones of the feed that were first seen here before an instant are forgotten; those that are new have been seen now.
+    case forgetTombstones(before: Int64, at: Int64)
+    case putFollower(FollowerRecord)
+    case deleteFollower(dataset: String, client: String)
     case putReply(ReplyRecord)
     case forgetReplies(before: Int64)
     /// The filters held at the broker of this name, replacing those known before.
@@ -92,13 +102,18 @@ extension DurableChange {
         case .putMatch(let record): record.dataset
         case .putLiveState(let record): record.dataset
         case .putReply(let record): record.dataset
+        case .putDocument(let record): record.dataset
+        case .putFollower(let record): record.dataset
+        case .deleteFollower(let dataset, _), .countDocuments(let dataset, _): dataset
         case .putLiveSubscription(let record): record.dataset
         case .deleteLiveSubscription(let dataset, _, _): dataset
+        case .putBeaconMonitor(let record): record.dataset
+        case .deleteBeaconMonitor(let dataset, _, _): dataset
         case .deleteDevice(let dataset, _), .forgetDevice(let dataset, _), .deleteVisit(let dataset, _, _),
             .deletePublication(let dataset, _), .deleteSubscription(let dataset, _),
             .putDelivery(let dataset, _, _), .putHints(let dataset, _, _), .forgetLiveState(let dataset, _):
             dataset
-        case .matchProgress, .matchSettled, .incidentSettled, .forgetMatch, .forgetReplies, .putFilters: nil
+        case .matchProgress, .matchSettled, .incidentSettled, .forgetMatch, .forgetReplies, .forgetTombstones, .putFilters: nil
         }
     }
 }

@@ -33,6 +33,7 @@ extension DeviceRecord {
             writer.member("major", beacon.major)
             writer.member("minor", beacon.minor)
         }
+        encodeBeaconMembers(into: &writer)
         writer.member("createdAt", createdAt)
         writer.member("updatedAt", updatedAt)
         writer.member("owner", optional: owner)

@@ -33,6 +33,8 @@ public struct DatasetRecord: Equatable, Sendable {
     }
 }
 
+import Ranging
+
 /// The three kinds of device; the raw value is the `deviceType` on the wire.
 public enum DeviceType: String, Sendable, CaseIterable {
     case mobile = "MobileDevice"
@@ -51,6 +53,12 @@ public struct BeaconIdentity: Hashable, Sendable {
         self.major = major
         self.minor = minor
     }
+
+    /// nil: it is none that a parser let through.
+    var key: BeaconKey? {
+        guard let major = UInt16(exactly: major), let minor = UInt16(exactly: minor) else { return nil }
+        return BeaconKey(uuid: proximityUUID.utf8, major: major, minor: minor)
+    }
 }
 
 /// What a device is durably. Its position is not here: that is the live state of its position topic.
@@ -63,6 +71,10 @@ public struct DeviceRecord: Equatable, Sendable {
     public var platform: String?
     public var deviceToken: String?
     public var beacon: BeaconIdentity?
+    /// The beacon that it carries about: by it, gateways know where the device is.
+    public var carries: BeaconIdentity?
+    /// How it ranges the beacons it sees; nil: as everybody.
+    public var ranging: RangingSettings?
     /// The client that created it; nil for a device made by its first position.
     public var owner: String?
     public var createdAt: Int64
@@ -292,15 +304,15 @@ public struct PairRecord: Equatable, Sendable {
     public var subscriptionId: String
     public var publicationId: String
     public var lastMatchAt: Int64
-    /// Degrees WGS 84, where each side stood at that match.
-    public var publicationLatitude: Double
-    public var publicationLongitude: Double
-    public var subscriptionLatitude: Double
-    public var subscriptionLongitude: Double
+    /// Degrees WGS 84, where each side stood at that match; nil: nowhere.
+    public var publicationLatitude: Double?
+    public var publicationLongitude: Double?
+    public var subscriptionLatitude: Double?
+    public var subscriptionLongitude: Double?
 
     public init(
-        dataset: String, subscriptionId: String, publicationId: String, lastMatchAt: Int64, publicationLatitude: Double,
-        publicationLongitude: Double, subscriptionLatitude: Double, subscriptionLongitude: Double
+        dataset: String, subscriptionId: String, publicationId: String, lastMatchAt: Int64, publicationLatitude: Double?,
+        publicationLongitude: Double?, subscriptionLatitude: Double?, subscriptionLongitude: Double?
     ) {
         self.dataset = dataset
         self.subscriptionId = subscriptionId

@@ -6,12 +6,15 @@ import Wire
 extension Hub {
     /// Counts and tells a refusal.
     ///
-    /// - Parameter counts: It was not yet counted as received.
+    /// - Parameters:
+    ///   - name: The dataset it is about, where that is not the first level of the topic.
+    ///   - counts: It was not yet counted as received.
     func refuse(
-        _ error: WireError, published: UnsafeRawBufferPointer, counts: Bool, at now: Int64, into effects: inout HubEffects
+        _ error: WireError, published: UnsafeRawBufferPointer, of name: String? = nil, counts: Bool, at now: Int64,
+        into effects: inout HubEffects
     ) {
         let topic = String(decoding: published, as: UTF8.self)
-        let level = String(topic.prefix { $0 != "/" })
+        let level = name ?? String(topic.prefix { $0 != "/" })
         if let dataset = datasets[level] {
             if counts { dataset.counters.received += 1 }
             dataset.counters.refused += 1

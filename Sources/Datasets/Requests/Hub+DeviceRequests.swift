@@ -8,17 +8,18 @@ import Wire
 extension Hub {
     func createDevice(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
         let dataset = call.dataset
-        let type = try call.parameters.deviceType("deviceType")
+        let type = try call.parameters.isBeaconDocument ? .beacon : call.parameters.deviceType("deviceType")
         let id = try call.parameters.optionalID("id")
         var record = DeviceRecord(
             dataset: dataset.id, id: id ?? "", type: type, name: try call.parameters.name("name") ?? "",
             group: try call.parameters.group("group") ?? [],
             platform: try call.parameters.optionalString("platform", characters: 0...256),
-            deviceToken: try call.parameters.optionalString("deviceToken", characters: 0...4096), owner: call.client.name,
-            createdAt: call.now, updatedAt: call.now, revision: "")
+            deviceToken: try call.parameters.optionalString("deviceToken", characters: 0...4096), owner: call.owner,
+            createdAt: call.createdAt, updatedAt: call.updatedAt, revision: "")
         let location = try call.parameters.location("location")
         try checkLocation(location != nil, of: type)
         if type == .beacon { record.beacon = try beaconIdentity(call.parameters, in: dataset, except: nil) }
+        try changeBeaconMembers(of: &record, call)
         if let id, dataset.devices[id] != nil {
             throw WireError(.conflict, "the device `\(id)` exists", field: "id")
         }
@@ -27,7 +28,8 @@ extension Hub {
         }
         if location != nil, id.flatMap({ dataset.positionsWithoutDevice[$0] }) == nil { try checkRoomForLiveTopic(in: dataset) }
         if id == nil { record.id = identifiers.uuid() }
-        record.revision = Revision.next(after: nil, content: record.encoded())
+        record.revision = call.revision(after: nil, content: record.encoded())
+        if call.endsBeforeEffects { return record.encoded() }
         let device = Device(record, reference: dataset.engine.addDevice(isFixed: record.type == .pin))
         dataset.register(device)
         effects.changes.append(.putDevice(record))
@@ -68,9 +70,7 @@ extension Hub {
         if call.parameters.has("deviceToken") {
             record.deviceToken = try call.parameters.optionalString("deviceToken", characters: 0...4096)
         }
-        for key in ["carries", "ranging"] where call.parameters.has(key) {
-            throw WireError(.unsupported, "`\(key)` needs beacon ranging, which this version does not offer", field: key)
-        }
+        try changeBeaconMembers(of: &record, call)
         let removesLocation = call.parameters.isNull("location")
         if removesLocation, record.type == .pin {
             throw WireError(.invalid, "a PinDevice has a `location`; it can be changed, not removed", field: "location")
@@ -80,9 +80,11 @@ extension Hub {
             try checkLocation(true, of: record.type)
             if device.positionTopic == nil { try checkRoomForLiveTopic(in: call.dataset) }
         }
-        record.updatedAt = call.now
-        record.revision = Revision.next(after: record.revision, content: record.encoded())
-        device.record = record
+        record.createdAt = call.stamp?.createdAt == nil ? record.createdAt : call.createdAt
+        record.updatedAt = call.updatedAt
+        record.revision = call.revision(after: record.revision, content: record.encoded())
+        if call.endsBeforeEffects { return record.encoded() }
+        call.dataset.change(device, to: record)
         effects.changes.append(.putDevice(record))
         identityChanged(device, in: call.dataset, at: call.now, into: &effects)
         if let location {
@@ -146,7 +148,7 @@ extension Hub {
         _ parameters: Parameters, in dataset: Dataset, except id: String?
     ) throws(WireError) -> BeaconIdentity {
         let identity = try parameters.beaconIdentity()
-        if let holder = dataset.beacons[identity], holder != id {
+        if let holder = identity.key.flatMap({ dataset.beacons[$0] }), holder != id {
             throw WireError(
                 .conflict, "the device `\(holder)` has the beacon \(identity.proximityUUID) \(identity.major) \(identity.minor)",
                 field: "proximityUUID")
@@ -208,7 +210,7 @@ extension LiveState {
     var snapshot: LiveStateRecord? { isKnown ? LiveStateRecord(self) : nil }
 
     /// A position as objects show it: its properties and when they were true.
-    fileprivate func location(using parser: JSONParser) -> JSONObject? {
+    func location(using parser: JSONParser) -> JSONObject? {
         guard let payload, case .object(let message)? = try? JSONValue.parse(payload, using: parser),
             case .object(var location)? = message["properties"]
         else { return nil }

@@ -14,7 +14,9 @@ extension Hub {
     }
 
     /// The result of a question to the store. Matches belong to their subscription's owner.
-    func result(of query: StoreQuery, _ finding: StoreFinding) throws(WireError) -> [UInt8] {
+    func result(
+        of query: StoreQuery, _ finding: StoreFinding, at now: Int64, into effects: inout HubEffects
+    ) throws(WireError) -> [UInt8] {
         let context = query.reply
         guard let dataset = datasets[context.dataset] else { throw .unknownDataset(context.dataset) }
         let client = RequestingClient(
@@ -31,6 +33,12 @@ extension Hub {
                 throw WireError(.forbidden, "the match belongs to another client's subscription", field: "id")
             }
             return match.body
+        case .feed(let page):
+            guard case .feed(let feed) = query.kind else { throw .unknownDataset(context.dataset) }
+            return try result(of: query, feed, page, in: dataset, at: now, into: &effects)
+        case .document(let document):
+            guard case .document(let lookup) = query.kind else { throw .unknownDataset(context.dataset) }
+            return try result(document, of: query, lookup, for: client)
         case .matches(let matches):
             let visible = matches.filter { dataset.allows(client, owner: $0.owner) }
             return Page(limit: query.limit).encode("matches", visible, id: \.id, item: \.body)

@@ -25,8 +25,9 @@ extension Hub {
         var record = PublicationRecord(
             dataset: dataset.id, id: id ?? identifiers.uuid(), deviceId: device.record.id, topic: topic, range: range,
             duration: duration, properties: String(decoding: PropertiesCoding.encode(properties), as: UTF8.self),
-            owner: call.client.name, createdAt: call.now, updatedAt: call.now, revision: "")
-        record.revision = Revision.next(after: nil, content: record.encoded())
+            owner: call.owner, createdAt: call.createdAt, updatedAt: call.updatedAt, revision: "")
+        record.revision = call.revision(after: nil, content: record.encoded())
+        if call.endsBeforeEffects { return record.encoded() }
         if let expired = dataset.publications[record.id] {
             remove(expired, from: dataset, endingVisitsBy: .expired, at: call.now, into: &effects)
             effects.changes.append(.deletePublication(dataset: dataset.id, id: record.id))
@@ -35,7 +36,7 @@ extension Hub {
         // What lasts no time is compared once with what is alive now: alive for this call only.
         let reference = dataset.engine.addPublication(
             on: device.reference, topic: topic, range: range,
-            expiresAt: duration == 0 ? .max : deadline(from: call.now, duration: duration), properties: properties,
+            expiresAt: duration == 0 ? .max : deadline(from: record.createdAt, duration: duration), properties: properties,
             at: call.now, into: &engineEffects)
         let publication = Publication(record, reference: reference)
         dataset.register(publication)
@@ -74,8 +75,10 @@ extension Hub {
             try call.parameters.has("properties")
             ? PropertiesCoding.decode(call.parameters.value("properties")) : PropertiesCoding.decode(text: record.properties)
         record.properties = String(decoding: PropertiesCoding.encode(properties), as: UTF8.self)
-        record.updatedAt = call.now
-        record.revision = Revision.next(after: record.revision, content: record.encoded())
+        record.createdAt = call.stamp?.createdAt == nil ? record.createdAt : call.createdAt
+        record.updatedAt = call.updatedAt
+        record.revision = call.revision(after: record.revision, content: record.encoded())
+        if call.endsBeforeEffects { return record.encoded() }
         publication.record = record
         effects.changes.append(.putPublication(record))
         engineEffects.removeAll(keepingCapacity: true)

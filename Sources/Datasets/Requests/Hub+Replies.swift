@@ -6,6 +6,7 @@ import Wire
 extension Hub {
     /// Answers with what the store found.
     public func answer(_ query: StoreQuery, with finding: StoreFinding, at now: Int64, into effects: inout HubEffects) {
+        if case .stream(let number) = query.feedUse { return stream(finding, to: number, into: &effects) }
         let context = query.reply
         let repeated = context.key.flatMap { waitingForAnswer.removeValue(forKey: $0) } ?? []
         do throws(WireError) {
@@ -14,7 +15,7 @@ extension Hub {
                 effects.notices.append(.internalFailure(id: id, request: context.request))
                 throw WireError(.internal, "the store cannot be read at present, see the log at \(id)")
             }
-            let result = try result(of: query, finding)
+            let result = try result(of: query, finding, at: now, into: &effects)
             finish(context, context.encode(result: result), nil, repeated: repeated, at: now, into: &effects)
         } catch {
             datasets[context.dataset]?.counters.failedRequests += 1

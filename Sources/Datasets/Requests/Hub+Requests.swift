@@ -7,7 +7,9 @@ extension Hub {
         /// The `result` as JSON.
         case result([UInt8])
         /// The store answers.
-        case query(StoreQuery.Kind, limit: Int)
+        case query(StoreQuery.Kind, limit: Int, FeedUse = .get)
+        /// The request is carried out again with what the store knows of these documents.
+        case lookUp([DocumentLookup], Call)
     }
 
     /// Handles `geomatch/{dataset}/{client}/request/{resource}/{verb}`, with any number of levels behind `request`.
@@ -33,12 +35,24 @@ extension Hub {
         if repeatReply(to: context, at: now, into: &effects) { return }
         let name = RequestName(rawValue: context.request)
         let firstChange = effects.changes.count
+        conclude(name, context, from: firstChange, at: now, into: &effects) { effects throws(WireError) in
+            try perform(name, request, context, at: now, into: &effects)
+        }
+    }
+
+    /// Sees to the reply of a request that is carried out by `perform`.
+    private func conclude(
+        _ name: RequestName?, _ context: ReplyContext, from firstChange: Int, at now: Int64, into effects: inout HubEffects,
+        _ perform: (inout HubEffects) throws(WireError) -> Outcome
+    ) {
         do throws(WireError) {
-            let outcome = try perform(name, request, context, at: now, into: &effects)
+            let outcome = try perform(&effects)
             switch outcome {
-            case .query(let kind, let limit):
-                effects.queries.append(StoreQuery(kind: kind, reply: context, limit: limit))
+            case .query(let kind, let limit, let use):
+                effects.queries.append(StoreQuery(kind: kind, reply: context, limit: limit, feedUse: use))
                 if let key = context.key { waitingForAnswer[key] = [] }
+            case .lookUp(let lookups, let call):
+                awaitedDocuments = AwaitedDocuments(lookups: lookups, call: call, context: context)
             case .result(let result):
                 noteChanges(from: firstChange, asked: name?.changes == true, into: &effects)
                 finish(context, context.encode(result: result), name, at: now, into: &effects)
@@ -47,6 +61,29 @@ extension Hub {
             datasets[context.dataset]?.counters.failedRequests += 1
             noteChanges(from: firstChange, asked: name?.changes == true, into: &effects)
             finish(context, error, name, at: now, into: &effects)
+        }
+    }
+
+    /// What the store must be asked before anything else is handled; nil where nothing is.
+    ///
+    /// To be answered by ``resume(with:at:into:)``, when the effects so far have been performed.
+    public var documentLookups: [DocumentLookup]? { awaitedDocuments?.lookups }
+
+    /// Goes on with the request that waits for documents.
+    ///
+    /// - Parameter documents: In the order asked; nil where the store could not be read.
+    public func resume(with documents: [KnownDocument?]?, at now: Int64, into effects: inout HubEffects) {
+        guard let awaited = awaitedDocuments else { return }
+        awaitedDocuments = nil
+        conclude(.changesPush, awaited.context, from: effects.changes.count, at: now, into: &effects) {
+            effects throws(WireError) in
+            guard let documents else {
+                let id = outage(awaited.context, into: &effects)
+                throw WireError(.internal, "the store cannot be read at present; nothing was changed, see the log at \(id)")
+            }
+            var call = awaited.call
+            call.documents = documents
+            return try pushChanges(call, into: &effects)
         }
     }
 
@@ -61,9 +98,6 @@ extension Hub {
             )
         }
         guard let name else {
-            guard !RequestName.notOffered.contains(context.request) else {
-                throw WireError(.unsupported, "`\(context.request)` is not offered by this version", field: "request")
-            }
             throw WireError(.notFound, "there is no request `\(context.request.prefix(80))`", field: "request")
         }
         let parameters: JSONObject
@@ -155,6 +189,9 @@ extension Hub {
         case .liveList: return .result(try listLive(call))
         case .liveSnapshot: return .result(try snapshotLive(call))
         case .matchExplain: return .result(try explainMatch(call))
+        case .beaconList: return .result(try listBeacons(call))
+        case .beaconMonitor: return .result(try monitorBeacons(call, into: &effects))
+        case .beaconUnmonitor: return .result(try unmonitorBeacons(call, into: &effects))
         case .categoryImport: return .result(try importCategories(call, into: &effects))
         case .categoryList: return .result(try listCategories(call))
         case .placeImport: return .result(try importPlaces(call, into: &effects))
@@ -170,6 +207,11 @@ extension Hub {
         case .circumstanceEvaluate: return .result(try evaluateCircumstance(call))
         case .circumstanceEvaluateAll: return .result(try evaluateAllCircumstances(call))
         case .placeVerify: return .result(try verifyPlace(call, into: &effects))
+        case .changesGet: return try getChanges(call)
+        case .changesFollow: return try followChanges(call)
+        case .changesUnfollow: return try unfollowChanges(call)
+        case .changesConflicts: return try listConflicts(call)
+        case .changesPush: return try pushChanges(call, into: &effects)
         }
     }
 
@@ -194,6 +236,17 @@ extension Result where Success == Request, Failure == Request.Refusal {
 struct Call {
     let dataset: Dataset
     let client: RequestingClient
-    let parameters: Parameters
+    var parameters: Parameters
     let now: Int64
+    /// What the store knows of a push's documents, where it was asked.
+    var documents: [KnownDocument?]?
+    /// Of the pushed document it is carried out for.
+    var stamp: PushStamp?
+}
+
+/// A push that waits for what the store knows.
+struct AwaitedDocuments {
+    var lookups: [DocumentLookup]
+    var call: Call
+    var context: ReplyContext
 }

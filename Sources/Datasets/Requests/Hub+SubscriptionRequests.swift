@@ -12,8 +12,8 @@ extension Hub {
         var record = SubscriptionRecord(
             dataset: dataset.id, id: id ?? "", deviceId: device.record.id,
             topic: try call.parameters.string("topic", bytes: 1...256), range: try call.parameters.range("range"),
-            duration: try call.parameters.duration("duration"), owner: call.client.name, createdAt: call.now,
-            updatedAt: call.now, revision: "")
+            duration: try call.parameters.duration("duration"), owner: call.owner, createdAt: call.createdAt,
+            updatedAt: call.updatedAt, revision: "")
         let selector = try applyOptions(call.parameters, to: &record)
         if let id, liveSubscription(id, in: dataset, at: call.now) != nil {
             throw WireError(.conflict, "the subscription `\(id)` exists", field: "id")
@@ -28,7 +28,8 @@ extension Hub {
         if id == nil { record.id = identifiers.uuid() }
         let pushers = try readPushers(of: record, areNew: call.parameters.has("pushers"))
         record.hints = selector.hints
-        record.revision = Revision.next(after: nil, content: record.encoded())
+        record.revision = call.revision(after: nil, content: record.encoded())
+        if call.endsBeforeEffects { return record.encoded() }
         if let expired = dataset.subscriptions[record.id] {
             remove(expired, from: dataset, endingVisitsBy: .expired, at: call.now, into: &effects)
             effects.changes.append(.deleteSubscription(dataset: dataset.id, id: record.id))
@@ -37,7 +38,7 @@ extension Hub {
         // What lasts no time is compared once with what is alive now: alive for this call only.
         let reference = dataset.engine.addSubscription(
             on: device.reference, topic: record.topic, range: record.range,
-            expiresAt: isLasting ? deadline(from: call.now, duration: record.duration) : .max, selector: selector,
+            expiresAt: isLasting ? deadline(from: record.createdAt, duration: record.duration) : .max, selector: selector,
             terms: record.terms, at: call.now, into: &engineEffects)
         let subscription = Subscription(record, pushers: pushers, reference: reference)
         dataset.register(subscription)
@@ -76,8 +77,10 @@ extension Hub {
         let selector = try applyOptions(call.parameters, to: &record)
         if record.selector != former { record.hints = selector.hints }
         let pushers = try readPushers(of: record, areNew: call.parameters.has("pushers"))
-        record.updatedAt = call.now
-        record.revision = Revision.next(after: record.revision, content: record.encoded())
+        record.createdAt = call.stamp?.createdAt == nil ? record.createdAt : call.createdAt
+        record.updatedAt = call.updatedAt
+        record.revision = call.revision(after: record.revision, content: record.encoded())
+        if call.endsBeforeEffects { return record.encoded() }
         subscription.record = record
         subscription.pushers = pushers
         effects.changes.append(.putSubscription(record))

@@ -30,6 +30,9 @@ enum RequestName: String, CaseIterable {
     case liveList = "live/list"
     case liveSnapshot = "live/snapshot"
     case matchExplain = "match/explain"
+    case beaconList = "beacon/list"
+    case beaconMonitor = "beacon/monitor"
+    case beaconUnmonitor = "beacon/unmonitor"
     case categoryImport = "category/import"
     case categoryList = "category/list"
     case placeImport = "place/import"
@@ -45,12 +48,11 @@ enum RequestName: String, CaseIterable {
     case circumstanceList = "circumstance/list"
     case circumstanceEvaluate = "circumstance/evaluate"
     case circumstanceEvaluateAll = "circumstance/evaluateAll"
-
-    /// Requests of the contract that a later version answers.
-    static let notOffered: Set<String> = [
-        "beacon/list", "beacon/monitor", "beacon/unmonitor", "changes/get", "changes/follow",
-        "changes/unfollow", "changes/push", "changes/conflicts",
-    ]
+    case changesGet = "changes/get"
+    case changesFollow = "changes/follow"
+    case changesUnfollow = "changes/unfollow"
+    case changesConflicts = "changes/conflicts"
+    case changesPush = "changes/push"
 
     /// Only administrators may ask it.
     var isForAdministrators: Bool {
@@ -65,8 +67,8 @@ enum RequestName: String, CaseIterable {
         switch self {
         case .datasetGet, .datasetList, .deviceGet, .deviceList, .publicationGet, .publicationList, .subscriptionGet,
             .subscriptionList, .matchGet, .matchList, .matchExplain, .liveList, .liveSnapshot, .categoryList, .placeGet,
-            .placeList,
-            .placeCandidates, .circumstanceList, .circumstanceEvaluate, .circumstanceEvaluateAll:
+            .placeList, .placeCandidates, .circumstanceList, .circumstanceEvaluate, .circumstanceEvaluateAll, .changesGet,
+            .changesFollow, .changesUnfollow, .changesConflicts, .beaconList:
             false
         default: true
         }

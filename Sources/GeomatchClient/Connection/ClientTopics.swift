@@ -15,6 +15,8 @@ struct ClientTopics: Sendable {
 
     var status: String { "\(prefix)geomatch/status" }
     var reply: String { own + "reply" }
+    /// The change feed, where it is followed.
+    var changes: String { own + "changes" }
 
     func request(_ name: String) -> String { own + "request/" + name }
     func live(_ subscription: String) -> String { own + "live/" + LevelCoding.encode(subscription) }

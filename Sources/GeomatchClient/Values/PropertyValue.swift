@@ -67,6 +67,14 @@ extension PropertyValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
     }
 }
 
+extension PropertyValue {
+    /// From strict JSON of at most 1 MiB and 64 levels; nil for anything else.
+    public init?(json text: String) {
+        guard let value = try? JSONValue.parse(text) else { return nil }
+        self.init(value)
+    }
+}
+
 extension PropertyValue: CustomStringConvertible {
     /// Compact JSON, keys in order.
     public var description: String { String(decoding: json.serialised(), as: UTF8.self) }

@@ -8,15 +8,19 @@ public struct AccessList: Sendable {
     public var users: [String]
     /// The login of the daemon, which may do all; `nil` where it has a listener of its own.
     public var daemon: String?
+    /// Topic filters of other ecosystems, below which everybody may publish as on live topics. Without the prefix.
+    public var adapterFilters: [String]
 
-    public init(prefix: String = "", users: [String] = [], daemon: String? = nil) {
+    public init(prefix: String = "", users: [String] = [], daemon: String? = nil, adapterFilters: [String] = []) {
         self.prefix = prefix.isEmpty || prefix.hasSuffix("/") ? prefix : prefix + "/"
         self.users = users
         self.daemon = daemon
+        self.adapterFilters = adapterFilters
     }
 
     public var text: String {
-        ([header] + (daemon.map { [daemonPart($0)] } ?? []) + [denials, grants] + (users.isEmpty ? [] : [exceptions]))
+        ([header] + (daemon.map { [daemonPart($0)] } ?? []) + [denials, grants]
+            + (adapterFilters.isEmpty ? [] : [adapterPart]) + (users.isEmpty ? [] : [exceptions]))
             .joined(separator: "\n")
     }
 
@@ -63,6 +67,10 @@ public struct AccessList: Sendable {
         pattern read \(prefix)geomatch/+/diagnostics/#
 
         """
+    }
+
+    private var adapterPart: String {
+        adapterFilters.reduce("# What adapters read of other ecosystems.\n") { $0 + "pattern write \($1)\n" } + "\n"
     }
 
     private var exceptions: String {

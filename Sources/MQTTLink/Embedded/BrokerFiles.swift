@@ -39,7 +39,10 @@ struct BrokerFiles: Sendable {
             let text = try Self.readUsers(users)
             passwordFile = (try? Self.absolute(users)) ?? users
             let names = AccessList.users(ofPasswordFile: text)
-            try Self.write(AccessList(prefix: configuration.topicsPrefix, users: names).text, to: accessFile)
+            try Self.write(
+                AccessList(
+                    prefix: configuration.topicsPrefix, users: names, adapterFilters: configuration.adapterFilters
+                ).text, to: accessFile)
         }
         try Self.write(configurationText(configuration, passwordFile: passwordFile), to: configurationFile)
         unlink(socket)

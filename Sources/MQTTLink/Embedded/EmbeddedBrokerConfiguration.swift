@@ -10,6 +10,8 @@ public struct EmbeddedBrokerConfiguration: Sendable {
     public var usersFile: String?
     /// What stands before each of geomatch's three topic trees, such as `site1/`; empty for nothing.
     public var topicsPrefix: String
+    /// Topic filters of other ecosystems on which users may publish, too.
+    public var adapterFilters: [String] = []
     /// The program; `nil` looks for `mosquitto` on PATH, in /usr/sbin and in /usr/local/sbin.
     public var executable: String?
     /// geomatch's plugin for mosquitto, which takes batches on the daemon's listener; `nil` does without.

@@ -5,9 +5,9 @@
 struct CandidatePrior {
     /// Their mean is about 1.
     private(set) var weights: [Double]
-    /// The weight of being at no known place, for each square metre: a quarter of what a thousand places in a square kilometre
-    /// draw.
-    let background = 0.25 * 0.001
+    /// The weight of being at no known place, for each square metre: a quarter of what the places around draw together, so
+    /// that a fifth of all time is spent at none of them.
+    let background: Double
 
     /// What the rank of a mean place is worth in verified visits.
     private static let rankVisits = 5.0
@@ -21,7 +21,10 @@ struct CandidatePrior {
     /// Of who is in an outline that has other places inside, so many are at one of these.
     static let shareOfInside = 0.7
 
-    init(ranks: [Double?], evidence: [PlaceEvidence]) {
+    /// - Parameter reach: Within so many metres these are all places there are.
+    init(ranks: [Double?], evidence: [PlaceEvidence], reach: Double) {
+        // Half a place in half a thousandth of a square kilometre was seen before: a single one does not make a density.
+        background = 0.25 * (Double(ranks.count) + 0.5) / (.pi * reach * reach + 500)
         let known = ranks.map { rank in rank.map { 1 + max(0, $0) } }
         let sum = known.reduce(0) { $0 + ($1 ?? 0) }
         let mean = sum > 0 ? sum / Double(known.count { $0 != nil }) : 1

@@ -4,6 +4,9 @@ extension PlaceTable {
     /// The most candidates that are listed.
     public static let candidatesMax = 50
 
+    /// The most places that are weighed against each other, the nearest ones.
+    static let consideredMax = 1000
+
     /// How far candidates are looked for, in metres: twice the accuracy and 30 m, 100…500.
     public static func candidateReach(accuracy: Double?) -> Double {
         guard let accuracy, accuracy > 0 else { return 100 }
@@ -26,11 +29,12 @@ extension PlaceTable {
     public func candidates(
         latitude: Double, longitude: Double, accuracy: Double? = nil, evidence: (Handle) -> PlaceEvidence = { _ in .none }
     ) -> PlaceCandidates {
-        let hits = nearest(latitude: latitude, longitude: longitude, radius: Self.candidateReach(accuracy: accuracy))
+        let reach = Self.candidateReach(accuracy: accuracy)
+        let hits = Array(nearest(latitude: latitude, longitude: longitude, radius: reach).prefix(Self.consideredMax))
         guard !hits.isEmpty else { return PlaceCandidates(candidates: [], probabilityOfNone: 1) }
         let noise = CandidateNoise(accuracy: accuracy, latitude: latitude, longitude: longitude)
         let known = hits.map { evidence($0.handle) }
-        let prior = CandidatePrior(ranks: hits.map { placerank($0.handle) }, evidence: known)
+        let prior = CandidatePrior(ranks: hits.map { placerank($0.handle) }, evidence: known, reach: reach)
         var weights = zip(hits, prior.weights).map { hit, weight in
             weight * (footprint(of: hit.handle).map(noise.density) ?? noise.density(atDistance: hit.distance))
         }
@@ -62,13 +66,12 @@ extension PlaceTable {
         // From the largest on, so that weight goes down through a building to its floors' shops.
         let ordered = outlines.sorted { ($0.area, $1.place) > ($1.area, $0.place) }
         var parents = [Int?](repeating: nil, count: hits.count)
+        var ranks = [Int](repeating: .max, count: hits.count)
+        for (rank, outline) in ordered.enumerated() { ranks[outline.place] = rank }
         for (rank, outline) in ordered.enumerated() {
-            for place in hits.indices where place != outline.place {
+            for place in hits.indices where ranks[place] > rank {
                 let point = point(of: hits[place].handle)
-                let isSmaller = ordered[...rank].allSatisfy { $0.place != place }
-                guard isSmaller, outline.footprint.contains(latitude: point.latitude, longitude: point.longitude) else {
-                    continue
-                }
+                guard outline.footprint.contains(latitude: point.latitude, longitude: point.longitude) else { continue }
                 parents[place] = outline.place
             }
         }

@@ -1,5 +1,3 @@
-import CPrefetch
-
 /// Finds the block of a key: open addressing over blocks of 24 bytes.
 struct BlockDirectory: ~Copyable {
     /// Eight by eight cells.
@@ -16,17 +14,15 @@ struct BlockDirectory: ~Copyable {
     private var capacity = 0
     private(set) var count = 0
 
+    /// How many blocks a walk through all looks at.
+    var slots: Int { capacity }
+
     var bytes: Int { capacity * MemoryLayout<Block>.stride }
 
     @inline(__always)
     private func home(_ key: UInt64) -> Int {
         let mixed = (key &* 0x9E37_79B9_7F4A_7C15) ^ (key >> 21)
         return Int(truncatingIfNeeded: (mixed &* 0xBF58_476D_1CE4_E5B9).multipliedFullWidth(by: UInt64(capacity)).high)
-    }
-
-    @inline(__always)
-    func prefetch(_ key: UInt64) {
-        if capacity > 0 { geomatch_prefetch(blocks.base + home(key)) }
     }
 
     @inline(__always)
@@ -38,6 +34,13 @@ struct BlockDirectory: ~Copyable {
             if found == key { return blocks[slot] }
             if found == 0 { return nil }
             slot = slot + 1 == capacity ? 0 : slot + 1
+        }
+    }
+
+    /// Calls `body` with each block, in no order, until it returns false.
+    func forEach(_ body: (Block) -> Bool) {
+        for slot in 0..<capacity where blocks[slot].key != 0 {
+            guard body(blocks[slot]) else { return }
         }
     }
 

@@ -49,6 +49,8 @@ enum CellShape {
         UInt64(level + 1) << 40 | UInt64(blockRow) << 20 | UInt64(blockColumn)
     }
 
+    static func level(ofKey key: UInt64) -> Int { Int(key >> 40) - 1 }
+
     /// The block of a position, and the bit of its cell there.
     static func block(_ level: Int, latitude: Double, longitude: Double) -> (key: UInt64, bit: UInt64) {
         let row = row(latitude, level)

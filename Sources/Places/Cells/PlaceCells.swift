@@ -6,22 +6,23 @@ import Geodesy
 /// Cells come in blocks of eight by eight, so that a query finds its cells by one or two searches, and passes over what is
 /// empty 64 cells at a time.
 struct PlaceCells: ~Copyable {
-    /// A point, or the middle of an outline, on the grid of ``GridPoint``, and whose it is.
+    /// A point, or the middle of an outline, on the grid of ``GridPoint``, and whose it is: of a point its place's handle, of an
+    /// outline where that lies.
     struct Entry: BitwiseCopyable {
-        /// x, y, z, and the handle above five bits for how far the outline reaches, in parts of its level's reach.
+        /// x, y, z, and the number above five bits for how far the outline reaches, in parts of its level's reach.
         var lanes: SIMD4<Int32>
 
-        static let handleBits = 27
+        static let numberBits = 27
         /// What the five bits count.
         private static let parts = 32.0
 
         @inline(__always)
-        var handle: UInt32 { UInt32(bitPattern: lanes.w) >> 5 }
+        var number: UInt32 { UInt32(bitPattern: lanes.w) >> 5 }
 
         /// - Parameter share: How far it reaches from its middle, 0…1 of the reach of its level.
-        init(_ point: GridPoint, _ handle: UInt32, share: Double = 0) {
+        init(_ point: GridPoint, _ number: UInt32, share: Double = 0) {
             let part = UInt32(max(0, min(Self.parts - 1, (share * Self.parts).rounded(.up) - 1)))
-            lanes = SIMD4(point.x, point.y, point.z, Int32(bitPattern: handle << 5 | part))
+            lanes = SIMD4(point.x, point.y, point.z, Int32(bitPattern: number << 5 | part))
         }
 
         /// The outline reaches no further than this share of the reach of its level.
@@ -50,9 +51,9 @@ struct PlaceCells: ~Copyable {
     @inline(__always)
     func isEmpty(_ level: Int) -> Bool { counts[level] == 0 }
 
-    mutating func insert(_ handle: UInt32, level: Int, latitude: Double, longitude: Double, share: Double = 0) {
+    mutating func insert(_ number: UInt32, level: Int, latitude: Double, longitude: Double, share: Double = 0) {
         let (key, bit) = CellShape.block(level, latitude: latitude, longitude: longitude)
-        let entry = Entry(GridPoint(latitude: latitude, longitude: longitude), handle, share: share)
+        let entry = Entry(GridPoint(latitude: latitude, longitude: longitude), number, share: share)
         counts[level] += 1
         var block = blocks.find(key) ?? BlockDirectory.Block(key: key, mask: 0, cells: 0)
         if block.mask & bit == 0 {
@@ -70,12 +71,12 @@ struct PlaceCells: ~Copyable {
     }
 
     /// Takes out a place that was entered with the same figures. The cost grows with how many are in its cell.
-    mutating func remove(_ handle: UInt32, level: Int, latitude: Double, longitude: Double) {
+    mutating func remove(_ number: UInt32, level: Int, latitude: Double, longitude: Double) {
         let (key, bit) = CellShape.block(level, latitude: latitude, longitude: longitude)
         guard var block = blocks.find(key), block.mask & bit != 0 else { return }
         let rank = block.rank(of: bit)
         let cell = cells.elements[block.cells + rank]
-        guard let place = (0..<cell.count).first(where: { entries.elements[cell.run + $0].handle == handle }) else { return }
+        guard let place = (0..<cell.count).first(where: { entries.elements[cell.run + $0].number == number }) else { return }
         counts[level] -= 1
         let run = entries.remove(at: place, of: cell.run, count: cell.count)
         guard cell.count == 1 else {
@@ -89,18 +90,21 @@ struct PlaceCells: ~Copyable {
 
     // MARK: Queries
 
-    /// Asks for the memory that a query of this span will look at first.
-    @inline(__always)
-    func prefetch(_ level: Int, in span: CellSpan) {
-        let row = CellShape.row(span.south, level)
-        let columns = CellShape.columns(ofRow: row, level)
-        let column = Self.wrapped(CellShape.column(span.longitude, of: columns), columns)
-        blocks.prefetch(CellShape.key(level, row / 8, column / 8))
+    /// Calls `body` with the entries of each occupied cell of a level that may hold something in the span, until it returns false.
+    func forEachCell(_ level: Int, in span: CellSpan, _ body: (UnsafeBufferPointer<Entry>) -> Bool) {
+        let rows = CellShape.row(span.south, level)...CellShape.row(span.north, level)
+        let wide = span.columns(of: CellShape.columns(ofRow: (rows.lowerBound + rows.upperBound) / 2, level)).count
+        // Over large parts of the earth it is cheaper to go through all blocks there are; of more cells then, but who asks looks
+        // at each place anyway.
+        guard rows.count / 8 * (wide / 8 + 1) > max(64, blocks.slots) else {
+            return forEachBlock(level, in: span) { visit($0, $1, body) }
+        }
+        blocks.forEach { block in CellShape.level(ofKey: block.key) != level || visit(block, .max, body) }
     }
 
-    /// Calls `body` with the entries of each occupied cell of a level that may hold something in the span, until it returns false.
+    /// Calls `body` with each block that has something, and which of its cells the span reaches, until it returns false.
     @inline(__always)
-    func forEachCell(_ level: Int, in span: CellSpan, _ body: (UnsafeBufferPointer<Entry>) -> Bool) {
+    private func forEachBlock(_ level: Int, in span: CellSpan, _ body: (BlockDirectory.Block, UInt64) -> Bool) {
         let first = CellShape.row(span.south, level)
         let last = CellShape.row(span.north, level)
         for blockRow in (first / 8)...(last / 8) {
@@ -122,32 +126,51 @@ struct PlaceCells: ~Copyable {
                     let row = (UInt64(0xFF) >> UInt64(7 - right)) & (UInt64(0xFF) << UInt64(left))
                     let wanted = rows & (row &* 0x0101_0101_0101_0101)
                     guard let block = blocks.find(CellShape.key(level, blockRow, blockColumn)) else { continue }
-                    guard visit(block, wanted, body) else { return }
+                    guard body(block, wanted) else { return }
                 }
             }
         }
     }
 
+    /// Writes where the entries of the cells lie that may hold something in the span, and asks for their memory.
+    ///
+    /// - Returns: How many cells they are; nil: more than there is room for.
     @inline(__always)
+    func gather(_ level: Int, in span: CellSpan, into found: UnsafeMutableBufferPointer<Cell>) -> Int? {
+        var count = 0
+        var isWhole = true
+        forEachBlock(level, in: span) { block, wanted in
+            var rest = block.mask & wanted
+            guard count + rest.nonzeroBitCount <= found.count else {
+                isWhole = false
+                return false
+            }
+            while rest != 0 {
+                let cell = cells.elements[block.cells + block.rank(of: rest & (0 &- rest))]
+                rest &= rest - 1
+                let start = entries.elements.base + Int(cell.run)
+                for line in 0..<3 { geomatch_prefetch(start + 4 * line) }
+                found[count] = cell
+                count += 1
+            }
+            return true
+        }
+        return isWhole ? count : nil
+    }
+
+    @inline(__always)
+    func entries(of cell: Cell) -> UnsafeBufferPointer<Entry> {
+        UnsafeBufferPointer(start: entries.elements.base + Int(cell.run), count: Int(cell.count))
+    }
+
     private func visit(
         _ block: BlockDirectory.Block, _ wanted: UInt64, _ body: (UnsafeBufferPointer<Entry>) -> Bool
     ) -> Bool {
         var rest = block.mask & wanted
-        // All are asked for before the first is waited for.
-        var ahead = rest
-        while ahead != 0 {
-            let cell = cells.elements[block.cells + block.rank(of: ahead & (0 &- ahead))]
-            ahead &= ahead - 1
-            let start = entries.elements.base + Int(cell.run)
-            geomatch_prefetch(start)
-            geomatch_prefetch(start + 4)
-            geomatch_prefetch(start + 8)
-        }
         while rest != 0 {
             let cell = cells.elements[block.cells + block.rank(of: rest & (0 &- rest))]
             rest &= rest - 1
-            let start = entries.elements.base + Int(cell.run)
-            guard body(UnsafeBufferPointer(start: start, count: Int(cell.count))) else { return false }
+            guard body(entries(of: cell)) else { return false }
         }
         return true
     }

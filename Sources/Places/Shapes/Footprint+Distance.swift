@@ -19,44 +19,129 @@ extension Footprint {
 
     /// Counts the edges of all rings that a ray to the east crosses; an edge's upper end does not belong to it.
     private func contains(_ point: SIMD2<Double>, _ polygon: Int) -> Bool {
-        let vertices = vertices
-        var isInside = false
+        var crossing = Crossing(point: point, vertices: vertices)
         for ring in rings(ofPolygon: polygon) {
             let range = corners(ofRing: ring)
-            var from = vertices[range.upperBound - 1]
-            for place in range {
+            guard hasStretches else {
+                crossing.count(FootprintStretch(former: range.upperBound - 1, places: range))
+                if crossing.isOnEdge { return true }
+                continue
+            }
+            var number = firstStretch(ofRing: ring)
+            for stretch in FootprintStretch.all(of: range) {
+                let bounds = stretchBounds(number)
+                number += 1
+                guard bounds.south <= point.y, point.y <= bounds.north, point.x <= bounds.east else { continue }
+                if point.x < bounds.west { crossing.countAll(stretch) } else { crossing.count(stretch) }
+                if crossing.isOnEdge { return true }
+            }
+        }
+        return crossing.isInside
+    }
+
+    /// Stretches are numbered through all rings.
+    private func firstStretch(ofRing ring: Int) -> Int {
+        (0..<ring).reduce(0) { $0 + FootprintStretch.count(ofEdges: corners(ofRing: $1).count) }
+    }
+
+    /// What a ray to the east crossed so far.
+    private struct Crossing {
+        let point: SIMD2<Double>
+        let vertices: Vertices
+        var isInside = false
+        var isOnEdge = false
+
+        init(point: SIMD2<Double>, vertices: Vertices) {
+            self.point = point
+            self.vertices = vertices
+        }
+
+        @inline(__always)
+        mutating func count(_ stretch: FootprintStretch) {
+            var from = vertices[stretch.former]
+            for place in stretch.places {
                 let to = vertices[place]
                 defer { from = to }
                 guard min(from.y, to.y) <= point.y, point.y <= max(from.y, to.y) else { continue }
                 let side = (to.x - from.x) * (point.y - from.y) - (point.x - from.x) * (to.y - from.y)
-                if side == 0, min(from.x, to.x) <= point.x, point.x <= max(from.x, to.x) { return true }
+                if side == 0, min(from.x, to.x) <= point.x, point.x <= max(from.x, to.x) {
+                    isOnEdge = true
+                    return
+                }
                 if (from.y > point.y) != (to.y > point.y), (side > 0) == (to.y > from.y) { isInside.toggle() }
             }
         }
-        return isInside
+
+        /// Of a stretch that lies to the east: an odd number is crossed where its ends are on both sides.
+        @inline(__always)
+        mutating func countAll(_ stretch: FootprintStretch) {
+            let (from, to) = (vertices[stretch.former], vertices[stretch.places.upperBound - 1])
+            if (from.y > point.y) != (to.y > point.y) { isInside.toggle() }
+        }
     }
 
     /// The square of the straight distance from a point to the nearest edge, whichever side it is on, in square metres; right
     /// to 1 cm where it is below `limit`, else that.
-    func squaredDistanceToEdge(from point: ECEF, limit: Double) -> Double {
-        let vertices = vertices
-        let points = points
+    func squaredDistanceToEdge(from point: ECEF, latitude: Double, longitude: Double, limit: Double) -> Double {
         var squared = limit
+        let axis = (point.x * point.x + point.y * point.y).squareRoot()
+        var number = 0
         for ring in 0..<ringCount {
             let range = corners(ofRing: ring)
-            var former = range.upperBound - 1
-            for place in range {
-                let step = vertices[place] - vertices[former]
-                if abs(step.x) + abs(step.y) < Span.straight {
-                    squared = min(squared, Chord.squaredDistance(point, points[former].point, points[place].point))
-                } else {
-                    Span(vertices[former], vertices[place]).nearest(to: point, squared: &squared)
-                }
-                former = place
+            guard hasStretches else {
+                nearest(to: point, FootprintStretch(former: range.upperBound - 1, places: range), squared: &squared)
+                continue
+            }
+            for stretch in FootprintStretch.all(of: range) {
+                let least = stretchBounds(number).leastDistance(latitude: latitude, longitude: longitude, axis: axis)
+                number += 1
+                if least * least < squared { nearest(to: point, stretch, squared: &squared) }
             }
         }
         return squared
     }
+
+    @inline(__always)
+    private func nearest(to point: ECEF, _ stretch: FootprintStretch, squared: inout Double) {
+        let vertices = vertices
+        let points = points
+        let middle = GridPoint(point)
+        var former = stretch.former
+        var start = Self.step(middle, points[former])
+        for place in stretch.places {
+            let end = Self.step(middle, points[place])
+            let step = vertices[place] - vertices[former]
+            if abs(step.x) + abs(step.y) < Span.straight {
+                squared = min(squared, Double(Self.squaredDistance(start, end)) * Self.squareMetres)
+            } else {
+                Span(vertices[former], vertices[place]).nearest(to: point, squared: &squared)
+            }
+            former = place
+            start = end
+        }
+    }
+
+    /// From one point to another, in units of the grid: single precision has every one of them up to 65 km.
+    @inline(__always)
+    private static func step(_ from: GridPoint, _ to: GridPoint) -> SIMD4<Float> {
+        SIMD4<Float>(SIMD4(to.x, to.y, to.z, 0) &- SIMD4(from.x, from.y, from.z, 0))
+    }
+
+    /// From the origin to the line between two points: of less than three hundred metres, or they would not be taken for straight.
+    @inline(__always)
+    private static func squaredDistance(_ start: SIMD4<Float>, _ end: SIMD4<Float>) -> Float {
+        let away = (start * start).sum()
+        // Beyond 3,000 km, where differences may wrap round: not near, whatever the line would be.
+        guard away < 6e17 else { return away }
+        let along = end - start
+        let length = (along * along).sum()
+        let share = length > 0 ? max(0, min(1, -(start * along).sum() / length)) : 0
+        let rest = start + along * share
+        return (rest * rest).sum()
+    }
+
+    /// In a square unit of the grid.
+    private static let squareMetres = 1 / (GridPoint.unitsPerMetre * GridPoint.unitsPerMetre)
 }
 
 extension GridPoint {

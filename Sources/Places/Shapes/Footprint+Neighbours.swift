@@ -10,7 +10,7 @@ extension Footprint {
         guard middle.squaredChord(to: point) <= reach * reach else { return false }
         if contains(latitude: latitude, longitude: longitude) { return true }
         let limit = metres * metres * (1 + 1e-12)
-        return squaredDistanceToEdge(from: point, limit: limit) < limit
+        return squaredDistanceToEdge(from: point, latitude: latitude, longitude: longitude, limit: limit) < limit
     }
 
     /// Whether another outline overlaps this one, or an edge of it is at most so many metres from one of this.

@@ -3,10 +3,12 @@ import Glibc
 
 /// The polygons of one place as they are kept: one block of words, read where it lies.
 ///
-/// Words: 0 the number of words and of vertices, 1 of polygons and of rings, 2…3 the middle in degrees, 4 how far anything of it
+/// Words: 0 the number of words and of vertices, 1 whose it is and the number of polygons and of rings, 2…3 the middle in degrees, 4 how far anything of it
 /// is from the middle at most (metres, straight); five for each polygon (west, south, east, north on its plane of degrees, the
 /// number of its last ring and one more); one for each ring (the number of its last vertex and one more); two for each vertex
-/// (longitude, latitude); at last each vertex as a ``GridPoint``. Rings are open here: the first vertex does not come again.
+/// (longitude, latitude); then each vertex as a ``GridPoint``. Rings are open here: the first vertex does not come again. Of more
+/// than 64 vertices there are four words at last for every stretch of 16 edges of a ring, the box they are in
+/// (``FootprintStretch``).
 struct Footprint {
     private let words: UnsafeMutablePointer<UInt64>
 
@@ -14,8 +16,10 @@ struct Footprint {
 
     var wordCount: Int { Int(words[0] >> 32) }
     var vertexCount: Int { Int(words[0] & 0xFFFF_FFFF) }
-    var polygonCount: Int { Int(words[1] >> 32) }
-    var ringCount: Int { Int(words[1] & 0xFFFF_FFFF) }
+    var handle: UInt32 { UInt32(truncatingIfNeeded: words[1] >> 32) }
+    var polygonCount: Int { Int(words[1] >> 16 & 0xFFFF) }
+    /// At most a third of the vertices, which are at most ten thousand.
+    var ringCount: Int { Int(words[1] & 0xFFFF) }
     var latitude: Double { real(2) }
     var longitude: Double { real(3) }
     var reach: Double { real(4) }
@@ -63,6 +67,18 @@ struct Footprint {
         UnsafeRawPointer(words + firstVertex + 2 * vertexCount).assumingMemoryBound(to: GridPoint.self)
     }
 
+    /// Whether it has boxes for its stretches.
+    var hasStretches: Bool { vertexCount > Self.plainMax }
+
+    static let plainMax = 64
+
+    /// The boxes of the stretches of all rings.
+    @inline(__always)
+    func stretchBounds(_ number: Int) -> Bounds {
+        let word = firstVertex + 2 * vertexCount + (3 * vertexCount + 1) / 2 + 4 * number
+        return Bounds(west: real(word), south: real(word + 1), east: real(word + 2), north: real(word + 3))
+    }
+
     // MARK: Writing
 
     /// What is written into a block.
@@ -70,12 +86,15 @@ struct Footprint {
         fileprivate var vertices: [SIMD2<Double>] = []
         fileprivate var ringEnds: [Int] = []
         fileprivate var polygons: [(bounds: Bounds, ringEnd: Int)] = []
+        fileprivate var stretches: [Bounds] = []
         /// The middle in degrees.
         private(set) var latitude = 0.0
         private(set) var longitude = 0.0
         private(set) var reach = 0.0
 
-        var wordCount: Int { 5 + 5 * polygons.count + ringEnds.count + 2 * vertices.count + (3 * vertices.count + 1) / 2 }
+        var wordCount: Int {
+            5 + 5 * polygons.count + ringEnds.count + 2 * vertices.count + (3 * vertices.count + 1) / 2 + 4 * stretches.count
+        }
 
         init(_ polygons: [Area.Polygon]) {
             for polygon in polygons {
@@ -91,7 +110,25 @@ struct Footprint {
                 self.polygons.append((bounds, ringEnds.count + 1))
             }
             ringEnds.append(vertices.count)
+            if vertices.count > Footprint.plainMax { stretch() }
             place()
+        }
+
+        private mutating func stretch() {
+            var first = 0
+            for end in ringEnds {
+                for stretch in FootprintStretch.all(of: first..<end) {
+                    var bounds = Bounds(west: .infinity, south: .infinity, east: -.infinity, north: -.infinity)
+                    for place in [stretch.former] + stretch.places {
+                        bounds.west = min(bounds.west, vertices[place].x)
+                        bounds.east = max(bounds.east, vertices[place].x)
+                        bounds.south = min(bounds.south, vertices[place].y)
+                        bounds.north = max(bounds.north, vertices[place].y)
+                    }
+                    stretches.append(bounds)
+                }
+                first = end
+            }
         }
 
         /// The middle of the box round all polygons, and how far they reach from it.
@@ -124,9 +161,10 @@ struct Footprint {
             if box.east - box.west > 150 || box.north - box.south > 150 { reach = .infinity }
         }
 
-        func write(to words: UnsafeMutablePointer<UInt64>) {
+        /// - Parameter handle: Whose it is.
+        func write(to words: UnsafeMutablePointer<UInt64>, of handle: UInt32) {
             words[0] = UInt64(wordCount) << 32 | UInt64(vertices.count)
-            words[1] = UInt64(polygons.count) << 32 | UInt64(ringEnds.count)
+            words[1] = UInt64(handle) << 32 | UInt64(polygons.count) << 16 | UInt64(ringEnds.count)
             words[2] = latitude.bitPattern
             words[3] = longitude.bitPattern
             words[4] = reach.bitPattern
@@ -150,6 +188,13 @@ struct Footprint {
             }
             let points = UnsafeMutableRawPointer(words + word).bindMemory(to: GridPoint.self, capacity: vertices.count)
             for (place, vertex) in vertices.enumerated() { points[place] = GridPoint(Longitude.point(vertex)) }
+            word += (3 * vertices.count + 1) / 2
+            for bounds in stretches {
+                for degrees in [bounds.west, bounds.south, bounds.east, bounds.north] {
+                    words[word] = degrees.bitPattern
+                    word += 1
+                }
+            }
         }
     }
 

@@ -44,6 +44,16 @@ public enum PlaceGeometry: Equatable, Sendable {
         self = .polygons(made)
     }
 
+    /// Whether it is as the initialisers would have it: a case can be made without them.
+    var isComplete: Bool {
+        switch self {
+        case .point(let latitude, let longitude): return Position.isValid(latitude: latitude, longitude: longitude)
+        case .polygons(let polygons):
+            let corners = polygons.reduce(0) { $0 + $1.rings.reduce(0) { $0 + $1.count - 1 } }
+            return (1...Self.polygonsMax).contains(polygons.count) && corners <= Self.verticesMax
+        }
+    }
+
     private static func repaired(_ ring: [Area.Polygon.Vertex]) -> [Area.Polygon.Vertex] {
         var result: [Area.Polygon.Vertex] = []
         result.reserveCapacity(ring.count + 1)

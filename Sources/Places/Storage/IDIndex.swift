@@ -38,7 +38,8 @@ struct IDIndex: ~Copyable {
 
     /// Enters a number whose id is not in it; the number is never `UInt32.max`.
     mutating func insert(_ number: UInt32, hash: UInt32) {
-        if (count + 1) * 5 > capacity * 4 { grow() }
+        // Fuller, a search for a new id would pass a dozen slots.
+        if (count + 1) * 10 > capacity * 7 { grow() }
         put(UInt64(hash) << 32 | UInt64(number))
         count += 1
     }

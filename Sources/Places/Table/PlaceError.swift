@@ -6,6 +6,8 @@ public enum PlaceError: Error, Equatable, Sendable {
     case tooMany(field: String, count: Int, limit: Int)
     /// The rank is not a finite number.
     case placerank
+    /// The geometry is not one that ``PlaceGeometry`` lets through.
+    case geometry
     /// The table holds as many places as it may.
     case full(limit: Int)
 
@@ -14,6 +16,7 @@ public enum PlaceError: Error, Equatable, Sendable {
         switch self {
         case .length(let field, _, _), .tooMany(let field, _, _): field
         case .placerank: "placerank"
+        case .geometry: "geometry"
         case .full: nil
         }
     }
@@ -24,6 +27,9 @@ public enum PlaceError: Error, Equatable, Sendable {
         case .length(_, let bytes, let limit): "must be 1 to \(limit) bytes, not \(bytes)"
         case .tooMany(_, let count, let limit): "must have at most \(limit) entries, not \(count)"
         case .placerank: "must be a finite number"
+        case .geometry:
+            "must be a position on the earth, or 1 to \(PlaceGeometry.polygonsMax) polygons of at most "
+                + "\(PlaceGeometry.verticesMax) vertices"
         case .full(let limit): "there are \(limit) places, which is the maximum"
         }
     }

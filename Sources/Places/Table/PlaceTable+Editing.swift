@@ -38,15 +38,16 @@ extension PlaceTable {
         if known == nil, count >= limit { throw .full(limit: limit) }
         var plan: Footprint.Plan?
         if case .polygons(let polygons) = place.geometry { plan = Footprint.Plan(polygons) }
+        let handle = known ?? freeHandles.last ?? Handle(truncatingIfNeeded: records.count)
         guard let text = arena.take(PlaceText.wordCount(of: place)) else { throw .full(limit: count) }
         var footprint = PlaceRecord.absent
         if let plan {
-            guard let block = arena.take(plan.wordCount) else {
+            guard let block = outlines.take(plan.wordCount, referenceBits: PlaceCells.Entry.numberBits) else {
                 arena.give(text, words: PlaceText.wordCount(of: place))
                 throw .full(limit: count)
             }
             footprint = block
-            plan.write(to: arena.address(of: block))
+            plan.write(to: outlines.address(of: block), of: handle)
         }
         PlaceText(arena.address(of: text)).write(place)
         let record = record(of: place, text: text, footprint: footprint)
@@ -55,7 +56,7 @@ extension PlaceTable {
             replace(known, by: record)
             return .replaced(known)
         }
-        let handle = freeHandles.popLast() ?? Handle(truncatingIfNeeded: records.extend(by: 1))
+        if freeHandles.popLast() == nil { _ = records.extend(by: 1) }
         records[handle] = record
         index.insert(handle, hash: hash)
         order.insert(handle) { id(of: $0) }
@@ -114,6 +115,7 @@ extension PlaceTable {
         try check("holidays.PH", place.holidays.publicDays.count, Limits.publicDays)
         try check("holidays.SH", place.holidays.schoolRanges.count, Limits.schoolRanges)
         if let rank = place.placerank, !rank.isFinite { throw .placerank }
+        guard place.geometry.isComplete else { throw .geometry }
     }
 
     private func record(of place: Place, text: UInt32, footprint: UInt32) -> PlaceRecord {
@@ -124,7 +126,7 @@ extension PlaceTable {
             latitude = pointLatitude
             longitude = pointLongitude
         case .polygons:
-            (latitude, longitude) = Footprint(arena.address(of: footprint)).representativePoint
+            (latitude, longitude) = Footprint(outlines.address(of: footprint)).representativePoint
         }
         return PlaceRecord(
             latitude: latitude, longitude: longitude, placerank: place.placerank ?? .nan, text: text, footprint: footprint,
@@ -137,7 +139,7 @@ extension PlaceTable {
     /// Gives back what a record refers to, but for its text.
     private func release(_ record: PlaceRecord) {
         if record.footprint != PlaceRecord.absent {
-            arena.give(record.footprint, words: Footprint(arena.address(of: record.footprint)).wordCount)
+            outlines.give(record.footprint, words: Footprint(outlines.address(of: record.footprint)).wordCount)
         }
         categories.give(record.categories)
         if record.chain != PlaceRecord.absent { chains.release(record.chain) }
@@ -153,13 +155,13 @@ extension PlaceTable {
             cells.insert(handle, level: 0, latitude: record.latitude, longitude: record.longitude)
             return
         }
-        let footprint = Footprint(arena.address(of: record.footprint))
+        let footprint = Footprint(outlines.address(of: record.footprint))
         guard let level = CellShape.level(ofReach: footprint.reach) else {
             vast.append(handle)
             return
         }
         cells.insert(
-            handle, level: level, latitude: footprint.latitude, longitude: footprint.longitude,
+            record.footprint, level: level, latitude: footprint.latitude, longitude: footprint.longitude,
             share: footprint.reach / CellShape.reach(level))
     }
 
@@ -169,7 +171,7 @@ extension PlaceTable {
             cells.remove(handle, level: 0, latitude: record.latitude, longitude: record.longitude)
             return
         }
-        let footprint = Footprint(arena.address(of: record.footprint))
+        let footprint = Footprint(outlines.address(of: record.footprint))
         guard let level = CellShape.level(ofReach: footprint.reach) else {
             if let place = vast.firstIndex(of: handle) {
                 vast.swapAt(place, vast.count - 1)
@@ -177,6 +179,6 @@ extension PlaceTable {
             }
             return
         }
-        cells.remove(handle, level: level, latitude: footprint.latitude, longitude: footprint.longitude)
+        cells.remove(record.footprint, level: level, latitude: footprint.latitude, longitude: footprint.longitude)
     }
 }

@@ -98,7 +98,10 @@ extension PlaceTable {
         for level in 0..<CellShape.levels where !cells.isEmpty(level) && found.count <= most {
             let span = CellSpan(box: box, margin: level == 0 ? 0 : CellShape.reach(level) + 0.03)
             cells.forEachCell(level, in: span) { entries in
-                for entry in entries where isWanted(entry.handle) { found.append(entry.handle) }
+                for entry in entries {
+                    let handle = handle(of: entry, level)
+                    if isWanted(handle) { found.append(handle) }
+                }
                 return found.count <= most
             }
         }

@@ -1,4 +1,3 @@
-import CPrefetch
 import Geodesy
 
 extension PlaceTable {
@@ -50,129 +49,10 @@ extension PlaceTable {
     /// earth.
     public func hit(_ handle: Handle, latitude: Double, longitude: Double) -> Hit? {
         guard contains(handle), Position.isValid(latitude: latitude, longitude: longitude) else { return nil }
-        let point = ECEF(latitude: latitude, longitude: longitude)
-        let reach = Geodesic.chord(ofArc: Self.radiusMax)
-        if let footprint = footprint(of: handle) {
-            return hit(handle, footprint, latitude, longitude, point, squaredReach: reach * reach)
-        }
+        let query = Query(latitude: latitude, longitude: longitude, reach: Geodesic.chord(ofArc: Self.radiusMax))
+        if let footprint = footprint(of: handle) { return hit(handle, footprint, query) }
         let own = GridPoint(latitude: records[handle].latitude, longitude: records[handle].longitude).point
-        let chord = own.squaredChord(to: point).squareRoot()
-        return chord <= reach ? Hit(handle: handle, distance: Geodesic.arc(ofChord: chord), isInside: false) : nil
-    }
-
-    /// - Parameter body: Returns whether to go on.
-    @inline(__always)
-    func search(latitude: Double, longitude: Double, radius: Double, _ body: (Hit) -> Bool) {
-        let point = ECEF(latitude: latitude, longitude: longitude)
-        let reach = Geodesic.chord(ofArc: radius)
-        let middle = Entry(GridPoint(point), 0)
-        guard searchPoints(latitude, longitude, point, middle, reach: reach, body) else { return }
-        for level in 1..<CellShape.levels where !cells.isEmpty(level) {
-            guard searchOutlines(level, latitude, longitude, point, middle, reach: reach, body) else { return }
-        }
-        for handle in vast {
-            let footprint = Footprint(arena.address(of: records[handle].footprint))
-            guard let hit = hit(handle, footprint, latitude, longitude, point, squaredReach: reach * reach) else { continue }
-            guard body(hit) else { return }
-        }
-    }
-
-    private typealias Entry = PlaceCells.Entry
-
-    @inline(__always)
-    private func searchPoints(
-        _ latitude: Double, _ longitude: Double, _ point: ECEF, _ middle: Entry, reach: Double, _ body: (Hit) -> Bool
-    ) -> Bool {
-        guard !cells.isEmpty(0) else { return true }
-        let span = CellSpan(latitude: latitude, longitude: longitude, point: point, reach: reach + 0.01)
-        let sieve = Sieve(middle, reach: reach)
-        let squared = reach * reach
-        var goesOn = true
-        cells.forEachCell(0, in: span) { entries in
-            for entry in entries where sieve.passes(entry) {
-                let chord = entry.point.squaredChord(to: point)
-                guard chord <= squared else { continue }
-                goesOn = body(Hit(handle: entry.handle, distance: Geodesic.arc(ofChord: chord.squareRoot()), isInside: false))
-                if !goesOn { return false }
-            }
-            return true
-        }
-        return goesOn
-    }
-
-    private func searchOutlines(
-        _ level: Int, _ latitude: Double, _ longitude: Double, _ point: ECEF, _ middle: Entry, reach: Double,
-        _ body: (Hit) -> Bool
-    ) -> Bool {
-        let most = reach + CellShape.reach(level) + 0.03
-        let span = CellSpan(latitude: latitude, longitude: longitude, point: point, reach: most)
-        let sieve = Sieve(middle, reach: most)
-        // Records and outlines lie anywhere: they are asked for together, before the first is waited for.
-        var waiting = InlineArray<16, Handle>(repeating: 0)
-        var count = 0
-        func settle() -> Bool {
-            for place in 0..<count {
-                let address = arena.address(of: records[waiting[place]].footprint)
-                for line in 0..<5 { geomatch_prefetch(address + 8 * line) }
-            }
-            for place in 0..<count {
-                let footprint = Footprint(arena.address(of: records[waiting[place]].footprint))
-                guard let hit = hit(waiting[place], footprint, latitude, longitude, point, squaredReach: reach * reach) else {
-                    continue
-                }
-                guard body(hit) else { return false }
-            }
-            count = 0
-            return true
-        }
-        var goesOn = true
-        cells.forEachCell(level, in: span) { entries in
-            for entry in entries where sieve.passes(entry) {
-                let farthest = reach + entry.share * CellShape.reach(level) + 0.03
-                guard entry.point.squaredChord(to: point) <= farthest * farthest else { continue }
-                geomatch_prefetch(records.base + Int(entry.handle))
-                waiting[count] = entry.handle
-                count += 1
-                if count == 16 { goesOn = settle() }
-                if !goesOn { return false }
-            }
-            return true
-        }
-        return goesOn && settle()
-    }
-
-    /// Lets through what may be within a straight distance of a point, and little else.
-    private struct Sieve {
-        private let middle: SIMD4<Int32>
-        private let limit: Float
-
-        /// - Parameter reach: Metres.
-        init(_ middle: Entry, reach: Double) {
-            self.middle = middle.lanes
-            // Both points are rounded, and single precision keeps seven digits.
-            let units = Float(reach * GridPoint.unitsPerMetre) * 1.000_01 + 8
-            limit = units * units
-        }
-
-        /// A difference of 4,000 km or more may wrap round, and then is long still (``GridPoint``).
-        @inline(__always)
-        func passes(_ entry: Entry) -> Bool {
-            let step = SIMD4<Float>(entry.lanes &- middle)
-            let squares = step * step
-            return squares.x + squares.y + squares.z <= limit
-        }
-    }
-
-    private func hit(
-        _ handle: Handle, _ footprint: Footprint, _ latitude: Double, _ longitude: Double, _ point: ECEF, squaredReach: Double
-    ) -> Hit? {
-        if footprint.contains(latitude: latitude, longitude: longitude) {
-            return Hit(handle: handle, distance: 0, isInside: true)
-        }
-        // A hair more than the reach, so that what is exactly there is found.
-        let limit = squaredReach * (1 + 1e-12) + 1e-12
-        let squared = footprint.squaredDistanceToEdge(from: point, limit: limit)
-        guard squared < limit else { return nil }
-        return Hit(handle: handle, distance: Geodesic.arc(ofChord: squared.squareRoot()), isInside: false)
+        let chord = own.squaredChord(to: query.point).squareRoot()
+        return chord <= query.reach ? Hit(handle: handle, distance: Geodesic.arc(ofChord: chord), isInside: false) : nil
     }
 }

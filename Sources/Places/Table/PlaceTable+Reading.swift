@@ -97,7 +97,13 @@ extension PlaceTable {
 
     func footprint(of handle: Handle) -> Footprint? {
         let block = records[handle].footprint
-        return block == PlaceRecord.absent ? nil : Footprint(arena.address(of: block))
+        return block == PlaceRecord.absent ? nil : Footprint(outlines.address(of: block))
+    }
+
+    /// Whose entry of a level it is.
+    @inline(__always)
+    func handle(of entry: PlaceCells.Entry, _ level: Int) -> Handle {
+        level == 0 ? entry.number : Footprint(outlines.address(of: entry.number)).handle
     }
 
     private static func present(_ number: UInt32) -> UInt32? { number == PlaceRecord.absent ? nil : number }

@@ -22,7 +22,10 @@ public final class PlaceTable {
     let limit: Int
     var records = Pool<PlaceRecord>()
     var freeHandles: [Handle] = []
+    /// Texts.
     var arena = WordArena()
+    /// Outlines, each beginning at a cache line.
+    var outlines = WordArena(granuleBits: 3)
     var index = IDIndex()
     var order = IDOrder()
     var cells = PlaceCells()
@@ -35,7 +38,7 @@ public final class PlaceTable {
     var schedules = InternPool<Schedule>()
 
     /// - Parameter limit: How many places it may hold; at most 2^27.
-    public init(limit: Int = PlaceTable.placesMax) { self.limit = min(max(0, limit), 1 << PlaceCells.Entry.handleBits) }
+    public init(limit: Int = PlaceTable.placesMax) { self.limit = min(max(0, limit), 1 << PlaceCells.Entry.numberBits) }
 
     /// How many places there are.
     public var count: Int { index.count }
@@ -45,10 +48,10 @@ public final class PlaceTable {
 
     /// Bytes of memory in use: all of it, and of that the part for texts and outlines, rounded up to words.
     public var memory: (total: Int, textsAndOutlines: Int) {
-        let texts = arena.wordsInUse * 8
+        let texts = (arena.wordsInUse + outlines.wordsInUse) * 8
         let rest =
             records.bytes + freeHandles.count * 4 + index.bytes + order.bytes + cells.bytes + vast.count * 4
-            + (arena.bytes - texts)
+            + (arena.bytes + outlines.bytes - texts)
         return (texts + rest, texts)
     }
 }
@@ -61,7 +64,7 @@ struct PlaceRecord: BitwiseCopyable {
     var placerank: Double
     /// In the arena. `absent`: the handle is free.
     var text: UInt32
-    /// In the arena. `absent`: a point.
+    /// Among the outlines. `absent`: a point.
     var footprint: UInt32
     var categories: UInt32
     var chain: UInt32

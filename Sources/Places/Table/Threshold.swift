@@ -81,7 +81,10 @@ extension PlaceTable {
                 latitude: footprint.latitude, longitude: footprint.longitude, point: footprint.middle,
                 reach: reach + (level == 0 ? 0.01 : CellShape.reach(level) + 0.03))
             cells.forEachCell(level, in: span) { entries in
-                found = entries.contains { $0.handle != handle && isRival($0.handle, of: footprint) }
+                found = entries.contains {
+                    let other = self.handle(of: $0, level)
+                    return other != handle && isRival(other, of: footprint)
+                }
                 return !found
             }
         }

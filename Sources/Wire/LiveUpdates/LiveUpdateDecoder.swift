@@ -1,8 +1,14 @@
+import Ranging
+
 /// Reads the payloads of live topics and normalises their properties.
 ///
 /// It keeps the parser's buffers from one payload to the next, so one decoder belongs to one task at a time.
 public final class LiveUpdateDecoder {
     private let parser = JSONParser()
+    /// The sightings of the last payload of the domain `proximity` that was read.
+    public private(set) var sightings: [Sighting] = []
+    /// Where in its properties begins what it says beside them, with its comma, up to the closing brace; nil: it is one sighting.
+    public private(set) var sightingExtras: Int?
 
     /// Bytes of the longest payload that is read.
     public static let payloadBytesMax = 64 * 1024
@@ -62,8 +68,18 @@ public final class LiveUpdateDecoder {
         guard let known = KnownDomain(rawValue: domain) else { return try PropertyReader.readFree(root, into: &writer) }
         return switch known {
         case .position: try PositionReader.read(root, into: &writer)
-        case .proximity: try SightingReader.read(root, into: &writer)
+        case .proximity: try readSightings(root, into: &writer)
         default: try PropertyReader.read(root, rules: PropertyRule.rules(of: known), into: &writer)
+        }
+    }
+
+    private func readSightings(_ root: JSONNode, into writer: inout JSONWriter) throws(WireError) -> LiveUpdate {
+        sightings.removeAll(keepingCapacity: true)
+        do throws(WireError) {
+            return try SightingReader.read(root, into: &writer, sightings: &sightings, extras: &sightingExtras)
+        } catch {
+            sightings.removeAll(keepingCapacity: true)
+            throw error
         }
     }
 }

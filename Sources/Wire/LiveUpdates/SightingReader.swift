@@ -1,14 +1,25 @@
+import Ranging
+
 /// Reads what an observer says about beacons: one sighting, or `{"sightings":[…]}`.
 enum SightingReader {
     /// Writes the sightings in the shape they came, each normalised. A wrong one refuses all.
-    static func read(_ object: JSONNode, into writer: inout JSONWriter) throws(WireError) -> LiveUpdate {
+    ///
+    /// - Parameters:
+    ///   - values: Where they are appended to as values.
+    ///   - extras: Where in the writer's bytes begins what the message says beside its sightings, with its comma.
+    static func read(
+        _ object: JSONNode, into writer: inout JSONWriter, sightings values: inout [Sighting], extras: inout Int?
+    ) throws(WireError) -> LiveUpdate {
+        extras = nil
         guard let sightings = object["sightings"], sightings.kind != .null else {
             var update = LiveUpdate()
             if let value = object["originSourceId"] {
                 update.originSourceId = try PropertyReader.originSourceId(value)
             }
             writer.beginObject()
-            update.timestamp = try Sighting(object, path: "").write(into: &writer, withTimestamp: false)
+            let sighting = try SightingNode(object, path: "").write(into: &writer, withTimestamp: false)
+            update.timestamp = sighting.timestamp
+            values.append(sighting)
             writer.endObject()
             return update
         }
@@ -22,11 +33,12 @@ enum SightingReader {
             let path = "sightings[\(index)]"
             guard element.kind == .object else { throw element.error(path, "an object") }
             writer.beginObject()
-            _ = try Sighting(element, path: path + ".").write(into: &writer, withTimestamp: true)
+            values.append(try SightingNode(element, path: path + ".").write(into: &writer, withTimestamp: true))
             writer.endObject()
             index += 1
         }
         writer.endArray()
+        extras = writer.bytes.count
         PropertyReader.writeExtras(of: object, into: &writer) { key in
             PropertyReader.isEnvelope(key) || key.isEqual(to: "sightings")
         }
@@ -36,7 +48,7 @@ enum SightingReader {
 }
 
 /// One beacon as one observer saw it.
-private struct Sighting {
+private struct SightingNode {
     let object: JSONNode
     /// What stands before the names of its fields in an error.
     let path: String
@@ -46,34 +58,46 @@ private struct Sighting {
         self.path = path
     }
 
-    /// Writes the members of the normalised sighting and returns its own timestamp.
-    func write(into writer: inout JSONWriter, withTimestamp: Bool) throws(WireError) -> Int64? {
-        writer.key(plain: "proximityUUID")
-        writer.string(try proximityUUID())
-        for name in ["major", "minor"] {
-            guard let value = given(name) else { throw missing(name) }
-            guard let number = value.wholeNumber, (0...65_535).contains(number) else {
-                throw value.error(path + name, "a whole number from 0 to 65535")
-            }
-            writer.key(name)
-            writer.integer(number)
-        }
-        try write("rssi", "a number", into: &writer) { _ in true }
-        try write("txPower", "a number below 0", into: &writer) { $0 < 0 }
-        try write("distance", "a number from 0 on", into: &writer) { $0 >= 0 }
+    /// Writes the members of the normalised sighting, and returns it as a value.
+    func write(into writer: inout JSONWriter, withTimestamp: Bool) throws(WireError) -> Sighting {
+        var sighting = Sighting(beacon: try beacon(into: &writer))
+        sighting.rssi = try write("rssi", "a number from -200 to 20", into: &writer) { (-200...20).contains($0) }
+        sighting.txPower = try write("txPower", "a number from -200 to below 0", into: &writer) { (-200..<0).contains($0) }
+        sighting.distance = try write("distance", "a number from 0 to 10000", into: &writer) { (0...10_000).contains($0) }
         if let value = given("proximity") {
+            let band = try proximity(value)
             writer.key(plain: "proximity")
-            writer.string(try proximity(value))
+            writer.string(band.name)
+            sighting.proximity = band
         }
-        let timestamp = try given("timestamp")?.instant(path + "timestamp", secondsBelow: -.infinity)
-        if withTimestamp, let timestamp {
+        sighting.timestamp = try given("timestamp")?.instant(path + "timestamp", secondsBelow: -.infinity)
+        if withTimestamp, let timestamp = sighting.timestamp {
             writer.key(plain: "timestamp")
             writer.integer(timestamp)
         }
         PropertyReader.writeExtras(of: object, into: &writer) { key in
             Self.names.contains { key.isEqual(to: $0) }
         }
-        return timestamp
+        return sighting
+    }
+
+    private func beacon(into writer: inout JSONWriter) throws(WireError) -> BeaconKey {
+        var key = try proximityUUID()
+        writer.key(plain: "proximityUUID")
+        writer.string(key.proximityUUID)
+        key.major = try part("major", into: &writer)
+        key.minor = try part("minor", into: &writer)
+        return key
+    }
+
+    private func part(_ name: String, into writer: inout JSONWriter) throws(WireError) -> UInt16 {
+        guard let value = given(name) else { throw missing(name) }
+        guard let part = value.wholeNumber.flatMap({ UInt16(exactly: $0) }) else {
+            throw value.error(path + name, "a whole number from 0 to 65535")
+        }
+        writer.key(name)
+        writer.integer(Int64(part))
+        return part
     }
 
     private static let names: [StaticString] = [
@@ -89,32 +113,32 @@ private struct Sighting {
         WireError(.invalid, "`\(path)\(name)` is required", field: path + name)
     }
 
-    private func proximityUUID() throws(WireError) -> String {
+    private func proximityUUID() throws(WireError) -> BeaconKey {
         for name in ["proximityUUID", "proximityID", "uuid"] {
             guard let value = given(name) else { continue }
-            guard let text = value.asString, let canonical = UUIDText.canonical(text) else {
+            guard value.kind == .string, let key = BeaconKey(uuid: value.utf8, major: 0, minor: 0) else {
                 throw value.error(path + name, "a UUID")
             }
-            return canonical
+            return key
         }
         throw missing("proximityUUID")
     }
 
     private func write(
         _ name: String, _ rule: String, into writer: inout JSONWriter, where isAllowed: (Double) -> Bool
-    ) throws(WireError) {
-        guard let value = given(name) else { return }
+    ) throws(WireError) -> Double? {
+        guard let value = given(name) else { return nil }
         guard let number = value.number, isAllowed(number) else { throw value.error(path + name, rule) }
         writer.key(name)
         writer.double(number)
+        return number
     }
 
-    private func proximity(_ value: JSONNode) throws(WireError) -> String {
-        let names = ["unknown", "immediate", "near", "far"]
-        if let name = value.asString, names.contains(name) { return name }
-        guard let number = value.wholeNumber, (0...3).contains(number) else {
+    private func proximity(_ value: JSONNode) throws(WireError) -> ProximityBand {
+        if let name = value.asString, let band = ProximityBand(name: name) { return band }
+        guard let number = value.wholeNumber.flatMap({ UInt8(exactly: $0) }), let band = ProximityBand(rawValue: number) else {
             throw value.error(path + "proximity", "immediate, near, far, unknown or 1, 2, 3, 0")
         }
-        return names[Int(number)]
+        return band
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import GeomatchClient
 import LiveTopics
 import MQTTLink
 
@@ -66,6 +67,19 @@ struct ConnectionOptions: ParsableArguments {
             endpoint: endpoint,
             topics: Topics(prefix: prefix, dataset: dataset, client: client ?? defaultClient),
             timeoutSeconds: timeout)
+    }
+
+    /// The same for the library for applications.
+    func configuration(of destination: Destination) -> GeomatchConfiguration {
+        let broker = broker ?? ProcessInfo.processInfo.environment["GEOMATCH_BROKER"].flatMap { $0.isEmpty ? nil : $0 }
+        var configuration = GeomatchConfiguration(
+            broker: broker ?? Self.defaultBroker, dataset: destination.topics.dataset, client: destination.topics.client)
+        configuration.topicsPrefix = destination.topics.prefix
+        configuration.requestTimeout = .seconds(destination.timeoutSeconds)
+        if [caFile, certificateFile, keyFile].contains(where: { $0 != nil }) {
+            configuration.tls = GeomatchConfiguration.TLS(caFile: caFile, certificateFile: certificateFile, keyFile: keyFile)
+        }
+        return configuration
     }
 
     private func endpoint(_ setting: Setting?) throws(CommandFailure) -> MQTTEndpoint {

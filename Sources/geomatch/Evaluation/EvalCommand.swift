@@ -5,13 +5,14 @@ import Wire
 struct EvalCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "eval",
-        abstract: "Try selectors, topic filters, opening hours, distances and circumstances without a daemon.",
+        abstract: "Try selectors, topic filters, opening hours, distances, ranging and circumstances without a daemon.",
         discussion: """
             With `-` instead of arguments, JSON objects are read from standard input, one on a line, and each is answered by one \
             line: {"id"?,"result":…} or {"id"?,"error":{…}}, with the id of the line. Empty lines are left out.
             """,
         subcommands: [
-            SelectorCommand.self, TopicCommand.self, DistanceCommand.self, CircumstanceCommand.self, HoursCommand.self,
+            SelectorCommand.self, TopicCommand.self, DistanceCommand.self, RangingCommand.self, CircumstanceCommand.self,
+            HoursCommand.self,
         ])
 }
 

@@ -11,7 +11,7 @@ struct WatchCommand: ParsableCommand {
               live            live state and its updates; CRITERIA is a topic with + and #, or a JSON object of levels
               diagnostics     why input of the dataset was refused
               circumstances   this client's circumstances
-              changes         this client's change feed
+              changes         what changes of the objects and documents this client may see; --since 0: all of it first
 
             `watch live` is a live subscription kept by the daemon: first what is there, then what changes, and what leaves. On a \
             terminal it is a table; with --json, --count or into a pipe it is lines. NO_COLOR takes the colours away. The dataset \
@@ -58,6 +58,11 @@ struct WatchCommand: ParsableCommand {
         help: ArgumentHelp("For live: milliseconds between two updates of a topic, of which the newest comes.", valueName: "MS"))
     var minInterval: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "For changes: begin behind this place in the feed. (default: what comes from now on)", valueName: "SEQ"))
+    var since: Int64?
+
     @Flag(help: "For live: read live/… at the broker itself.")
     var direct = false
 
@@ -67,6 +72,10 @@ struct WatchCommand: ParsableCommand {
     func validate() throws {
         if criteria != nil, subject != .live { throw ValidationError("only `watch live` takes criteria") }
         if device != nil, subject != .matches { throw ValidationError("only `watch matches` takes --device") }
+        if let since {
+            guard subject == .changes else { throw ValidationError("only `watch changes` takes --since") }
+            guard since >= 0 else { throw ValidationError("--since is \(since): 0 or more is allowed") }
+        }
         if let device, !Name.isID(device) { throw ValidationError("--device is no id: 1 to 128 bytes, not `-`") }
         if let count, count < 1 { throw ValidationError("--count is \(count): 1 or more is allowed") }
         let isConditional = condition != nil || within != nil || minInterval != nil
@@ -85,6 +94,10 @@ struct WatchCommand: ParsableCommand {
         let isObject = criteria?.hasPrefix("{") == true
         let destination = try connection.destination(criteria: isObject ? nil : criteria.map(LiveSelection.topic))
         if subject == .live, !direct { return try watchLive(destination) }
+        if subject == .changes {
+            try ChangeWatching(destination, since: since, count: count, asJSON: output.json).run()
+            return
+        }
         let watching = Watching(
             destination, subject: subject, filter: try filter(destination.topics), count: count, asJSON: output.json)
         try watching.run()

@@ -33,6 +33,15 @@ enum WatchLine {
         }
     }
 
+    /// `seq type id revision`, and what is to be said of it.
+    static func change(_ row: JSONObject) -> String {
+        var line = ["seq", "type", "id", "revision"].map { row[$0].map(PlainText.of) ?? "?" }.joined(separator: " ")
+        if row["deleted"]?.asBool == true { line += " deleted" }
+        if let conflicts = row["conflicts"] { line += " beside \(PlainText.of(conflicts))" }
+        if let document = row["doc"] { line += " \(PlainText.of(document))" }
+        return line
+    }
+
     private static func match(_ match: JSONObject) -> String? {
         guard let event = match["event"]?.asString, let publication = match["publication"]?.asObject,
             let subscription = match["subscription"]?.asObject

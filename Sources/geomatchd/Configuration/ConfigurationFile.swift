@@ -5,6 +5,8 @@ import Yams
 struct ConfigurationFile {
     let path: String
     private(set) var values: [String: String] = [:]
+    /// The entries of `adapters`, each as its keys and values in their order.
+    private(set) var adapters: [[(key: String, value: String)]] = []
 
     /// - Throws: ``SettingsError`` naming the file, and the key where one is wrong.
     init(path: String) throws(SettingsError) {
@@ -31,6 +33,10 @@ struct ConfigurationFile {
     private mutating func flatten(_ mapping: Node.Mapping, below prefix: String) throws(SettingsError) {
         for (keyNode, value) in mapping {
             let key = prefix + (keyNode.string ?? "")
+            if key == Self.adaptersKey {
+                adapters = try entries(value)
+                continue
+            }
             if let nested = value.mapping {
                 if let known = SettingsKey.all.first(where: { $0.name == key }) {
                     throw SettingsError(key: key, source: .file(path), problem: "has keys below it, allowed is \(known.takes)")
@@ -55,6 +61,34 @@ struct ConfigurationFile {
         }
     }
 
+    private static let adaptersKey = "adapters"
+
+    /// A list of mappings whose values are plain; none where all of it is comments.
+    private func entries(_ list: Node) throws(SettingsError) -> [[(key: String, value: String)]] {
+        if list.null != nil { return [] }
+        guard let sequence = list.sequence else { throw notEntries(Self.adaptersKey) }
+        var entries: [[(key: String, value: String)]] = []
+        for (index, node) in sequence.enumerated() {
+            guard let mapping = node.mapping else { throw notEntries("\(Self.adaptersKey)[\(index)]") }
+            var entry: [(key: String, value: String)] = []
+            for (keyNode, value) in mapping {
+                let key = keyNode.string ?? ""
+                guard let scalar = value.scalar else {
+                    throw SettingsError(
+                        key: "\(Self.adaptersKey)[\(index)].\(key)", source: .file(path), problem: "is a plain value")
+                }
+                if value.null == nil { entry.append((key, scalar.string)) }
+            }
+            entries.append(entry)
+        }
+        return entries
+    }
+
+    private func notEntries(_ key: String) -> SettingsError {
+        let takes = SettingsKey.all.first { $0.name == Self.adaptersKey }?.takes ?? ""
+        return SettingsError(key: key, source: .file(path), problem: "allowed is \(takes)")
+    }
+
     private static func isSection(_ key: String) -> Bool {
         SettingsKey.all.contains { $0.name.hasPrefix(key + ".") }
     }
@@ -72,11 +106,6 @@ struct ConfigurationFile {
     }
 
     private func unknown(_ key: String) -> SettingsError {
-        if key == "adapters" || key.hasPrefix("adapters.") {
-            return SettingsError(
-                key: key, source: .file(path), problem: "adapters are not offered by this version; publish on live topics instead"
-            )
-        }
         let names = SettingsKey.all.map(\.name).joined(separator: ", ")
         return SettingsError(key: key, source: .file(path), problem: "there is no such key; the keys are \(names)")
     }

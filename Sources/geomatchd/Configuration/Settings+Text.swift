@@ -22,17 +22,31 @@ extension Settings {
         lines += tlsLines
         lines += ["topics:", "  prefix: \(Self.quoted(topicsPrefix))"]
         lines += ["live:", "  qos: \(liveQoS)", "  input-qos: \(liveInputQoS)", "  readers: \(Self.list(liveReaders))"]
+        lines += adapterLines
         lines += [
             "limits:", "  datasets: \(limits.datasets)", "  live-topics: \(limits.liveTopics)", "  devices: \(limits.devices)",
             "  attachments-per-device: \(limits.attachmentsPerDevice)", "  remembered-replies: \(limits.rememberedReplies)",
-            "  live-subscriptions: \(limits.liveSubscriptions)",
-            "  places: \(limits.places)", "  categories: \(limits.categories)", "  circumstances: \(limits.circumstances)",
+            "  beacons-per-observer: \(limits.beaconsPerObserver)",
+            "  sightings-per-second: \(limits.sightingsPerSecond)", "  beacon-monitors: \(limits.beaconMonitors)",
+            "  live-subscriptions: \(limits.liveSubscriptions)", "  documents: \(limits.documents)",
+            "  followers: \(limits.followers)", "  places: \(limits.places)", "  categories: \(limits.categories)",
+            "  circumstances: \(limits.circumstances)",
             "  structure-objects: \(limits.structureObjects)", "  occupancy-silence: \(limits.occupancySilenceSeconds)",
             "  pending-matches: \(limits.pendingMatches)", "  pending-matches-per-client: \(limits.pendingMatchesPerClient)",
             "  partners-per-subscription: \(limits.partnersPerSubscription)", "  pairs: \(limits.pairs)",
             "  inflight-matches: \(limits.inflightMatches)",
         ]
         return lines.joined(separator: "\n")
+    }
+
+    private var adapterLines: [String] {
+        if adapters.isEmpty { return ["adapters: []"] }
+        return ["adapters:"]
+            + adapters.flatMap { adapter in
+                adapter.members.enumerated().map { index, member in
+                    "  \(index == 0 ? "-" : " ") \(member.key): \(Self.quoted(member.value))"
+                }
+            }
     }
 
     private var tlsLines: [String] {

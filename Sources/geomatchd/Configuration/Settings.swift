@@ -1,6 +1,7 @@
 import Datasets
 import Logging
 import MQTTLink
+import Wire
 
 /// The daemon's configuration, read and checked.
 struct Settings: Sendable {
@@ -27,6 +28,16 @@ struct Settings: Sendable {
     var liveInputQoS = 0
     var liveReaders = ["*"]
     var limits = HubLimits()
+    var adapters: [AdapterRule] = []
+
+    /// The names that no dataset may have, each with the adapter's filter that begins with it.
+    var reservedDatasets: [String: String] {
+        var reserved: [String: String] = [:]
+        for adapter in adapters {
+            if let name = adapter.reservedDataset(prefix: topicsPrefix), reserved[name] == nil { reserved[name] = adapter.filter }
+        }
+        return reserved
+    }
 
     /// The embedded broker, reached from this machine only: whoever reaches it is trusted.
     var isTrustedLoopback: Bool { broker == nil && Self.isLoopback(listenHost) }

@@ -1,3 +1,5 @@
+import Wire
+
 /// Every key of the configuration: its name, what it takes, and whether only the file has it.
 struct SettingsKey: Sendable {
     let name: String
@@ -35,6 +37,7 @@ struct SettingsKey: Sendable {
         SettingsKey("live.qos", "0 or 1", fileOnly: true),
         SettingsKey("live.input-qos", "0 or 1", fileOnly: true),
         SettingsKey("live.readers", "client patterns, comma-separated or a list", fileOnly: true),
+        SettingsKey("adapters", "a list of entries with \(AdapterRule.keys.joined(separator: ", "))", fileOnly: true),
         SettingsKey("limits.datasets", "1 to 1000000", fileOnly: true),
         SettingsKey("limits.live-topics", "1 to 100000000", fileOnly: true),
         SettingsKey("limits.devices", "1 to 100000000", fileOnly: true),
@@ -46,6 +49,11 @@ struct SettingsKey: Sendable {
         SettingsKey("limits.occupancy-silence", "1 to 86400 seconds", fileOnly: true),
         SettingsKey("limits.remembered-replies", "0 to 1000000", fileOnly: true),
         SettingsKey("limits.live-subscriptions", "1 to 1000000", fileOnly: true),
+        SettingsKey("limits.beacons-per-observer", "1 to 100000", fileOnly: true),
+        SettingsKey("limits.sightings-per-second", "1 to 1000000", fileOnly: true),
+        SettingsKey("limits.beacon-monitors", "1 to 100000", fileOnly: true),
+        SettingsKey("limits.documents", "1 to 1000000000", fileOnly: true),
+        SettingsKey("limits.followers", "1 to 1000000", fileOnly: true),
         SettingsKey("limits.pending-matches", "1 to 100000000", fileOnly: true),
         SettingsKey("limits.pending-matches-per-client", "1 to 100000000", fileOnly: true),
         SettingsKey("limits.partners-per-subscription", "1 to 100000000", fileOnly: true),

@@ -3,10 +3,12 @@ import Datasets
 import LiveTopics
 import Logging
 import MQTTLink
+import Wire
 
 /// Reads the configuration: flag before environment before file before default.
 struct SettingsReader {
     private var layers: [(source: SettingsError.Source, reader: ConfigReader)]
+    private let file: ConfigurationFile?
 
     /// - Parameters:
     ///   - flags: Key to value, of the flags that were given.
@@ -23,6 +25,7 @@ struct SettingsReader {
                         }))
             ),
         ]
+        self.file = file
         if let file { layers.append((.file(file.path), Self.reader(file.values))) }
     }
 
@@ -57,7 +60,26 @@ struct SettingsReader {
         settings.liveInputQoS = try integer("live.input-qos", 0...1) ?? settings.liveInputQoS
         settings.liveReaders = try value("live.readers", parse: Self.list) ?? settings.liveReaders
         try readLimits(into: &settings.limits)
+        settings.adapters = try readAdapters(settings)
         return settings
+    }
+
+    /// The entries, none of whose filters overlaps with another or with what the daemon reads itself.
+    private func readAdapters(_ settings: Settings) throws(SettingsError) -> [AdapterRule] {
+        guard let file else { return [] }
+        var rules: [AdapterRule] = []
+        for (index, entry) in file.adapters.enumerated() {
+            do throws(AdapterRule.Problem) {
+                rules.append(try AdapterRule(entry))
+            } catch {
+                let key = "adapters[\(index)]" + (error.key.isEmpty ? "" : "." + error.key)
+                throw SettingsError(key: key, source: .file(file.path), problem: error.text)
+            }
+        }
+        if let (index, problem) = AdapterRule.overlap(in: rules, prefix: settings.topicsPrefix, datasets: settings.datasets) {
+            throw SettingsError(key: "adapters[\(index)].filter", source: .file(file.path), problem: problem)
+        }
+        return rules
     }
 
     private func readLimits(into limits: inout HubLimits) throws(SettingsError) {
@@ -74,6 +96,11 @@ struct SettingsReader {
             try integer("limits.occupancy-silence", 1...86_400) ?? limits.occupancySilenceSeconds
         limits.rememberedReplies = try integer("limits.remembered-replies", 0...1_000_000) ?? limits.rememberedReplies
         limits.liveSubscriptions = try integer("limits.live-subscriptions", 1...1_000_000) ?? limits.liveSubscriptions
+        limits.beaconsPerObserver = try integer("limits.beacons-per-observer", 1...100_000) ?? limits.beaconsPerObserver
+        limits.sightingsPerSecond = try integer("limits.sightings-per-second", 1...1_000_000) ?? limits.sightingsPerSecond
+        limits.beaconMonitors = try integer("limits.beacon-monitors", 1...100_000) ?? limits.beaconMonitors
+        limits.documents = try integer("limits.documents", 1...1_000_000_000) ?? limits.documents
+        limits.followers = try integer("limits.followers", 1...1_000_000) ?? limits.followers
         limits.pendingMatches = try integer("limits.pending-matches", 1...100_000_000) ?? limits.pendingMatches
         limits.pendingMatchesPerClient =
             try integer("limits.pending-matches-per-client", 1...100_000_000) ?? limits.pendingMatchesPerClient

@@ -1,3 +1,5 @@
+import Wire
+
 /// The topic filters a daemon holds at its broker.
 ///
 /// They do not overlap: mosquitto delivers a message twice where they do. Without the seven-level filter nothing of another
@@ -11,8 +13,10 @@ enum BrokerFilters {
     /// - Parameters:
     ///   - readsEveryDataset: With the embedded broker, or where an unknown dataset is created.
     ///   - mark: The topic of the retained mark.
+    ///   - adapters: Whose filters neither overlap with each other nor with ours.
     static func wanted(
-        datasets: [String], readsEveryDataset: Bool, prefix: String, inputQoS: Int32, mark: String
+        datasets: [String], readsEveryDataset: Bool, prefix: String, inputQoS: Int32, mark: String,
+        adapters: [AdapterRule] = []
     ) -> [Filter] {
         var filters = requests(readsEveryDataset: readsEveryDataset).map { Filter(filter: prefix + $0, qos: 1) }
         if readsEveryDataset { filters.append(Filter(filter: prefix + "+/+/+/+/+/+/+", qos: inputQoS)) }
@@ -20,6 +24,10 @@ enum BrokerFilters {
             filters += live(dataset, readsEveryDataset: readsEveryDataset).map { Filter(filter: prefix + $0, qos: inputQoS) }
         }
         filters.append(Filter(filter: prefix + mark, qos: 1))
+        for adapter in adapters {
+            let beside = readsEveryDataset ? adapter.filtersBesideSevenLevels(prefix: prefix) : [adapter.filter]
+            filters += beside.map { Filter(filter: $0, qos: inputQoS) }
+        }
         return filters
     }
 

@@ -133,6 +133,7 @@ struct Daemon {
             usersFile: settings.usersFile, topicsPrefix: settings.topicsPrefix,
             log: { line in log.log(level: Self.level(ofBrokerLine: line), "mosquitto", metadata: ["line": "\(line)"]) })
         configuration.pluginFile = plugin
+        configuration.adapterFilters = settings.adapters.map(\.filter)
         let broker = EmbeddedBroker(configuration)
         do throws(EmbeddedBrokerError) {
             try broker.start(timeoutSeconds: settings.startTimeoutSeconds)
@@ -164,7 +165,7 @@ struct Daemon {
             configuration: DaemonLoop.Configuration(
                 broker: endpoint.name, prefix: settings.topicsPrefix, instance: identity,
                 readsEveryDataset: settings.broker == nil || settings.autoCreateDatasets,
-                inputQoS: Int32(settings.liveInputQoS), status: status),
+                inputQoS: Int32(settings.liveInputQoS), status: status, adapters: settings.adapters),
             hub: restored.hub, store: store, heldFilters: restored.filters, log: log, health: health)
         var link = MQTTLinkConfiguration(endpoint: endpoint, clientID: "geomatchd-\(identity)", persistentSession: true)
         link.brokerTakesBatches = embedded?.takesBatches == true
@@ -182,6 +183,15 @@ struct Daemon {
         return (loop, [EmbeddedBrokerService(broker: embedded), journal, service, webhooks])
     }
 
+    /// A dataset of the store may have the name that an adapter's topics begin with.
+    private func checkAdapters(beside datasets: [String]) throws(Failure) {
+        guard
+            let (index, problem) = AdapterRule.overlap(
+                in: settings.adapters, prefix: settings.topicsPrefix, datasets: datasets)
+        else { return }
+        throw .configuration("adapters[\(index)].filter: \(problem)")
+    }
+
     private func restoredHub(
         identity: String, store: Store, broker: String
     ) throws(Failure) -> (hub: Hub, filters: [String]) {
@@ -192,6 +202,7 @@ struct Daemon {
         configuration.administrators = AccessPatterns(settings.administrators)
         configuration.liveReaders = AccessPatterns(settings.liveReaders)
         configuration.limits = settings.limits
+        configuration.reservedDatasets = settings.reservedDatasets
         configuration.isTimeZone = { TimeZone(identifier: $0) != nil }
         configuration.webhooksAllowPrivate = settings.webhooksAllowPrivate
         configuration.version = version
@@ -209,6 +220,7 @@ struct Daemon {
         } catch {
             throw .internal("the store cannot be read: \(error)")
         }
+        try checkAdapters(beside: hub.datasetNames)
         return (hub, filters)
     }
 }

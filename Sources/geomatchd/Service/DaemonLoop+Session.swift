@@ -167,7 +167,7 @@ extension DaemonLoop {
     private func wantedFilters() -> [BrokerFilters.Filter] {
         BrokerFilters.wanted(
             datasets: hub.datasetNames, readsEveryDataset: configuration.readsEveryDataset, prefix: configuration.prefix,
-            inputQoS: configuration.inputQoS, mark: markTopic)
+            inputQoS: configuration.inputQoS, mark: markTopic, adapters: configuration.adapters)
     }
 
     /// A dataset came or went.

@@ -18,6 +18,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         var readsEveryDataset: Bool
         var inputQoS: Int32
         var status: StatusMessage
+        var adapters: [AdapterRule] = []
     }
 
     let configuration: Configuration
@@ -31,6 +32,8 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     var journal: (any DurableLog)?
     var webhooks: (any WebhookPosting)?
     var link: (any BrokerLink)?
+    /// What other ecosystems publish, where the configuration names any.
+    private let adapters: Adapters
     var session = Session()
     var effects = HubEffects()
     private var current = HubEffects()
@@ -62,6 +65,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         log: Logger, health: Health
     ) {
         self.configuration = configuration
+        adapters = Adapters(configuration.adapters)
         ownTree = Array((configuration.prefix + "geomatch/geomatch/").utf8)
         self.hub = hub
         self.store = store
@@ -85,17 +89,34 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         tellBacklog()
         for index in 0..<batch.count {
             let message = batch[index]
-            if isOwn(message) { continue }
+            if isOwn(message) || adapt(message, at: now) { continue }
             let inbound = Inbound(
                 topic: message.topic, payload: message.payload, padded: true, retained: message.retain,
                 responseTopic: message.responseTopic, correlation: message.correlation)
             if message.retain, session.isAdopting { hub.adopt(inbound, at: now, into: &effects) }
             hub.receive(inbound, at: now, into: &effects)
+            if let lookups = hub.documentLookups { lookUp(lookups, at: now) }
             // What is let go of needs the disk's word first; nothing may be decided in between.
             if !effects.deletions.isEmpty { finishBatch(at: now) }
         }
         finishBatch(at: now)
         if case .probing = session.phase { awaitProbe() }
+    }
+
+    /// A push is judged by what is durable before it: nothing else is handled meanwhile.
+    private func lookUp(_ lookups: [DocumentLookup], at now: Int64) {
+        finishBatch(at: now)
+        let documents = try? journal?.lookUp(lookups)
+        hub.resume(with: documents, at: now, into: &effects)
+    }
+
+    /// Whether the message was of another ecosystem; an adapter's topics are no live topics of ours.
+    private func adapt(_ message: InboundMessage, at now: Int64) -> Bool {
+        guard !adapters.isEmpty,
+            let adapted = adapters.read(topic: message.topic, payload: message.payload, padded: true, retained: message.retain)
+        else { return false }
+        hub.receive(adapted, published: message.topic, retained: message.retain, at: now, into: &effects)
+        return true
     }
 
     func linkAcknowledged(token: UInt64, reason: UInt8) {
@@ -380,6 +401,8 @@ extension StoreFinding {
         case .matches(let matches): self = .matches(matches)
         case .noSuchMatch: self = .noSuchMatch
         case .match(let match): self = .match(match)
+        case .feed(let page): self = .feed(page)
+        case .document(let document): self = .document(document)
         case .failed: self = .failed
         }
     }

@@ -47,6 +47,8 @@ protocol DurableLog: AnyObject {
     func append(_ changes: [DurableChange], token: UInt64)
     func commitNow(_ changes: [DurableChange]) throws(StoreError)
     func ask(_ question: StoreQuery.Kind, token: UInt64)
+    /// What is known of documents when everything appended before is durable.
+    func lookUp(_ lookups: [DocumentLookup]) throws(StoreError) -> [KnownDocument?]
     func collect() -> [JournalCompletion]
 }
 
@@ -60,6 +62,8 @@ extension Journal: DurableLog {
                 }
                 return .matches(matches)
             case .match(let dataset, let id): return .match(try store.match(dataset: dataset, id: id))
+            case .feed(let query): return .feed(try store.feedPage(query))
+            case .document(let lookup): return .document(try store.documents([lookup]).first ?? nil)
             }
         }
     }

@@ -1,0 +1,134 @@
+import ArgumentParser
+import FlatRecording
+import Geodesy
+import Matching
+import Ranging
+import Selectors
+
+/// Beacons: how fast sightings become distances and matches, what they cost, and how right places and rooms are.
+struct RangingBenchmark: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ranging",
+        abstract: "Measures ranging, matching by proximity, and positions in a recorded flat.",
+        discussion: """
+            Phones in a building of many beacons, each phone seeing some of them in turn at drifting levels: every sighting goes \
+            through the trimmed mean and, as half of the beacons have a publication and all phones a subscription, through matching. \
+            Then the drives of a tag through a furnished flat with six receivers, with and without their calibration.
+            """)
+
+    @Option(help: "Registered beacons.")
+    var beacons = 100_000
+
+    @Option(help: "Phones.")
+    var phones = 2_000
+
+    @Option(help: "Beacons each phone sees at a time.")
+    var seen = 20
+
+    @Option(help: "Sightings.")
+    var sightings = 1_000_000
+
+    @Flag(help: "Print JSON instead of a table.")
+    var json = false
+
+    func validate() throws {
+        guard (1...1_000_000).contains(beacons), (1...100_000).contains(phones), (1...1000).contains(seen),
+            (1...100_000_000).contains(sightings), seen <= beacons
+        else { throw ValidationError("--beacons, --phones, --seen and --sightings must be above 0, and --seen at most 1000") }
+    }
+
+    func run() throws {
+        var report = Report()
+        try measureRate(into: &report)
+        try measureFlat(into: &report)
+        print(json ? report.json : report.table)
+    }
+
+    // MARK: Rate and memory
+
+    private func measureRate(into report: inout Report) throws {
+        var random = SplitMix64(seed: 11)
+        let engine = Engine()
+        var effects: [Effect] = []
+        let beaconDevices = (0..<beacons).map { _ in engine.addDevice() }
+        let phoneDevices = (0..<phones).map { _ in engine.addDevice() }
+        let properties = Properties([(name: "floor", value: .integer(1))])
+        for place in stride(from: 0, to: beacons, by: 2) {
+            _ = engine.addPublication(
+                on: beaconDevices[place], topic: "art", range: 2, expiresAt: .max, properties: properties, at: 0, into: &effects)
+        }
+        let terms = Terms(mode: .visit, matchTTL: .max, matchDTL: 10, exitMargin: 1)
+        let selector = try Selector("floor = 1")
+        for phone in phoneDevices {
+            _ = engine.addSubscription(
+                on: phone, topic: "art", range: 1, expiresAt: .max, selector: selector, terms: terms, at: 0, into: &effects)
+        }
+        let table = ProximityTable()
+        let engineBefore = engine.memoryBytes
+        let firsts = phoneDevices.indices.map { _ in Int.random(in: 0...beacons - seen, using: &random) }
+        let key = BeaconKey(high: 0, low: 0, major: 0, minor: 0)
+        let levels = (0..<4096).map { _ in -Double(Int.random(in: 55...85, using: &random)) }
+        var events = 0
+        let elapsed = seconds {
+            for number in 0..<sightings {
+                let phone = number % phones
+                let beacon = firsts[phone] + number / phones % seen
+                let now = 1_000_000 + Int64(number) / 50
+                let outcome = table.take(
+                    Sighting(beacon: key, rssi: levels[number & 4095]), by: UInt32(phone), of: UInt32(beacon), .standard,
+                    seenAt: now, at: now, maximum: 1000)
+                switch outcome {
+                case .began(let fact), .changed(let fact):
+                    engine.see(
+                        beaconDevices[beacon], by: phoneDevices[phone], distance: fact.distance, seenAt: now, at: now,
+                        into: &effects)
+                    events += effects.count
+                    effects.removeAll(keepingCapacity: true)
+                case .late, .full: break
+                }
+            }
+        }
+        report.add(
+            "sightings through ranging and matching", Double(sightings) / elapsed, "1/s",
+            note: "\(events) begins and ends of visits, \(beacons) beacons")
+        let pairs = Double(max(1, table.count))
+        let matching = Double(max(0, engine.memoryBytes - engineBefore))
+        report.add(
+            "memory of each live pair in ranging", Double(table.memoryBytes) / pairs, "bytes", note: "\(table.count) pairs")
+        report.add("memory of each live pair in matching", matching / pairs, "bytes", note: "sights and visits")
+    }
+
+    // MARK: A flat
+
+    private func measureFlat(into report: inout Report) throws {
+        let flat = try FlatRecording()
+        for (name, settings) in [
+            ("calibrated", flat.settings()), ("uncalibrated", flat.receivers.map { _ in RangingSettings.standard }),
+        ] {
+            let trial = FlatTrial(flat.drive, in: flat, settings: settings)
+            report.add(
+                "position error in a flat, \(name): median", trial.error(0.5), "m",
+                note: "mean \(decimals(trial.meanError)), 90th percentile \(decimals(trial.error(0.9)))")
+            report.add("accuracy told that holds, \(name)", trial.accuracyHolds * 100, "%")
+            let long = FlatTrial(flat.calibration, in: flat, settings: settings, locates: false)
+            let right = trial.rightWindows + long.rightWindows
+            let windows = trial.windows + long.windows
+            report.add(
+                "room right in windows of 20 s, \(name)", Double(right) * 100 / Double(windows), "%",
+                note: "\(right) of \(windows)")
+        }
+        var random = SplitMix64(seed: 3)
+        var switches = 0
+        var minutes = 0.0
+        for row in stride(from: 20, to: flat.drive.count, by: 60).map({ flat.drive[$0] }) {
+            let rows = flat.stillTag(at: row.place, seconds: 600, using: &random)
+            let trial = FlatTrial(rows, in: flat, settings: flat.settings(), locates: false)
+            switches += trial.stillSwitches
+            minutes += Double(trial.stillMilliseconds) / 60_000
+        }
+        report.add(
+            "room switches of a still tag", Double(switches) / minutes, "1/min", note: "\(switches) in \(Int(minutes)) min")
+    }
+
+    private func decimals(_ value: Double) -> String { "\((value * 100).rounded() / 100) m" }
+}

@@ -1,0 +1,121 @@
+import LiveTopics
+import Ranging
+import Wire
+
+// beacon/list, and what device/create and device/update say of beacons.
+
+extension Hub {
+    /// Every beacon of the dataset, in the order of their devices' ids: whoever sees one may know whose it is.
+    func listBeacons(_ call: Call) throws(WireError) -> [UInt8] {
+        let page = try Page(call.parameters)
+        let dataset = call.dataset
+        return page.encode(
+            "beacons", dataset.deviceOrder.ids(after: page.after) { Array(dataset.devices.keys) }, id: { $0 },
+            item: { id in
+                guard let beacon = dataset.devices[id]?.record.beacon else { return nil }
+                var writer = JSONWriter()
+                writer.beginObject()
+                writer.member("deviceId", id)
+                beacon.encodeMembers(into: &writer)
+                writer.endObject()
+                return writer.bytes
+            })
+    }
+
+    /// Changes what a device carries and how it ranges, where the request names it.
+    func changeBeaconMembers(of record: inout DeviceRecord, _ call: Call) throws(WireError) {
+        if call.parameters.has("carries") { record.carries = try carried(by: record, call) }
+        if call.parameters.isNull("ranging") {
+            record.ranging = nil
+        } else if let ranging = try call.parameters.optionalNested("ranging") {
+            if record.type == .beacon { throw call.parameters.error("ranging", "is for who sees beacons, not for a beacon") }
+            record.ranging = try ranging.ranging(record.ranging ?? .standard)
+        }
+    }
+
+    private func carried(by record: DeviceRecord, _ call: Call) throws(WireError) -> BeaconIdentity? {
+        guard let nested = try call.parameters.optionalNested("carries") else { return nil }
+        guard record.type == .mobile else {
+            throw call.parameters.error("carries", "is for a MobileDevice: neither a pin nor a beacon is carried about")
+        }
+        let identity = try nested.beaconIdentity()
+        if let holder = identity.key.flatMap({ call.dataset.carriers[$0] }), !holder.hasSameBytes(as: record.id) {
+            throw WireError(.conflict, "the beacon is carried by the device `\(holder)`", field: "carries")
+        }
+        return identity
+    }
+}
+
+extension Parameters {
+    /// A document about a beacon as mobile applications keep it: `{"type":"gbeacon","proximityID","major","minor"}`.
+    var isBeaconDocument: Bool { !has("deviceType") && value("type") == .string("gbeacon") }
+
+    /// The UUID under any of its names, canonical.
+    func proximityUUID() throws(WireError) -> String {
+        let key = ["proximityUUID", "proximityID", "uuid"].first { value($0) != nil } ?? "proximityUUID"
+        let text = try string(key)
+        guard let uuid = UUIDText.canonical(text) else { throw error(key, "must be a UUID", not: .string(text)) }
+        return uuid
+    }
+
+    /// `{n?,rssiOffset?,filter?}`: what is not named stays.
+    fileprivate func ranging(_ former: RangingSettings) throws(WireError) -> RangingSettings {
+        var settings = former
+        if has("n") { settings.n = try optionalNumber("n", in: RangingSettings.exponents) ?? RangingSettings.standard.n }
+        if has("rssiOffset") {
+            settings.rssiOffset = try optionalNumber("rssiOffset", in: RangingSettings.offsets, unit: "dB") ?? 0
+        }
+        if has("filter") {
+            let filter: RangingSettings.Filter? = try optionalChoice("filter")
+            settings.filter = filter ?? .trimmedMean
+        }
+        return settings
+    }
+}
+
+extension BeaconIdentity {
+    func encodeMembers(into writer: inout JSONWriter) {
+        writer.member("proximityUUID", proximityUUID)
+        writer.member("major", major)
+        writer.member("minor", minor)
+    }
+}
+
+extension DeviceRecord {
+    func encodeBeaconMembers(into writer: inout JSONWriter) {
+        if let carries {
+            writer.key("carries")
+            writer.beginObject()
+            carries.encodeMembers(into: &writer)
+            writer.endObject()
+        }
+        if let ranging {
+            writer.key("ranging")
+            writer.beginObject()
+            writer.member("n", ranging.n)
+            writer.member("rssiOffset", ranging.rssiOffset)
+            writer.member("filter", ranging.filter.rawValue)
+            writer.endObject()
+        }
+    }
+}
+
+extension Dataset {
+    /// A device is another by now.
+    func change(_ device: Device, to record: DeviceRecord) {
+        if device.record.carries != record.carries {
+            uncarry(device)
+            if let carried = record.carries?.key { carriers[carried] = record.id }
+        }
+        device.record = record
+    }
+
+    /// A device carries nothing any more.
+    func uncarry(_ device: Device) {
+        guard let carried = device.record.carries?.key, carriers[carried]?.hasSameBytes(as: device.record.id) == true else {
+            return
+        }
+        carriers[carried] = nil
+        beaconField.carried[carried] = nil
+    }
+}

@@ -1,0 +1,191 @@
+import Geodesy
+import LiveTopics
+import Matching
+import Ranging
+import Wire
+
+// Gateways: who hears a beacon that a device carries tells where that device is.
+
+extension Hub {
+    /// A position for each carried beacon at most so often.
+    private static let locatingMilliseconds: Int64 = 1000
+    /// Gateways this far apart (metres) are not of one place; the plane of a track is laid anew.
+    private static let placeMetres = 2000.0
+
+    /// A beacon was seen, or is no longer: where it is carried by a device, that is to be located.
+    func noteCarried(_ beacon: BeaconKey, in dataset: Dataset) {
+        guard !dataset.carriers.isEmpty, dataset.carriers[beacon] != nil else { return }
+        let field = dataset.beaconField
+        guard field.carried[beacon]?.isNoted != true else { return }
+        field.carried[beacon, default: CarriedBeacon()].isNoted = true
+        field.seenCarried.append(beacon)
+    }
+
+    /// Locates what was seen since the last time, if that is long enough ago.
+    func locateCarried(of dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
+        let field = dataset.beaconField
+        let seen = field.seenCarried
+        field.seenCarried.removeAll()
+        for beacon in seen {
+            guard var carried = field.carried[beacon], let id = dataset.carriers[beacon], let device = dataset.devices[id] else {
+                field.carried[beacon]?.isNoted = false
+                continue
+            }
+            if now >= carried.locatedAt, carried.locatedAt != .min, now - carried.locatedAt < Self.locatingMilliseconds {
+                field.seenCarried.append(beacon)
+                continue
+            }
+            carried.isNoted = false
+            carried.locatedAt = now
+            locate(beacon, &carried, device, in: dataset, at: now, into: &effects)
+            field.carried[beacon] = carried
+        }
+    }
+
+    private func locate(
+        _ beacon: BeaconKey, _ carried: inout CarriedBeacon, _ device: Device, in dataset: Dataset, at now: Int64,
+        into effects: inout HubEffects
+    ) {
+        let gateways = gateways(hearing: beacon, carriedBy: device, in: dataset, at: now)
+        if let change = carried.room.take(nearestOfRooms(gateways), at: now) {
+            carried.reason = text(of: change, in: dataset)
+            carried.since = now
+        }
+        let placed = gateways.compactMap { gateway in gateway.position.map { (gateway, $0) } }
+        guard let origin = placed.first?.1 else { return }
+        if let plane = carried.plane, plane.point(origin).distance(to: LocalPlane.Point(x: 0, y: 0)) > Self.placeMetres {
+            carried.plane = nil
+            carried.track = PositionTrack()
+        }
+        let plane = carried.plane ?? LocalPlane(around: origin)
+        carried.plane = plane
+        let readings = placed.map { gateway, position in
+            PositionEstimator.Reading(
+                place: plane.point(position), loss: gateway.loss, n: gateway.settings.n, isCalibrated: gateway.isCalibrated)
+        }
+        guard let estimate = PositionEstimator.estimate(readings) else { return }
+        carried.track.take(estimate, at: now)
+        guard let told = carried.track.estimate else { return }
+        var position = plane.position(told.place)
+        position.horizontalAccuracy = (told.accuracy * 100).rounded() / 100
+        publish(position, carried, nearest: gateways.first?.observer.id, of: device, in: dataset, at: now, into: &effects)
+    }
+
+    // MARK: Gateways
+
+    private struct Gateway {
+        var observer: Observer
+        var position: Position?
+        var room: Int?
+        var settings: RangingSettings
+        var isCalibrated: Bool
+        /// dB below the beacon's power at 1 m, over the last seconds.
+        var loss: Double
+
+        var distance: Double { PathLoss.distance(loss: loss, n: settings.n) }
+    }
+
+    /// The observers that hear a beacon and whose position or room is known, nearest first.
+    private func gateways(
+        hearing beacon: BeaconKey, carriedBy device: Device, in dataset: Dataset, at now: Int64
+    ) -> [Gateway] {
+        let field = dataset.beaconField
+        guard let number = field.knownNumber(of: beacon) else { return [] }
+        var found: [Gateway] = []
+        for fact in field.table.facts(ofBeacon: number) {
+            guard let observer = field.observer(fact.observer), !observer.id.hasSameBytes(as: device.record.id) else { continue }
+            let settings = dataset.devices[observer.id]?.record.ranging
+            let n = settings?.n ?? RangingSettings.standard.n
+            guard let loss = field.table.recentLoss(at: fact.observer, of: number, n: n, at: now) else { continue }
+            let place = place(of: observer, in: dataset)
+            guard place.position != nil || place.room != nil else { continue }
+            found.append(
+                Gateway(
+                    observer: observer, position: place.position, room: place.room, settings: settings ?? .standard,
+                    isCalibrated: settings != nil, loss: loss))
+        }
+        return found.sorted { ($0.distance, $0.observer.number) < ($1.distance, $1.observer.number) }
+    }
+
+    private func nearestOfRooms(_ gateways: [Gateway]) -> [RoomTrack.Candidate] {
+        var candidates: [RoomTrack.Candidate] = []
+        for gateway in gateways {
+            guard let room = gateway.room, !candidates.contains(where: { $0.room == room }) else { continue }
+            candidates.append(RoomTrack.Candidate(room: room, observer: gateway.observer.number, distance: gateway.distance))
+        }
+        return candidates
+    }
+
+    /// Where an observer stands: as its device, in the room that the topic of its sightings names, else that of its position.
+    private func place(of observer: Observer, in dataset: Dataset) -> GatewayPlace {
+        let device = dataset.devices[observer.id]
+        // What is itself only worked out from others says nothing.
+        let standing = device?.positionTopic.flatMap { $0.isDerived ? nil : $0 }
+        let asOf = (number: standing?.number ?? 0, declarations: dataset.declarations)
+        if let known = observer.place, known.asOf == asOf { return known }
+        var room: [String]?
+        if let state = observer.state, let live = try? LiveTopic(encoded: state.topic), live.room != LiveTopic.notApplicable {
+            room = [live.venue, live.building, live.floor, live.room]
+        } else if let whereabouts = standing.flatMap(whereabouts), whereabouts.room != nil {
+            room = whereabouts.levels
+        }
+        let place = GatewayPlace(
+            asOf: asOf, position: standing == nil ? nil : device.flatMap { dataset.engine.position(of: $0.reference) },
+            room: room.map { dataset.beaconField.rooms.number(of: $0) })
+        observer.place = place
+        return place
+    }
+
+    // MARK: Telling
+
+    private func text(of change: RoomTrack.Switch, in dataset: Dataset) -> String {
+        func name(_ number: UInt32) -> String { dataset.beaconField.observer(number)?.id ?? "-" }
+        let here = "\(name(change.to.observer)) at \(FigureText.metres(change.to.distance))"
+        switch change.reason {
+        case .first: return "first heard by \(here)"
+        case .unheard: return "\(here); nobody in the former room hears it"
+        case .nearer(let other, let metres, let milliseconds):
+            let span = FigureText.seconds(milliseconds: milliseconds)
+            return "\(here) was nearer than \(name(other)) at \(FigureText.metres(metres)) for \(span)"
+        }
+    }
+
+    /// The device stands here: as if it had sent that itself, but for `derived`.
+    private func publish(
+        _ position: Position, _ carried: CarriedBeacon, nearest: String?, of device: Device, in dataset: Dataset, at now: Int64,
+        into effects: inout HubEffects
+    ) {
+        let room = carried.room.room.map { dataset.beaconField.rooms[$0] } ?? Array(repeating: LiveTopic.notApplicable, count: 4)
+        let live = LiveTopic(
+            dataset: dataset.id, venue: room[0], building: room[1], floor: room[2], room: room[3], location: device.record.id,
+            domain: KnownDomain.position.rawValue)
+        let topic = live.encoded
+        let state = liveStates[topic] ?? LiveState(dataset: dataset, live: live, topic: topic)
+        let standing = standing(of: state)
+        // A fix of the device's own that is newer stands.
+        guard now >= max(state.sentAt, standing?.sentAt ?? .min) else { return }
+        do throws(WireError) {
+            try admit(state, instead: standing, at: now, into: &effects)
+        } catch {
+            return report(.init(topic: topic, refused: error), of: dataset, at: now, into: &effects)
+        }
+        properties.removeAll(keepingCapacity: true)
+        var writer = JSONWriter()
+        swap(&writer.bytes, &properties)
+        writer.beginObject()
+        writer.member("latitude", (position.latitude * 1e7).rounded() / 1e7)
+        writer.member("longitude", (position.longitude * 1e7).rounded() / 1e7)
+        writer.member("horizontalAccuracy", optional: position.horizontalAccuracy)
+        if carried.room.room != nil {
+            writer.member("room", room[3])
+            writer.member("roomSince", carried.since)
+            writer.member("roomReason", carried.reason)
+        }
+        writer.member("gateway", optional: nearest)
+        writer.endObject()
+        swap(&writer.bytes, &properties)
+        let update = LiveUpdate(timestamp: now, position: position)
+        store(update, at: now, for: state, derived: true, receivedAt: now, into: &effects)
+        showMove(of: state, update, at: now, now: now, into: &effects)
+    }
+}

@@ -1,0 +1,242 @@
+import LiveTopics
+import Matching
+import Ranging
+import Wire
+
+// What observers tell of beacons: from a message to facts, and to whoever is concerned by them.
+
+extension Hub {
+    /// A full list of beacons is told at most so often: it is long, and another sighting comes soon.
+    private static let longListMilliseconds: Int64 = 250
+    private static let longList = 16
+
+    /// Takes the sightings of a message that was read.
+    ///
+    /// Of each beacon the newest sighting counts; one that lies in the future was seen now. The message is refused as a whole where its
+    /// observer tells too many, and is `late` where not one of its sightings tells anything new.
+    func receiveSightings(
+        _ update: LiveUpdate, of state: LiveState, published: UnsafeRawBufferPointer, _ message: Inbound, at now: Int64,
+        into effects: inout HubEffects
+    ) throws(WireError) {
+        let dataset = state.dataset
+        let sightings = decoder.sightings
+        let extras = decoder.sightingExtras.map { Array(properties[$0...].dropLast()) } ?? []
+        let skewedFrom = now + Self.skewMaximumMilliseconds
+        if message.retained, state.isKnown {
+            guard let told = update.timestamp, told <= skewedFrom, told > state.timestamp else { return }
+        }
+        let field = dataset.beaconField
+        let isNew = field.knownObserver(of: state) == nil
+        if state.payload == nil { try checkRoomForLiveTopic(in: dataset) }
+        let observer = field.observer(of: state)
+        guard observer.spend(sightings.count, at: now, rate: configuration.limits.sightingsPerSecond) else {
+            throw WireError(
+                .limit, "`\(observer.id)` tells more than \(configuration.limits.sightingsPerSecond) sightings a second",
+                field: "sightings")
+        }
+        showMoves(at: now, into: &effects)
+        var tally = SightingTally()
+        for sighting in sightings {
+            take(sighting, update.timestamp, by: observer, in: dataset, &tally, at: now, into: &effects)
+        }
+        guard tally.taken > 0 || sightings.isEmpty else {
+            if isNew, field.table.count(of: observer.number) == 0 { field.forget(observer) }
+            guard tally.full == 0 else { throw Self.tooManyBeacons(configuration.limits) }
+            if !message.retained {
+                refuseLate(tally.latest, now - ProximityTable.factMilliseconds, state, published, at: now, into: &effects)
+            }
+            return
+        }
+        if message.retained { dataset.counters.received += 1 }
+        dataset.counters.accepted += 1
+        if tally.skewed > 0 { tellSkewed(state, published, at: now, into: &effects) }
+        if tally.full > 0 {
+            tellOverload(
+                state.topic, Self.tooManyBeacons(configuration.limits).message, count: tally.full, of: dataset, into: &effects)
+        }
+        stand(observer, at: state, at: now, into: &effects)
+        let isShort = field.table.count(of: observer.number) <= Self.longList
+        if isShort || now - observer.toldAt >= Self.longListMilliseconds || now < observer.toldAt {
+            tell(observer, extras: extras, update.originSourceId, at: now, into: &effects)
+        } else {
+            field.note(observer)
+        }
+    }
+
+    /// What became of the sightings of one message.
+    private struct SightingTally {
+        var taken = 0
+        var skewed = 0
+        /// Over the maximum of its observer.
+        var full = 0
+        /// The latest of those that were late.
+        var latest: Int64 = .min
+    }
+
+    private static func tooManyBeacons(_ limits: HubLimits) -> WireError {
+        WireError(.limit, "an observer sees \(limits.beaconsPerObserver) beacons at a time, the maximum", field: "sightings")
+    }
+
+    private func take(
+        _ sighting: Sighting, _ told: Int64?, by observer: Observer, in dataset: Dataset, _ tally: inout SightingTally,
+        at now: Int64,
+        into effects: inout HubEffects
+    ) {
+        let field = dataset.beaconField
+        var instant = sighting.timestamp ?? told ?? now
+        if instant > now + Self.skewMaximumMilliseconds {
+            tally.skewed += 1
+            instant = now
+        }
+        let seenAt = min(instant, now)
+        let number = field.number(of: sighting.beacon)
+        let outcome = field.table.take(
+            sighting, by: observer.number, of: number, settings(of: observer, in: dataset), seenAt: seenAt, at: now,
+            maximum: configuration.limits.beaconsPerObserver)
+        switch outcome {
+        case .began(let fact), .changed(let fact):
+            tally.taken += 1
+            show(fact, sighting.beacon, observer, in: dataset, at: now, into: &effects)
+            enterRegions(sighting.beacon, observer, seenAt: seenAt, in: dataset, at: now, into: &effects)
+            noteCarried(sighting.beacon, in: dataset)
+        case .late:
+            tally.latest = max(tally.latest, instant)
+            field.releaseIfUnseen(number)
+        case .full:
+            tally.full += 1
+            field.releaseIfUnseen(number)
+        }
+    }
+
+    private func settings(of observer: Observer, in dataset: Dataset) -> RangingSettings {
+        dataset.devices[observer.id]?.record.ranging ?? .standard
+    }
+
+    /// Shows the engine how far a device sees a beacon, where both are devices.
+    private func show(
+        _ fact: ProximityTable.Fact, _ beacon: BeaconKey, _ observer: Observer, in dataset: Dataset, at now: Int64,
+        into effects: inout HubEffects
+    ) {
+        guard let id = dataset.beacons[beacon], let device = dataset.devices[id], let seer = dataset.devices[observer.id] else {
+            return
+        }
+        engineEffects.removeAll(keepingCapacity: true)
+        dataset.engine.see(
+            device.reference, by: seer.reference, distance: fact.distance, seenAt: fact.seenAt, at: now, into: &engineEffects)
+        handleEngineEffects(of: dataset, at: now, into: &effects)
+    }
+
+    /// An observer tells its sightings on this topic from now on; what it said on another is no longer true.
+    private func stand(_ observer: Observer, at state: LiveState, at now: Int64, into effects: inout HubEffects) {
+        guard observer.state !== state else { return }
+        let former = observer.state
+        observer.state = state
+        observer.place = nil
+        if let former, former.payload != nil { forgetState(former, asOf: now, receivedAt: now, into: &effects) }
+    }
+
+    // MARK: Telling
+
+    /// Tells the beacons of an observer, nearest first.
+    func tell(
+        _ observer: Observer, extras: [UInt8] = [], _ originSourceId: String? = nil, at now: Int64, into effects: inout HubEffects
+    ) {
+        guard let state = observer.state else { return }
+        let facts = state.dataset.nearestFirst(observer)
+        properties.removeAll(keepingCapacity: true)
+        var writer = JSONWriter()
+        swap(&writer.bytes, &properties)
+        writer.beginObject()
+        writer.key("beacons")
+        writer.beginArray()
+        for fact in facts { state.dataset.encode(fact, at: now, into: &writer) }
+        writer.endArray()
+        writer.bytes.append(contentsOf: extras)
+        writer.endObject()
+        swap(&writer.bytes, &properties)
+        observer.toldAt = now
+        observer.isUntold = false
+        let timestamp = max(facts.map(\.seenAt).max() ?? now, state.timestamp == .min ? 0 : min(state.timestamp, now))
+        store(
+            LiveUpdate(timestamp: timestamp, originSourceId: originSourceId), at: timestamp, for: state, receivedAt: now,
+            into: &effects)
+    }
+
+    /// What an observer told on a topic was cleared: it sees nothing, and its visits with beacons end.
+    func forgetSightings(of state: LiveState, at now: Int64, into effects: inout HubEffects) {
+        let field = state.dataset.beaconField
+        guard let observer = field.knownObserver(of: state), observer.state === state else { return }
+        for fact in field.table.forget(observer: observer.number) {
+            lose(fact, observer, in: state.dataset, at: now, into: &effects)
+        }
+        field.forget(observer)
+    }
+
+    /// A fact is over.
+    private func lose(
+        _ fact: ProximityTable.Fact, _ observer: Observer?, in dataset: Dataset, at now: Int64, into effects: inout HubEffects
+    ) {
+        let beacon = dataset.beaconField.beacon(fact.beacon)
+        defer { dataset.beaconField.releaseIfUnseen(fact.beacon) }
+        guard let observer else { return }
+        noteCarried(beacon, in: dataset)
+        guard let id = dataset.beacons[beacon], let device = dataset.devices[id], let seer = dataset.devices[observer.id] else {
+            return
+        }
+        engineEffects.removeAll(keepingCapacity: true)
+        dataset.engine.loseSight(of: device.reference, by: seer.reference, at: now, into: &engineEffects)
+        handleEngineEffects(of: dataset, at: now, into: &effects)
+    }
+
+    // MARK: Time
+
+    /// Facts that are over, exits, positions of what is carried, live messages that are behind.
+    func advanceBeacons(of dataset: Dataset, to now: Int64, into effects: inout HubEffects) {
+        let field = dataset.beaconField
+        if field.table.count > 0 {
+            for fact in field.table.expire(at: now) {
+                let observer = field.observer(fact.observer)
+                lose(fact, observer, in: dataset, at: now, into: &effects)
+                if let observer { field.note(observer) }
+            }
+        }
+        if !field.monitors.isEmpty { advanceMonitors(of: dataset, to: now, into: &effects) }
+        if !field.seenCarried.isEmpty { locateCarried(of: dataset, at: now, into: &effects) }
+        guard !field.untold.isEmpty else { return }
+        let untold = field.untold
+        field.untold.removeAll()
+        for observer in untold {
+            observer.isUntold = false
+            if now >= observer.toldAt, now - observer.toldAt < Self.longListMilliseconds {
+                field.note(observer)
+            } else {
+                tell(observer, at: now, into: &effects)
+            }
+        }
+    }
+}
+
+extension Dataset {
+    /// The beacons an observer sees: nearest first, those at an unknown distance last.
+    func nearestFirst(_ observer: Observer) -> [ProximityTable.Fact] {
+        beaconField.table.facts(of: observer.number).sorted {
+            let (a, b) = ($0.distance ?? .infinity, $1.distance ?? .infinity)
+            return a != b ? a < b : beaconField.beacon($0.beacon) < beaconField.beacon($1.beacon)
+        }
+    }
+
+    /// Writes one of an observer's beacons.
+    func encode(_ fact: ProximityTable.Fact, at now: Int64, into writer: inout JSONWriter) {
+        let beacon = beaconField.beacon(fact.beacon)
+        writer.beginObject()
+        if let device = beacons[beacon] { writer.member("deviceId", device) }
+        writer.member("proximityUUID", beacon.proximityUUID)
+        writer.member("major", Int(beacon.major))
+        writer.member("minor", Int(beacon.minor))
+        if let distance = fact.distance { writer.member("distance", (distance * 1000).rounded() / 1000) }
+        writer.member("proximity", fact.band.name)
+        if let rssi = fact.rssi { writer.member("rssi", (rssi * 100).rounded() / 100) }
+        writer.member("age", Double(max(0, now - fact.seenAt)) / 1000)
+        writer.endObject()
+    }
+}

@@ -1,0 +1,94 @@
+/// What a document is from now on, with all its leaves. It gets the next `seq` of its dataset's feed.
+public struct DocumentRecord: Equatable, Sendable {
+    public var dataset: String
+    public var type: String
+    /// Known by type and id.
+    public var id: String
+    /// The client that wrote it first; nil for none.
+    public var owner: String?
+    /// Who may read it beside administrators; nil for everybody.
+    public var reader: String?
+    /// The winner first. Content that is nil is what is stored of that revision; the winner of a type of ours has none: its object has it.
+    public var leaves: [DocumentLeaf]
+    /// Revisions that are no leaves any more, or never will be; those known already may be left out.
+    public var ancestors: [String]
+
+    public init(
+        dataset: String, type: String, id: String, owner: String?, reader: String?, leaves: [DocumentLeaf], ancestors: [String]
+    ) {
+        self.dataset = dataset
+        self.type = type
+        self.id = id
+        self.owner = owner
+        self.reader = reader
+        self.leaves = leaves
+        self.ancestors = ancestors
+    }
+}
+
+/// A client that the feed of its dataset is sent to.
+public struct FollowerRecord: Equatable, Sendable {
+    public var dataset: String
+    public var client: String
+    /// Everything up to here was sent and taken by the broker.
+    public var since: Int64
+    /// Seconds.
+    public var lease: Double
+    /// The first instant at which it is over.
+    public var leaseUntil: Int64
+
+    public init(dataset: String, client: String, since: Int64, lease: Double, leaseUntil: Int64) {
+        self.dataset = dataset
+        self.client = client
+        self.since = since
+        self.lease = lease
+        self.leaseUntil = leaseUntil
+    }
+}
+
+/// How a change of an object enters the feed: the store knows the object's former revision, which becomes the parent.
+public enum FeedEntry: Equatable, Sendable {
+    /// The object has this revision from now on. Nothing happens where it is the winner already.
+    case object(type: DocumentType, id: String, revision: String, owner: String?, reader: String?)
+    /// The object is gone: the revision is ``RevisionID/ofDeletion(after:)``, and every conflict is over.
+    /// Nothing happens where it is deleted already.
+    case burial(type: DocumentType, id: String)
+}
+
+extension DurableChange {
+    /// What it means for the feed; nil where nothing. A device that goes takes what hangs on it along.
+    public var feedEntry: FeedEntry? {
+        switch self {
+        case .putDevice(let record):
+            // Every client may know the beacons of its dataset.
+            .object(
+                type: .device, id: record.id, revision: record.revision, owner: record.owner,
+                reader: record.type == .beacon ? nil : record.owner)
+        case .putPublication(let record):
+            .object(type: .publication, id: record.id, revision: record.revision, owner: record.owner, reader: record.owner)
+        case .putSubscription(let record):
+            .object(type: .subscription, id: record.id, revision: record.revision, owner: record.owner, reader: record.owner)
+        case .putPlace(let record):
+            .object(
+                type: .place, id: record.place.id, revision: record.place.revision ?? "", owner: record.place.owner, reader: nil)
+        case .putCategory(let record):
+            .object(
+                type: .category, id: record.category.id, revision: record.category.revision ?? "", owner: record.category.owner,
+                reader: nil)
+        case .putCircumstance(let record):
+            .object(type: .circumstance, id: record.id, revision: record.revision, owner: record.owner, reader: record.owner)
+        case .deletePlace(_, let id): .burial(type: .place, id: id)
+        case .deleteCircumstance(_, let id): .burial(type: .circumstance, id: id)
+        case .deleteDevice(_, let id): .burial(type: .device, id: id)
+        case .deletePublication(_, let id): .burial(type: .publication, id: id)
+        case .deleteSubscription(_, let id): .burial(type: .subscription, id: id)
+        default: nil
+        }
+    }
+
+    /// Followers of its dataset have something to be told.
+    var changesFeed: Bool {
+        if case .putDocument = self { return true }
+        return feedEntry != nil
+    }
+}

@@ -1,0 +1,199 @@
+import LiveTopics
+import Wire
+
+// changes/get · follow · unfollow · conflicts
+
+extension Hub {
+    private static let followLeaseDefault = 3600.0
+    /// Content of a page in memory; a message holds less.
+    static let feedPageBytes = Page.maximumBytes
+
+    /// Names the feed of a dataset in this store: one that was deleted and made again has another.
+    func storeId(of dataset: Dataset) -> String { "\(configuration.instance).\(dataset.record.createdAt)" }
+
+    func getChanges(_ call: Call) throws(WireError) -> Outcome {
+        try checkStoreId(call)
+        let since = try call.parameters.since() ?? 0
+        let limit = try call.parameters.listLimit()
+        return .query(.feed(query(since: since, limit: limit, call)), limit: limit, .get)
+    }
+
+    /// Without `since` it goes on where it is, or begins with what comes from now on. The store is asked where the feed ends before
+    /// there is a follower.
+    func followChanges(_ call: Call) throws(WireError) -> Outcome {
+        try checkStoreId(call)
+        let since = try call.parameters.since()
+        let lease = try call.parameters.lease("lease", maximum: configuration.limits.leaseSeconds) ?? Self.followLeaseDefault
+        guard
+            call.dataset.followers[call.client.name] != nil || call.dataset.followers.count < configuration.limits.followers
+        else { throw WireError(.limit, "the dataset has \(configuration.limits.followers) followers, the maximum") }
+        return .query(
+            .feed(query(since: since ?? 0, limit: 1, call)), limit: 1, .follow(since: since, lease: lease))
+    }
+
+    /// It takes the same way as `follow`, so that the later of the two counts.
+    func unfollowChanges(_ call: Call) throws(WireError) -> Outcome {
+        .query(.feed(query(since: .max - 1, limit: 1, call)), limit: 1, .unfollow)
+    }
+
+    func listConflicts(_ call: Call) throws(WireError) -> Outcome {
+        let lookup = DocumentLookup(
+            dataset: call.dataset.id, type: try call.parameters.id("type"), id: try call.parameters.id("id"), revisions: [])
+        let page = try Page(call.parameters)
+        return .query(.document(lookup), limit: page.limit, .get)
+    }
+
+    private func query(since: Int64, limit: Int, _ call: Call) -> FeedQuery {
+        FeedQuery(
+            dataset: call.dataset.id, since: since, limit: limit, bytes: Self.feedPageBytes,
+            reader: call.client.isAdministrator ? nil : call.client.name)
+    }
+
+    private func checkStoreId(_ call: Call) throws(WireError) {
+        guard let known = try call.parameters.optionalString("storeId", characters: 1...128) else { return }
+        let own = storeId(of: call.dataset)
+        guard known == own else {
+            throw WireError(.conflict, "the feed is that of \(own), not of `\(known.prefix(64))`: start at 0", field: "storeId")
+        }
+    }
+
+    // MARK: What the store found
+
+    func result(
+        of query: StoreQuery, _ feed: FeedQuery, _ page: FeedPage, in dataset: Dataset, at now: Int64,
+        into effects: inout HubEffects
+    ) throws(WireError) -> [UInt8] {
+        switch query.feedUse {
+        case .get:
+            try check(feed.since, page)
+            return encode(page, since: feed.since, of: dataset).bytes
+        case .follow(let since, let lease):
+            if let since { try check(since, page) }
+            let client = query.reply.client
+            let known = dataset.followers[client]
+            follow(
+                FollowerRecord(
+                    dataset: dataset.id, client: client, since: since ?? known?.record.since ?? page.last, lease: lease,
+                    leaseUntil: deadline(from: now, duration: lease)),
+                keeping: since == nil ? known : nil, in: dataset, into: &effects)
+            return encodeEnd(page, of: dataset)
+        case .unfollow, .stream:
+            if let known = dataset.followers[query.reply.client] { unfollow(known, in: dataset, into: &effects) }
+            return encodeEnd(page, of: dataset)
+        }
+    }
+
+    private func check(_ since: Int64, _ page: FeedPage) throws(WireError) {
+        guard since <= page.last else {
+            throw WireError(.conflict, "the feed ends at \(page.last), before `since` \(since): start at 0", field: "since")
+        }
+        guard since == 0 || since >= page.purgedThrough else {
+            throw WireError(
+                .conflict, "deletions up to \(page.purgedThrough) are kept no longer: start at 0, not at \(since)", field: "since"
+            )
+        }
+    }
+
+    /// What lost against the winner, best first; a deletion as `{"id","type","revision","deleted":true}`.
+    func result(_ document: KnownDocument?, of query: StoreQuery, _ lookup: DocumentLookup, for client: RequestingClient)
+        throws(WireError) -> [UInt8]
+    {
+        guard let document, document.history.winner != nil else {
+            throw WireError(.notFound, "there is no \(lookup.type) `\(lookup.id)`", field: "id")
+        }
+        guard client.isAdministrator || document.reader == nil || document.reader == client.name else {
+            throw WireError(.forbidden, "the \(lookup.type) `\(lookup.id)` belongs to another client", field: "id")
+        }
+        return Page(limit: query.limit).encode(
+            "conflicts", document.history.losers, id: \.revision.text,
+            item: { leaf in
+                guard leaf.isDeleted || leaf.content == nil else { return leaf.content }
+                var writer = JSONWriter()
+                writer.beginObject()
+                writer.member("id", lookup.id)
+                writer.member("type", lookup.type)
+                writer.member("revision", leaf.revision.text)
+                writer.member("deleted", leaf.isDeleted)
+                writer.endObject()
+                return writer.bytes
+            })
+    }
+
+    // MARK: Encoding
+
+    private func encodeEnd(_ page: FeedPage, of dataset: Dataset) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("storeId", storeId(of: dataset))
+        writer.member("last", page.last)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// `{"storeId","since","last","rows":[…],"more"?}`: `last` is what to go on from, so the row shown last where there is more.
+    ///
+    /// An object that has changed since the page was read is left out: a row further on has it.
+    ///
+    /// - Returns: Also `last`, and how many rows there are.
+    func encode(
+        _ page: FeedPage, since: Int64, of dataset: Dataset
+    ) -> (bytes: [UInt8], last: Int64, rows: Int, isPart: Bool) {
+        var rows = JSONWriter()
+        rows.beginArray()
+        var last = since
+        var count = 0
+        var isPart = page.isPart
+        for row in page.rows {
+            if let text = encode(row, of: dataset) {
+                guard count == 0 || rows.bytes.count + text.count < Page.maximumBytes else {
+                    isPart = true
+                    break
+                }
+                rows.raw(text)
+                count += 1
+            }
+            last = row.seq
+        }
+        rows.endArray()
+        if !isPart { last = page.last }
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("storeId", storeId(of: dataset))
+        // Who gets a page it did not ask for sees by this whether one is missing before it.
+        writer.member("since", since)
+        writer.member("last", last)
+        writer.key("rows")
+        writer.raw(rows.bytes)
+        if isPart { writer.member("more", true) }
+        writer.endObject()
+        return (writer.bytes, last, count, isPart)
+    }
+
+    private func encode(_ row: FeedRow, of dataset: Dataset) -> [UInt8]? {
+        var content = row.content
+        if !row.isDeleted, let type = DocumentType(rawValue: row.type) {
+            guard revision(of: type, row.id, in: dataset) == row.revision else { return nil }
+            content = self.content(of: type, row.id, in: dataset)
+        }
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("seq", row.seq)
+        writer.member("id", row.id)
+        writer.member("type", row.type)
+        writer.member("revision", row.revision)
+        if row.isDeleted { writer.member("deleted", true) }
+        if !row.conflicts.isEmpty { writer.member("conflicts", row.conflicts) }
+        if !row.isDeleted, let content {
+            writer.key("doc")
+            writer.raw(content)
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+}
+
+extension Parameters {
+    fileprivate func since() throws(WireError) -> Int64? {
+        try optionalInteger("since", in: 0...Int.max).map(Int64.init)
+    }
+}

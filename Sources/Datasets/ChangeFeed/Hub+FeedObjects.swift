@@ -1,0 +1,134 @@
+import Wire
+
+// Objects of ours as documents.
+
+extension Hub {
+    /// `{"type","id",…,"revision"}` as the object is now; nil where there is none.
+    ///
+    /// Where a device is does not belong to it, but for a pin.
+    func content(of type: DocumentType, _ id: String, in dataset: Dataset) -> [UInt8]? {
+        switch type {
+        case .device:
+            guard let device = dataset.devices[id] else { return nil }
+            return document(type) { writer in
+                device.record.encodeMembers(into: &writer)
+                guard device.record.type == .pin, let location = device.positionTopic?.location(using: parser) else { return }
+                writer.key("location")
+                writer.object(location)
+            }
+        case .publication: return dataset.publications[id].map { document(type, $0.record.encodeMembers) }
+        case .subscription: return dataset.subscriptions[id].map { document(type, $0.record.encodeMembers) }
+        case .place: return dataset.places.table[id].map { document(type, $0.encodeMembers) }
+        case .category: return dataset.places.table.categories[id].map { document(type, $0.encodeMembers) }
+        case .circumstance: return dataset.circumstances.circumstances[id].map { document(type, $0.record.encodeMembers) }
+        }
+    }
+
+    /// The revision of an object; nil where there is none.
+    func revision(of type: DocumentType, _ id: String, in dataset: Dataset) -> String? {
+        switch type {
+        case .device: dataset.devices[id]?.record.revision
+        case .publication: dataset.publications[id]?.record.revision
+        case .subscription: dataset.subscriptions[id]?.record.revision
+        case .place: dataset.places.table.handle(of: id).flatMap { dataset.places.table.revision($0) }
+        case .category: dataset.places.table.categories[id]?.revision
+        case .circumstance: dataset.circumstances.circumstances[id]?.record.revision
+        }
+    }
+
+    /// Who may read an object beside administrators; nil for everybody, and where there is none.
+    func reader(of type: DocumentType, _ id: String, in dataset: Dataset) -> String? {
+        switch type {
+        case .device: dataset.devices[id].flatMap { $0.record.type == .beacon ? nil : $0.record.owner }
+        case .publication: dataset.publications[id]?.record.owner
+        case .subscription: dataset.subscriptions[id]?.record.owner
+        case .place, .category: nil
+        case .circumstance: dataset.circumstances.circumstances[id]?.record.owner
+        }
+    }
+
+    /// Whether a request would find it.
+    func isThere(_ type: DocumentType, _ id: String, in dataset: Dataset, at now: Int64) -> Bool {
+        switch type {
+        case .device: dataset.devices[id] != nil
+        case .publication: dataset.publications[id].map { $0.expiresAt > now } ?? false
+        case .subscription: dataset.subscriptions[id].map { $0.expiresAt > now } ?? false
+        case .place: dataset.places.table.handle(of: id) != nil
+        case .category: dataset.places.table.categories[id] != nil
+        case .circumstance: dataset.circumstances.circumstances[id] != nil
+        }
+    }
+
+    /// What an `update` must be told so that an object becomes what a whole document says: `null` for what that leaves out.
+    func replacement(
+        _ type: DocumentType, _ id: String, _ members: JSONObject, in dataset: Dataset
+    ) throws(WireError) -> JSONObject {
+        let given = Parameters(members)
+        var update = members.withoutMeta
+        func keep(_ key: String, _ value: String) throws(WireError) {
+            guard try given.string(key) == value else {
+                throw given.error(key, "cannot be changed from \"\(value)\"", not: given.value(key))
+            }
+            update[key] = nil
+        }
+        let optional: [String]
+        switch type {
+        case .device:
+            guard let record = dataset.devices[id]?.record else { break }
+            try keep("deviceType", record.type.rawValue)
+            if let beacon = record.beacon, try given.beaconIdentity() != beacon {
+                throw given.error("proximityUUID", "cannot be changed: a beacon is known by it")
+            }
+            optional = ["name", "group", "platform", "deviceToken", "carries", "ranging"]
+            return update.filled(with: optional)
+        case .publication:
+            guard let record = dataset.publications[id]?.record else { break }
+            try keep("deviceId", record.deviceId)
+            try require(["topic", "range", "duration"], of: given)
+            return update.filled(with: ["properties"])
+        case .subscription:
+            guard let record = dataset.subscriptions[id]?.record else { break }
+            try keep("deviceId", record.deviceId)
+            try require(["topic", "range", "duration"], of: given)
+            optional = [
+                "selector", "matchTTL", "matchDTL", "mode", "exitMargin", "dwell", "staleAfter", "accuracy", "floor",
+                "excludeSelf",
+                "pushers",
+            ]
+            return update.filled(with: optional)
+        case .place, .category, .circumstance: break
+        }
+        return update
+    }
+
+    private func require(_ keys: [String], of given: Parameters) throws(WireError) {
+        for key in keys where given.value(key) == nil { throw given.missing(key) }
+    }
+
+    private func document(_ type: DocumentType, _ members: (inout JSONWriter) -> Void) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("type", type.rawValue)
+        members(&writer)
+        writer.endObject()
+        return writer.bytes
+    }
+}
+
+extension JSONObject {
+    /// Without what a document has and no request takes.
+    var withoutMeta: JSONObject {
+        var rest = self
+        for key in ["type", "revision", "parent", "deleted", "owner", "createdAt", "updatedAt", "delivery", "hints", "items"] {
+            rest[key] = nil
+        }
+        return rest
+    }
+
+    /// `null` for what is absent.
+    fileprivate func filled(with keys: [String]) -> JSONObject {
+        var full = self
+        for key in keys where full[key] == nil { full[key] = .null }
+        return full
+    }
+}

@@ -1,0 +1,272 @@
+import Wire
+
+// changes/push: documents that were made offline
+
+extension Hub {
+    static let pushedMaximum = 1000
+
+    /// Judges each document against what is known of it. The store is asked for that first, and nothing else is handled meanwhile.
+    func pushChanges(_ call: Call, into effects: inout HubEffects) throws(WireError) -> Outcome {
+        let values = try call.parameters.array("docs", count: 0...Self.pushedMaximum)
+        var documents: [PushedDocument] = []
+        documents.reserveCapacity(values.count)
+        for (index, value) in values.enumerated() { documents.append(try PushedDocument(value, at: index)) }
+        var push = Push(documents, in: call.dataset.id)
+        guard !documents.isEmpty else { return .result(encode([], [])) }
+        guard let known = call.documents else { return .lookUp(push.lookups, call) }
+        push.take(known)
+        var results = [Result<DocumentHistory.Fate, WireError>?](repeating: nil, count: documents.count)
+        for place in push.lookups.indices.filter({ push.makesDevice[$0] })
+            + push.lookups.indices.filter({ !push.makesDevice[$0] })
+        {
+            take(place, of: &push, call, &results, into: &effects)
+        }
+        return .result(encode(documents, results))
+    }
+
+    /// Takes all that was pushed of one document, and then makes of it what its winner says.
+    private func take(
+        _ place: Int, of push: inout Push, _ call: Call, _ results: inout [Result<DocumentHistory.Fate, WireError>?],
+        into effects: inout HubEffects
+    ) {
+        let former = push.known[place] ?? KnownDocument(owner: nil, reader: nil, history: DocumentHistory())
+        var known = former
+        var taken: [Int] = []
+        for index in push.parts[place] {
+            do throws(WireError) {
+                results[index] = .success(try add(push.documents[index], to: &known, push, call, into: &effects))
+                taken.append(index)
+            } catch {
+                results[index] = .failure(error)
+            }
+        }
+        guard known.history != former.history else { return }
+        do throws(WireError) {
+            try settle(place, &known, former, &push, call, into: &effects)
+        } catch {
+            for index in taken { results[index] = .failure(error) }
+        }
+    }
+
+    /// Adds one revision to what is known of its document, if it may be.
+    private func add(
+        _ document: PushedDocument, to known: inout KnownDocument, _ push: Push, _ call: Call, into effects: inout HubEffects
+    ) throws(WireError) -> DocumentHistory.Fate {
+        if let fault = document.fault { throw fault }
+        let (type, id) = (document.key.type.text, document.key.id.text)
+        guard known.history.winner == nil || call.dataset.allows(call.client, owner: known.owner) else {
+            throw WireError(.forbidden, "the \(type) `\(id)` belongs to another client", field: "id")
+        }
+        var leaf = DocumentLeaf(revision: document.revision, isDeleted: document.isDeleted, content: try document.content())
+        guard !known.history.isFull(for: leaf, parent: document.parent) else {
+            throw WireError(.limit, "the document has \(DocumentHistory.leavesMaximum) leaves, the maximum; settle its conflicts")
+        }
+        let isOurs = DocumentType(rawValue: type) != nil
+        guard isOurs || known.history.winner != nil || call.dataset.documentCount < configuration.limits.documents else {
+            throw WireError(.limit, "the dataset has \(configuration.limits.documents) documents, the maximum")
+        }
+        if let type = DocumentType(rawValue: type), !known.history.isKnown(document.revision) {
+            leaf.content = try check(document, type, known, push, call, into: &effects)
+        }
+        if known.history.winner == nil { known.owner = call.client.name }
+        // What it says now may be kept beside from now on.
+        if let type = DocumentType(rawValue: type), let winner = known.history.winner, !winner.isDeleted, winner.content == nil,
+            let content = content(of: type, id, in: call.dataset)
+        {
+            known.history.describeWinner(content)
+        }
+        return known.history.add(leaf, parent: document.parent)
+    }
+
+    /// Makes the outcome durable, and the object, where it is one of ours, what the winner says.
+    private func settle(
+        _ place: Int, _ known: inout KnownDocument, _ former: KnownDocument, _ push: inout Push, _ call: Call,
+        into effects: inout HubEffects
+    ) throws(WireError) {
+        let key = push.key(at: place)
+        let first = effects.changes.count
+        if let type = DocumentType(rawValue: key.type.text), known.history.winner?.revision != former.history.winner?.revision {
+            try install(type, at: place, &known, isNew: former.history.winner == nil, &push, call, into: &effects)
+        }
+        if former.history.winner == nil, DocumentType(rawValue: key.type.text) == nil { call.dataset.documentCount += 1 }
+        let record = DocumentRecord(
+            dataset: call.dataset.id, type: key.type.text, id: key.id.text, owner: known.owner, reader: known.reader,
+            leaves: known.history.leaves, ancestors: known.history.ancestors.subtracting(former.history.ancestors).sorted())
+        // What follows it is then no further revision.
+        effects.changes.insert(.putDocument(record), at: effects.changes[first...].firstIndex { $0.puts(key) } ?? first)
+    }
+
+    // MARK: Objects of ours
+
+    /// A document of a type of ours passes the checks of its request, be it the winner or not.
+    ///
+    /// - Returns: The document as it would be shown; empty for a deletion.
+    private func check(
+        _ document: PushedDocument, _ type: DocumentType, _ known: KnownDocument, _ push: Push, _ call: Call,
+        into effects: inout HubEffects
+    ) throws(WireError) -> [UInt8] {
+        let isNew = known.history.winner == nil
+        let owner = isNew ? call.client.name : known.owner
+        if let named = document.members["owner"]?.asString, named != owner {
+            throw WireError(
+                .forbidden, "`owner` is \(owner.map { "`\($0)`" } ?? "nobody"), not `\(named.prefix(64))`", field: "owner")
+        }
+        guard document.isDeleted else {
+            var stamp = PushStamp(document.revision.text, document.members, owner: owner)
+            stamp.isTrial = true
+            let object = try write(type, document.key, document.members, stamp, push, call, into: &effects)
+            var content = Array(#"{"type":"\#(type.rawValue)","#.utf8) + object.dropFirst()
+            if type == .device, let location = document.members["location"], location != .null {
+                content.removeLast()
+                content += Array(#","location":"#.utf8) + location.serialised() + Array("}".utf8)
+            }
+            return content
+        }
+        if type == .device, !isNew, owner == nil, !call.client.isAdministrator {
+            throw WireError(.forbidden, "only administrators delete a device without an owner", field: "id")
+        }
+        return []
+    }
+
+    /// Makes the object what its winner says. A leaf that was kept beside and cannot be the object any more is let go of.
+    private func install(
+        _ type: DocumentType, at place: Int, _ known: inout KnownDocument, isNew: Bool, _ push: inout Push, _ call: Call,
+        into effects: inout HubEffects
+    ) throws(WireError) {
+        let key = push.key(at: place)
+        var last = WireError(.internal, "the document has no leaf")
+        while let winner = known.history.winner {
+            do throws(WireError) {
+                if winner.isDeleted {
+                    try delete(type, key, call, into: &effects)
+                    if type == .device { push.dying.insert(key.id) }
+                } else {
+                    // As it was sent: what nobody is shown, such as a secret, is in no content.
+                    let sent = push.parts[place].first { push.documents[$0].revision == winner.revision }
+                    let members =
+                        if let sent { push.documents[sent].members } else {
+                            try JSONValue.members(of: winner.content ?? [], using: parser)
+                        }
+                    let stamp = PushStamp(winner.revision.text, members, owner: known.owner)
+                    _ = try write(type, key, members, stamp, push, call, into: &effects)
+                    known.reader = reader(of: type, key.id.text, in: call.dataset)
+                }
+                if isNew, winner.isDeleted { known.reader = known.owner }
+                return
+            } catch {
+                last = error
+                known.history.discard(winner.revision)
+            }
+        }
+        throw last
+    }
+
+    /// Creates or updates an object, or only checks whether that could be.
+    private func write(
+        _ type: DocumentType, _ key: DocumentKey, _ members: JSONObject, _ stamp: PushStamp, _ push: Push, _ call: Call,
+        into effects: inout HubEffects
+    ) throws(WireError) -> [UInt8] {
+        guard !push.dying.contains(key.id) || type != .device else {
+            throw WireError(.conflict, "the device is being deleted; push it again", field: "id")
+        }
+        if type != .device, let device = members["deviceId"]?.asString, push.dying.contains(ByteKey(device)) {
+            throw WireError(.notFound, "there is no device `\(device.prefix(128))`", field: "deviceId")
+        }
+        if type != .device { try checkLifetime(members, stamp, call) }
+        let isThere = isThere(type, key.id.text, in: call.dataset, at: call.now)
+        var call = call
+        call.stamp = stamp
+        call.parameters = Parameters(
+            isThere ? try replacement(type, key.id.text, members, in: call.dataset) : members.withoutMeta)
+        switch (type, isThere) {
+        case (.device, false): return try createDevice(call, into: &effects)
+        case (.device, true): return try updateDevice(call, into: &effects)
+        case (.publication, false): return try createPublication(call, into: &effects)
+        case (.publication, true): return try updatePublication(call, into: &effects)
+        case (.subscription, false): return try createSubscription(call, into: &effects)
+        case (.subscription, true): return try updateSubscription(call, into: &effects)
+        // What a whole document says replaces what is there, as their requests do.
+        case (.place, _): return try pushPlace(call, into: &effects)
+        case (.category, _): return try pushCategory(call, into: &effects)
+        case (.circumstance, _): return try registerCircumstance(call, into: &effects)
+        }
+    }
+
+    /// What was made offline lives from then on.
+    private func checkLifetime(_ members: JSONObject, _ stamp: PushStamp, _ call: Call) throws(WireError) {
+        guard let duration = members["duration"]?.asDouble, duration >= 0 else { return }
+        let createdAt = stamp.createdAt.map { min($0, call.now) } ?? call.now
+        guard deadline(from: createdAt, duration: duration) > call.now else {
+            throw WireError(.invalid, "`duration` is over: it was \(duration) seconds from \(createdAt) on", field: "duration")
+        }
+    }
+
+    private func delete(_ type: DocumentType, _ key: DocumentKey, _ call: Call, into effects: inout HubEffects) throws(WireError)
+    {
+        guard isThere(type, key.id.text, in: call.dataset, at: call.now) else { return }
+        var call = call
+        call.parameters = Parameters(["id": .string(key.id.text)])
+        switch type {
+        case .device: _ = try deleteDevice(call, into: &effects)
+        case .publication: _ = try deletePublication(call, into: &effects)
+        case .subscription: _ = try deleteSubscription(call, into: &effects)
+        case .place: _ = try deletePlace(call, into: &effects)
+        case .circumstance: _ = try unregisterCircumstance(call, into: &effects)
+        case .category: throw WireError(.unsupported, "a category is changed, never deleted", field: "type")
+        }
+    }
+
+    // MARK: The result
+
+    private func encode(
+        _ documents: [PushedDocument], _ results: [Result<DocumentHistory.Fate, WireError>?]
+    ) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.key("results")
+        writer.beginArray()
+        for (document, result) in zip(documents, results) {
+            writer.beginObject()
+            writer.member("id", document.key.id.text)
+            writer.member("type", document.key.type.text)
+            switch result {
+            case .success(let fate): writer.member("state", fate.rawValue)
+            case .failure, nil: writer.member("state", "refused")
+            }
+            writer.member("revision", document.revision.text)
+            if case .failure(let error) = result {
+                writer.key("error")
+                error.encode(into: &writer)
+            }
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes
+    }
+}
+
+extension PushStamp {
+    fileprivate init(_ revision: String, _ members: JSONObject, owner: String?) {
+        self.init(
+            revision: revision, owner: owner, createdAt: members["createdAt"]?.asInt64, updatedAt: members["updatedAt"]?.asInt64)
+    }
+}
+
+extension DurableChange {
+    /// It is the object that a document is.
+    fileprivate func puts(_ key: DocumentKey) -> Bool {
+        guard case .object(let type, let id, _, _, _)? = feedEntry else { return false }
+        return DocumentKey(type: type.rawValue, id: id) == key
+    }
+}
+
+extension JSONValue {
+    fileprivate static func members(of content: [UInt8], using parser: JSONParser) throws(WireError) -> JSONObject {
+        do throws(JSONError) {
+            return try JSONValue.parse(content, using: parser).asObject ?? [:]
+        } catch {
+            throw WireError(error)
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import LiveTopics
+import Wire
+
+/// One document of a `changes/push`, read but not yet judged.
+struct PushedDocument {
+    var key: DocumentKey
+    var revision: RevisionID
+    /// The revision it was made from.
+    var parent: RevisionID?
+    var isDeleted: Bool
+    /// Its members as sent.
+    var members: JSONObject
+    /// Why it alone is refused.
+    var fault: WireError?
+
+    /// Bytes of the longest document as it is kept: a row of the feed must fit into a message.
+    static let bytesMaximum = 192 << 10
+
+    /// - Throws: `invalid`, field `docs`, where the whole push is refused: no valid `id`, `type`, `revision` or `parent`.
+    init(_ value: JSONValue, at index: Int) throws(WireError) {
+        func refusal(_ rule: String) -> WireError { WireError(.invalid, "`docs[\(index)]` \(rule)", field: "docs") }
+        guard let members = value.asObject else { throw refusal("must be an object") }
+        func name(_ key: String) throws(WireError) -> String {
+            guard let text = members[key]?.asString, Name.isID(text) else {
+                throw refusal("must have `\(key)`, a text of 1 to \(Name.idBytesMax) bytes that is not `-`")
+            }
+            return text
+        }
+        func revision(_ key: String, _ text: String?) throws(WireError) -> RevisionID {
+            guard let revision = text.flatMap(RevisionID.init) else {
+                throw refusal(
+                    "must have as `\(key)` a generation of 1 to 2^53, a hyphen and a hash of 1 to \(RevisionID.hashBytesMax) of A-Z a-z 0-9 . _ -"
+                )
+            }
+            return revision
+        }
+        key = DocumentKey(type: try name("type"), id: try name("id"))
+        self.revision = try revision("revision", members["revision"]?.asString)
+        if let parent = members["parent"], parent != .null { self.parent = try revision("parent", parent.asString) }
+        self.members = members
+        isDeleted = members["deleted"]?.asBool ?? false
+        if let deleted = members["deleted"], deleted != .null, deleted.asBool == nil {
+            fault = WireError(.invalid, "`deleted` must be true or false", field: "deleted")
+        } else if let parent, parent.generation >= self.revision.generation {
+            fault = WireError(
+                .invalid,
+                "`parent` must be of a lower generation than `revision`: \(parent.text) is not before \(self.revision.text)",
+                field: "parent")
+        }
+    }
+
+    /// The document as it is kept and shown: `{"id","type","revision",…}`, without what only a push has; empty for a deleted one.
+    func content() throws(WireError) -> [UInt8] {
+        guard !isDeleted else { return [] }
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("id", key.id.text)
+        writer.member("type", key.type.text)
+        writer.member("revision", revision.text)
+        for member in members.members where !Self.ownMembers.contains(member.key) {
+            writer.key(member.key)
+            writer.value(member.value)
+        }
+        writer.endObject()
+        guard writer.bytes.count <= Self.bytesMaximum else {
+            throw WireError(
+                .tooLarge, "a document has at most \(Self.bytesMaximum >> 10) KiB, not \(writer.bytes.count) bytes")
+        }
+        return writer.bytes
+    }
+
+    private static let ownMembers: Set<String> = ["id", "type", "revision", "parent", "deleted"]
+}
+
+/// What a document is known by.
+struct DocumentKey: Hashable {
+    var type: ByteKey
+    var id: ByteKey
+
+    init(type: String, id: String) {
+        self.type = ByteKey(type)
+        self.id = ByteKey(id)
+    }
+}

@@ -1,0 +1,64 @@
+import OpeningHours
+import Places
+import Wire
+
+// Places and categories that were made offline: one document each, by the checks of their imports.
+
+extension Hub {
+    func pushPlace(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        var reader = PlaceReader { Zone.named($0) != nil }
+        var place = try reader.place(.object(call.parameters.object))
+        let table = call.dataset.places.table
+        let before = table[place.id]
+        if let before, !call.dataset.allows(call.client, owner: before.owner) {
+            throw WireError(.forbidden, "the place `\(place.id)` belongs to another client", field: "id")
+        }
+        place.owner = before == nil ? call.owner : before?.owner
+        place.revision = call.revision(after: before?.revision, content: place.content())
+        guard before != nil || table.count < configuration.limits.places else {
+            throw WireError(.limit, "there are \(configuration.limits.places) places, which is the maximum")
+        }
+        if !call.endsBeforeEffects {
+            activateCircumstances(of: call.dataset, at: call.now)
+            try changePlace(place.id, in: call.dataset, at: call.now, into: &effects) { () throws(WireError) in
+                do throws(PlaceError) {
+                    try table.upsert(place)
+                } catch {
+                    throw WireError(error)
+                }
+            }
+            effects.formerPlaces.append(.place(dataset: call.dataset.id, id: place.id, before))
+            effects.changes.append(.putPlace(PlaceRecord(dataset: call.dataset.id, place: place)))
+        }
+        var writer = JSONWriter()
+        writer.beginObject()
+        place.encodeMembers(into: &writer)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    func pushCategory(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+        var category = try CategoryReader.category(.object(call.parameters.object))
+        let table = call.dataset.places.table
+        let before = table.categories[category.id]
+        if let before, !call.dataset.allows(call.client, owner: before.owner) {
+            throw WireError(.forbidden, "the category `\(category.id)` belongs to another client", field: "id")
+        }
+        category.owner = before == nil ? call.owner : before?.owner
+        category.revision = call.revision(after: before?.revision, content: category.content())
+        guard before != nil || table.categories.count < configuration.limits.categories else {
+            throw WireError(.limit, "the dataset has at most \(configuration.limits.categories) categories")
+        }
+        if !call.endsBeforeEffects {
+            do throws(CategoryError) {
+                _ = try table.declare([category])
+            } catch {
+                throw WireError(.invalid, error.message, field: "parentId")
+            }
+            effects.formerPlaces.append(.category(dataset: call.dataset.id, id: category.id, before))
+            effects.changes.append(.putCategory(CategoryRecord(dataset: call.dataset.id, category: category)))
+            worldChanged(in: call.dataset)
+        }
+        return category.encoded()
+    }
+}

@@ -1,0 +1,77 @@
+import Glibc
+
+/// What a walk with a beacon at known distances says of a receiver: its exponent of the path loss and its offset.
+///
+/// A straight line through the readings over the logarithm of the distance, by least squares. Readings farther than three deviations
+/// from it are left out, once.
+public struct Calibration: Sendable {
+    public struct Sample: Equatable, Sendable {
+        /// Metres, above 0.
+        public var distance: Double
+        /// dBm as received.
+        public var rssi: Double
+
+        public init(distance: Double, rssi: Double) {
+            self.distance = distance
+            self.rssi = rssi
+        }
+    }
+
+    public struct Result: Equatable, Sendable {
+        public var n: Double
+        /// dB to add to every reading.
+        public var rssiOffset: Double
+        /// dB by which readings stray around the line.
+        public var deviation: Double
+        public var used: Int
+        /// Nearest and farthest, metres.
+        public var distances: ClosedRange<Double>
+        /// False where the walk was too short, or kept its distance: `n` is then the standard one.
+        public var fitsExponent: Bool
+    }
+
+    public static let samplesMin = 10
+
+    /// - Parameter txPower: dBm at 1 m that the beacon announces.
+    /// - Returns: nil with less than ``samplesMin`` readings.
+    public static func fit(_ samples: [Sample], txPower: Double = PathLoss.standardTxPower) -> Result? {
+        let valid = samples.filter { $0.distance > 0 && $0.distance.isFinite && $0.rssi < 0 && $0.rssi > -200 }
+        guard let rough = line(valid, txPower) else { return nil }
+        let kept = valid.filter { abs(rough.residual($0, txPower)) <= 3 * max(1, rough.deviation) }
+        return line(kept, txPower) ?? rough
+    }
+
+    private static func line(_ samples: [Sample], _ txPower: Double) -> Result? {
+        guard samples.count >= samplesMin, let nearest = samples.map(\.distance).min(),
+            let farthest = samples.map(\.distance).max()
+        else { return nil }
+        let count = Double(samples.count)
+        let x = samples.map { 10 * log10(max(0.1, $0.distance)) }
+        let meanX = x.reduce(0, +) / count
+        let meanY = samples.reduce(0) { $0 + $1.rssi } / count
+        var products = 0.0
+        var squares = 0.0
+        for (x, sample) in zip(x, samples) {
+            products += (x - meanX) * (sample.rssi - meanY)
+            squares += (x - meanX) * (x - meanX)
+        }
+        // 1 dB of spread: distances that differ by half, say.
+        let fits = squares / count >= 1
+        let slope = fits ? -products / squares : RangingSettings.standard.n
+        let n = min(max(slope, 1.2), 5)
+        let offset = txPower - (meanY + n * meanX)
+        var result = Result(
+            n: n, rssiOffset: min(max(offset, RangingSettings.offsets.lowerBound), RangingSettings.offsets.upperBound),
+            deviation: 0,
+            used: samples.count, distances: nearest...farthest, fitsExponent: fits && n == slope)
+        let sum = samples.reduce(0) { $0 + result.residual($1, txPower) * result.residual($1, txPower) }
+        result.deviation = (sum / count).squareRoot()
+        return result
+    }
+}
+
+extension Calibration.Result {
+    fileprivate func residual(_ sample: Calibration.Sample, _ txPower: Double) -> Double {
+        sample.rssi + rssiOffset - (txPower - 10 * n * log10(max(0.1, sample.distance)))
+    }
+}

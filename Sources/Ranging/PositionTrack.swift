@@ -1,0 +1,35 @@
+import Glibc
+
+/// A beacon's position as it moves: each estimate pulls it, the more the longer the last one is ago.
+public struct PositionTrack: Equatable, Sendable {
+    /// Seconds after which two thirds of a jump are made.
+    private static let inertia = 2.0
+    /// Milliseconds without an estimate after which the next one counts alone.
+    private static let forgetful: Int64 = 30_000
+
+    public private(set) var estimate: PositionEstimator.Estimate?
+    private var at: Int64 = .min
+
+    public init() {}
+
+    public mutating func take(_ next: PositionEstimator.Estimate, at instant: Int64) {
+        let (elapsed, overflow) = instant.subtractingReportingOverflow(at)
+        guard let last = estimate, !overflow, (0..<Self.forgetful).contains(elapsed) else {
+            estimate = next
+            at = instant
+            return
+        }
+        at = instant
+        let part = 1 - exp(-Double(elapsed) / 1000 / Self.inertia)
+        estimate = PositionEstimator.Estimate(
+            place: LocalPlane.Point(
+                x: last.place.x + part * (next.place.x - last.place.x), y: last.place.y + part * (next.place.y - last.place.y)),
+            accuracy: last.accuracy + part * (next.accuracy - last.accuracy))
+    }
+
+    /// The plane has another origin from now on.
+    public mutating func shift(by offset: LocalPlane.Point) {
+        estimate?.place.x += offset.x
+        estimate?.place.y += offset.y
+    }
+}

@@ -1,0 +1,113 @@
+import Datasets
+import GRDB
+
+// The change feed as it is read: pages, documents with their leaves, followers.
+
+extension Store {
+    /// How many documents there are that are no objects of ours: a bound for who writes them.
+    static func restoreDocumentCounts(_ db: Database, of dataset: String?, _ visit: (DurableChange) throws -> Void) throws {
+        let ours = DocumentType.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        let scope = dataset == nil ? "?1 IS NULL" : "dataset = ?1"
+        try db.rows(
+            "SELECT dataset, count(*) FROM document WHERE \(scope) AND type NOT IN (\(ours)) GROUP BY dataset", dataset
+        ) { try visit(.countDocuments(dataset: $0.text(0), $0.int(1))) }
+    }
+
+    // MARK: Pages and documents
+
+    /// A page of a dataset's feed; one row's content is in memory beyond what is asked for.
+    public func feedPage(_ query: FeedQuery) throws(StoreError) -> FeedPage {
+        try access { db in
+            var page = FeedPage(last: 0, purgedThrough: 0, rows: [], isPart: false)
+            try db.rows("SELECT last, purgedThrough FROM feed WHERE dataset = ?", query.dataset) {
+                page.last = $0.int64(0)
+                page.purgedThrough = $0.int64(1)
+            }
+            var bytes = 0
+            let visit = { (row: Columns) in
+                guard page.rows.count < query.limit, bytes < query.bytes else {
+                    page.isPart = true
+                    return
+                }
+                var entry = FeedRow(row)
+                entry.conflicts = try Self.losers(of: row.int64(0), withContent: false, db).filter { !$0.isDeleted }
+                    .map(\.revision.text)
+                bytes += (entry.content?.count ?? Self.objectBytes) + entry.id.utf8.count
+                page.rows.append(entry)
+            }
+            let columns = "SELECT row, seq, type, id, revision, deleted, content FROM document WHERE dataset = ?1"
+            let limit = query.limit + 1
+            if let reader = query.reader {
+                // Two runs of an index, merged.
+                let sql = """
+                    \(columns) AND reader = '' AND seq > ?2 UNION ALL \(columns) AND reader = ?3 AND seq > ?2 ORDER BY seq LIMIT ?4
+                    """
+                try db.rows(sql, query.dataset, query.since, reader, limit, visit: visit)
+            } else {
+                try db.rows("\(columns) AND seq > ?2 ORDER BY seq LIMIT ?3", query.dataset, query.since, limit, visit: visit)
+            }
+            return page
+        }
+    }
+
+    /// About what an object of ours comes to as JSON.
+    private static let objectBytes = 400
+
+    /// What is known of documents, in the order asked; nil where there is none.
+    public func documents(_ lookups: [DocumentLookup]) throws(StoreError) -> [KnownDocument?] {
+        try access { db in try lookups.map { try Self.document($0, db) } }
+    }
+
+    private static func document(_ lookup: DocumentLookup, _ db: Database) throws -> KnownDocument? {
+        var found: (row: Int64, owner: String?, reader: String, winner: DocumentLeaf)?
+        try db.rows(
+            "SELECT row, owner, reader, revision, deleted FROM document WHERE dataset = ? AND type = ? AND id = ?",
+            lookup.dataset,
+            lookup.type, lookup.id
+        ) { row in
+            guard let revision = RevisionID(row.text(3)) else { throw StoreError.corrupt }
+            let winner = DocumentLeaf(revision: revision, isDeleted: row.flag(4))
+            found = (row.int64(0), row.optionalText(1), row.text(2), winner)
+        }
+        guard let found else { return nil }
+        var ancestors: Set<String> = []
+        for revision in lookup.revisions {
+            try db.rows(
+                "SELECT 1 FROM ancestor WHERE document = ? AND generation = ? AND revision = ?", found.row,
+                RevisionID(revision)?.generation ?? 0, revision
+            ) { _ in ancestors.insert(revision) }
+        }
+        // What is pushed of a document that is not ours changes nothing of what is stored of its other leaves.
+        let withContent = lookup.revisions.isEmpty || DocumentType(rawValue: lookup.type) != nil
+        return KnownDocument(
+            owner: found.owner, reader: found.reader.isEmpty ? nil : found.reader,
+            history: DocumentHistory(
+                leaves: [found.winner] + (try losers(of: found.row, withContent: withContent, db)), ancestors: ancestors))
+    }
+
+    private static func losers(of row: Int64, withContent: Bool, _ db: Database) throws -> [DocumentLeaf] {
+        var losers: [DocumentLeaf] = []
+        try db.rows("SELECT revision, deleted, content FROM leaf WHERE document = ?", row) { row in
+            guard let revision = RevisionID(row.text(0)) else { throw StoreError.corrupt }
+            losers.append(
+                DocumentLeaf(revision: revision, isDeleted: row.flag(1), content: withContent ? row.bytes(2) : nil))
+        }
+        return losers.sorted { $0.wins(over: $1) }
+    }
+}
+
+extension FeedRow {
+    fileprivate init(_ row: Columns) {
+        self.init(
+            seq: row.int64(1), type: row.text(2), id: row.text(3), revision: row.text(4), isDeleted: row.flag(5), conflicts: [],
+            content: row.optionalBytes(6))
+    }
+}
+
+extension FollowerRecord {
+    /// The columns of ``Table/follower``, in order.
+    init(_ row: Columns) {
+        self.init(
+            dataset: row.text(0), client: row.text(1), since: row.int64(2), lease: row.double(3), leaseUntil: row.int64(4))
+    }
+}

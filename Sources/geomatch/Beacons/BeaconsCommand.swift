@@ -1,0 +1,94 @@
+import ArgumentParser
+import Wire
+
+/// `geomatch beacons …`
+struct BeaconsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "beacons",
+        abstract: "Beacons: which there are, who sees them, and how well a receiver measures.",
+        discussion: """
+            Examples:
+              geomatch --dataset museum beacons list
+              geomatch --dataset museum beacons watch
+              geomatch beacons calibrate walk.csv
+            """,
+        subcommands: [BeaconListCommand.self, BeaconWatchCommand.self, CalibrateCommand.self])
+}
+
+/// `geomatch beacons list`
+struct BeaconListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "The beacons that are registered.",
+        discussion: """
+            One line each: UUID, major, minor and device.
+
+            Example:
+              geomatch --dataset museum beacons list
+            """)
+
+    @OptionGroup(title: "Connection options")
+    var connection: ConnectionOptions
+
+    @OptionGroup
+    var output: OutputOptions
+
+    func run() throws {
+        let destination = try connection.destination()
+        var pages = ResultPages()
+        repeat {
+            var parameters = JSONObject()
+            parameters["after"] = pages.next
+            let exchange = RequestExchange(destination, resource: "beacon", verb: "list", parameters: parameters)
+            guard try exchange.run(), let reply = exchange.reply else {
+                throw CommandFailure.unavailable("interrupted before the reply came")
+            }
+            try pages.add(try RequestCommand.result(of: reply, asJSON: output.json))
+        } while pages.next != nil
+        guard !output.json else { return StandardOutput.print(String(decoding: pages.merged.serialised(), as: UTF8.self)) }
+        for beacon in pages.merged.member("beacons")?.asArray ?? [] {
+            StandardOutput.print(BeaconText.identity(beacon, "deviceId"))
+        }
+    }
+}
+
+/// `geomatch beacons watch`
+struct BeaconWatchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Who sees which beacons, nearest first, one line for each message, until Ctrl-C.",
+        discussion: """
+            A live subscription kept by the daemon, over the domain `proximity`. CRITERIA is a topic with + and #, or a JSON object \
+            of levels.
+
+            Examples:
+              geomatch --dataset museum beacons watch
+              geomatch beacons watch 'museum/+/+/+/+/gate-3/proximity' --json
+            """)
+
+    @OptionGroup(title: "Connection options")
+    var connection: ConnectionOptions
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @Argument(help: "Whose sightings. (default: everybody's in the dataset)")
+    var criteria: String?
+
+    @Option(help: ArgumentHelp("End after so many messages.", valueName: "N"))
+    var count: Int?
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count is \(count): 1 or more is allowed") }
+    }
+
+    func run() throws {
+        let isTopic = criteria.map { !$0.hasPrefix("{") } ?? false
+        let destination = try connection.destination(criteria: isTopic ? criteria.map(LiveSelection.topic) : nil)
+        let selection = try LiveSelection(
+            criteria: criteria ?? #"{"domain":"proximity"}"#, condition: nil, within: nil, minInterval: nil,
+            dataset: destination.topics.dataset)
+        let lines: any LiveOutput = output.json ? LiveLines(asJSON: true) : BeaconLines()
+        try LiveWatching(destination, selection, count: count, output: lines).run()
+    }
+}

@@ -1,0 +1,132 @@
+import ArgumentParser
+import Foundation
+import Ranging
+import Wire
+
+/// `geomatch beacons calibrate FILE`: from a walk with a beacon to the figures of each receiver.
+struct CalibrateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "calibrate",
+        abstract: "Fit n and rssiOffset of each receiver to a walk with a beacon.",
+        discussion: """
+            FILE is CSV with a header, one reading on a line:
+
+              gateway,rssi,distance            metres, as measured
+              gateway,rssi,latitude,longitude  where the beacon was; the gateway's position is asked of the daemon
+
+            or, of a walk that all gateways heard, one instant on a line, in metres of any plan:
+
+              x_m,y_m,rssi_GATEWAY,…           with --gateways FILE: gateway,x_m,y_m
+
+            Ten readings of a gateway are the least; walk from near to far. With --apply the figures are set with device/update, \
+            else they are only shown.
+
+            Examples:
+              geomatch beacons calibrate walk.csv
+              geomatch beacons calibrate walk.csv --gateways plan.csv --tx-power=-62
+              geomatch --dataset museum beacons calibrate walk.csv --apply
+            """)
+
+    @OptionGroup(title: "Connection options")
+    var connection: ConnectionOptions
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @Option(help: ArgumentHelp("Where the gateways are, in the metres of the walk.", valueName: "FILE"))
+    var gateways: String?
+
+    @Option(parsing: .unconditional, help: ArgumentHelp("What the beacon says of its power at 1 m, dBm.", valueName: "DBM"))
+    var txPower: Double = PathLoss.standardTxPower
+
+    @Flag(help: "Set the figures at the daemon.")
+    var apply = false
+
+    @Argument(help: ArgumentHelp("The walk.", valueName: "file"))
+    var file: String
+
+    func validate() throws {
+        guard (-200..<0).contains(txPower) else { throw ValidationError("--tx-power is \(txPower): -200 to below 0 is allowed") }
+    }
+
+    func run() throws {
+        let walk = try CalibrationWalk(Self.read(file), plan: try gateways.map { try Self.read($0) })
+        let samples = try walk.samples { gateway throws(CommandFailure) in try position(of: gateway) }
+        var results: [(gateway: String, result: Calibration.Result?)] = []
+        for (gateway, samples) in samples { results.append((gateway, Calibration.fit(samples, txPower: txPower))) }
+        show(results)
+        for refusal in walk.refusals { StandardError.line("line \(refusal.line): \(PlainText.printable(refusal.reason))") }
+        guard results.contains(where: { $0.result != nil }) else {
+            throw CommandFailure.failed("no gateway has \(Calibration.samplesMin) readings")
+        }
+        guard apply else { return }
+        for (gateway, result) in results { if let result { try set(result, of: gateway) } }
+    }
+
+    private static func read(_ path: String) throws(CommandFailure) -> [UInt8] {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw .usage("\(PlainText.printable(path)) cannot be read")
+        }
+        return Array(data)
+    }
+
+    // MARK: The daemon
+
+    private func position(of gateway: String) throws(CommandFailure) -> (latitude: Double, longitude: Double) {
+        let device = try ask("get", ["id": .string(gateway)])
+        guard let location = device.member("location"), let latitude = location.member("latitude")?.asDouble,
+            let longitude = location.member("longitude")?.asDouble
+        else { throw .failed("the device \(PlainText.printable(gateway)) has no position") }
+        return (latitude, longitude)
+    }
+
+    private func set(_ result: Calibration.Result, of gateway: String) throws(CommandFailure) {
+        let ranging: JSONObject = ["n": .double(result.n.rounded(3)), "rssiOffset": .double(result.rssiOffset.rounded(2))]
+        _ = try ask("update", ["id": .string(gateway), "ranging": .object(ranging)])
+    }
+
+    private func ask(_ verb: String, _ parameters: JSONObject) throws(CommandFailure) -> JSONValue {
+        let exchange = RequestExchange(try connection.destination(), resource: "device", verb: verb, parameters: parameters)
+        guard try exchange.run(), let reply = exchange.reply else { throw .unavailable("interrupted before the reply came") }
+        return try RequestCommand.result(of: reply, asJSON: output.json)
+    }
+
+    // MARK: Output
+
+    private func show(_ results: [(gateway: String, result: Calibration.Result?)]) {
+        if output.json {
+            let gateways = results.map { gateway, result -> JSONValue in
+                var object: JSONObject = ["gateway": .string(gateway)]
+                if let result {
+                    object["n"] = .double(result.n.rounded(3))
+                    object["rssiOffset"] = .double(result.rssiOffset.rounded(2))
+                    object["deviation"] = .double(result.deviation.rounded(2))
+                    object["readings"] = .integer(Int64(result.used))
+                }
+                return .object(object)
+            }
+            return StandardOutput.print(
+                String(decoding: JSONValue.object(["gateways": .array(gateways)]).serialised(), as: UTF8.self))
+        }
+        for (gateway, result) in results {
+            guard let result else {
+                StandardOutput.print("\(PlainText.printable(gateway)): less than \(Calibration.samplesMin) readings")
+                continue
+            }
+            let figures =
+                "n \(PlainText.decimal(result.n, 3)) rssiOffset \(PlainText.decimal(result.rssiOffset, 2)) "
+                + "deviation \(PlainText.decimal(result.deviation, 1)) dB, \(result.used) readings"
+            let note = result.fitsExponent ? "" : " (n could not be fitted: walk from near to far)"
+            StandardOutput.print("\(PlainText.printable(gateway)): \(figures)\(note)")
+        }
+    }
+}
+
+extension Double {
+    /// To so many decimals.
+    fileprivate func rounded(_ decimals: Int) -> Double {
+        var power = 1.0
+        for _ in 0..<decimals { power *= 10 }
+        return (self * power).rounded() / power
+    }
+}

@@ -1,0 +1,101 @@
+import ArgumentParser
+import Foundation
+import GeomatchClient
+
+/// `geomatch sync FILE`: a replica in a file, kept in step with the daemon.
+struct SyncCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sync",
+        abstract: "Keep a file with the documents of a dataset in step with the daemon, both ways.",
+        discussion: """
+            The file is a SQLite database of this client and dataset, made where it is not there. What the daemon has comes into it, \
+            what was written into it goes to the daemon: until Ctrl-C, across lost connections, or with --once until all is \
+            exchanged. Each change is a line: where it comes from (+ the daemon, - refused by it, . here), type, id, revision.
+
+            --put and --show need no network: a document is written into the file, or what it holds is printed, one JSON document \
+            a line, pending ones included.
+
+            Exit codes: 0 all exchanged, or Ctrl-C; 1 the daemon refused something; 69 not reached.
+
+            Examples:
+              geomatch sync replica.sqlite
+              geomatch sync replica.sqlite --put '{"type":"note","id":"1","text":"hello"}' --offline
+              geomatch sync replica.sqlite --once
+              geomatch sync replica.sqlite --show note
+            """)
+
+    @OptionGroup(title: "Connection options")
+    var connection: ConnectionOptions
+
+    @OptionGroup
+    var output: OutputOptions
+
+    @Argument(help: ArgumentHelp("The file.", valueName: "file"), completion: .file())
+    var file: String
+
+    @Flag(help: "End when everything is exchanged.")
+    var once = false
+
+    @Flag(help: "Exchange nothing: with --put.")
+    var offline = false
+
+    @Option(help: ArgumentHelp("Write this document first; may be given several times.", valueName: "JSON"))
+    var put: [String] = []
+
+    @Option(help: ArgumentHelp("Print the documents of this type that the file holds, and end.", valueName: "TYPE"))
+    var show: String?
+
+    func validate() throws {
+        if offline, put.isEmpty { throw ValidationError("--offline without --put does nothing") }
+        if show != nil, once || offline || !put.isEmpty { throw ValidationError("--show stands alone") }
+    }
+
+    func run() throws {
+        let destination = try connection.destination()
+        do {
+            let store = try OfflineStore(
+                file: URL(fileURLWithPath: file), dataset: destination.topics.dataset, client: destination.topics.client)
+            if let show { return try list(store, type: show) }
+            for text in put { try write(text, into: store) }
+            guard !offline else { return }
+            try Syncing(store, connection.configuration(of: destination), asJSON: output.json).run(once: once)
+        } catch let error as GeomatchError {
+            throw CommandFailure(error)
+        }
+    }
+
+    private func list(_ store: OfflineStore, type: String) throws {
+        var after: String?
+        var lines = StandardOutput()
+        repeat {
+            let page = try store.documents(type: type, after: after, limit: 500)
+            for document in page {
+                var members = document.members
+                members["id"] = .string(document.id)
+                members["type"] = .string(document.type)
+                members["revision"] = .string(document.revision)
+                lines.line(PropertyValue.object(members).description)
+            }
+            after = page.count == 500 ? page.last?.id : nil
+        } while after != nil && !lines.isClosed
+        lines.flush()
+    }
+
+    private func write(_ text: String, into store: OfflineStore) throws {
+        guard let document = PropertyValue(json: text)?.objectValue, let type = document["type"]?.stringValue else {
+            throw CommandFailure.usage("--put takes a JSON object with a `type`, not \(PlainText.printable(text))")
+        }
+        let written = try store.put(document, type: type, id: document["id"]?.stringValue)
+        StandardError.line("geomatch: written \(PlainText.printable("\(type) \(written.id)")) \(written.revision)")
+    }
+}
+
+extension CommandFailure {
+    init(_ error: GeomatchError) {
+        switch error.kind {
+        case .timeout, .refused, .topicRefused, .connectionLost, .closed: self = .unavailable(error.message)
+        case .file: self = .failed(error.message)
+        default: self = .errorReply(error.description)
+        }
+    }
+}

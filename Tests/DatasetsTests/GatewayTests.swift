@@ -1,0 +1,123 @@
+import FlatRecording
+import Geodesy
+import Ranging
+import Testing
+import Wire
+
+@testable import Datasets
+
+@Suite("Gateways tell where a carried beacon is")
+struct GatewayTests {
+    private let harness = HubHarness()
+
+    /// Two rooms, a gateway in each, 20 m apart.
+    init() {
+        for (name, longitude) in [("one", 7.42), ("two", 7.42025)] {
+            _ = harness.request(
+                "device/create",
+                #"{"deviceType":"PinDevice","id":"gw-\#(name)","location":{"latitude":43.73,"longitude":\#(longitude)}}"#)
+        }
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"tag"}"#)
+        _ = harness.request(
+            "device/update", #"{"id":"tag","carries":{"uuid":"\#(Sample.uuid)","major":7,"minor":1}}"#)
+    }
+
+    private func hear(_ room: String, _ distance: Double) {
+        harness.send("d/v/b/1/\(room)/gw-\(room)/proximity", Sample.sighting(1, #""distance":\#(distance)"#))
+    }
+
+    private func position(_ room: String) -> JSONValue? {
+        harness.retained["live/d/v/b/1/\(room)/tag/position"].flatMap { try? JSONValue.parse($0) }
+    }
+
+    @Test("its device takes the room of the nearest and a position, derived and with an accuracy")
+    func located() {
+        hear("one", 2)
+        harness.advance(milliseconds: 200)
+        let told = position("one")
+        #expect(told?["derived"] == true && told?["itemId"]?.text == "tag")
+        #expect(told?["properties"]?["room"]?.text == "one" && told?["properties"]?["gateway"]?.text == "gw-one")
+        #expect(told?["properties"]?["horizontalAccuracy"]?.number == 2)
+        #expect(told?["properties"]?["latitude"]?.number == 43.73)
+        #expect(told?["properties"]?["roomReason"]?.text == "first heard by gw-one at 2.0 m")
+        #expect(harness.result("device/get", #"{"id":"tag"}"#)?["location"]?["longitude"]?.number == 7.42)
+    }
+
+    @Test("it changes rooms once another gateway has been nearer for long enough, and says why")
+    func changesRooms() {
+        for _ in 0..<5 {
+            hear("one", 2)
+            hear("two", 10)
+            harness.advance(milliseconds: 1000)
+        }
+        for _ in 0..<4 {
+            hear("one", 10)
+            hear("two", 8.5)
+            harness.advance(milliseconds: 1000)
+        }
+        #expect(position("one") != nil && position("two") == nil)
+        for _ in 0..<8 {
+            hear("one", 10)
+            hear("two", 2)
+            harness.advance(milliseconds: 1000)
+        }
+        #expect(position("one") == nil && position("two") != nil)
+        #expect(position("two")?["properties"]?["roomReason"]?.text?.contains("was nearer than gw-one") == true)
+    }
+
+    @Test("what the device sends itself is not late beside what was worked out")
+    func ownFix() {
+        hear("one", 2)
+        harness.advance(milliseconds: 200)
+        harness.send("d/-/-/-/-/tag/position", #"{"lat":43.8,"lon":7.5,"timestamp":\#(harness.now - 60_000)}"#)
+        #expect(position("one") == nil && harness.counters.late == 0)
+        #expect(harness.retained["live/d/-/-/-/-/tag/position"] != nil)
+    }
+
+    @Test("a beacon that is carried no longer moves nobody")
+    func dropped() {
+        _ = harness.request("device/update", #"{"id":"tag","carries":null}"#)
+        hear("one", 2)
+        harness.advance(milliseconds: 2000)
+        #expect(position("one") == nil)
+    }
+
+    @Test("a tag is followed through a flat from room to room")
+    func flat() throws {
+        let flat = try FlatRecording()
+        let harness = HubHarness()
+        let plane = LocalPlane(around: Position(latitude: 52.23, longitude: 21.01))
+        for (number, receiver) in flat.receivers.enumerated() {
+            let place = plane.position(receiver)
+            let settings = flat.settings()[number]
+            _ = harness.request(
+                "device/create",
+                #"{"deviceType":"PinDevice","id":"gw\#(number)","location":{"latitude":\#(place.latitude),"longitude":\#(place.longitude)},"ranging":{"n":\#(settings.n),"rssiOffset":\#(settings.rssiOffset)}}"#
+            )
+        }
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"tag"}"#)
+        _ = harness.request("device/update", #"{"id":"tag","carries":{"uuid":"\#(Sample.uuid)","major":7,"minor":1}}"#)
+        let start = harness.now
+        let first = flat.drive[0].at
+        var rooms: [String] = []
+        var errors: [Double] = []
+        for row in flat.drive {
+            harness.published.removeAll()
+            harness.advance(milliseconds: start + row.at - first - harness.now)
+            for (number, level) in row.levels.enumerated() {
+                guard let level else { continue }
+                harness.send(
+                    "d/home/flat/0/\(flat.rooms[number])/gw\(number)/proximity", Sample.sighting(1, #""rssi":\#(level)"#))
+            }
+            let told = harness.published.last { $0.topic.hasSuffix("/tag/position") && !$0.payload.isEmpty }?.json?["properties"]
+            guard let told, let latitude = told["latitude"]?.number, let longitude = told["longitude"]?.number else { continue }
+            if let room = told["room"]?.text, room != rooms.last { rooms.append(room) }
+            errors.append(
+                plane.point(Position(latitude: latitude, longitude: longitude)).distance(to: row.place))
+        }
+        errors.sort()
+        #expect(Set(rooms) == ["bedroom", "hall", "bathroom", "livingRoom"])
+        #expect(rooms.first == "bedroom" && rooms.last == "bedroom" && rooms.count < 16)
+        #expect(errors.count > 250 && errors[errors.count / 2] < 1.4)
+    }
+}
