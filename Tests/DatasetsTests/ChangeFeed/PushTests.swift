@@ -89,7 +89,7 @@ struct PushTests {
                 #"{"id":"x","type":"note","revision":"1-a","text":"\#(String(repeating: "x", count: 200_000))"}"#,
                 "refused tooLarge"
             ),
-            (#"{"id":"x","type":"place","revision":"1-a"}"#, "refused unsupported type"),
+            (#"{"id":"x","type":"place","revision":"1-a"}"#, "refused invalid geometry"),
             (#"{"id":"x","type":"device","revision":"1-a"}"#, "refused invalid deviceType"),
             (#"{"id":"x","type":"device","revision":"1-a","deviceType":"PinDevice"}"#, "refused invalid location"),
             (
