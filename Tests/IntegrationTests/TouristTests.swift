@@ -91,12 +91,12 @@ extension Integration {
             return features.compactMap { feature in
                 let category = feature.properties.category
                 let isAbout =
-                    [cafe, museum].contains(category) || feature.id == station || feature.properties.chain_wikidata == chain
+                    [cafe, museum].contains(category) || feature.id == station || feature.properties.chainWikidata == chain
                 guard isAbout else { return nil }
                 let opening = 7 + random.below(5)
                 return Place(
                     id: feature.id, latitude: feature.geometry.coordinates[1], longitude: feature.geometry.coordinates[0],
-                    category: category, chain: feature.properties.chain_wikidata,
+                    category: category, chain: feature.properties.chainWikidata,
                     open: [cafe, museum].contains(category) ? opening..<(opening + 4 + random.below(8)) : nil)
             }
         }
@@ -105,7 +105,12 @@ extension Integration {
             struct Feature: Decodable {
                 struct Properties: Decodable {
                     var category: String
-                    var chain_wikidata: String?
+                    var chainWikidata: String?
+
+                    enum CodingKeys: String, CodingKey {
+                        case category
+                        case chainWikidata = "chain_wikidata"
+                    }
                 }
                 struct Geometry: Decodable { var coordinates: [Double] }
                 var id: String

@@ -195,5 +195,10 @@ extension CircumstanceEngine {
     }
 
     /// Every device is looked at, in turns.
-    func sweepAll() { sweepRemaining = tracks.count }
+    ///
+    /// Until the sweep comes to a device, no fix of it is taken in unseen.
+    func sweepAll() {
+        epoch &+= 1
+        sweepRemaining = tracks.count
+    }
 }
