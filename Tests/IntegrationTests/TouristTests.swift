@@ -185,12 +185,15 @@ extension Integration {
                     }
                     var course = BruteForce(places)
                     var count = 0
+                    var last: (latitude: Double, longitude: Double)?
                     for (hour, leg) in legs.enumerated() {
                         let utc = try Self.utc()
-                        _ = try withClient(daemon.endpoint, name: "admin") { admin in
-                            try admin.request("dataset/update", ["timeZone": .string(Self.zone(hour, utcHour: utc.hour))])
+                        try withClient(daemon.endpoint, name: "admin") { admin in
+                            _ = try admin.request("dataset/update", ["timeZone": .string(Self.zone(hour, utcHour: utc.hour))])
                         }
-                        for point in leg where !course.isDoubtful(point.latitude, point.longitude) {
+                        // First where the tourist still is: by then the new hour has come, however soon the daemon looks.
+                        for point in [last].compactMap({ $0 }) + leg where !course.isDoubtful(point.latitude, point.longitude) {
+                            last = point
                             course.step(point.latitude, point.longitude, hour: hour, minute: utc.minute, turningAt: minute)
                             client.publish(
                                 "d/-/-/-/-/tourist/position", "{\"latitude\":\(point.latitude),\"longitude\":\(point.longitude)}")

@@ -99,7 +99,7 @@ struct RandomHistory {
                     dataset: pick(Self.datasets),
                     category: Category(
                         id: name("c"), name: pick(["", "é\u{0}"]), parentID: maybe(name("c")), owner: maybe("client"),
-                        revision: maybe("1-a"))))
+                        revision: "1-\(clock)")))
         case 1: return .deletePlace(dataset: pick(Self.datasets), id: name("x"))
         case 2:
             return .putVerification(
@@ -151,7 +151,7 @@ struct RandomHistory {
             holidays: Holidays(
                 publicDays: maybe(["2026-12-25"]) ?? [],
                 schoolRanges: maybe([.init(first: "2026-07-01", last: "2026-08-31")]) ?? []),
-            placerank: maybe(0.1), geometry: geometry(), owner: maybe("client"), revision: maybe("2-\(clock)"))
+            placerank: maybe(0.1), geometry: geometry(), owner: maybe("client"), revision: "2-\(clock)")
     }
 
     private mutating func geometry() -> PlaceGeometry {

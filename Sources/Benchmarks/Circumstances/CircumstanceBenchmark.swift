@@ -10,10 +10,10 @@ struct CircumstanceBenchmark: ParsableCommand {
         abstract: "Measures what circumstances cost a position update.",
         discussion: """
             Places and devices are spread evenly over a square, in which each place has one of 200 categories and one of 2,000 chains and \
-            every second one is always open. A hundred clients have a thousand circumstances each: half are at one place, a \
-            fifth near one, a fifth at any open one of a category, a tenth near one of a chain. A tenth of the devices is \
-            nobody's, so that all circumstances see it. Updates are of random devices that go 10 m in a random direction, or \
-            stand still with 3 m of noise; each is timed alone, the cost of the clock taken off.
+            every second one is always open. A hundred clients have the circumstances: two of three are at one place, the third is near \
+            one; of the broad ones two of three are at any open place of a category, the third near one of a chain. A \
+            tenth of the devices is nobody's, so that all circumstances see it. Updates are of random devices that go 10 m, each in a \
+            direction of its own, or stand still with 3 m of noise, every ten seconds; each is timed alone, the cost of the clock taken off.
             """)
 
     @Option(help: "Devices.")
@@ -28,8 +28,11 @@ struct CircumstanceBenchmark: ParsableCommand {
     @Option(help: "Places on a square kilometre.")
     var density = 200.0
 
+    @Option(help: "Circumstances in a hundred that are about a category or a chain.")
+    var broad = 5
+
     @Option(help: "Updates of each kind.")
-    var updates = 1_000_000
+    var updates = 5_000_000
 
     @Flag(help: "Print JSON instead of a table.")
     var json = false
@@ -38,12 +41,14 @@ struct CircumstanceBenchmark: ParsableCommand {
         for (name, number) in [("devices", devices), ("circumstances", circumstances), ("places", places), ("updates", updates)] {
             guard (100...10_000_000).contains(number) else { throw ValidationError("--\(name) must be 100 to 10,000,000") }
         }
+        guard (0...100).contains(broad) else { throw ValidationError("--broad must be 0 to 100") }
         guard (0.1...10_000).contains(density) else { throw ValidationError("--density must be 0.1 to 10,000") }
     }
 
     func run() throws {
         var report = Report()
-        var load = try CircumstanceLoad(devices: devices, circumstances: circumstances, places: places, density: density)
+        var load = try CircumstanceLoad(
+            devices: devices, circumstances: circumstances, places: places, density: density, broad: broad)
         load.register(into: &report)
         load.settle(into: &report)
         load.measure("still devices", step: 3, isWalking: false, updates: updates, into: &report)

@@ -15,7 +15,7 @@ struct CircumstanceLoad {
 
     private static let clients = 100
 
-    init(devices: Int, circumstances: Int, places: Int, density: Double) throws {
+    init(devices: Int, circumstances: Int, places: Int, density: Double, broad: Int) throws {
         // Degrees of a square round 48° N, 11° E.
         let side = (Double(places) / density).squareRoot() * 1000
         let height = side / 111_200
@@ -39,11 +39,12 @@ struct CircumstanceLoad {
         rules = try (0..<circumstances).map { number in
             let place = "(= factual-id \"p\(Int.random(in: 0..<places, using: &random))\")"
             let text =
-                switch number / Self.clients % 10 {
-                case 0..<5: "(at \(place))"
-                case 5..<7: "(near \(place))"
-                case 7..<9: "(at (= category-id \"c\(Int.random(in: 0..<200, using: &random))\") is-open)"
-                default: "(near (= chain-id \"k\(Int.random(in: 0..<2000, using: &random))\"))"
+                if number / Self.clients % 100 < broad {
+                    number % 3 < 2
+                        ? "(at (= category-id \"c\(Int.random(in: 0..<200, using: &random))\") is-open)"
+                        : "(near (= chain-id \"k\(Int.random(in: 0..<2000, using: &random))\"))"
+                } else {
+                    number % 3 < 2 ? "(at \(place))" : "(near \(place))"
                 }
             return CircumstanceRule(
                 try CircumstanceExpression(text), trigger: .arriving, owner: "client-\(number % Self.clients)")
@@ -69,29 +70,39 @@ struct CircumstanceLoad {
             for device in order { move(device) }
         }
         report.add("first positions", Double(order.count) / elapsed, "1/s", note: "\(engine.reviews) reviews")
+        // After three minutes a stay makes visits of the places around.
+        now += 200_000
+        let second = seconds {
+            for device in order { move(device) }
+        }
+        report.add("stays that last", Double(order.count) / second, "1/s")
     }
 
     mutating func measure(_ name: String, step: Double, isWalking: Bool, updates: Int, into report: inout Report) {
         var steps: [(device: UInt32, north: Double, east: Double)] = []
         for _ in 0..<updates {
-            let turn = random.unit() * 2 * .pi
+            let device = order[Int.random(in: 0..<order.count, using: &random)]
+            // Who walks keeps the direction.
+            let turn = isWalking ? Double(device) : random.unit() * 2 * .pi
             let length = isWalking ? step : step * random.unit()
-            steps.append((order[Int.random(in: 0..<order.count, using: &random)], length * cos(turn), length * sin(turn)))
+            steps.append((device, length * cos(turn), length * sin(turn)))
         }
         let homes = positions
         let overhead = Self.clockCost()
         var quiet = (count: 0, time: 0.0)
         var flipped = (count: 0, time: 0.0, flips: 0)
         let reviews = engine.reviews
-        for step in steps {
+        let start = now
+        for (number, step) in steps.enumerated() {
             let device = Int(step.device)
             let from = isWalking ? positions[device] : homes[device]
             positions[device] = (from.latitude + step.north / 111_200, from.longitude + step.east / 74_460)
-            now += 1
+            // A fix of each device every ten seconds.
+            now = start + Int64(number) * 10_000 / Int64(order.count)
             effects.removeAll(keepingCapacity: true)
-            let start = Self.clock()
+            let begin = Self.clock()
             move(step.device)
-            let time = max(0, Self.clock() - start - overhead)
+            let time = max(0, Self.clock() - begin - overhead)
             let flips = effects.count { if case .held = $0 { true } else { false } }
             if flips == 0 {
                 quiet = (quiet.count + 1, quiet.time + time)

@@ -117,8 +117,8 @@ extension CircumstanceEngine {
             let safe = Double(track.pointee.safe) - abs(reach - Double(track.pointee.reach))
             guard safe > 0 else { return false }
             let moved = QuickDistance.squared(
-                fix.latitude, fix.longitude, track.pointee.anchorLatitude, track.pointee.anchorLongitude,
-                scale: Double(track.pointee.longitudeScale))
+                fix.latitude, fix.longitude, Double(track.pointee.anchorLatitude) / DeviceTrack.anchorSteps,
+                Double(track.pointee.anchorLongitude) / DeviceTrack.anchorSteps, scale: Double(track.pointee.longitudeScale))
             return moved < safe * safe
         }
     }

@@ -26,7 +26,9 @@ extension CircumstanceEngine {
         var places = scratch
         scratch = []
         places.removeAll(keepingCapacity: true)
-        let foresight = min(max(2 * Double(tracks[index].safe), Self.foresight.lowerBound), Self.foresight.upperBound)
+        let foresight =
+            tracks[index].wasEvaluated
+            ? min(max(2 * Double(tracks[index].safe), Self.foresight.lowerBound), Self.foresight.upperBound) : Self.firstForesight
         let radius = surroundings(of: tracks[index], foresight, in: world, into: &places)
         // What lies beyond the places that were looked for is at least so far from mattering.
         var assurance = Assurance(slack: radius == .infinity ? Self.safeMax : foresight)
@@ -147,11 +149,11 @@ extension CircumstanceEngine {
     /// Remembers from where, how far and how long the evaluation holds.
     private func anchor(_ device: UInt32, _ assurance: Assurance) {
         let index = Int(device)
-        tracks[index].anchorLatitude = tracks[index].latitude
-        tracks[index].anchorLongitude = tracks[index].longitude
+        tracks[index].anchorLatitude = Int32((tracks[index].latitude * DeviceTrack.anchorSteps).rounded())
+        tracks[index].anchorLongitude = Int32((tracks[index].longitude * DeviceTrack.anchorSteps).rounded())
         tracks[index].longitudeScale = Float(QuickDistance.longitudeScale(latitude: tracks[index].latitude)).nextUp
         tracks[index].reach = Float(PlaceReach.at(accuracy: tracks[index].sentAccuracy))
-        // Distances to places are right to 2 cm, and the scale and the reach are rounded.
+        // Distances to places are right to 2 cm; the anchor, the scale and the reach are rounded.
         tracks[index].safe = Float(max(0, min(assurance.slack, Self.safeMax) * 0.9999 - 0.05))
         tracks[index].epoch = epoch
         tracks[index].wasEvaluated = true

@@ -71,7 +71,9 @@ public final class CircumstanceEngine {
     static let safeMax = 500.0
     /// Beyond the farthest reach, places are looked for so much farther, metres, so that a step does not ask again: twice as far as
     /// the last time was of use, within these.
-    static let foresight = 20.0...250.0
+    static let foresight = 30.0...250.0
+    /// For a device that is looked at for the first time.
+    static let firstForesight = 100.0
     /// Devices evaluated at once; more are taken in turns by ``advance(to:in:into:)``.
     static let turnMax = 2048
     static let stayMilliseconds: Int64 = 180_000

@@ -9,37 +9,30 @@ struct DeviceTrack {
         var isMoving: Bool? { self == .unknown ? nil : self == .moving }
     }
 
-    // The last fix.
+    // Every fix needs these: two lines of the cache.
+
+    // The last fix, the time of the one before, and the accuracy: metres, negative where none was sent.
     var latitude = 0.0
     var longitude = 0.0
     var timestamp: Int64 = 0
-    /// Of the fix before it.
     var previousTimestamp: Int64 = 0
-    /// Metres; negative where none was sent.
     var accuracy = -1.0
-    /// Metres per second; negative where none was sent.
-    var speed: Float = -1
+
+    // The first fix of its stay; `Int64.min` while there is none.
+    var stayLatitude = 0.0
+    var stayLongitude = 0.0
+    var since = Int64.min
 
     // Where its circumstances were last evaluated, and how far it can go from there with nothing changing.
-    var anchorLatitude = 0.0
-    var anchorLongitude = 0.0
+    var anchorLatitude: Int32 = 0
+    var anchorLongitude: Int32 = 0
     var longitudeScale: Float = 0
     var safe: Float = 0
     /// How far `at` reached then.
     var reach: Float = 0
     /// Registrations it was evaluated with.
     var epoch: UInt32 = 0
-    /// When time alone may change something, and the earliest entry for it in the heap.
-    var due = Int64.max
-    var queued = Int64.max
 
-    // The first fix of its stay.
-    var stayLatitude = 0.0
-    var stayLongitude = 0.0
-    /// `Int64.min` while there is none.
-    var since = Int64.min
-
-    var owner: UInt32 = 0
     var motion = Motion.unknown
     var exists = false
     /// It has a position.
@@ -51,8 +44,19 @@ struct DeviceTrack {
     var hasOpenVisits = false
     var hasAskedLive = false
 
+    // The rest is for when something may change.
+
+    var owner: UInt32 = 0
+    /// Metres per second; negative where none was sent.
+    var speed: Float = -1
+    /// When time alone may change something, and the earliest entry for it in the heap.
+    var due = Int64.max
+    var queued = Int64.max
     /// Circumstances whose last definite value is true, in order of their numbers.
     var held: [UInt32] = []
+
+    /// Steps of the anchor in a degree; half of one is 6 mm.
+    static let anchorSteps = 1e7
 
     var fix: Fix {
         Fix(

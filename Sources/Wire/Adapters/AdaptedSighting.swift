@@ -15,14 +15,13 @@ struct AdaptedSighting {
     /// - Parameters:
     ///   - rssi: Above 0 it is no strength but a receiver's way to say that it has none.
     ///   - txPower: From 0 on it is left out: some beacons send their battery in its place.
-    ///   - distance: Below 0 it is left out: that is how an unknown one is written.
     init(
         _ beacon: BeaconName, rssi: Double? = nil, txPower: Double? = nil, distance: Double? = nil, timestamp: Int64? = nil
     ) {
         self.beacon = beacon
         self.rssi = rssi.map { min($0, 0) }
         self.txPower = txPower.flatMap { $0 < 0 ? $0 : nil }
-        self.distance = distance.flatMap { $0 >= 0 ? $0 : nil }
+        self.distance = distance
         self.timestamp = timestamp
     }
 
@@ -37,6 +36,23 @@ struct AdaptedSighting {
         writer.instant("proximity", proximity)
         writer.instant("timestamp", timestamp)
         writer.endObject()
+    }
+}
+
+extension JSONNode {
+    /// A strength or a power in dBm. What no radio receives is refused, as in a native sighting.
+    func decibels(of key: String, path: String = "") throws(WireError) -> Double? {
+        guard let value = given(key) else { return nil }
+        guard let number = value.number, number >= -200 else { throw value.error(path + key, "a number of dBm from -200 on") }
+        return number
+    }
+
+    /// A distance in metres: below 0 it is left out, as that is how an unknown one is written; above 10 km it is refused, as
+    /// in a native sighting.
+    func distance(of key: String, path: String = "") throws(WireError) -> Double? {
+        guard let value = given(key) else { return nil }
+        guard let number = value.number, number <= 10_000 else { throw value.error(path + key, "a number of metres up to 10000") }
+        return number >= 0 ? number : nil
     }
 }
 

@@ -39,6 +39,12 @@ struct GatewayTests {
             .refused(
                 "espresense", "espresense/devices/+/+", "espresense/devices/x/kitchen",
                 #"{"id":"iBeacon:\#(uuid)-1-2","distance":"far"}"#, field: "distance"),
+            .refused(
+                "espresense", "espresense/devices/+/+", "espresense/devices/x/kitchen",
+                #"{"id":"iBeacon:\#(uuid)-1-2","distance":10001}"#, field: "distance"),
+            .refused(
+                "espresense", "espresense/devices/+/+", "espresense/devices/x/kitchen",
+                #"{"id":"iBeacon:\#(uuid)-1-2","rssi":-201}"#, field: "rssi"),
             .refused("espresense", "espresense/devices/+/+", "espresense/devices/x/kitchen", "{", field: nil),
         ])
     func readsESPresense(_ row: AdapterRow) throws { try row.check() }

@@ -18,8 +18,8 @@ struct ESPresenseAdapter: PayloadAdapter {
         let id = try payload.id(of: "id") ?? topic.level(fromEnd: 1) ?? ""
         guard let beacon = BeaconName(in: id) else { return }
         let sighting = AdaptedSighting(
-            beacon, rssi: try payload.number(of: "rssi"), txPower: try payload.number(of: "rssi@1m"),
-            distance: try payload.number(of: "distance"))
+            beacon, rssi: try payload.decibels(of: "rssi"), txPower: try payload.decibels(of: "rssi@1m"),
+            distance: try payload.distance(of: "distance"))
         try readings.add(sighting, observer: topic.last)
     }
 }

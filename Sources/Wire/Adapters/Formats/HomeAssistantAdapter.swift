@@ -37,7 +37,7 @@ struct HomeAssistantAdapter: PayloadAdapter {
             return
         }
         let sighting = AdaptedSighting(
-            beacon, rssi: try payload.number(of: "rssi"), distance: try payload.number(of: "distance"))
+            beacon, rssi: try payload.decibels(of: "rssi"), distance: try payload.distance(of: "distance"))
         try readings.add(sighting, observer: topic.last)
     }
 

@@ -16,8 +16,8 @@ struct OpenMQTTGatewayAdapter: PayloadAdapter {
         // A battery's tenths of a volt in the place of the power are positive, and left out.
         let power = payload.given("txpower") == nil ? "power" : "txpower"
         let sighting = AdaptedSighting(
-            beacon, rssi: try payload.number(of: "rssi"), txPower: try payload.number(of: power),
-            distance: try payload.number(of: "distance"))
+            beacon, rssi: try payload.decibels(of: "rssi"), txPower: try payload.decibels(of: power),
+            distance: try payload.distance(of: "distance"))
         try readings.add(sighting, observer: Self.gateway(of: topic))
     }
 

@@ -71,7 +71,7 @@ struct OwnTracksAdapter: PayloadAdapter {
         guard let uuid = payload.given("uuid") else { throw .missing("uuid") }
         let beacon = try BeaconName(uuid: uuid, "uuid", of: payload)
         var sighting = AdaptedSighting(
-            beacon, rssi: try payload.number(of: "rssi"), distance: try payload.number(of: "acc"),
+            beacon, rssi: try payload.decibels(of: "rssi"), distance: try payload.distance(of: "acc"),
             timestamp: try payload.instant(of: "tst"))
         if let value = payload.given("prox") {
             guard let proximity = value.wholeNumber, (0...3).contains(proximity) else {

@@ -23,9 +23,9 @@ struct RoomAssistantAdapter: PayloadAdapter {
             if value.given("outOfRange")?.truth == true { continue }
             let values = try measured?.object(room, path: "entity.measuredValues.")
             let sighting = AdaptedSighting(
-                beacon, rssi: try values?.number(of: "rssi", path: "entity.measuredValues.\(room)."),
-                txPower: try values?.number(of: "measuredPower", path: "entity.measuredValues.\(room)."),
-                distance: try value.number(of: "distance", path: path + "."),
+                beacon, rssi: try values?.decibels(of: "rssi", path: "entity.measuredValues.\(room)."),
+                txPower: try values?.decibels(of: "measuredPower", path: "entity.measuredValues.\(room)."),
+                distance: try value.distance(of: "distance", path: path + "."),
                 timestamp: try value.instant(of: "lastUpdatedAt", path: path + "."))
             try readings.add(sighting, observer: room)
         }

@@ -17,7 +17,7 @@ struct TasmotaAdapter: PayloadAdapter {
         if uid.utf8.allSatisfy({ $0 == UInt8(ascii: "0") }), !uid.utf8.isEmpty { return }
         guard let uuid = uid.asString.flatMap(UUIDText.canonical) else { throw uid.error("IBEACON.UID", "a UUID") }
         let name = BeaconName(uuid: uuid, major: try Self.part(beacon, "MAJOR"), minor: try Self.part(beacon, "MINOR"))
-        let sighting = AdaptedSighting(name, rssi: try beacon.number(of: "RSSI", path: "IBEACON."))
+        let sighting = AdaptedSighting(name, rssi: try beacon.decibels(of: "RSSI", path: "IBEACON."))
         try readings.add(sighting, observer: topic.level(before: "SENSOR") ?? topic.last)
     }
 
