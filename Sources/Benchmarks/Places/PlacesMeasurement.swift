@@ -37,6 +37,7 @@ struct PlacesMeasurement {
             note: "\(note); without texts and outlines")
         report.add("places: its texts and outlines", Double(memory.textsAndOutlines) / each, "B", note: note)
         report.add("places: resident", Double(residentBytes() - before) / each, "B", note: "\(note); all of it")
+        near(table, [towns[0]], 50, note, &random, into: &report)
         for radius in [50.0, 250, 5000] { near(table, towns, radius, note, &random, into: &report) }
         at(table, towns, note, &random, into: &report)
         lists(table, note, into: &report)
@@ -93,7 +94,8 @@ struct PlacesMeasurement {
         }
         let each = Double(positions.count)
         report.add(
-            "places: near, \(Int(radius)) m", each / elapsed, "1/s", note: "\(note); \(figure(Double(hits) / each)) found each")
+            "places: near\(towns.count == 1 ? " in one town" : ""), \(Int(radius)) m", each / elapsed, "1/s",
+            note: "\(note); \(figure(Double(hits) / each)) found each")
     }
 
     /// What a circumstance asks: the places a device is at, by the rule.

@@ -1,3 +1,5 @@
+import CPrefetch
+
 /// Finds the block of a key: open addressing over blocks of 24 bytes.
 struct BlockDirectory: ~Copyable {
     /// Eight by eight cells.
@@ -23,6 +25,12 @@ struct BlockDirectory: ~Copyable {
     private func home(_ key: UInt64) -> Int {
         let mixed = (key &* 0x9E37_79B9_7F4A_7C15) ^ (key >> 21)
         return Int(truncatingIfNeeded: (mixed &* 0xBF58_476D_1CE4_E5B9).multipliedFullWidth(by: UInt64(capacity)).high)
+    }
+
+    /// Asks for the memory a search will look at.
+    @inline(__always)
+    func prefetch(_ key: UInt64) {
+        if capacity > 0 { geomatch_prefetch(blocks.base + home(key)) }
     }
 
     @inline(__always)

@@ -90,6 +90,12 @@ struct PlaceCells: ~Copyable {
 
     // MARK: Queries
 
+    /// Asks for the block of a position.
+    @inline(__always)
+    func prefetch(_ level: Int, latitude: Double, longitude: Double) {
+        blocks.prefetch(CellShape.block(level, latitude: latitude, longitude: longitude).key)
+    }
+
     /// Calls `body` with the entries of each occupied cell of a level that may hold something in the span, until it returns false.
     func forEachCell(_ level: Int, in span: CellSpan, _ body: (UnsafeBufferPointer<Entry>) -> Bool) {
         let rows = CellShape.row(span.south, level)...CellShape.row(span.north, level)

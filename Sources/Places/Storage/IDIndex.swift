@@ -1,3 +1,5 @@
+import CPrefetch
+
 /// Finds a number by the bytes of an id: open addressing over 8-byte slots that carry half of the hash, so that nearly every
 /// wrong slot is told without a look at its id, and growing needs no id at all.
 struct IDIndex: ~Copyable {
@@ -18,6 +20,12 @@ struct IDIndex: ~Copyable {
 
     @inline(__always)
     private func home(_ hash: UInt32) -> Int { Int(truncatingIfNeeded: (UInt64(hash) &* UInt64(capacity)) >> 32) }
+
+    /// Asks for the memory a search will look at.
+    @inline(__always)
+    func prefetch(_ hash: UInt32) {
+        if capacity > 0 { geomatch_prefetch(slots.base + home(hash)) }
+    }
 
     /// - Parameter matches: Whether the id of a number is the wanted one.
     func find(_ hash: UInt32, _ matches: (UInt32) -> Bool) -> UInt32? {

@@ -28,10 +28,10 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable {
         count += 1
     }
 
-    /// By half once doubling would waste much.
+    /// What is not written to takes no memory, and a copy costs as much as to clear its pages: large rows grow to four times.
     private mutating func grow(to needed: Int) {
-        let large = capacity * MemoryLayout<Element>.stride >= 16 << 20
-        capacity = max(needed, large ? capacity + capacity / 2 : capacity * 2)
+        let isLarge = capacity * MemoryLayout<Element>.stride >= 16 << 20
+        capacity = max(needed, capacity * (isLarge ? 4 : 2))
         let next = Pool.memory(capacity)
         next.update(from: base, count: count)
         Memory.release(base)

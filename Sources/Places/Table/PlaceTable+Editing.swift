@@ -32,8 +32,9 @@ extension PlaceTable {
     ///   64 categories, 1000 public and 200 school holidays; the table's own limit.
     @discardableResult
     public func upsert(_ place: Place) throws(PlaceError) -> Upsert {
-        try Self.check(place)
         let hash = place.id.withBytes(IDIndex.hash)
+        index.prefetch(hash)
+        try Self.check(place)
         let known = handle(of: place.id, hash: hash)
         if known == nil, count >= limit { throw .full(limit: limit) }
         var plan: Footprint.Plan?

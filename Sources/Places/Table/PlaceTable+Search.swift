@@ -8,6 +8,9 @@ extension PlaceTable {
     /// points of its cells, then the outlines around; then the points are looked at, and the outlines at last.
     @inline(__always)
     func search(latitude: Double, longitude: Double, radius: Double, _ body: (Hit) -> Bool) {
+        for level in 0..<CellShape.levels where !cells.isEmpty(level) {
+            cells.prefetch(level, latitude: latitude, longitude: longitude)
+        }
         let query = Query(latitude: latitude, longitude: longitude, reach: Geodesic.chord(ofArc: radius))
         withUnsafeTemporaryAllocation(of: PlaceCells.Cell.self, capacity: 128) { room in
             withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Sieve.most) { numbers in
