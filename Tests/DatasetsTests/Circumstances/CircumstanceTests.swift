@@ -136,6 +136,19 @@ struct CircumstanceTests {
         #expect(incidents(harness).isEmpty)
     }
 
+    @Test("A clock that is set otherwise counts for the next position already")
+    func zone() {
+        let harness = harness()
+        harness.now = Self.noon - 4 * 3_600_000
+        harness.move(metres: 5)
+        _ = register(harness, "open", "(at is-open)")
+        #expect(incidents(harness).isEmpty)
+        harness.published = []
+        harness.send("geomatch/d/admin/request/dataset/update", #"{"timeZone":"Europe/Athens"}"#)
+        harness.move(metres: 5.5)
+        #expect(ids(harness) == ["open"])
+    }
+
     @Test("Live data of the device's room or location is compared, and its changes fire")
     func live() {
         let harness = harness()
