@@ -156,6 +156,10 @@ struct CityWorld: CircumstanceWorld {
         }
     }
 
+    func distance(of place: UInt32, latitude: Double, longitude: Double) -> Double? {
+        table.hit(place, latitude: latitude, longitude: longitude)?.distance
+    }
+
     func threshold(of place: UInt32, distance: Double, accuracy: Double?) -> ThresholdLevel { .low }
 
     func facts(of place: UInt32) -> PlaceFacts {
