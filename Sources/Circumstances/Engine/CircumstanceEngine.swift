@@ -61,6 +61,7 @@ public final class CircumstanceEngine {
     // Kept between evaluations, so that nothing is allocated.
     var scratch: [NearbyPlace] = []
     var candidates: [UInt32] = []
+    var found: [FoundLandmark] = []
 
     /// Evaluations of one circumstance for one device so far.
     public internal(set) var evaluations = 0
