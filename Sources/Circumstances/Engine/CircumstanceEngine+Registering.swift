@@ -140,7 +140,9 @@ extension CircumstanceEngine {
         } else {
             number = UInt32(truncatingIfNeeded: watches.count)
             watches.append(watch)
+            plainMargins.append(-1)
         }
+        plainMargins[Int(number)] = watch.isPlain ? watch.exitMargin : -1
         entries[Int(circumstance.index)]?.watch = number
         if let guards = watch.guards {
             index.insert(number, of: watch.owner, guards)

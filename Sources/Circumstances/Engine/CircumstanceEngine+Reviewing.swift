@@ -23,6 +23,7 @@ extension CircumstanceEngine {
         tracks[index].hasAskedLive = false
         gatherStanding(of: tracks[index])
         situation.foresight = lookAround(device, into: &situation.places, &assurance, in: world)
+        gatherUnconfirmed(of: tracks[index])
         if !candidates.isEmpty {
             candidates.sortDistinct()
             situation.places.sortByDistance()
@@ -43,13 +44,18 @@ extension CircumstanceEngine {
     /// Begins the candidates with the watches to evaluate wherever the device is.
     private func gatherStanding(of track: DeviceTrack) {
         candidates.removeAll(keepingCapacity: true)
-        candidates.append(contentsOf: track.held)
+        confirmed.removeAll(keepingCapacity: true)
+        confirmed.append(contentsOf: repeatElement(false, count: track.held.count))
         if unguarded.isEmpty { return }
         if track.owner == 0 {
             for watches in unguarded.values { candidates.append(contentsOf: watches) }
         } else if let watches = unguarded[track.owner] {
             candidates.append(contentsOf: watches)
         }
+    }
+
+    private func gatherUnconfirmed(of track: DeviceTrack) {
+        for position in track.held.indices where !confirmed[position] { candidates.append(track.held[position]) }
     }
 
     /// Finds the places that the device's circumstances are about, adds the watches that may be true of it there to the candidates, and
@@ -64,6 +70,7 @@ extension CircumstanceEngine {
         var scales = interests[Int(owner)].scales
         guard scales != 0 else { return Self.safeMax }
         let view = View(track.pointee)
+        landmarks.expect(scales, around: view.point)
         var foresight = Self.safeMax
         while scales != 0 {
             let scale = scales.trailingZeroBitCount
@@ -71,7 +78,7 @@ extension CircumstanceEngine {
             let cell = landmarks.cell(at: scale, around: view.point, view.position, memory, in: world)
             foresight = min(foresight, cell.foresight)
             find(in: cell, within: Scale.reach(scale) + cell.foresight, of: view, owner, in: world)
-            approachFound(at: scale, view.reach, owner, into: &places, &assurance)
+            approachFound(at: scale, view.reach, track.pointee, into: &places, &assurance)
         }
         assurance.limit(foresight)
         return foresight
@@ -100,6 +107,7 @@ extension CircumstanceEngine {
                 }
                 guard let distance = distance(to: landmark, from: view, in: world), distance <= farthest else { continue }
                 found.append(FoundLandmark(landmark: landmark, distance: distance))
+                if landmark.count > 0 { index.prefetch(landmark.predicate(0)) }
             }
         }
         swap(&found, &self.found)
@@ -113,26 +121,25 @@ extension CircumstanceEngine {
 
     /// First what is near, so that most of what is farther is seen not to matter without asking whose it is.
     private func approachFound(
-        at scale: Int, _ reach: Double, _ owner: UInt32, into places: inout [NearbyPlace], _ assurance: inout Assurance
+        at scale: Int, _ reach: Double, _ track: DeviceTrack, into places: inout [NearbyPlace], _ assurance: inout Assurance
     ) {
         let scaleReach = Scale.reach(scale)
         let near = scaleReach + Self.nearby
         for found in found where found.distance <= near {
             places.append(NearbyPlace(place: found.landmark.place, distance: found.distance))
-            approach(found, at: scale, reach, owner, &assurance)
+            approach(found, at: scale, reach, track, &assurance)
         }
         guard assurance.outer > Self.nearby else { return }
         for found in found where found.distance > near && found.distance - scaleReach < assurance.outer {
             places.append(NearbyPlace(place: found.landmark.place, distance: found.distance))
-            approach(found, at: scale, reach, owner, &assurance)
+            approach(found, at: scale, reach, track, &assurance)
         }
     }
 
     private static let nearby = 40.0
 
-    @inline(__always)
     private func approach(
-        _ found: FoundLandmark, at scale: Int, _ reach: Double, _ owner: UInt32, _ assurance: inout Assurance
+        _ found: FoundLandmark, at scale: Int, _ reach: Double, _ track: DeviceTrack, _ assurance: inout Assurance
     ) {
         for place in 0..<found.landmark.count {
             let predicate = found.landmark.predicate(place)
@@ -140,26 +147,45 @@ extension CircumstanceEngine {
             let entry = index.entries[Int(predicate)]
             if entry.watch == GuardIndex.none { continue }
             if entry.watch == GuardIndex.several {
-                approachGroups(of: predicate, found, at: scale, reach, owner, &assurance)
-            } else if owner == 0 || entry.owner == owner, entry.scale == scale {
-                if assurance.isReached(found, entry.radius ?? reach) { candidates.append(entry.watch) }
+                approachGroups(of: predicate, found, at: scale, reach, track, &assurance)
+            } else if track.owner == 0 || entry.owner == track.owner, entry.scale == scale {
+                approach(entry.watch, found, entry.radius ?? reach, track, &assurance)
             }
         }
     }
 
     private func approachGroups(
-        of predicate: UInt32, _ found: FoundLandmark, at scale: Int, _ reach: Double, _ owner: UInt32, _ assurance: inout Assurance
+        of predicate: UInt32, _ found: FoundLandmark, at scale: Int, _ reach: Double, _ track: DeviceTrack,
+        _ assurance: inout Assurance
     ) {
         index.groups[predicate]?.withUnsafeBufferPointer { groups in
             // Nobody's devices are seen by all, a client's only by its own circumstances.
-            var position = owner == 0 ? 0 : GuardIndex.firstPosition(of: owner, in: groups)
-            while position < groups.count, owner == 0 || groups[position].owner == owner {
-                if groups[position].scale == scale, assurance.isReached(found, groups[position].radius ?? reach) {
-                    candidates.append(contentsOf: groups[position].watches)
+            var position = track.owner == 0 ? 0 : GuardIndex.firstPosition(of: track.owner, in: groups)
+            while position < groups.count, track.owner == 0 || groups[position].owner == track.owner {
+                if groups[position].scale == scale {
+                    let radius = groups[position].radius ?? reach
+                    for watch in groups[position].watches { approach(watch, found, radius, track, &assurance) }
                 }
                 position += 1
             }
         }
+    }
+
+    /// A place is near that a watch may be true of.
+    @inline(__always)
+    private func approach(
+        _ watch: UInt32, _ found: FoundLandmark, _ radius: Double, _ track: DeviceTrack, _ assurance: inout Assurance
+    ) {
+        let margin = plainMargins[Int(watch)]
+        if margin >= 0, !track.held.isEmpty {
+            let position = track.held.firstPosition(of: watch)
+            if position.isFound {
+                // Where it is true of a place, others do not matter.
+                if !confirmed[position.index], assurance.isWithin(found, radius + margin) { confirmed[position.index] = true }
+                return
+            }
+        }
+        if assurance.isReached(found, radius) { candidates.append(watch) }
     }
 
     /// Remembers from where, how far and how long the evaluation holds.
@@ -318,6 +344,20 @@ extension Assurance {
             take(Shell(found.landmark.point, radius: radius, isInside: false), slack: found.distance - radius)
         }
         return false
+    }
+}
+
+extension Assurance {
+    /// Whether the place is within the radius, in metres; then it must stay inside.
+    @inline(__always)
+    mutating func isWithin(_ found: FoundLandmark, _ radius: Double) -> Bool {
+        guard found.distance <= radius else { return false }
+        if found.landmark.hasOutline {
+            limit(radius - found.distance)
+        } else {
+            take(Shell(found.landmark.point, radius: radius, isInside: true), slack: radius - found.distance)
+        }
+        return true
     }
 }
 

@@ -104,6 +104,27 @@ struct Landmarks: ~Copyable {
 
     // MARK: Looking
 
+    /// Asks for the memory of the cells that a device at the point is in.
+    @inline(__always)
+    func expect(_ scales: UInt8, around point: GridPoint) {
+        var rest = scales
+        while rest != 0 {
+            let scale = rest.trailingZeroBitCount
+            rest &= rest - 1
+            let shift = Scale.shift(scale)
+            cells.prefetch(Self.key(scale, point.x >> shift, point.y >> shift, point.z >> shift))
+        }
+        guard let words else { return }
+        rest = scales
+        while rest != 0 {
+            let scale = rest.trailingZeroBitCount
+            rest &= rest - 1
+            let shift = Scale.shift(scale)
+            guard let start = cells.find(Self.key(scale, point.x >> shift, point.y >> shift, point.z >> shift)) else { continue }
+            for line in 0..<16 { geomatch_prefetch(words + start + 16 * line) }
+        }
+    }
+
     /// The cell that a device is in, good until the next call.
     @inline(__always)
     mutating func cell(
