@@ -144,6 +144,26 @@ struct EngineTests {
         #expect(town.engine.evaluate(rule, for: 0, at: town.now, in: town.world).value == false)
     }
 
+    @Test("A short visit counts for what is only asked for, and for what is disabled, from the registration on")
+    func visitsOnDemand() throws {
+        var town = EngineHarness()
+        town.move(0)
+        let asked = try town.register("(visited (= factual-id \"cafe\"))", nil)
+        let disabled = try town.register("(frequents (= factual-id \"museum\") 1 1)", isEnabled: false)
+        func value(_ circumstance: CircumstanceRef) -> Bool? {
+            town.engine.evaluate(circumstance, for: 0, at: town.now, in: town.world).value
+        }
+        #expect(value(asked) == false)
+        town.move(1000, after: 60)
+        #expect(value(asked) == true)
+        #expect(value(disabled) == true)
+        town.engine.unregister(asked)
+        town.engine.unregister(disabled)
+        town.move(2000, after: 60)
+        town.move(500, after: 60)
+        #expect(!town.engine.visits(of: 0).rows.contains { $0.placeID == "kiosk" })
+    }
+
     @Test("Frequents counts visits of the last days, that of now included, and ends by time alone")
     func frequents() throws {
         var town = EngineHarness()

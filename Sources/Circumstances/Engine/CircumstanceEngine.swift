@@ -84,7 +84,7 @@ public final class CircumstanceEngine {
     public var count: Int { entries.count - freeEntries.count }
 }
 
-/// What the watched circumstances ask for, so that nothing else is done.
+/// What the circumstances ask for, so that nothing else is done.
 struct RuleUses {
     /// Reach plus margin of each `near`, and the margins of `at`: how many circumstances have each.
     private var nears: [Double: Int] = [:]
@@ -99,7 +99,7 @@ struct RuleUses {
     /// How often each predicate covers a `visited` or `frequents`.
     var visits: [UInt32: Int] = [:]
 
-    mutating func count(_ watch: Watch, covering table: PredicateTable, by step: Int) {
+    mutating func count(_ watch: Watch, by step: Int) {
         let program = watch.program
         if program.uses(.near) { change(&nears, watch.nearRadius + watch.exitMargin, by: step) }
         if program.uses(.at) { change(&ats, watch.exitMargin, by: step) }
@@ -107,7 +107,11 @@ struct RuleUses {
         atMarginMax = ats.keys.max()
         if program.uses(.moving) { moving += step }
         if program.uses(.dwelling) { dwelling += step }
-        if program.uses(.threshold), program.uses(.visited) || program.uses(.frequents) { visitLevels += step }
+    }
+
+    /// Visits are kept for what is only asked for, too.
+    mutating func countVisits(_ program: Program, covering table: PredicateTable, by step: Int) {
+        if program.uses(.threshold), program.usesVisits { visitLevels += step }
         for (node, entry) in program.nodes.enumerated() where entry.operation == .visited || entry.operation == .frequents {
             for predicate in program.cover(node, table) {
                 visits[predicate, default: 0] += step

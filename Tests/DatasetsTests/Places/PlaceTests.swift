@@ -130,6 +130,29 @@ struct PlaceTests {
         #expect(harness.result("place/get", #"{"id":"a"}"#)?["openingHours"]?.text == "on request, ask Ann")
     }
 
+    @Test("The reply of an import has the normalised hours, and tells once that a list of holidays is missing")
+    func normalisedHours() {
+        let harness = HubHarness()
+        let result = importPlaces(
+            harness,
+            [
+                point("a", 7.42, #","openingHours":"mo-fr 8:30-17:00""#), point("b", 7.42, #","openingHours":"PH off""#),
+                point("c", 7.42, #","openingHours":"Mo-Fr 09:00-10:00; PH off""#),
+                point("d", 7.42, #","openingHours":"SH 09:00-10:00""#),
+                point("e", 7.42, #","openingHours":"Mo-Fr 09:00-10:00""#),
+            ])
+        let warnings = result?["warnings"]?.elements.compactMap(\.text) ?? []
+        #expect(
+            warnings == [
+                "openingHours of `a` are read as `Mo-Fr 08:30-17:00`",
+                "openingHours of `b`: without a list of public holidays `PH` never matches",
+                "openingHours of `d`: without a list of school holidays `SH` never matches",
+            ])
+        let listed = importPlaces(
+            harness, [point("b", 7.42, #","openingHours":"PH off","holidays":{"PH":["2026-12-25"]}"#)])
+        #expect(listed?["warnings"]?.elements.isEmpty == true)
+    }
+
     @Test("Places belong to who wrote them first, are read by all, and administrators may do all")
     func ownership() {
         let harness = HubHarness()
