@@ -77,6 +77,7 @@ struct PlaceTests {
         arguments: [
             (#"{"id":"x"}"#, "invalid geometry"), (#"{"properties":{"id":"x"},"geometry":null}"#, "invalid geometry"),
             (#"{"properties":5}"#, "invalid properties"), ("5", "invalid type"), (#"{"geometry":{}}"#, "invalid id"),
+            (#"{"type":"Foo","id":"x","geometry":{"type":"Point","coordinates":[7,43]}}"#, "invalid type"),
             (#"{"id":"-"}"#, "invalid id"), (#"{"id":1.5}"#, "invalid id"),
             (#"{"id":"x","geometry":{"type":"Point"}}"#, "invalid geometry"),
             (#"{"id":"x","geometry":{"type":"Point","coordinates":[200,0]}}"#, "invalid geometry"),
@@ -101,6 +102,20 @@ struct PlaceTests {
         #expect(result?["imported"]?.number == 2)
         #expect(result?["refused"]?.elements.compactMap { $0["error"]?.refusal } == [row.refusal])
         #expect(ids(harness.result("place/list")) == ["a", "b"])
+    }
+
+    @Test(
+        "A refused feature is called as it calls itself, even where that is no id",
+        arguments: [
+            (#""-""#, "-"), (#""\#(String(repeating: "x", count: 300))""#, String(repeating: "x", count: 128)), ("7", "7"),
+            (#""""#, nil),
+            ("true", nil), ("null", nil),
+        ] as [(String, String?)])
+    func refusedID(_ id: String, shown: String?) {
+        let result = importPlaces(HubHarness(), [#"{"geometry":null,"properties":{"id":\#(id)}}"#])
+        #expect(result?["refused"]?.elements.map { $0["id"]?.text } == [shown])
+        let categories = HubHarness().result("category/import", #"{"categories":[{"id":\#(id)}]}"#)
+        #expect(categories?["refused"]?.elements.map { $0["id"]?.text } == [shown])
     }
 
     private static func ok(_ property: String) -> String {
@@ -354,6 +369,8 @@ struct PlaceTests {
         // The house is a rival.
         #expect(near["threshold_met"]?.text == "low" && found.last?["is_open"] == nil)
         #expect(found[1]["distance_to"]?.text == "polygon")
+        // A name is always there, a chain is not.
+        #expect(found.last?["name"] == .null && found.last?["chain_id"] == nil)
         let sum = found.reduce(0) { $0 + ($1["probability"]?.number ?? 0) }
         #expect(sum <= 1 && sum > 0.5)
     }
