@@ -272,6 +272,38 @@ struct EngineTests {
         #expect(town.fired().map(\.trigger) == [.departing])
     }
 
+    @Test("What nothing can match is unknown, so that a not of it is silent until it exists")
+    func notKnownYet() throws {
+        var town = EngineHarness()
+        town.move(5000)
+        let absent = try town.register("(not (near (= factual-id \"later\")))")
+        let either = try town.register("(near (any-of factual-id \"later\" \"cafe\"))", nil)
+        let never = try town.register("(not (visited (= chain-id \"none\") (= category-id \"food\")))")
+        func value(_ circumstance: CircumstanceRef) -> Bool? {
+            town.engine.evaluate(circumstance, for: 0, at: town.now, in: town.world).value
+        }
+        #expect(town.fired().isEmpty)
+        #expect(value(absent) == nil && value(either) == false && value(never) == nil)
+        town.world.places[4] = town.place("later", east: -5000, category: "food", chain: "y", hours: nil)
+        town.engine.placeDidChange(4, exists: true, at: town.now, in: town.world, into: &town.effects)
+        town.pass(1)
+        #expect(town.fired().map(\.circumstance) == [absent])
+        #expect(value(absent) == true)
+    }
+
+    @Test("What was held ends with the only place it was about")
+    func lastPlace() throws {
+        var town = EngineHarness()
+        town.move(0)
+        let asked = try town.register("(at (= factual-id \"cafe\"))", nil)
+        try town.register("(at (= factual-id \"cafe\"))", .departing)
+        town.engine.placeWillChange(1, in: town.world)
+        town.world.places[1] = nil
+        town.engine.placeDidChange(1, exists: false, at: town.now, in: town.world, into: &town.effects)
+        #expect(town.fired().count == 1)
+        #expect(town.engine.evaluate(asked, for: 0, at: town.now, in: town.world).value == nil)
+    }
+
     @Test("The trace has each part with its value")
     func trace() throws {
         var town = EngineHarness()
