@@ -193,7 +193,7 @@ struct LanguageTests {
     func randomExpressions() throws {
         var random = SplitMix64.forTest()
         for _ in 0..<2000 {
-            let text = RandomCondition.text(&random, depth: 4)
+            let text = RandomCondition.text(&random, depth: 4, isPlain: false)
             let expression = try CircumstanceExpression(text)
             #expect(try CircumstanceExpression(expression.text) == expression)
         }

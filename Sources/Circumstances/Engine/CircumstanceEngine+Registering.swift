@@ -19,7 +19,7 @@ extension CircumstanceEngine {
     /// Takes a circumstance in without evaluating it: ``resume(at:)`` does so when all are restored.
     public func restore(_ rule: CircumstanceRule, isEnabled: Bool, in world: some CircumstanceWorld) -> CircumstanceRef {
         let circumstance = add(rule, replacing: nil, in: world)
-        if isEnabled { _ = insertWatch(circumstance) }
+        if isEnabled { _ = insertWatch(circumstance, in: world) }
         return circumstance
     }
 
@@ -91,7 +91,10 @@ extension CircumstanceEngine {
     private func release(_ program: Program) {
         var haveChanged = false
         for predicate in program.predicates where memory.predicates.release(predicate) { haveChanged = true }
-        if haveChanged { memory.forgetAll() }
+        guard haveChanged else { return }
+        memory.forgetAll()
+        landmarks.forgetPredicates()
+        for case let watch? in watches { for sight in watch.sights { _ = landmarks.show(sight.predicate, at: sight.scale) } }
     }
 
     /// 0 is nobody.
@@ -100,6 +103,7 @@ extension CircumstanceEngine {
         if let number = owners[key] { return number }
         let number = UInt32(truncatingIfNeeded: owners.count + 1)
         owners[key] = number
+        interests.append(Interest())
         return number
     }
 }
@@ -111,7 +115,7 @@ extension CircumstanceEngine {
         _ circumstance: CircumstanceRef, isSilent: Bool, at instant: Int64, in world: some CircumstanceWorld,
         into effects: inout [CircumstanceEffect]
     ) {
-        guard let watch = insertWatch(circumstance) else { return }
+        guard let watch = insertWatch(circumstance, in: world) else { return }
         latest = max(latest, instant)
         epoch &+= 1
         watch.epoch = epoch
@@ -137,10 +141,9 @@ extension CircumstanceEngine {
     }
 
     /// Nil when it is told at no time.
-    private func insertWatch(_ circumstance: CircumstanceRef) -> Watch? {
+    private func insertWatch(_ circumstance: CircumstanceRef, in world: some CircumstanceWorld) -> Watch? {
         guard let entry = entry(circumstance), let trigger = entry.rule.trigger else { return nil }
-        let guards = entry.program.guards(nearRadius: entry.rule.nearRadius, in: memory.predicates)
-        let watch = Watch(entry, circumstance: circumstance.index, trigger: trigger, guards: guards)
+        let watch = Watch(entry, circumstance: circumstance.index, trigger: trigger, in: memory.predicates)
         let number: UInt32
         if let free = freeWatches.popLast() {
             number = free
@@ -150,18 +153,37 @@ extension CircumstanceEngine {
             watches.append(watch)
         }
         entries[Int(circumstance.index)]?.watch = number
-        if let guards {
+        if let guards = watch.guards {
             index.insert(number, of: watch.owner, guards)
         } else {
             unguarded[watch.owner, default: []].append(number)
         }
         uses.count(watch, by: 1)
+        countSights(of: watch, by: 1)
+        for sight in watch.sights { show(sight, in: world) }
         return watch
+    }
+
+    /// Devices of the owner, and those of nobody, have to do with what the watch is about.
+    private func countSights(of watch: Watch, by step: Int) {
+        for sight in watch.sights {
+            interests[0].count(sight, by: step)
+            interests[Int(watch.owner)].count(sight, by: step)
+        }
+    }
+
+    private func show(_ sight: Sight, in world: some CircumstanceWorld) {
+        guard landmarks.show(sight.predicate, at: sight.scale) else { return }
+        guard let predicate = memory.predicates[sight.predicate], predicate.key == .place else {
+            return landmarks.forget(scale: sight.scale)
+        }
+        if let place = world.place(withID: predicate.value.text) { landmarks.forget(world.extent(of: place), at: sight.scale) }
     }
 
     private func removeWatch(_ number: UInt32) {
         guard let watch = watches[Int(number)] else { return }
         uses.count(watch, by: -1)
+        countSights(of: watch, by: -1)
         if let guards = watch.guards {
             index.remove(number, of: watch.owner, guards)
         } else {

@@ -33,7 +33,11 @@ public final class CircumstanceEngine {
     var unguarded: [UInt32: [UInt32]] = [:]
     var uses = RuleUses()
 
-    var tracks: [DeviceTrack] = []
+    /// By owner; 0 is for devices that nobody owns, which all circumstances see.
+    var interests = [Interest()]
+    var landmarks = Landmarks()
+
+    var tracks = TrackTable()
     var identities: [DeviceIdentity] = []
     var owners: [IdentityText: UInt32] = [:]
     var histories: [UInt32: VisitHistory] = [:]
@@ -57,8 +61,6 @@ public final class CircumstanceEngine {
     // Kept between evaluations, so that nothing is allocated.
     var scratch: [NearbyPlace] = []
     var candidates: [UInt32] = []
-    var nearest: [Double] = []
-    var touched: [UInt32] = []
 
     /// Evaluations of one circumstance for one device so far.
     public internal(set) var evaluations = 0
@@ -69,11 +71,8 @@ public final class CircumstanceEngine {
 
     /// Farther than this no device goes unseen, metres.
     static let safeMax = 500.0
-    /// Beyond the farthest reach, places are looked for so much farther, metres, so that a step does not ask again: twice as far as
-    /// the last time was of use, within these.
-    static let foresight = 30.0...250.0
-    /// For a device that is looked at for the first time.
-    static let firstForesight = 100.0
+    /// How much farther than needed places are looked for where visits are asked for, metres, so that a step does not ask again.
+    static let visitForesight = 100.0
     /// Devices evaluated at once; more are taken in turns by ``advance(to:in:into:)``.
     static let turnMax = 2048
     static let stayMilliseconds: Int64 = 180_000

@@ -5,6 +5,7 @@ struct GuardIndex {
         var owner: UInt32
         /// Nil for `at`.
         var radius: Double?
+        var scale: Int
         var watches: [UInt32]
     }
 
@@ -15,12 +16,12 @@ struct GuardIndex {
         for entry in guards {
             for predicate in entry.predicates {
                 while groups.count <= Int(predicate) { groups.append([]) }
-                if let position = position(of: owner, entry.radius, in: predicate) {
+                if let position = position(of: owner, entry, in: predicate) {
                     groups[Int(predicate)][position].watches.append(watch)
                 } else {
-                    let position = Self.firstPosition(of: owner, in: groups[Int(predicate)])
+                    let position = groups[Int(predicate)].withUnsafeBufferPointer { Self.firstPosition(of: owner, in: $0) }
                     groups[Int(predicate)].insert(
-                        Group(owner: owner, radius: entry.radius, watches: [watch]), at: position)
+                        Group(owner: owner, radius: entry.radius, scale: entry.scale, watches: [watch]), at: position)
                 }
             }
         }
@@ -29,25 +30,26 @@ struct GuardIndex {
     mutating func remove(_ watch: UInt32, of owner: UInt32, _ guards: [Guard]) {
         for entry in guards {
             for predicate in entry.predicates where Int(predicate) < groups.count {
-                guard let position = position(of: owner, entry.radius, in: predicate) else { continue }
+                guard let position = position(of: owner, entry, in: predicate) else { continue }
                 groups[Int(predicate)][position].watches.removeAll { $0 == watch }
                 if groups[Int(predicate)][position].watches.isEmpty { groups[Int(predicate)].remove(at: position) }
             }
         }
     }
 
-    private func position(of owner: UInt32, _ radius: Double?, in predicate: UInt32) -> Int? {
+    private func position(of owner: UInt32, _ entry: Guard, in predicate: UInt32) -> Int? {
         let all = groups[Int(predicate)]
-        var position = Self.firstPosition(of: owner, in: all)
+        var position = all.withUnsafeBufferPointer { Self.firstPosition(of: owner, in: $0) }
         while position < all.count, all[position].owner == owner {
-            if all[position].radius == radius { return position }
+            if all[position].radius == entry.radius, all[position].scale == entry.scale { return position }
             position += 1
         }
         return nil
     }
 
     /// Where the groups of an owner begin, or would.
-    static func firstPosition(of owner: UInt32, in groups: [Group]) -> Int {
+    @inline(__always)
+    static func firstPosition(of owner: UInt32, in groups: UnsafeBufferPointer<Group>) -> Int {
         var low = 0
         var high = groups.count
         while low < high {

@@ -10,12 +10,13 @@ final class Watch {
     let exitMargin: Double
     /// Nil where it can be true far from all places.
     let guards: [Guard]?
+    let sights: Set<Sight>
     /// Devices evaluated with an earlier epoch have not seen it; 0 when all have.
     var epoch: UInt32 = 0
     /// The first value is taken silently.
     var isSilent = false
 
-    init(_ entry: CircumstanceEntry, circumstance: UInt32, trigger: CircumstanceRule.Trigger, guards: [Guard]?) {
+    init(_ entry: CircumstanceEntry, circumstance: UInt32, trigger: CircumstanceRule.Trigger, in table: PredicateTable) {
         self.circumstance = circumstance
         self.trigger = trigger
         program = entry.program
@@ -23,7 +24,8 @@ final class Watch {
         devices = entry.devices
         nearRadius = entry.rule.nearRadius
         exitMargin = entry.rule.exitMargin
-        self.guards = guards
+        guards = program.guards(nearRadius: nearRadius, exitMargin: exitMargin, in: table)
+        sights = program.sights(nearRadius: nearRadius, exitMargin: exitMargin, in: table)
     }
 }
 

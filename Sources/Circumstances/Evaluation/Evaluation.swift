@@ -110,7 +110,7 @@ extension Evaluation {
     private mutating func placed(_ index: Int, _ node: Program.Node, reach: Double) -> Outcome {
         guard situation.isKnown else { return .unknown }
         let margin = margin(node)
-        var outcome = Outcome(truth: .false, slack: situation.radius - margin - reach)
+        var outcome = Outcome(truth: .false, slack: situation.foresight)
         for place in situation.places {
             let beyond = place.distance - margin - reach
             if beyond > 0 {

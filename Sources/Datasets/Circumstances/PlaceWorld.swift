@@ -17,6 +17,10 @@ struct PlaceWorld: CircumstanceWorld {
         }
     }
 
+    func distance(of place: UInt32, latitude: Double, longitude: Double) -> Double? {
+        table.hit(place, latitude: latitude, longitude: longitude)?.distance
+    }
+
     func threshold(of place: UInt32, distance: Double, accuracy: Double?) -> ThresholdLevel {
         let isInside = distance == 0 && table.isPolygon(place)
         switch table.threshold(PlaceTable.Hit(handle: place, distance: distance, isInside: isInside), accuracy: accuracy) {
