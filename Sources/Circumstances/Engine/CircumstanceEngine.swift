@@ -17,6 +17,7 @@
 ///   departing when it is taken back; unknown leaves it.
 /// - While a circumstance holds, its ranges are wider by its exit margin (those under a `not` while it does not hold), except at
 ///   its first evaluation for a device, and the first after that stood nowhere.
+/// - What nothing that exists can match is unknown under a `not` and where it is asked for: an id that is not known yet tells nothing.
 /// - A device within 50 m of the first fix of its stay is dwelling; a fix farther away begins the next stay.
 /// - A visit is the time between the first and the last fix `at` a place (10 m more to leave it). Visits are kept where a
 ///   registered circumstance asks for visits to such places; else those to the 4 nearest places once a stay has lasted 3 minutes.

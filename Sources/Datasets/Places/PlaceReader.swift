@@ -36,7 +36,7 @@ struct PlaceReader {
         place.name = try Self.text(member("name"), "name", characters: 256)
         place.categoryIDs = try Self.categories(member("categoryIds"))
         if let chain = member("chainId") { place.chainID = try Self.id(chain, "chainId") }
-        place.openingHours = try Self.text(member("openingHours"), "openingHours", characters: 1 << 16)
+        place.openingHours = try Self.hours(member("openingHours"))
         place.timeZone = try zone(member("timeZone"))
         place.placerank = try Self.rank(member("placerank"))
         place.holidays = try Self.holidays(member("holidays"))
@@ -78,6 +78,12 @@ struct PlaceReader {
             throw error(field, "must have at most \(characters) characters, not \(text.unicodeScalars.count)")
         }
         return text
+    }
+
+    /// A blank text says as little as none.
+    private static func hours(_ value: JSONValue?) throws(WireError) -> String? {
+        let text = try text(value, "openingHours", characters: 1 << 16)
+        return text?.unicodeScalars.allSatisfy(\.properties.isWhitespace) == true ? nil : text
     }
 
     private static func categories(_ value: JSONValue?) throws(WireError) -> [String] {

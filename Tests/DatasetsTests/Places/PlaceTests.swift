@@ -145,6 +145,16 @@ struct PlaceTests {
         #expect(harness.result("place/get", #"{"id":"a"}"#)?["openingHours"]?.text == "on request, ask Ann")
     }
 
+    @Test("Blank hours are none")
+    func blankHours() {
+        let harness = HubHarness()
+        let result = importPlaces(
+            harness, [point("a", 7.42, #","openingHours":" ""#), point("b", 7.42, #","openingHours":"""#)])
+        #expect(result?["imported"]?.number == 2 && result?["warnings"]?.elements.isEmpty == true)
+        #expect(harness.result("place/get", #"{"id":"a"}"#)?["openingHours"] == nil)
+        #expect(harness.result("place/get", #"{"id":"b"}"#)?["openingHours"] == nil)
+    }
+
     @Test("The reply of an import has the normalised hours, and tells once that a list of holidays is missing")
     func normalisedHours() {
         let harness = HubHarness()
