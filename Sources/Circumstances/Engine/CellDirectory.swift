@@ -1,3 +1,5 @@
+import CPrefetch
+
 /// Where the words of each cell begin, by the cell's key: a table of open addressing.
 struct CellDirectory: ~Copyable {
     private struct Slot: BitwiseCopyable {
@@ -15,6 +17,10 @@ struct CellDirectory: ~Copyable {
     init() {}
 
     deinit { if let base { BigMemory.release(base) } }
+
+    /// Asks for the memory in which a key is looked for.
+    @inline(__always)
+    func prefetch(_ key: UInt64) { if let base { geomatch_prefetch(base + home(key)) } }
 
     @inline(__always)
     func find(_ key: UInt64) -> Int? {

@@ -94,7 +94,9 @@ extension CircumstanceEngine {
         guard haveChanged else { return }
         memory.forgetAll()
         landmarks.forgetPredicates()
-        for case let watch? in watches { for sight in watch.sights { _ = landmarks.show(sight.predicate, at: sight.scale) } }
+        for case let watch? in watches {
+            for sight in watch.sights { _ = landmarks.show(sight, to: watch.owner) }
+        }
     }
 
     /// 0 is nobody.
@@ -151,7 +153,9 @@ extension CircumstanceEngine {
         } else {
             number = UInt32(truncatingIfNeeded: watches.count)
             watches.append(watch)
+            plainMargins.append(-1)
         }
+        plainMargins[Int(number)] = watch.isPlain ? watch.exitMargin : -1
         entries[Int(circumstance.index)]?.watch = number
         if let guards = watch.guards {
             index.insert(number, of: watch.owner, guards)
@@ -160,7 +164,7 @@ extension CircumstanceEngine {
         }
         uses.count(watch, by: 1)
         countSights(of: watch, by: 1)
-        for sight in watch.sights { show(sight, in: world) }
+        for sight in watch.sights { show(sight, to: watch.owner, in: world) }
         return watch
     }
 
@@ -172,12 +176,21 @@ extension CircumstanceEngine {
         }
     }
 
-    private func show(_ sight: Sight, in world: some CircumstanceWorld) {
-        guard landmarks.show(sight.predicate, at: sight.scale) else { return }
-        guard let predicate = memory.predicates[sight.predicate], predicate.key == .place else {
-            return landmarks.forget(scale: sight.scale)
+    private func show(_ sight: Sight, to owner: UInt32, in world: some CircumstanceWorld) {
+        var scales = landmarks.show(sight, to: owner)
+        guard scales != 0 else { return }
+        let place = memory.predicates[sight.predicate].flatMap { $0.key == .place ? $0.value.text : nil }
+        let extent = place.map { world.place(withID: $0).map { world.extent(of: $0) } }
+        while scales != 0 {
+            let scale = scales.trailingZeroBitCount
+            scales &= scales - 1
+            switch extent {
+            case .some(.some(let extent)): landmarks.forget(extent, at: scale)
+            // The place is not known yet.
+            case .some(.none): break
+            case .none: landmarks.forget(scale: scale)
+            }
         }
-        if let place = world.place(withID: predicate.value.text) { landmarks.forget(world.extent(of: place), at: sight.scale) }
     }
 
     private func removeWatch(_ number: UInt32) {

@@ -23,6 +23,7 @@ extension CircumstanceEngine {
         tracks[index].hasAskedLive = false
         gatherStanding(of: tracks[index])
         situation.foresight = lookAround(device, into: &situation.places, &assurance, in: world)
+        gatherUnconfirmed(of: tracks[index])
         if !candidates.isEmpty {
             candidates.sortDistinct()
             situation.places.sortByDistance()
@@ -43,7 +44,8 @@ extension CircumstanceEngine {
     /// Begins the candidates with the watches to evaluate wherever the device is.
     private func gatherStanding(of track: DeviceTrack) {
         candidates.removeAll(keepingCapacity: true)
-        candidates.append(contentsOf: track.held)
+        confirmed.removeAll(keepingCapacity: true)
+        confirmed.append(contentsOf: repeatElement(false, count: track.held.count))
         if unguarded.isEmpty { return }
         if track.owner == 0 {
             for watches in unguarded.values { candidates.append(contentsOf: watches) }
@@ -52,10 +54,14 @@ extension CircumstanceEngine {
         }
     }
 
+    private func gatherUnconfirmed(of track: DeviceTrack) {
+        for position in track.held.indices where !confirmed[position] { candidates.append(track.held[position]) }
+    }
+
     /// Finds the places that the device's circumstances are about, adds the watches that may be true of it there to the candidates, and
     /// says how far it is from the others.
     ///
-    /// - Returns: Metres beyond the reach of any rule in which all such places are found.
+    /// - Returns: Metres beyond the reach of any rule in which all such places are found, or beyond which they do not matter.
     private func lookAround(
         _ device: UInt32, into places: inout [NearbyPlace], _ assurance: inout Assurance, in world: some CircumstanceWorld
     ) -> Double {
@@ -64,58 +70,122 @@ extension CircumstanceEngine {
         var scales = interests[Int(owner)].scales
         guard scales != 0 else { return Self.safeMax }
         let view = View(track.pointee)
+        landmarks.expect(scales, around: view.point)
         var foresight = Self.safeMax
         while scales != 0 {
             let scale = scales.trailingZeroBitCount
             scales &= scales - 1
             let cell = landmarks.cell(at: scale, around: view.point, view.position, memory, in: world)
             foresight = min(foresight, cell.foresight)
-            let farthest = Scale.reach(scale) + cell.foresight
-            interests.withUnsafeBufferPointer { interests in
-                let interest = interests.baseAddress.unsafelyUnwrapped + Int(owner)
-                cell.forEach { landmark in
-                    guard landmark.hasOutline || view.isWithin(farthest, of: landmark.point),
-                        owner == 0 || landmark.predicates.contains(where: { interest.pointee.mayAskFor($0) }),
-                        let distance = distance(to: landmark, from: view, in: world), distance <= farthest
-                    else { return }
-                    places.append(NearbyPlace(place: landmark.place, distance: distance))
-                    for predicate in landmark.predicates where owner == 0 || interest.pointee.mayAskFor(predicate) {
-                        approach(landmark, distance, predicate, at: scale, view.reach, owner, &assurance)
-                    }
-                }
-            }
+            find(in: cell, within: Scale.reach(scale) + cell.foresight, of: view, owner, in: world)
+            approachFound(at: scale, view.reach, track.pointee, into: &places, &assurance)
         }
         assurance.limit(foresight)
         return foresight
     }
 
+    /// Lists the landmarks of a cell that the owner asks for.
+    private func find(
+        in cell: LandmarkCell, within farthest: Double, of view: View, _ owner: UInt32, in world: some CircumstanceWorld
+    ) {
+        var found: [FoundLandmark] = []
+        swap(&found, &self.found)
+        found.removeAll(keepingCapacity: true)
+        interests.withUnsafeBufferPointer { interests in
+            let interest = interests.baseAddress.unsafelyUnwrapped + Int(owner)
+            let steps = (farthest + 0.02) * GridPoint.unitsPerMetre
+            var landmark = cell.first
+            let end = cell.end
+            while landmark.words < end {
+                defer { landmark = landmark.next }
+                guard owner == 0 || landmark.owner == owner || landmark.owner == Landmarks.several else { continue }
+                guard landmark.hasOutline || landmark.point.squaredChord(to: view.point) <= steps * steps else { continue }
+                if owner != 0, landmark.owner != owner {
+                    guard (0..<landmark.count).contains(where: { interest.pointee.mayAskFor(landmark.predicate($0)) }) else {
+                        continue
+                    }
+                }
+                guard let distance = distance(to: landmark, from: view, in: world), distance <= farthest else { continue }
+                found.append(FoundLandmark(landmark: landmark, distance: distance))
+                if landmark.count > 0 { index.prefetch(landmark.predicate(0)) }
+            }
+        }
+        swap(&found, &self.found)
+    }
+
     @inline(__always)
-    private func distance(to landmark: LandmarkCell.Landmark, from view: View, in world: some CircumstanceWorld) -> Double? {
+    private func distance(to landmark: Landmark, from view: View, in world: some CircumstanceWorld) -> Double? {
         guard landmark.hasOutline else { return view.distance(to: landmark.point) }
         return world.distance(of: landmark.place, latitude: view.position.latitude, longitude: view.position.longitude)
     }
 
-    private func approach(
-        _ landmark: LandmarkCell.Landmark, _ distance: Double, _ predicate: UInt32, at scale: Int, _ reach: Double, _ owner: UInt32,
-        _ assurance: inout Assurance
+    /// First what is near, so that most of what is farther is seen not to matter without asking whose it is.
+    private func approachFound(
+        at scale: Int, _ reach: Double, _ track: DeviceTrack, into places: inout [NearbyPlace], _ assurance: inout Assurance
     ) {
-        guard Int(predicate) < index.groups.count else { return }
-        index.groups[Int(predicate)].withUnsafeBufferPointer { groups in
-            // Nobody's devices are seen by all, a client's only by its own circumstances.
-            var position = owner == 0 ? 0 : GuardIndex.firstPosition(of: owner, in: groups)
-            while position < groups.count, owner == 0 || groups[position].owner == owner {
-                defer { position += 1 }
-                guard groups[position].scale == scale else { continue }
-                let radius = groups[position].radius ?? reach
-                if distance <= radius {
-                    candidates.append(contentsOf: groups[position].watches)
-                } else if landmark.hasOutline {
-                    assurance.limit(distance - radius)
-                } else {
-                    assurance.take(Shell(landmark.point, radius: radius, isInside: false), slack: distance - radius)
-                }
+        let scaleReach = Scale.reach(scale)
+        let near = scaleReach + Self.nearby
+        for found in found where found.distance <= near {
+            places.append(NearbyPlace(place: found.landmark.place, distance: found.distance))
+            approach(found, at: scale, reach, track, &assurance)
+        }
+        guard assurance.outer > Self.nearby else { return }
+        for found in found where found.distance > near && found.distance - scaleReach < assurance.outer {
+            places.append(NearbyPlace(place: found.landmark.place, distance: found.distance))
+            approach(found, at: scale, reach, track, &assurance)
+        }
+    }
+
+    private static let nearby = 40.0
+
+    private func approach(
+        _ found: FoundLandmark, at scale: Int, _ reach: Double, _ track: DeviceTrack, _ assurance: inout Assurance
+    ) {
+        for place in 0..<found.landmark.count {
+            let predicate = found.landmark.predicate(place)
+            guard Int(predicate) < index.entries.count else { continue }
+            let entry = index.entries[Int(predicate)]
+            if entry.watch == GuardIndex.none { continue }
+            if entry.watch == GuardIndex.several {
+                approachGroups(of: predicate, found, at: scale, reach, track, &assurance)
+            } else if track.owner == 0 || entry.owner == track.owner, entry.scale == scale {
+                approach(entry.watch, found, entry.radius ?? reach, track, &assurance)
             }
         }
+    }
+
+    private func approachGroups(
+        of predicate: UInt32, _ found: FoundLandmark, at scale: Int, _ reach: Double, _ track: DeviceTrack,
+        _ assurance: inout Assurance
+    ) {
+        index.groups[predicate]?.withUnsafeBufferPointer { groups in
+            // Nobody's devices are seen by all, a client's only by its own circumstances.
+            var position = track.owner == 0 ? 0 : GuardIndex.firstPosition(of: track.owner, in: groups)
+            while position < groups.count, track.owner == 0 || groups[position].owner == track.owner {
+                if groups[position].scale == scale {
+                    let radius = groups[position].radius ?? reach
+                    for watch in groups[position].watches { approach(watch, found, radius, track, &assurance) }
+                }
+                position += 1
+            }
+        }
+    }
+
+    /// A place is near that a watch may be true of.
+    @inline(__always)
+    private func approach(
+        _ watch: UInt32, _ found: FoundLandmark, _ radius: Double, _ track: DeviceTrack, _ assurance: inout Assurance
+    ) {
+        let margin = plainMargins[Int(watch)]
+        if margin >= 0, !track.held.isEmpty {
+            let position = track.held.firstPosition(of: watch)
+            if position.isFound {
+                // Where it is true of a place, others do not matter.
+                if !confirmed[position.index], assurance.isWithin(found, radius + margin) { confirmed[position.index] = true }
+                return
+            }
+        }
+        if assurance.isReached(found, radius) { candidates.append(watch) }
     }
 
     /// Remembers from where, how far and how long the evaluation holds.
@@ -257,6 +327,40 @@ extension [NearbyPlace] {
     }
 }
 
+/// A place that a device's circumstances may be about, and how far it is, in metres.
+struct FoundLandmark {
+    var landmark: Landmark
+    var distance: Double
+}
+
+extension Assurance {
+    /// Whether the place is within the radius, in metres; else it must stay outside.
+    @inline(__always)
+    mutating func isReached(_ found: FoundLandmark, _ radius: Double) -> Bool {
+        if found.distance <= radius { return true }
+        if found.landmark.hasOutline {
+            limit(found.distance - radius)
+        } else {
+            take(Shell(found.landmark.point, radius: radius, isInside: false), slack: found.distance - radius)
+        }
+        return false
+    }
+}
+
+extension Assurance {
+    /// Whether the place is within the radius, in metres; then it must stay inside.
+    @inline(__always)
+    mutating func isWithin(_ found: FoundLandmark, _ radius: Double) -> Bool {
+        guard found.distance <= radius else { return false }
+        if found.landmark.hasOutline {
+            limit(radius - found.distance)
+        } else {
+            take(Shell(found.landmark.point, radius: radius, isInside: true), slack: radius - found.distance)
+        }
+        return true
+    }
+}
+
 /// From where a device looks around.
 private struct View {
     let position: (latitude: Double, longitude: Double)
@@ -270,13 +374,6 @@ private struct View {
         exact = ECEF(latitude: track.latitude, longitude: track.longitude)
         point = GridPoint(exact)
         reach = PlaceReach.at(accuracy: track.sentAccuracy)
-    }
-
-    /// False only where it is farther.
-    @inline(__always)
-    func isWithin(_ metres: Double, of other: GridPoint) -> Bool {
-        let steps = (metres + 0.02) * GridPoint.unitsPerMetre
-        return other.squaredChord(to: point) <= steps * steps
     }
 
     @inline(__always)

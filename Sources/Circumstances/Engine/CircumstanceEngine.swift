@@ -29,6 +29,8 @@ public final class CircumstanceEngine {
     /// Numbers of watches that ended and may still stand in tracks.
     var retired: [UInt32] = []
     var freeWatches: [UInt32] = []
+    /// By watch the exit margin of those that are plain (``Program/isPlain``), negative for others: what they hold is seen without them.
+    var plainMargins: [Double] = []
     var index = GuardIndex()
     /// Watches without guards, by owner.
     var unguarded: [UInt32: [UInt32]] = [:]
@@ -62,6 +64,9 @@ public final class CircumstanceEngine {
     // Kept between evaluations, so that nothing is allocated.
     var scratch: [NearbyPlace] = []
     var candidates: [UInt32] = []
+    var found: [FoundLandmark] = []
+    /// Of what the device holds, what is seen to be true still.
+    var confirmed: [Bool] = []
 
     /// Evaluations of one circumstance for one device so far.
     public internal(set) var evaluations = 0

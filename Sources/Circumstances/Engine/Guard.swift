@@ -67,6 +67,13 @@ extension Program {
         return parts
     }
 
+    /// Whether it is true exactly where some place of its guard is within reach: an `at` or `near` of one identity.
+    var isPlain: Bool {
+        guard nodes[0].operation == .at || nodes[0].operation == .near else { return false }
+        let rules = parts(of: 0)
+        return rules.count == 1 && (nodes[rules[0]].operation == .identity || nodes[rules[0]].operation == .always)
+    }
+
     /// How many places are expected, roughly: one with an id, tens of a chain, thousands of a category.
     private static func cost(_ predicates: [UInt32], _ table: PredicateTable) -> Int {
         predicates.reduce(0) { sum, number in

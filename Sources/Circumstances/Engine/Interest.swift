@@ -6,7 +6,7 @@ struct Interest {
     /// Bits of predicates it ever asked for; several share one.
     private var filter: [UInt64] = []
 
-    private static let words = 64
+    private static let words = 256
 
     mutating func count(_ sight: Sight, by step: Int) {
         if counts.isEmpty { counts = Array(repeating: 0, count: Scale.count) }

@@ -6,13 +6,20 @@ import Geodesy
 /// A look at a device so reads one run of memory for each ``Scale`` its rules have, instead of asking for all places around. Cells are
 /// cubes, made when a device is looked at in them, and given up when a place in their reach changes or a rule asks for more.
 struct Landmarks: ~Copyable {
-    /// For each predicate the scales whose cells show the places it is true of, a bit for each.
-    private var shown: [UInt8] = []
+    /// What asks for the places that a predicate is true of.
+    private struct Asking {
+        /// The scales whose cells show them, a bit for each.
+        var scales: UInt8 = 0
+        /// The only owner that ever asked for them; ``several`` where there were more.
+        var owner: UInt32 = 0
+    }
+
+    /// By predicate.
+    private var asking: [Asking] = []
     private var cells = CellDirectory()
     /// How many cells each scale has.
     private var counts = [Int](repeating: 0, count: Scale.count)
-    /// Runs of cells: how many words follow, the foresight in metres, then for each place x, y, z of its point, its number (complemented:
-    /// it has an outline), how many predicates, and these.
+    /// Runs of cells: how many words follow, the foresight in metres, then the ``Landmark``s.
     private var words: UnsafeMutablePointer<Int32>?
     private var capacity = 0
     private var end = 0
@@ -21,7 +28,8 @@ struct Landmarks: ~Copyable {
     private static let wordsMax = 1 << 28
     /// How much farther than a rule reaches cells show places, metres: as far as leaves them small.
     private static let foresights = [500.0, 280, 140]
-    private static let placesWanted = 48
+    private static let placesWanted = 96
+    static let several = UInt32.max
 
     init() {}
 
@@ -31,17 +39,24 @@ struct Landmarks: ~Copyable {
 
     // MARK: What is shown
 
-    /// A rule asks for places at a scale. Returns whether cells must show more places now.
-    mutating func show(_ predicate: UInt32, at scale: Int) -> Bool {
-        while shown.count <= Int(predicate) { shown.append(0) }
-        guard shown[Int(predicate)] & 1 << scale == 0 else { return false }
-        shown[Int(predicate)] |= 1 << scale
-        return true
+    /// A rule of an owner asks for places. Returns at which scales cells must show more now, a bit for each.
+    mutating func show(_ sight: Sight, to owner: UInt32) -> UInt8 {
+        let index = Int(sight.predicate)
+        while asking.count <= index { asking.append(Asking()) }
+        let former = asking[index]
+        asking[index].scales |= 1 << sight.scale
+        guard former.scales != 0 else {
+            asking[index].owner = owner
+            return asking[index].scales
+        }
+        guard former.owner != owner, former.owner != Self.several else { return asking[index].scales & ~former.scales }
+        asking[index].owner = Self.several
+        return asking[index].scales
     }
 
     /// Nothing that was known of places and predicates holds any more.
     mutating func forgetPredicates() {
-        shown.removeAll()
+        asking.removeAll()
         forgetAll()
     }
 
@@ -89,6 +104,27 @@ struct Landmarks: ~Copyable {
 
     // MARK: Looking
 
+    /// Asks for the memory of the cells that a device at the point is in.
+    @inline(__always)
+    func expect(_ scales: UInt8, around point: GridPoint) {
+        var rest = scales
+        while rest != 0 {
+            let scale = rest.trailingZeroBitCount
+            rest &= rest - 1
+            let shift = Scale.shift(scale)
+            cells.prefetch(Self.key(scale, point.x >> shift, point.y >> shift, point.z >> shift))
+        }
+        guard let words else { return }
+        rest = scales
+        while rest != 0 {
+            let scale = rest.trailingZeroBitCount
+            rest &= rest - 1
+            let shift = Scale.shift(scale)
+            guard let start = cells.find(Self.key(scale, point.x >> shift, point.y >> shift, point.z >> shift)) else { continue }
+            for line in 0..<16 { geomatch_prefetch(words + start + 16 * line) }
+        }
+    }
+
     /// The cell that a device is in, good until the next call.
     @inline(__always)
     mutating func cell(
@@ -111,35 +147,49 @@ struct Landmarks: ~Copyable {
         let farthest = Scale.reach(scale) + Self.foresights[0]
         world.places(
             latitude: position.latitude, longitude: position.longitude, radius: farthest + cube.diagonal, into: &places)
-        var found: [(away: Double, place: Int32, point: GridPoint, predicates: [UInt32])] = []
+        var found: [Found] = []
         for place in places where place.place < UInt32(Int32.max) {
             var predicates: [UInt32] = []
             if shows(PredicateTable.any, at: scale) { predicates.append(PredicateTable.any) }
             memory.forEachPredicate(of: place.place, in: world) { if shows($0, at: scale) { predicates.append($0) } }
-            guard !predicates.isEmpty else { continue }
+            guard let first = predicates.first else { continue }
+            let owner = asking[Int(first)].owner
+            let isAlone = predicates.allSatisfy { asking[Int($0)].owner == owner }
             let extent = world.extent(of: place.place)
             let centre = GridPoint(latitude: extent.latitude, longitude: extent.longitude)
             let away = cube.distance(to: centre) - extent.radius
             guard away <= farthest + 1 else { continue }
             let number = Int32(bitPattern: place.place)
-            found.append((away, extent.radius > 0 ? ~number : number, centre, predicates))
+            found.append(
+                Found(
+                    away: away, number: extent.radius > 0 ? ~number : number, point: centre,
+                    owner: isAlone ? owner : Self.several, predicates: predicates))
         }
         return write(key, at: scale, &found)
     }
 
     private func shows(_ predicate: UInt32, at scale: Int) -> Bool {
-        Int(predicate) < shown.count && shown[Int(predicate)] & 1 << scale != 0
+        Int(predicate) < asking.count && asking[Int(predicate)].scales & 1 << scale != 0
     }
 
-    private mutating func write(
-        _ key: UInt64, at scale: Int, _ found: inout [(away: Double, place: Int32, point: GridPoint, predicates: [UInt32])]
-    ) -> Int {
+    /// A place for a cell.
+    private struct Found {
+        /// Metres, at least, from any position in the cell.
+        var away: Double
+        /// Complemented: it has an outline.
+        var number: Int32
+        var point: GridPoint
+        var owner: UInt32
+        var predicates: [UInt32]
+    }
+
+    private mutating func write(_ key: UInt64, at scale: Int, _ found: inout [Found]) -> Int {
         var foresight = Self.foresights[0]
         for shorter in Self.foresights.dropFirst() where found.count > Self.placesWanted {
             foresight = shorter
             found.removeAll { $0.away > Scale.reach(scale) + shorter + 1 }
         }
-        makeRoom(for: 2 + found.reduce(0) { $0 + 5 + $1.predicates.count })
+        makeRoom(for: 2 + found.reduce(0) { $0 + Landmark.head + $1.predicates.count })
         let start = end
         let words = self.words.unsafelyUnwrapped
         end += 2
@@ -147,10 +197,14 @@ struct Landmarks: ~Copyable {
             words[end] = place.point.x
             words[end + 1] = place.point.y
             words[end + 2] = place.point.z
-            words[end + 3] = place.place
-            words[end + 4] = Int32(place.predicates.count)
-            for (index, predicate) in place.predicates.enumerated() { words[end + 5 + index] = Int32(bitPattern: predicate) }
-            end += 5 + place.predicates.count
+            words[end + 3] = place.number
+            words[end + 4] = Int32(bitPattern: place.owner)
+            words[end + 5] = Int32(place.predicates.count)
+            end += Landmark.head
+            for predicate in place.predicates {
+                words[end] = Int32(bitPattern: predicate)
+                end += 1
+            }
         }
         words[start] = Int32(end - start - 2)
         words[start + 1] = Int32(foresight)
@@ -179,39 +233,6 @@ struct Landmarks: ~Copyable {
         lost = 0
         words = memory
         capacity = next
-    }
-}
-
-/// A cell of ``Landmarks``.
-struct LandmarkCell {
-    fileprivate let words: UnsafePointer<Int32>
-
-    struct Landmark {
-        var place: UInt32
-        /// The place, or the middle of its outline.
-        var point: GridPoint
-        var hasOutline: Bool
-        /// Those it is shown for.
-        var predicates: UnsafeBufferPointer<UInt32>
-    }
-
-    /// Metres beyond the reach of the scale in which all places are shown.
-    var foresight: Double { Double(words[1]) }
-
-    @inline(__always)
-    func forEach(_ body: (Landmark) -> Void) {
-        var word = words + 2
-        let last = word + Int(words[0])
-        while word < last {
-            let number = word[3]
-            let count = Int(word[4])
-            let predicates = UnsafeRawPointer(word + 5).assumingMemoryBound(to: UInt32.self)
-            body(
-                Landmark(
-                    place: UInt32(bitPattern: number < 0 ? ~number : number), point: GridPoint(x: word[0], y: word[1], z: word[2]),
-                    hasOutline: number < 0, predicates: UnsafeBufferPointer(start: predicates, count: count)))
-            word += 5 + count
-        }
     }
 }
 

@@ -11,6 +11,8 @@ final class Watch {
     /// Nil where it can be true far from all places.
     let guards: [Guard]?
     let sights: Set<Sight>
+    /// As of its program.
+    let isPlain: Bool
     /// Devices evaluated with an earlier epoch have not seen it; 0 when all have.
     var epoch: UInt32 = 0
     /// The first value is taken silently.
@@ -25,6 +27,7 @@ final class Watch {
         nearRadius = entry.rule.nearRadius
         exitMargin = entry.rule.exitMargin
         guards = program.guards(nearRadius: nearRadius, exitMargin: exitMargin, in: table)
+        isPlain = program.isPlain
         sights = program.sights(nearRadius: nearRadius, exitMargin: exitMargin, in: table)
     }
 }
