@@ -162,6 +162,19 @@ struct SightingTests {
         #expect(beacons().last?["distance"]?.number == 2)
     }
 
+    @Test("of one message count in the order in which they were made, whatever the order they are told in")
+    func order() throws {
+        let readings = [-60, -75, -62, -80, -64, -71, -66].enumerated().map { second, rssi in
+            Sample.sighting(1, #""rssi":\#(rssi),"timestamp":\#(harness.now - 7000 + Int64(second) * 1000)"#)
+        }
+        send(readings.joined(separator: ","))
+        let told = try #require(beacons().first)
+        #expect(told["rssi"]?.number == -66 && told["age"]?.number == 1)
+        harness.send("d/-/-/-/-/phone/proximity", "")
+        send(readings.reversed().joined(separator: ","))
+        #expect(beacons().first == told)
+    }
+
     @Test("a burst from one observer is bounded and counted, and others are heard meanwhile")
     func bursts() {
         let many = (0..<500).map { Sample.sighting($0, #""rssi":-70"#) }.joined(separator: ",")

@@ -36,7 +36,7 @@ extension Hub {
         }
         showMoves(at: now, into: &effects)
         var tally = SightingTally()
-        for sighting in sightings {
+        for sighting in Self.inOrder(sightings, told: update.timestamp, at: now) {
             take(sighting, update.timestamp, by: observer, in: dataset, &tally, at: now, into: &effects)
         }
         guard tally.taken > 0 || sightings.isEmpty else {
@@ -61,6 +61,14 @@ extension Hub {
         } else {
             field.note(observer)
         }
+    }
+
+    /// The sightings of a message as they were made, whatever the order they are told in; those of one instant as they are told.
+    private static func inOrder(_ sightings: [Sighting], told: Int64?, at now: Int64) -> [Sighting] {
+        func instant(_ sighting: Sighting) -> Int64 { sighting.timestamp ?? told ?? now }
+        guard zip(sightings, sightings.dropFirst()).contains(where: { instant($0) > instant($1) }) else { return sightings }
+        return sightings.enumerated().sorted { (instant($0.element), $0.offset) < (instant($1.element), $1.offset) }.map(
+            \.element)
     }
 
     /// What became of the sightings of one message.
