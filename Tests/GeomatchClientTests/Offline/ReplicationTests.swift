@@ -167,6 +167,40 @@ struct ReplicationTests {
         }
     }
 
+    @Test("A store that has seen nothing yet goes on with another one, too")
+    func otherEmptyStore() async throws {
+        try await withPhones { _, hub, a, b in
+            _ = try await a.store.sync(with: a.client)
+            hub.wipe()
+            try await b.client.request("device/create", parameters: ["deviceType": "MobileDevice", "id": "new"])
+            try a.store.put(["text": "waits"], type: "note", id: "waits")
+            try await a.store.sync(with: a.client)
+            #expect(try a.store.document(type: "note", id: "waits")?.isPending == false)
+        }
+    }
+
+    @Test("Who settles a conflict is shown all that lost, however large it is")
+    func largeConflict() async throws {
+        try await withPhones { _, _, a, _ in
+            let pad = String(repeating: "x", count: 150 << 10)
+            for hash in ["a", "b", "c"] {
+                let document: PropertyValue = .object([
+                    "id": "n", "type": "note", "revision": .string("1-\(hash)"), "pad": .string(hash + pad),
+                ])
+                try await a.client.request("changes/push", parameters: ["docs": .array([document])])
+            }
+            a.store.onConflict { conflict in
+                .merge([
+                    "text": .string(
+                        ([conflict.winner] + conflict.others).map { String($0["pad"]?.stringValue?.first ?? "?") }.joined())
+                ])
+            }
+            _ = try await a.store.sync(with: a.client)
+            #expect(try a.store.document(type: "note", id: "n")?["text"] == "cba")
+            #expect(try a.store.conflicted.isEmpty)
+        }
+    }
+
     @Test("Over random edits, cancelled exchanges, restarts and lost brokers, two replicas and the daemon end the same")
     func converge() async throws {
         var random = SplitMix64.forTest()
