@@ -57,8 +57,8 @@ struct RequestTests {
         #expect(refusal("[" + String(repeating: " ", count: 300_000) + "]")?.error.code == .tooLarge)
     }
 
-    @Test("Of an object that is nested too deep the id is found at its top, and only there")
-    func tooDeep() {
+    @Test("Of an object that cannot be read the id is found at its top, and only there")
+    func unreadable() {
         let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
         let objects = String(repeating: #"{"requestId":"inner","a":"#, count: 100) + "1" + String(repeating: "}", count: 100)
         for (payload, id) in [
@@ -67,7 +67,8 @@ struct RequestTests {
             (#"{"a":\#(objects)}"#, nil), (#"{"requestId":7,"a":\#(deep)}"#, nil), (#"{"requestId":"r","a":\#(deep)"#, nil),
             (#"{"x":"requestId","y":"r","a":\#(deep)}"#, nil), (#"["requestId","r",\#(deep)]"#, nil),
             (#"{"requestId":"\#(String(repeating: "x", count: 65))","a":\#(deep)}"#, nil),
-            (#"{"requestId":"r","a":\#(deep)}}"#, nil),
+            (#"{"requestId":"r","a":\#(deep)}}"#, nil), (#"{"a":1e400,"requestId":"r"}"#, "r"),
+            (#"{"a":"\ud800","requestId":"r"}"#, "r"), (#"{"requestId":"\ud800"}"#, nil),
         ] as [(String, String?)] {
             let refusal = refusal(payload)
             #expect(refusal?.error.code == .invalid)

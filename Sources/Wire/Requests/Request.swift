@@ -42,7 +42,9 @@ public struct Request: Equatable, Sendable {
         do throws(JSONError) {
             root = try parser.root(of: payload, padded: padded)
         } catch {
-            let id = error == .tooDeep ? TopLevelText.last("requestId", of: payload, using: parser) : nil
+            // It may be an object all the same: one that is nested too deep, has 1e400, or half a surrogate pair.
+            let mayBeObject = [.tooDeep, .number, .string].contains(error)
+            let id = mayBeObject ? TopLevelText.last("requestId", of: payload, using: parser) : nil
             return .failure(
                 Refusal(
                     id: id.flatMap { $0.unicodeScalars.count <= idCharactersMax ? $0 : nil },

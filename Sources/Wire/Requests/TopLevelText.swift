@@ -1,4 +1,4 @@
-/// Finds a text at the top of a JSON object that is not read, as it is nested too deep.
+/// Finds a text at the top of a JSON object that is not read, as it is nested too deep or holds what cannot be represented.
 ///
 /// Each byte is looked at once, without a stack. Nothing is checked beyond what that needs: what is found may stand in what is no JSON.
 enum TopLevelText {
