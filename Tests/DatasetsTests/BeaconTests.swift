@@ -198,6 +198,21 @@ struct SightingTests {
         #expect(harness.diagnostics("overload").first?["count"]?.number == 2)
     }
 
+    @Test("the observers of a dataset see so many together, and go on to tell of those they see")
+    func tooManyTogether() {
+        let harness = HubHarness { $0.limits.beaconsInSight = 3 }
+        for observer in ["a", "b"] {
+            for minor in 0..<2 { harness.send("d/-/-/-/-/\(observer)/proximity", Sample.sighting(minor, #""distance":1"#)) }
+        }
+        #expect(harness.hub.datasets["d"]?.beaconField.table.count == 3)
+        #expect(harness.counters.refused == 1)
+        harness.send("d/-/-/-/-/b/proximity", Sample.sighting(0, #""distance":2"#))
+        #expect(harness.counters.accepted == 4)
+        harness.send("d/-/-/-/-/a/proximity", "")
+        harness.send("d/-/-/-/-/b/proximity", Sample.sighting(1, #""distance":1"#))
+        #expect(harness.hub.datasets["d"]?.beaconField.table.count == 2)
+    }
+
     @Test("survive a restart as live state does, and go with it when it is cleared")
     func restart() {
         send(Sample.sighting(1, #""distance":1"#), Sample.sighting(2, #""rssi":-70"#))
