@@ -95,10 +95,10 @@ extension PlaceTable {
         // Degrees at a level's cells of eight by eight; the world has two billion.
         guard count > 4096, (box.north - box.south) * box.width < 4 else { return nil }
         var found = vast.filter(isWanted)
-        for level in 0..<CellShape.levels where !cells.isEmpty(level) && found.count <= most {
+        for level in cells.levels where found.count <= most {
             let span = CellSpan(box: box, margin: level == 0 ? 0 : CellShape.reach(level) + 0.03)
-            cells.forEachCell(level, in: span) { entries in
-                for entry in entries {
+            cells.forEachCell(level, in: span) { cell in
+                for entry in cells.entries(of: cell) {
                     let handle = handle(of: entry, level)
                     if isWanted(handle) { found.append(handle) }
                 }

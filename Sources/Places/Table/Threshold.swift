@@ -76,12 +76,13 @@ extension PlaceTable {
         if vast.contains(where: { $0 != handle && isRival($0, of: footprint) }) { return true }
         let reach = footprint.reach + Threshold.rivalReach
         var found = false
-        for level in 0..<CellShape.levels where !cells.isEmpty(level) && !found {
+        let curvature = CellSpan.curvature(at: footprint.middle)
+        for level in cells.levels where !found {
             let span = CellSpan(
-                latitude: footprint.latitude, longitude: footprint.longitude, point: footprint.middle,
+                latitude: footprint.latitude, longitude: footprint.longitude, curvature: curvature,
                 reach: reach + (level == 0 ? 0.01 : CellShape.reach(level) + 0.03))
-            cells.forEachCell(level, in: span) { entries in
-                found = entries.contains {
+            cells.forEachCell(level, in: span) { cell in
+                found = cells.entries(of: cell).contains {
                     let other = self.handle(of: $0, level)
                     return other != handle && isRival(other, of: footprint)
                 }
