@@ -179,9 +179,11 @@ public final class ProximityTable {
         return memory.facts[Int(number)].history.trimmedMean(over: milliseconds, at: now, in: memory.readings(of: number))
     }
 
-    /// The same for where a beacon is by now: over the last ``PositionEstimator/window``, and where nothing came in it, over what is known.
-    public func recentLoss(at observer: UInt32, of beacon: UInt32, n: Double, at now: Int64) -> Double? {
-        if let loss = loss(at: observer, of: beacon, over: PositionEstimator.window, at: now) { return loss }
+    /// The same for where a beacon is by now: where nothing came in that time, over what is known.
+    public func recentLoss(
+        at observer: UInt32, of beacon: UInt32, over milliseconds: Int64, n: Double, at now: Int64
+    ) -> Double? {
+        if let loss = loss(at: observer, of: beacon, over: milliseconds, at: now) { return loss }
         guard let fact = fact(of: observer, beacon), now - fact.seenAt <= SignalHistory.window else { return nil }
         return loss(at: observer, of: beacon, over: SignalHistory.window, at: now)
             ?? fact.distance.map { PathLoss.loss(distance: $0, n: n) }

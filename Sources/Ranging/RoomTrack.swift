@@ -1,7 +1,8 @@
 /// In which room a beacon is: that of its nearest observer, smoothed.
 ///
-/// Another room takes over when its nearest observer has been nearer than that of the present room by a tenth for four seconds, by half for
-/// a third of that, or when nobody in the present room hears the beacon any more.
+/// Another room takes over when its nearest observer has been nearer than that of the present room by three tenths for three seconds, by
+/// half for a third of that, or when nobody in the present room hears the beacon any more. Levels are averaged over ``window``: a lead that
+/// long averages show needs no long wait, and a tag that lies still between two rooms is not carried to and fro.
 public struct RoomTrack: Equatable, Sendable {
     /// The nearest observer of one room.
     public struct Candidate: Equatable, Sendable {
@@ -34,10 +35,12 @@ public struct RoomTrack: Equatable, Sendable {
         public var reason: Reason
     }
 
-    /// A tenth nearer.
-    public static let lead = 1.1
+    /// Milliseconds over which levels are averaged for a room.
+    public static let window: Int64 = 6_000
+    /// Three tenths nearer.
+    public static let lead = 1.3
     /// Milliseconds.
-    public static let hold: Int64 = 4_000
+    public static let hold: Int64 = 3_000
     /// So much nearer is worth a third of the time.
     public static let clearLead = 1.5
 

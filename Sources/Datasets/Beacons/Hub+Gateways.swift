@@ -63,8 +63,7 @@ extension Hub {
             PositionEstimator.Reading(
                 place: plane.point(position), loss: gateway.loss, n: gateway.settings.n, isCalibrated: gateway.isCalibrated)
         }
-        guard let estimate = PositionEstimator.estimate(readings) else { return }
-        carried.track.take(estimate, at: now)
+        carried.track.take(readings, at: now)
         guard let told = carried.track.estimate else { return }
         var position = plane.position(told.place)
         position.horizontalAccuracy = (told.accuracy * 100).rounded() / 100
@@ -81,8 +80,8 @@ extension Hub {
         var isCalibrated: Bool
         /// dB below the beacon's power at 1 m, over the last seconds.
         var loss: Double
-
-        var distance: Double { PathLoss.distance(loss: loss, n: settings.n) }
+        /// Metres, over the longer time that a room is told by.
+        var distance: Double
     }
 
     /// The observers that hear a beacon and whose position or room is known, nearest first.
@@ -96,13 +95,17 @@ extension Hub {
             guard let observer = field.observer(fact.observer), !observer.id.hasSameBytes(as: device.record.id) else { continue }
             let settings = dataset.devices[observer.id]?.record.ranging
             let n = settings?.n ?? RangingSettings.standard.n
-            guard let loss = field.table.recentLoss(at: fact.observer, of: number, n: n, at: now) else { continue }
+            func loss(over milliseconds: Int64) -> Double? {
+                field.table.recentLoss(at: fact.observer, of: number, over: milliseconds, n: n, at: now)
+            }
+            guard let recent = loss(over: PositionEstimator.window), let longer = loss(over: RoomTrack.window) else { continue }
             let place = place(of: observer, in: dataset)
             guard place.position != nil || place.room != nil else { continue }
             found.append(
                 Gateway(
                     observer: observer, position: place.position, room: place.room, settings: settings ?? .standard,
-                    isCalibrated: settings != nil, loss: loss))
+                    isCalibrated: settings != nil, loss: recent,
+                    distance: PathLoss.distance(loss: longer, n: n)))
         }
         return found.sorted { ($0.distance, $0.observer.number) < ($1.distance, $1.observer.number) }
     }
