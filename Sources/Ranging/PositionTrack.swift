@@ -35,9 +35,9 @@ public struct PositionTrack: Equatable, Sendable {
             accuracy: last.accuracy + part * (next.accuracy - last.accuracy))
     }
 
-    /// The plane has another origin from now on.
-    public mutating func shift(by offset: LocalPlane.Point) {
-        estimate?.place.x += offset.x
-        estimate?.place.y += offset.y
+    /// It was here when it was last heard of.
+    public mutating func restore(_ estimate: PositionEstimator.Estimate, at instant: Int64) {
+        self.estimate = estimate
+        at = instant
     }
 }

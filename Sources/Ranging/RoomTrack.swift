@@ -45,6 +45,9 @@ public struct RoomTrack: Equatable, Sendable {
     public static let clearLead = 1.5
 
     public private(set) var room: Int?
+    /// It was given back after a restart, and until this instant, as far as it is known, its observers may just not have spoken yet.
+    private var isRestored = false
+    private var heardBy: Int64?
     private var rival: Int?
     private var rivalSince: Int64 = 0
 
@@ -54,7 +57,10 @@ public struct RoomTrack: Equatable, Sendable {
     public mutating func take(_ candidates: [Candidate], at now: Int64) -> Switch? {
         guard let best = candidates.min(by: { ($0.distance, $0.observer) < ($1.distance, $1.observer) }) else { return nil }
         guard let room else { return enter(best, .first) }
-        guard let present = candidates.first(where: { $0.room == room }) else { return enter(best, .unheard) }
+        guard let present = candidates.first(where: { $0.room == room }) else {
+            return awaitsObservers(at: now) ? nil : enter(best, .unheard)
+        }
+        isRestored = false
         guard best.room != room, best.distance * Self.lead <= present.distance else {
             rival = nil
             return nil
@@ -69,14 +75,26 @@ public struct RoomTrack: Equatable, Sendable {
         return enter(best, .nearer(than: present.observer, its: present.distance, for: max(0, held)))
     }
 
+    private mutating func awaitsObservers(at now: Int64) -> Bool {
+        guard isRestored else { return false }
+        let until = heardBy ?? now + Self.hold
+        heardBy = until
+        return now < until
+    }
+
     private mutating func enter(_ candidate: Candidate, _ reason: Reason) -> Switch {
         defer {
             room = candidate.room
             rival = nil
+            isRestored = false
         }
         return Switch(from: room, to: candidate, reason: reason)
     }
 
-    /// It was in this room when it was last heard of: nothing is to be told.
-    public mutating func restore(_ room: Int) { self.room = room }
+    /// It was in this room when it was last heard of: nothing is to be told, and the room is not given up because the first to hear it
+    /// again is another's observer.
+    public mutating func restore(_ room: Int) {
+        self.room = room
+        isRestored = true
+    }
 }

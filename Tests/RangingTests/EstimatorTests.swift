@@ -49,6 +49,28 @@ struct EstimatorTests {
         }
     }
 
+    @Test(
+        "a beacon stronger or weaker than it says is found without calibration, once it was followed", arguments: [-10.0, 8, 15])
+    func strength(_ decibels: Double) throws {
+        var random = SplitMix64.forTest()
+        var track = PositionTrack()
+        var errors: [Double] = []
+        for second in 0..<600 {
+            // Around in circles, two minutes each.
+            let angle = Double(second) / 120 * 2 * .pi
+            let place = LocalPlane.Point(x: 5 + 3 * cos(angle), y: 5 + 3 * sin(angle))
+            let readings = corners.map { corner -> PositionEstimator.Reading in
+                let off = corner.distance(to: place)
+                let loss = 10 * log10(off * off + 1) - decibels + Double.random(in: -4...4, using: &random)
+                return .init(place: corner, loss: loss, n: 2.7)
+            }
+            track.take(readings, at: Int64(second) * 1000)
+            if second >= 120 { errors.append(try #require(track.estimate).place.distance(to: place)) }
+        }
+        errors.sort()
+        #expect(errors[errors.count / 2] < 1.2 && errors[errors.count * 9 / 10] < 2)
+    }
+
     @Test("metres of a plane and degrees agree", arguments: [(47.3, 8.5), (-33.9, 151.2), (0, 180), (71, -179.9999)])
     func plane(_ latitude: Double, _ longitude: Double) {
         let plane = LocalPlane(around: Position(latitude: latitude, longitude: longitude))

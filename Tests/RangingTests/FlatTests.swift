@@ -65,11 +65,11 @@ struct FlatTests {
         #expect(Double(switches) <= 0.05 * Double(milliseconds) / 60_000)
     }
 
-    @Test("the accuracy that is told holds in more than half of all cases, and says no less than it knows")
+    @Test("the accuracy that is told holds in two of three cases, or more")
     func accuracy() throws {
         for calibrated in [true, false] {
             let holds = try trial(calibrated: calibrated).accuracyHolds
-            #expect((0.55...0.9).contains(holds))
+            #expect((0.62...0.85).contains(holds))
         }
     }
 }
