@@ -110,7 +110,7 @@ extension Hub {
             tally.taken += 1
             show(fact, sighting.beacon, observer, in: dataset, at: now, into: &effects)
             enterRegions(sighting.beacon, observer, seenAt: seenAt, in: dataset, at: now, into: &effects)
-            noteCarried(sighting.beacon, in: dataset)
+            noteCarried(sighting.beacon, in: dataset, at: now)
         case .late:
             tally.latest = max(tally.latest, instant)
             field.releaseIfUnseen(number)
@@ -120,7 +120,7 @@ extension Hub {
         }
     }
 
-    private func settings(of observer: Observer, in dataset: Dataset) -> RangingSettings {
+    func settings(of observer: Observer, in dataset: Dataset) -> RangingSettings {
         dataset.devices[observer.id]?.record.ranging ?? .standard
     }
 
@@ -191,7 +191,7 @@ extension Hub {
         let beacon = dataset.beaconField.beacon(fact.beacon)
         defer { dataset.beaconField.releaseIfUnseen(fact.beacon) }
         guard let observer else { return }
-        noteCarried(beacon, in: dataset)
+        noteCarried(beacon, in: dataset, at: now)
         guard let id = dataset.beacons[beacon], let device = dataset.devices[id], let seer = dataset.devices[observer.id] else {
             return
         }
