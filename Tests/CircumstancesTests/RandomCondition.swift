@@ -6,8 +6,10 @@ enum RandomCondition {
     static let categories = ["food", "cafe", "bakery", "museum", "station"]
     static let chains = ["x", "y"]
 
-    static func text(_ random: inout SplitMix64, depth: Int) -> String {
-        switch random.below(depth > 0 ? 16 : 11) {
+    /// - Parameter isPlain: Nothing about visits, motion and live data.
+    static func text(_ random: inout SplitMix64, depth: Int, isPlain: Bool) -> String {
+        let kind = random.below(depth > 0 ? 16 : 11)
+        switch isPlain && (8...10).contains(kind) ? kind - 7 : kind {
         case 0...3: return "(at \(rules(&random, depth: depth)))"
         case 4...6: return "(near \(rules(&random, depth: depth)))"
         case 7: return time(&random)
@@ -17,14 +19,14 @@ enum RandomCondition {
                 ? "(visited \(rules(&random, depth: 0)))"
                 : "(frequents \(rules(&random, depth: 0)) \(1 + random.below(3)) \(1 + random.below(2)))"
         case 10: return "(live occupancy nrOfPeople \(random.pick(["=", "<", ">", "<=", ">="])) \(random.below(4)))"
-        case 11, 12: return "(and \(several(&random, depth: depth)))"
-        case 13, 14: return "(or \(several(&random, depth: depth)))"
-        default: return "(not \(text(&random, depth: depth - 1)))"
+        case 11, 12: return "(and \(several(&random, depth: depth, isPlain)))"
+        case 13, 14: return "(or \(several(&random, depth: depth, isPlain)))"
+        default: return "(not \(text(&random, depth: depth - 1, isPlain: isPlain)))"
         }
     }
 
-    private static func several(_ random: inout SplitMix64, depth: Int) -> String {
-        (0...random.below(3)).map { _ in text(&random, depth: depth - 1) }.joined(separator: " ")
+    private static func several(_ random: inout SplitMix64, depth: Int, _ isPlain: Bool) -> String {
+        (0...random.below(3)).map { _ in text(&random, depth: depth - 1, isPlain: isPlain) }.joined(separator: " ")
     }
 
     static func rules(_ random: inout SplitMix64, depth: Int) -> String {

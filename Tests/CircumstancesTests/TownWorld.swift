@@ -24,12 +24,23 @@ final class TownWorld: CircumstanceWorld {
     /// Minutes the dataset's clock is ahead, by the instant from which.
     var offsets: [(from: Int64, minutes: Int)] = [(.min, 0)]
 
+    /// A place without a radius is its grid point.
     func distance(_ place: Place, _ latitude: Double, _ longitude: Double) -> Double {
-        max(
-            0,
-            Geodesic.distance(
-                fromLatitude: place.latitude, fromLongitude: place.longitude, toLatitude: latitude, toLongitude: longitude)
-                - place.radius)
+        guard place.radius == 0 else {
+            return max(
+                0,
+                Geodesic.distance(
+                    fromLatitude: place.latitude, fromLongitude: place.longitude, toLatitude: latitude, toLongitude: longitude)
+                    - place.radius)
+        }
+        let point = GridPoint(latitude: place.latitude, longitude: place.longitude)
+        let step = 1 / GridPoint.unitsPerMetre
+        let exact = ECEF(x: Double(point.x) * step, y: Double(point.y) * step, z: Double(point.z) * step)
+        return Geodesic.arc(ofChord: exact.squaredChord(to: ECEF(latitude: latitude, longitude: longitude)).squareRoot())
+    }
+
+    func distance(of place: UInt32, latitude: Double, longitude: Double) -> Double? {
+        places[place].map { distance($0, latitude, longitude) }
     }
 
     func places(latitude: Double, longitude: Double, radius: Double, into found: inout [NearbyPlace]) {
@@ -64,6 +75,15 @@ final class TownWorld: CircumstanceWorld {
     }
 
     func place(withID id: String) -> UInt32? { places.first { $0.value.id == id }?.key }
+
+    func isKnown(_ key: IdentityKey, _ id: String) -> Bool {
+        switch key {
+        case .place: place(withID: id) != nil
+        case .category, .exactCategory:
+            parents.contains { $0.key == id || $0.value == id } || places.values.contains { $0.categories.contains(id) }
+        case .chain: places.values.contains { $0.chain == id }
+        }
+    }
 
     func extent(of number: UInt32) -> PlaceExtent {
         guard let place = places[number] else { return PlaceExtent(latitude: 0, longitude: 0) }

@@ -1,6 +1,7 @@
 import Circumstances
 import Glibc
 import Places
+import Wire
 
 /// The load of ``CircumstanceBenchmark``.
 struct CircumstanceLoad {
@@ -12,6 +13,8 @@ struct CircumstanceLoad {
     private var now: Int64 = 1_772_409_600_000
     private var effects: [CircumstanceEffect] = []
     private var order: [UInt32]
+    private let decoder = LiveUpdateDecoder()
+    private var properties: [UInt8] = []
 
     private static let clients = 100
 
@@ -62,6 +65,7 @@ struct CircumstanceLoad {
 
     /// The first position of each device.
     mutating func settle(into report: inout Report) {
+        let before = residentBytes()
         for device in positions.indices {
             let owner = device % 10 == 0 ? nil : "client-\(device % Self.clients)"
             engine.restoreDevice(UInt32(device), DeviceIdentity(id: "d\(device)", owner: owner))
@@ -69,54 +73,106 @@ struct CircumstanceLoad {
         let elapsed = seconds {
             for device in order { move(device) }
         }
-        report.add("first positions", Double(order.count) / elapsed, "1/s", note: "\(engine.reviews) reviews")
+        report.add("first positions", Double(order.count) / elapsed, "1/s")
         // After three minutes a stay makes visits of the places around.
         now += 200_000
         let second = seconds {
             for device in order { move(device) }
         }
         report.add("stays that last", Double(order.count) / second, "1/s")
+        report.add(
+            "memory of a device", Double(residentBytes() - before) / Double(order.count), "B",
+            note: "with the places its circumstances are about and its visits; \(residentBytes() >> 20) MiB in all")
     }
 
-    mutating func measure(_ name: String, step: Double, isWalking: Bool, updates: Int, into report: inout Report) {
-        var steps: [(device: UInt32, north: Double, east: Double)] = []
-        for _ in 0..<updates {
-            let device = order[Int.random(in: 0..<order.count, using: &random)]
-            // Who walks keeps the direction.
-            let turn = isWalking ? Double(device) : random.unit() * 2 * .pi
-            let length = isWalking ? step : step * random.unit()
-            steps.append((device, length * cos(turn), length * sin(turn)))
-        }
-        let homes = positions
-        let overhead = Self.clockCost()
-        var quiet = (count: 0, time: 0.0)
-        var flipped = (count: 0, time: 0.0, flips: 0)
-        let reviews = engine.reviews
-        let start = now
-        for (number, step) in steps.enumerated() {
-            let device = Int(step.device)
-            let from = isWalking ? positions[device] : homes[device]
-            positions[device] = (from.latitude + step.north / 111_200, from.longitude + step.east / 74_460)
-            // A fix of each device every ten seconds.
-            now = start + Int64(number) * 10_000 / Int64(order.count)
-            effects.removeAll(keepingCapacity: true)
-            let begin = Self.clock()
-            move(step.device)
-            let time = max(0, Self.clock() - begin - overhead)
-            let flips = effects.count { if case .held = $0 { true } else { false } }
-            if flips == 0 {
-                quiet = (quiet.count + 1, quiet.time + time)
-            } else {
-                flipped = (flipped.count + 1, flipped.time + time, flipped.flips + flips)
+    /// How devices move from one fix to the next, ten seconds later.
+    enum Gait: String, CaseIterable {
+        /// Noise of up to 3 m.
+        case still
+        /// 10 m, straight on.
+        case walking
+        /// 140 m, straight on.
+        case driving
+
+        var step: Double {
+            switch self {
+            case .still: 3
+            case .walking: 10
+            case .driving: 140
             }
         }
+    }
+
+    /// Readings of a clock, without those in which the machine did something else.
+    private struct Timing {
+        var count = 0
+        var sum = 0.0
+        var mean: Double { sum / Double(max(1, count)) }
+
+        mutating func add(_ time: Double) {
+            guard time < 1_000_000 else { return }
+            count += 1
+            sum += time
+        }
+    }
+
+    /// Times updates from the payload on: every fourth without circumstances, the others with them.
+    mutating func measure(_ gait: Gait, updates: Int, into report: inout Report) {
+        let homes = positions
+        // Who begins to walk leaves the places he stayed at.
+        if gait != .still { for _ in 0..<Self.firstSteps { for device in order { go(device, gait, from: homes) } } }
+        var (alone, quiet, flipping) = (Timing(), Timing(), Timing())
+        var flips = 0
+        let (reviews, evaluations) = (engine.reviews, engine.evaluations)
+        let start = now
+        for number in 0..<updates {
+            let device = order[Int.random(in: 0..<order.count, using: &random)]
+            advance(device, gait, from: homes)
+            // A fix of each device every ten seconds.
+            now = start + Int64(number) * 10_000 / Int64(order.count)
+            let payload = Self.payload(positions[Int(device)], at: now)
+            effects.removeAll(keepingCapacity: true)
+            if number % 4 == 0 {
+                let begin = Self.clock()
+                let update = decode(payload)
+                alone.add(Self.clock() - begin)
+                show(device, update)
+                continue
+            }
+            let begin = Self.clock()
+            engine.expect(device)
+            show(device, decode(payload))
+            let time = Self.clock() - begin
+            let count = effects.count { if case .held = $0 { true } else { false } }
+            flips += count
+            if count == 0 { quiet.add(time) } else { flipping.add(time) }
+        }
         let share = Double(engine.reviews - reviews) / Double(updates)
+        report.add("\(gait): an update without circumstances", alone.mean, "ns", note: "read from JSON")
         report.add(
-            "\(name): an update without a flip", quiet.time / Double(max(1, quiet.count)), "ns",
+            "\(gait): more for one without a flip", quiet.mean - alone.mean, "ns",
             note: "\(quiet.count) of them; \(figure(share)) of all updates looked at places")
         report.add(
-            "\(name): a flip", flipped.time / Double(max(1, flipped.flips)), "ns",
-            note: "\(flipped.flips) in \(flipped.count) updates")
+            "\(gait): more for one that flips", flipping.mean - alone.mean, "ns",
+            note: "\(flips) flips in \(flipping.count) updates; \(figure((flipping.mean - alone.mean) * Double(flipping.count) / Double(max(1, flips)))) ns each")
+        report.add("\(gait): evaluations for each look", Double(engine.evaluations - evaluations) / Double(max(1, engine.reviews - reviews)), "")
+    }
+
+    private static let firstSteps = 8
+
+    private mutating func advance(_ device: UInt32, _ gait: Gait, from homes: [(latitude: Double, longitude: Double)]) {
+        let number = Int(device)
+        // Who moves keeps the direction.
+        let turn = gait == .still ? random.unit() * 2 * .pi : Double(device)
+        let length = gait == .still ? gait.step * random.unit() : gait.step
+        let from = gait == .still ? homes[number] : positions[number]
+        positions[number] = (from.latitude + length * cos(turn) / 111_200, from.longitude + length * sin(turn) / 74_460)
+    }
+
+    private mutating func go(_ device: UInt32, _ gait: Gait, from homes: [(latitude: Double, longitude: Double)]) {
+        effects.removeAll(keepingCapacity: true)
+        advance(device, gait, from: homes)
+        move(device)
     }
 
     private mutating func move(_ device: UInt32) {
@@ -126,18 +182,31 @@ struct CircumstanceLoad {
             into: &effects)
     }
 
+    // MARK: An update as it comes
+
+    private static func payload(_ at: (latitude: Double, longitude: Double), at timestamp: Int64) -> [UInt8] {
+        Array("{\"latitude\":\(at.latitude),\"longitude\":\(at.longitude),\"horizontalAccuracy\":5,\"timestamp\":\(timestamp)}".utf8)
+    }
+
+    @inline(never)
+    private mutating func decode(_ payload: [UInt8]) -> LiveUpdate? {
+        properties.removeAll(keepingCapacity: true)
+        return try? decoder.decode(payload, domain: "position", properties: &properties)
+    }
+
+    @inline(never)
+    private mutating func show(_ device: UInt32, _ update: LiveUpdate?) {
+        guard let update, let position = update.position, let timestamp = update.timestamp else { return }
+        let fix = Fix(
+            latitude: position.latitude, longitude: position.longitude, accuracy: position.horizontalAccuracy,
+            speed: update.speed, timestamp: timestamp)
+        engine.move(device, to: fix, at: now, in: world, into: &effects)
+    }
+
     private static func clock() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
-    }
-
-    /// Nanoseconds of two readings.
-    private static func clockCost() -> Double {
-        let start = clock()
-        var last = start
-        for _ in 0..<100_000 { last = clock() }
-        return (last - start) / 100_000
     }
 }
 
@@ -156,6 +225,10 @@ struct CityWorld: CircumstanceWorld {
         }
     }
 
+    func distance(of place: UInt32, latitude: Double, longitude: Double) -> Double? {
+        table.hit(place, latitude: latitude, longitude: longitude)?.distance
+    }
+
     func threshold(of place: UInt32, distance: Double, accuracy: Double?) -> ThresholdLevel { .low }
 
     func facts(of place: UInt32) -> PlaceFacts {
@@ -163,6 +236,8 @@ struct CityWorld: CircumstanceWorld {
     }
 
     func place(withID id: String) -> UInt32? { table.handle(of: id) }
+
+    func isKnown(_ key: IdentityKey, _ id: String) -> Bool { true }
 
     func extent(of place: UInt32) -> PlaceExtent {
         let point = table.point(of: place)

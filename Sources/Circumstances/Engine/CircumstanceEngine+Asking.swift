@@ -44,16 +44,18 @@ extension CircumstanceEngine {
         guard let entry = entry(circumstance), isInScope(circumstance, device: device) else { return nil }
         let track = tracks[Int(device)]
         histories[device]?.findPlaces(epoch: placeEpoch, in: world)
-        var situation = situation(of: device, at: instant, radius: 0)
+        var situation = situation(of: device, at: instant)
+        situation.visits = histories[device]
         if track.isKnown {
             let reach = PlaceReach.at(accuracy: track.sentAccuracy)
-            situation.radius = entry.program.uses(.near) ? max(reach, entry.rule.nearRadius) : reach
             world.places(
-                latitude: track.latitude, longitude: track.longitude, radius: situation.radius, into: &situation.places)
+                latitude: track.latitude, longitude: track.longitude,
+                radius: entry.program.uses(.near) ? max(reach, entry.rule.nearRadius) : reach, into: &situation.places)
             situation.places.sortByDistance()
         }
         return Evaluation(
-            world: world, memory: memory, situation: situation, program: entry.program, nearRadius: entry.rule.nearRadius)
+            world: world, memory: memory, situation: situation, program: entry.program, nearRadius: entry.rule.nearRadius,
+            isAsked: true)
     }
 }
 

@@ -30,7 +30,7 @@ extension CircumstanceEngine {
         let index = Int(device)
         if index >= tracks.count {
             let more = index + 1 - tracks.count
-            tracks.append(contentsOf: repeatElement(DeviceTrack(), count: more))
+            tracks.grow(to: index + 1)
             identities.append(contentsOf: repeatElement(DeviceIdentity(id: ""), count: more))
         }
         tracks[index].exists = true
@@ -94,33 +94,29 @@ extension CircumstanceEngine {
         review(device, isMove: true, at: instant, in: world(), into: &effects)
     }
 
+    /// To be called some time before ``move(_:to:at:in:into:)``, so that what that needs of the device comes near meanwhile.
+    @inline(__always)
+    public func expect(_ device: UInt32) { tracks.prefetch(Int(device)) }
+
     /// Takes a fix in; true when nothing can follow from it.
     func take(_ fix: Fix, of device: UInt32, into effects: inout [CircumstanceEffect]) -> Bool {
-        tracks.withUnsafeMutableBufferPointer { tracks in
-            let track = tracks.baseAddress! + Int(device)
-            let reach = PlaceReach.at(accuracy: fix.accuracy)
-            let wasKnown = track.pointee.isKnown
-            let wasPrecise = PlaceReach.isPrecise(track.pointee.sentAccuracy)
-            let motion = track.pointee.motion(with: fix)
-            let isSameMotion = motion == track.pointee.motion
-            let isSameStay = wasKnown && track.pointee.isStaying(at: fix)
-            track.pointee.take(fix, motion)
-            if !isSameStay { track.pointee.beginStay(at: fix) }
-            if (!isSameStay && uses.dwelling > 0) || (!isSameMotion && uses.moving > 0) {
-                effects.append(.stay(device: device, track.pointee.stay))
-            }
-            guard wasKnown, isSameStay || uses.dwelling == 0, isSameMotion || uses.moving == 0,
-                wasPrecise == PlaceReach.isPrecise(fix.accuracy), track.pointee.epoch == epoch || sweepRemaining == 0,
-                !track.pointee.hasAskedLive,
-                track.pointee.isStayRecorded || fix.timestamp - track.pointee.since < Self.stayMilliseconds
-            else { return false }
-            let safe = Double(track.pointee.safe) - abs(reach - Double(track.pointee.reach))
-            guard safe > 0 else { return false }
-            let moved = QuickDistance.squared(
-                fix.latitude, fix.longitude, Double(track.pointee.anchorLatitude) / DeviceTrack.anchorSteps,
-                Double(track.pointee.anchorLongitude) / DeviceTrack.anchorSteps, scale: Double(track.pointee.longitudeScale))
-            return moved < safe * safe
+        let track = tracks.address(Int(device))
+        let wasKnown = track.pointee.isKnown
+        let wasPrecise = PlaceReach.isPrecise(track.pointee.sentAccuracy)
+        let motion = track.pointee.motion(with: fix)
+        let isSameMotion = motion == track.pointee.motion
+        let isSameStay = wasKnown && track.pointee.isStaying(at: fix)
+        track.pointee.take(fix, motion)
+        if !isSameStay { track.pointee.beginStay(at: fix) }
+        if (!isSameStay && uses.dwelling > 0) || (!isSameMotion && uses.moving > 0) {
+            effects.append(.stay(device: device, track.pointee.stay))
         }
+        guard wasKnown, isSameStay || uses.dwelling == 0, isSameMotion || uses.moving == 0,
+            wasPrecise == PlaceReach.isPrecise(fix.accuracy), track.pointee.epoch == epoch || sweepRemaining == 0,
+            !track.pointee.hasAskedLive,
+            track.pointee.isStayRecorded || fix.timestamp - track.pointee.since < Self.stayMilliseconds
+        else { return false }
+        return track.pointee.isUnconcerned(by: fix)
     }
 }
 
@@ -130,6 +126,23 @@ extension PlaceReach {
 }
 
 extension DeviceTrack {
+    /// Whether the device has neither gone far enough from where it was looked at, nor crossed a circle, for anything to change.
+    @inline(__always)
+    func isUnconcerned(by fix: Fix) -> Bool {
+        // As far as `at` reaches otherwise than then, everything is nearer than it was.
+        let spent = abs(PlaceReach.at(accuracy: fix.accuracy) - Double(reach))
+        let moved = QuickDistance.squared(
+            fix.latitude, fix.longitude, Double(anchorLatitude) / Self.anchorSteps, Double(anchorLongitude) / Self.anchorSteps,
+            scale: Double(longitudeScale))
+        let safe = Double(self.safe) - spent
+        if safe > 0, moved < safe * safe { return true }
+        let outer = Double(self.outer) - spent
+        guard outer > 0, moved < outer * outer else { return false }
+        let point = GridPoint(latitude: fix.latitude, longitude: fix.longitude)
+        for index in shells.indices where !shells[index].holds(at: point, margin: spent) { return false }
+        return true
+    }
+
     /// At least 1 m/s: as sent, else from the last fix to this one beyond their accuracies. Two fixes of one instant tell nothing.
     func motion(with fix: Fix) -> Motion {
         if let speed = fix.speed { return speed >= 1 ? .moving : .still }

@@ -12,13 +12,14 @@ extension CircumstanceEngine {
     ) -> CircumstanceRef {
         let circumstance = add(rule, replacing: former, in: world)
         if isEnabled { watch(circumstance, isSilent: false, at: instant, in: world, into: &effects) }
+        if rule.trigger == nil || !isEnabled { beginVisits(for: circumstance, at: instant, in: world, into: &effects) }
         return circumstance
     }
 
     /// Takes a circumstance in without evaluating it: ``resume(at:)`` does so when all are restored.
     public func restore(_ rule: CircumstanceRule, isEnabled: Bool, in world: some CircumstanceWorld) -> CircumstanceRef {
         let circumstance = add(rule, replacing: nil, in: world)
-        if isEnabled { _ = insertWatch(circumstance) }
+        if isEnabled { _ = insertWatch(circumstance, in: world) }
         return circumstance
     }
 
@@ -42,6 +43,7 @@ extension CircumstanceEngine {
     public func unregister(_ circumstance: CircumstanceRef) {
         guard let entry = entry(circumstance) else { return }
         disable(circumstance)
+        uses.countVisits(entry.program, covering: memory.predicates, by: -1)
         release(entry.program)
         entries[Int(circumstance.index)] = nil
         freeEntries.append(circumstance.index)
@@ -64,6 +66,7 @@ extension CircumstanceEngine {
             return number
         }
         learn(new, in: world)
+        uses.countVisits(program, covering: memory.predicates, by: 1)
         let entry = CircumstanceEntry(
             rule: rule, program: program, owner: number(of: rule.owner), devices: Set(rule.devices.map { IdentityText($0) }))
         if let former, freeEntries.last == former.index {
@@ -88,7 +91,12 @@ extension CircumstanceEngine {
     private func release(_ program: Program) {
         var haveChanged = false
         for predicate in program.predicates where memory.predicates.release(predicate) { haveChanged = true }
-        if haveChanged { memory.forgetAll() }
+        guard haveChanged else { return }
+        memory.forgetAll()
+        landmarks.forgetPredicates()
+        for case let watch? in watches {
+            for sight in watch.sights { _ = landmarks.show(sight, to: watch.owner) }
+        }
     }
 
     /// 0 is nobody.
@@ -97,6 +105,7 @@ extension CircumstanceEngine {
         if let number = owners[key] { return number }
         let number = UInt32(truncatingIfNeeded: owners.count + 1)
         owners[key] = number
+        interests.append(Interest())
         return number
     }
 }
@@ -108,7 +117,7 @@ extension CircumstanceEngine {
         _ circumstance: CircumstanceRef, isSilent: Bool, at instant: Int64, in world: some CircumstanceWorld,
         into effects: inout [CircumstanceEffect]
     ) {
-        guard let watch = insertWatch(circumstance) else { return }
+        guard let watch = insertWatch(circumstance, in: world) else { return }
         latest = max(latest, instant)
         epoch &+= 1
         watch.epoch = epoch
@@ -123,11 +132,20 @@ extension CircumstanceEngine {
         watch.isSilent = false
     }
 
+    /// Of a circumstance that is not watched: a device that stands where visits are asked for visits it from now on.
+    private func beginVisits(
+        for circumstance: CircumstanceRef, at instant: Int64, in world: some CircumstanceWorld,
+        into effects: inout [CircumstanceEffect]
+    ) {
+        guard let entry = entry(circumstance), entry.program.usesVisits else { return }
+        guard tracks.count <= Self.turnMax else { return sweepAll() }
+        for device in tracks.indices { review(UInt32(device), at: instant, in: world, into: &effects) }
+    }
+
     /// Nil when it is told at no time.
-    private func insertWatch(_ circumstance: CircumstanceRef) -> Watch? {
+    private func insertWatch(_ circumstance: CircumstanceRef, in world: some CircumstanceWorld) -> Watch? {
         guard let entry = entry(circumstance), let trigger = entry.rule.trigger else { return nil }
-        let guards = entry.program.guards(nearRadius: entry.rule.nearRadius, in: memory.predicates)
-        let watch = Watch(entry, circumstance: circumstance.index, trigger: trigger, guards: guards)
+        let watch = Watch(entry, circumstance: circumstance.index, trigger: trigger, in: memory.predicates)
         let number: UInt32
         if let free = freeWatches.popLast() {
             number = free
@@ -135,20 +153,50 @@ extension CircumstanceEngine {
         } else {
             number = UInt32(truncatingIfNeeded: watches.count)
             watches.append(watch)
+            plainMargins.append(-1)
         }
+        plainMargins[Int(number)] = watch.isPlain ? watch.exitMargin : -1
         entries[Int(circumstance.index)]?.watch = number
-        if let guards {
+        if let guards = watch.guards {
             index.insert(number, of: watch.owner, guards)
         } else {
             unguarded[watch.owner, default: []].append(number)
         }
-        uses.count(watch, covering: memory.predicates, by: 1)
+        uses.count(watch, by: 1)
+        countSights(of: watch, by: 1)
+        for sight in watch.sights { show(sight, to: watch.owner, in: world) }
         return watch
+    }
+
+    /// Devices of the owner, and those of nobody, have to do with what the watch is about.
+    private func countSights(of watch: Watch, by step: Int) {
+        for sight in watch.sights {
+            interests[0].count(sight, by: step)
+            interests[Int(watch.owner)].count(sight, by: step)
+        }
+    }
+
+    private func show(_ sight: Sight, to owner: UInt32, in world: some CircumstanceWorld) {
+        var scales = landmarks.show(sight, to: owner)
+        guard scales != 0 else { return }
+        let place = memory.predicates[sight.predicate].flatMap { $0.key == .place ? $0.value.text : nil }
+        let extent = place.map { world.place(withID: $0).map { world.extent(of: $0) } }
+        while scales != 0 {
+            let scale = scales.trailingZeroBitCount
+            scales &= scales - 1
+            switch extent {
+            case .some(.some(let extent)): landmarks.forget(extent, at: scale)
+            // The place is not known yet.
+            case .some(.none): break
+            case .none: landmarks.forget(scale: scale)
+            }
+        }
     }
 
     private func removeWatch(_ number: UInt32) {
         guard let watch = watches[Int(number)] else { return }
-        uses.count(watch, covering: memory.predicates, by: -1)
+        uses.count(watch, by: -1)
+        countSights(of: watch, by: -1)
         if let guards = watch.guards {
             index.remove(number, of: watch.owner, guards)
         } else {

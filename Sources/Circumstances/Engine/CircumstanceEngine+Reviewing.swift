@@ -1,17 +1,8 @@
+import Geodesy
+
 // One device, looked at anew.
 
 extension CircumstanceEngine {
-    /// What can be relied on after a review.
-    struct Assurance {
-        var slack: Double
-        var due = Int64.max
-
-        mutating func take(_ outcome: Outcome) {
-            slack = min(slack, outcome.slack)
-            due = min(due, outcome.due)
-        }
-    }
-
     /// Evaluates what may have changed for a device: what it holds, what is near it, what needs no place.
     ///
     /// - Parameter isMove: The cause is a fix, so that a visit that is over ended with the fix before.
@@ -23,127 +14,178 @@ extension CircumstanceEngine {
         let index = Int(device)
         guard exists(device), tracks[index].isKnown else { return }
         reviews += 1
-        var places = scratch
-        scratch = []
-        places.removeAll(keepingCapacity: true)
-        let foresight =
-            tracks[index].wasEvaluated
-            ? min(max(2 * Double(tracks[index].safe), Self.foresight.lowerBound), Self.foresight.upperBound) : Self.firstForesight
-        let radius = surroundings(of: tracks[index], foresight, in: world, into: &places)
-        // What lies beyond the places that were looked for is at least so far from mattering.
-        var assurance = Assurance(slack: radius == .infinity ? Self.safeMax : foresight)
-        updateVisits(of: device, places, radius: radius, isMove: isMove, &assurance, in: world, into: &effects)
-        var situation = situation(of: device, at: instant, radius: radius)
-        swap(&situation.places, &places)
+        var assurance = Assurance(slack: Self.safeMax)
+        updateVisits(of: device, isMove: isMove, &assurance, in: world, into: &effects)
+        var situation = situation(of: device, at: instant)
+        swap(&situation.places, &scratch)
+        situation.places.removeAll(keepingCapacity: true)
         let isFirst = !tracks[index].wasEvaluated
         tracks[index].hasAskedLive = false
-        collectCandidates(for: device, situation.places, &assurance, in: world)
-        // Evaluating wakes nobody else, so the list can be lent.
-        let candidates = self.candidates
-        if !candidates.isEmpty { situation.places.sortByDistance() }
-        for watch in candidates {
-            settle(watch, device, situation, isFirst: isFirst, &assurance, at: instant, in: world, into: &effects)
+        gatherStanding(of: tracks[index])
+        situation.foresight = lookAround(device, into: &situation.places, &assurance, in: world)
+        gatherUnconfirmed(of: tracks[index])
+        if !candidates.isEmpty {
+            candidates.sortDistinct()
+            situation.places.sortByDistance()
+            settle(device, situation, isFirst: isFirst, &assurance, at: instant, in: world, into: &effects)
         }
         swap(&situation.places, &scratch)
         anchor(device, assurance)
     }
 
-    /// The places a device's circumstances and visits can be about, in no order. Returns how far was looked, in metres; infinity where nothing is about
-    /// places.
-    private func surroundings(
-        of track: DeviceTrack, _ foresight: Double, in world: some CircumstanceWorld, into places: inout [NearbyPlace]
-    ) -> Double {
-        let reach = PlaceReach.at(accuracy: track.sentAccuracy)
-        var radius = uses.nearMax
-        if let margin = uses.atMarginMax { radius = max(radius, reach + margin) }
-        if !uses.visits.isEmpty || track.hasOpenVisits || isLongStay(track) {
-            radius = max(radius, reach + PlaceReach.visitMargin)
-        }
-        // Nothing is about places.
-        guard radius > 0 else { return .infinity }
-        radius += foresight
-        world.places(latitude: track.latitude, longitude: track.longitude, radius: radius, into: &places)
-        return radius
-    }
-
-    func isLongStay(_ track: DeviceTrack) -> Bool {
-        !track.isStayRecorded && track.since != .min && track.timestamp - track.since >= Self.stayMilliseconds
-    }
-
-    func situation(of device: UInt32, at instant: Int64, radius: Double) -> Situation {
+    func situation(of device: UInt32, at instant: Int64) -> Situation {
         let track = tracks[Int(device)]
         return Situation(
-            device: device, instant: instant, isKnown: track.isKnown, accuracy: track.sentAccuracy, radius: radius,
-            isMoving: track.motion.isMoving, dwellingSince: track.since == .min ? nil : track.since, visits: histories[device])
+            device: device, instant: instant, isKnown: track.isKnown, accuracy: track.sentAccuracy, foresight: 0,
+            isMoving: track.motion.isMoving, dwellingSince: track.since == .min ? nil : track.since,
+            visits: uses.visits.isEmpty ? nil : histories[device])
     }
 
-    /// Gathers the numbers of watches to evaluate, in order, and how far the device is from those left out.
-    private func collectCandidates(
-        for device: UInt32, _ places: [NearbyPlace], _ assurance: inout Assurance, in world: some CircumstanceWorld
-    ) {
-        let track = tracks[Int(device)]
+    /// Begins the candidates with the watches to evaluate wherever the device is.
+    private func gatherStanding(of track: DeviceTrack) {
         candidates.removeAll(keepingCapacity: true)
-        candidates.append(contentsOf: track.held)
+        confirmed.removeAll(keepingCapacity: true)
+        confirmed.append(contentsOf: repeatElement(false, count: track.held.count))
+        if unguarded.isEmpty { return }
         if track.owner == 0 {
             for watches in unguarded.values { candidates.append(contentsOf: watches) }
         } else if let watches = unguarded[track.owner] {
             candidates.append(contentsOf: watches)
         }
-        let reach = PlaceReach.at(accuracy: track.sentAccuracy)
-        approach(places, reach, track.owner, &assurance, in: world)
-        guard candidates.count > 1 else { return }
-        candidates.sort()
-        var kept = 0
-        for position in 1..<candidates.count where candidates[position] != candidates[kept] {
-            kept += 1
-            candidates[kept] = candidates[position]
-        }
-        candidates.removeLast(candidates.count - kept - 1)
     }
 
-    /// Only the nearest place of each predicate matters.
-    private func approach(
-        _ places: [NearbyPlace], _ reach: Double, _ owner: UInt32, _ assurance: inout Assurance, in world: some CircumstanceWorld
+    private func gatherUnconfirmed(of track: DeviceTrack) {
+        for position in track.held.indices where !confirmed[position] { candidates.append(track.held[position]) }
+    }
+
+    /// Finds the places that the device's circumstances are about, adds the watches that may be true of it there to the candidates, and
+    /// says how far it is from the others.
+    ///
+    /// - Returns: Metres beyond the reach of any rule in which all such places are found, or beyond which they do not matter.
+    private func lookAround(
+        _ device: UInt32, into places: inout [NearbyPlace], _ assurance: inout Assurance, in world: some CircumstanceWorld
+    ) -> Double {
+        let track = tracks.address(Int(device))
+        let owner = track.pointee.owner
+        var scales = interests[Int(owner)].scales
+        guard scales != 0 else { return Self.safeMax }
+        let view = View(track.pointee)
+        landmarks.expect(scales, around: view.point)
+        var foresight = Self.safeMax
+        while scales != 0 {
+            let scale = scales.trailingZeroBitCount
+            scales &= scales - 1
+            let cell = landmarks.cell(at: scale, around: view.point, view.position, memory, in: world)
+            foresight = min(foresight, cell.foresight)
+            find(in: cell, within: Scale.reach(scale) + cell.foresight, of: view, owner, in: world)
+            approachFound(at: scale, view.reach, track.pointee, into: &places, &assurance)
+        }
+        assurance.limit(foresight)
+        return foresight
+    }
+
+    /// Lists the landmarks of a cell that the owner asks for.
+    private func find(
+        in cell: LandmarkCell, within farthest: Double, of view: View, _ owner: UInt32, in world: some CircumstanceWorld
     ) {
-        if nearest.count < memory.predicates.end {
-            nearest.append(contentsOf: repeatElement(.infinity, count: memory.predicates.end - nearest.count))
+        var found: [FoundLandmark] = []
+        swap(&found, &self.found)
+        found.removeAll(keepingCapacity: true)
+        interests.withUnsafeBufferPointer { interests in
+            let interest = interests.baseAddress.unsafelyUnwrapped + Int(owner)
+            let steps = (farthest + 0.02) * GridPoint.unitsPerMetre
+            var landmark = cell.first
+            let end = cell.end
+            while landmark.words < end {
+                defer { landmark = landmark.next }
+                guard owner == 0 || landmark.owner == owner || landmark.owner == Landmarks.several else { continue }
+                guard landmark.hasOutline || landmark.point.squaredChord(to: view.point) <= steps * steps else { continue }
+                if owner != 0, landmark.owner != owner {
+                    guard (0..<landmark.count).contains(where: { interest.pointee.mayAskFor(landmark.predicate($0)) }) else {
+                        continue
+                    }
+                }
+                guard let distance = distance(to: landmark, from: view, in: world), distance <= farthest else { continue }
+                found.append(FoundLandmark(landmark: landmark, distance: distance))
+                if landmark.count > 0 { index.prefetch(landmark.predicate(0)) }
+            }
         }
-        memory.expect(places)
-        touched.removeAll(keepingCapacity: true)
-        for place in places {
-            note(PredicateTable.any, place.distance)
-            memory.forEachPredicate(of: place.place, in: world) { note($0, place.distance) }
-        }
-        for predicate in touched {
-            approach(predicate, nearest[Int(predicate)], reach, owner, &assurance)
-            nearest[Int(predicate)] = .infinity
-        }
+        swap(&found, &self.found)
     }
 
     @inline(__always)
-    private func note(_ predicate: UInt32, _ distance: Double) {
-        guard distance < nearest[Int(predicate)] else { return }
-        if nearest[Int(predicate)] == .infinity { touched.append(predicate) }
-        nearest[Int(predicate)] = distance
+    private func distance(to landmark: Landmark, from view: View, in world: some CircumstanceWorld) -> Double? {
+        guard landmark.hasOutline else { return view.distance(to: landmark.point) }
+        return world.distance(of: landmark.place, latitude: view.position.latitude, longitude: view.position.longitude)
     }
 
-    private func approach(
-        _ predicate: UInt32, _ distance: Double, _ reach: Double, _ owner: UInt32, _ assurance: inout Assurance
+    /// First what is near, so that most of what is farther is seen not to matter without asking whose it is.
+    private func approachFound(
+        at scale: Int, _ reach: Double, _ track: DeviceTrack, into places: inout [NearbyPlace], _ assurance: inout Assurance
     ) {
-        guard Int(predicate) < index.groups.count else { return }
-        // Nobody's devices are seen by all, a client's only by its own circumstances.
-        var position = owner == 0 ? 0 : GuardIndex.firstPosition(of: owner, in: index.groups[Int(predicate)])
-        while position < index.groups[Int(predicate)].count {
-            let groupOwner = index.groups[Int(predicate)][position].owner
-            guard owner == 0 || groupOwner == owner else { return }
-            let beyond = distance - (index.groups[Int(predicate)][position].radius ?? reach)
-            if beyond > 0 {
-                assurance.slack = min(assurance.slack, beyond)
-            } else {
-                candidates.append(contentsOf: index.groups[Int(predicate)][position].watches)
-            }
-            position += 1
+        let scaleReach = Scale.reach(scale)
+        let near = scaleReach + Self.nearby
+        for found in found where found.distance <= near {
+            places.append(NearbyPlace(place: found.landmark.place, distance: found.distance))
+            approach(found, at: scale, reach, track, &assurance)
         }
+        guard assurance.outer > Self.nearby else { return }
+        for found in found where found.distance > near && found.distance - scaleReach < assurance.outer {
+            places.append(NearbyPlace(place: found.landmark.place, distance: found.distance))
+            approach(found, at: scale, reach, track, &assurance)
+        }
+    }
+
+    private static let nearby = 40.0
+
+    private func approach(
+        _ found: FoundLandmark, at scale: Int, _ reach: Double, _ track: DeviceTrack, _ assurance: inout Assurance
+    ) {
+        for place in 0..<found.landmark.count {
+            let predicate = found.landmark.predicate(place)
+            guard Int(predicate) < index.entries.count else { continue }
+            let entry = index.entries[Int(predicate)]
+            if entry.watch == GuardIndex.none { continue }
+            if entry.watch == GuardIndex.several {
+                approachGroups(of: predicate, found, at: scale, reach, track, &assurance)
+            } else if track.owner == 0 || entry.owner == track.owner, entry.scale == scale {
+                approach(entry.watch, found, entry.radius ?? reach, track, &assurance)
+            }
+        }
+    }
+
+    private func approachGroups(
+        of predicate: UInt32, _ found: FoundLandmark, at scale: Int, _ reach: Double, _ track: DeviceTrack,
+        _ assurance: inout Assurance
+    ) {
+        index.groups[predicate]?.withUnsafeBufferPointer { groups in
+            // Nobody's devices are seen by all, a client's only by its own circumstances.
+            var position = track.owner == 0 ? 0 : GuardIndex.firstPosition(of: track.owner, in: groups)
+            while position < groups.count, track.owner == 0 || groups[position].owner == track.owner {
+                if groups[position].scale == scale {
+                    let radius = groups[position].radius ?? reach
+                    for watch in groups[position].watches { approach(watch, found, radius, track, &assurance) }
+                }
+                position += 1
+            }
+        }
+    }
+
+    /// A place is near that a watch may be true of.
+    @inline(__always)
+    private func approach(
+        _ watch: UInt32, _ found: FoundLandmark, _ radius: Double, _ track: DeviceTrack, _ assurance: inout Assurance
+    ) {
+        let margin = plainMargins[Int(watch)]
+        if margin >= 0, !track.held.isEmpty {
+            let position = track.held.firstPosition(of: watch)
+            if position.isFound {
+                // Where it is true of a place, others do not matter.
+                if !confirmed[position.index], assurance.isWithin(found, radius + margin) { confirmed[position.index] = true }
+                return
+            }
+        }
+        if assurance.isReached(found, radius) { candidates.append(watch) }
     }
 
     /// Remembers from where, how far and how long the evaluation holds.
@@ -154,7 +196,9 @@ extension CircumstanceEngine {
         tracks[index].longitudeScale = Float(QuickDistance.longitudeScale(latitude: tracks[index].latitude)).nextUp
         tracks[index].reach = Float(PlaceReach.at(accuracy: tracks[index].sentAccuracy))
         // Distances to places are right to 2 cm; the anchor, the scale and the reach are rounded.
-        tracks[index].safe = Float(max(0, min(assurance.slack, Self.safeMax) * 0.9999 - 0.05))
+        tracks[index].safe = Float(max(0, assurance.safe * 0.9999 - 0.05))
+        tracks[index].outer = Float(max(0, assurance.outer * 0.9999 - 0.05))
+        tracks[index].shells = assurance.shells
         tracks[index].epoch = epoch
         tracks[index].wasEvaluated = true
         tracks[index].due = assurance.due
@@ -169,6 +213,20 @@ extension CircumstanceEngine {
 // MARK: - One circumstance
 
 extension CircumstanceEngine {
+    /// Evaluates the candidates.
+    private func settle(
+        _ device: UInt32, _ situation: Situation, isFirst: Bool, _ assurance: inout Assurance, at instant: Int64,
+        in world: some CircumstanceWorld, into effects: inout [CircumstanceEffect]
+    ) {
+        // Evaluating wakes nobody else, so the list can be lent.
+        var candidates: [UInt32] = []
+        swap(&candidates, &self.candidates)
+        for watch in candidates {
+            settle(watch, device, situation, isFirst: isFirst, &assurance, at: instant, in: world, into: &effects)
+        }
+        swap(&candidates, &self.candidates)
+    }
+
     private func settle(
         _ number: UInt32, _ device: UInt32, _ situation: Situation, isFirst: Bool, _ assurance: inout Assurance,
         at instant: Int64, in world: some CircumstanceWorld, into effects: inout [CircumstanceEffect]
@@ -269,7 +327,76 @@ extension [NearbyPlace] {
     }
 }
 
+/// A place that a device's circumstances may be about, and how far it is, in metres.
+struct FoundLandmark {
+    var landmark: Landmark
+    var distance: Double
+}
+
+extension Assurance {
+    /// Whether the place is within the radius, in metres; else it must stay outside.
+    @inline(__always)
+    mutating func isReached(_ found: FoundLandmark, _ radius: Double) -> Bool {
+        if found.distance <= radius { return true }
+        if found.landmark.hasOutline {
+            limit(found.distance - radius)
+        } else {
+            take(Shell(found.landmark.point, radius: radius, isInside: false), slack: found.distance - radius)
+        }
+        return false
+    }
+}
+
+extension Assurance {
+    /// Whether the place is within the radius, in metres; then it must stay inside.
+    @inline(__always)
+    mutating func isWithin(_ found: FoundLandmark, _ radius: Double) -> Bool {
+        guard found.distance <= radius else { return false }
+        if found.landmark.hasOutline {
+            limit(radius - found.distance)
+        } else {
+            take(Shell(found.landmark.point, radius: radius, isInside: true), slack: radius - found.distance)
+        }
+        return true
+    }
+}
+
+/// From where a device looks around.
+private struct View {
+    let position: (latitude: Double, longitude: Double)
+    let exact: ECEF
+    let point: GridPoint
+    /// Metres that `at` reaches.
+    let reach: Double
+
+    init(_ track: DeviceTrack) {
+        position = (track.latitude, track.longitude)
+        exact = ECEF(latitude: track.latitude, longitude: track.longitude)
+        point = GridPoint(exact)
+        reach = PlaceReach.at(accuracy: track.sentAccuracy)
+    }
+
+    @inline(__always)
+    func distance(to other: GridPoint) -> Double {
+        let step = 1 / GridPoint.unitsPerMetre
+        let point = ECEF(x: Double(other.x) * step, y: Double(other.y) * step, z: Double(other.z) * step)
+        return Geodesic.arc(ofChord: point.squaredChord(to: exact).squareRoot())
+    }
+}
+
 extension [UInt32] {
+    /// In order, each once.
+    mutating func sortDistinct() {
+        guard count > 1 else { return }
+        sort()
+        var kept = 0
+        for position in 1..<count where self[position] != self[kept] {
+            kept += 1
+            self[kept] = self[position]
+        }
+        removeLast(count - kept - 1)
+    }
+
     /// Where a number stands among sorted ones, or would stand.
     func firstPosition(of number: UInt32) -> (index: Int, isFound: Bool) {
         var low = 0

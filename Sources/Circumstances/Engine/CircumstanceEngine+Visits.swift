@@ -1,29 +1,40 @@
 // Which places a device has been at.
 
 extension CircumstanceEngine {
+    /// - Parameter isMove: The cause is a fix, so that a visit that is over ended with the fix before.
     func updateVisits(
-        of device: UInt32, _ places: [NearbyPlace], radius: Double, isMove: Bool, _ assurance: inout Assurance,
-        in world: some CircumstanceWorld, into effects: inout [CircumstanceEffect]
+        of device: UInt32, isMove: Bool, _ assurance: inout Assurance, in world: some CircumstanceWorld,
+        into effects: inout [CircumstanceEffect]
     ) {
         let index = Int(device)
+        let isLongStay = isLongStay(tracks[index])
+        guard tracks[index].hasOpenVisits || isLongStay || !uses.visits.isEmpty else { return }
         histories[device]?.findPlaces(epoch: placeEpoch, in: world)
         if tracks[index].hasOpenVisits {
             followVisits(
-                of: device, places, lastThere: isMove ? tracks[index].previousTimestamp : tracks[index].timestamp, &assurance,
+                of: device, lastThere: isMove ? tracks[index].previousTimestamp : tracks[index].timestamp, &assurance,
                 in: world, into: &effects)
         }
-        let isLongStay = isLongStay(tracks[index])
         if isLongStay { tracks[index].isStayRecorded = true }
         guard isLongStay || !uses.visits.isEmpty else { return }
         let reach = PlaceReach.at(accuracy: tracks[index].sentAccuracy)
-        for place in isLongStay && uses.visits.isEmpty ? nearest(places) : places {
+        let foresight = uses.visits.isEmpty ? 0 : Self.visitForesight
+        var places: [NearbyPlace] = []
+        world.places(
+            latitude: tracks[index].latitude, longitude: tracks[index].longitude, radius: reach + foresight, into: &places)
+        if !uses.visits.isEmpty { assurance.limit(foresight) }
+        for place in uses.visits.isEmpty ? nearest(places) : places {
             let isAskedFor = isAskedFor(place.place, in: world)
             if place.distance > reach {
-                if isAskedFor { assurance.slack = min(assurance.slack, place.distance - reach) }
+                if isAskedFor { assurance.limit(place.distance - reach) }
             } else if isLongStay || isAskedFor {
                 beginVisit(of: device, place, &assurance, in: world, into: &effects)
             }
         }
+    }
+
+    private func isLongStay(_ track: DeviceTrack) -> Bool {
+        !track.isStayRecorded && track.since != .min && track.timestamp - track.since >= Self.stayMilliseconds
     }
 
     /// Where nobody asks for visits, only those to the nearest places are kept: a town square is near dozens.
@@ -66,34 +77,35 @@ extension CircumstanceEngine {
             effects.append(.visit(device: device, history.rows[history.rows.count - 1]))
         }
         tracks[Int(device)].hasOpenVisits = true
-        let slack = visitSlack(place, track, isHigh: level == .high)
-        assurance.slack = min(assurance.slack, slack)
+        assurance.limit(visitSlack(place, track, isHigh: level == .high))
     }
 
     /// Ends the visits to places that the device has left.
     private func followVisits(
-        of device: UInt32, _ places: [NearbyPlace], lastThere: Int64, _ assurance: inout Assurance,
-        in world: some CircumstanceWorld, into effects: inout [CircumstanceEffect]
+        of device: UInt32, lastThere: Int64, _ assurance: inout Assurance, in world: some CircumstanceWorld,
+        into effects: inout [CircumstanceEffect]
     ) {
         let track = tracks[Int(device)]
         let reach = PlaceReach.at(accuracy: track.sentAccuracy) + PlaceReach.visitMargin
         guard var history = histories.removeValue(forKey: device) else { return }
         var isOpen = false
         for row in history.rows.indices where history.rows[row].openSince != nil {
-            let handle = history.places[row]
-            guard let place = places.first(where: { $0.place == handle }), place.distance <= reach else {
+            guard let number = history.places[row],
+                let distance = world.distance(of: number, latitude: track.latitude, longitude: track.longitude),
+                distance <= reach
+            else {
                 history.rows[row].end(at: lastThere)
                 effects.append(.visit(device: device, history.rows[row]))
                 continue
             }
             isOpen = true
-            let level = world.threshold(of: place.place, distance: place.distance, accuracy: track.sentAccuracy)
+            let place = NearbyPlace(place: number, distance: distance)
+            let level = world.threshold(of: number, distance: distance, accuracy: track.sentAccuracy)
             if level > history.rows[row].level {
                 history.rows[row].level = level
                 effects.append(.visit(device: device, history.rows[row]))
             }
-            let slack = visitSlack(place, track, isHigh: history.rows[row].level == .high)
-            assurance.slack = min(assurance.slack, slack)
+            assurance.limit(visitSlack(place, track, isHigh: history.rows[row].level == .high))
         }
         histories[device] = history
         tracks[Int(device)].hasOpenVisits = isOpen

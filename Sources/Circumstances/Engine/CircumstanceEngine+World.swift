@@ -13,7 +13,11 @@ extension CircumstanceEngine {
     ) {
         memory.forget(place)
         placeEpoch &+= 1
-        if exists { disturb(place, in: world) }
+        if exists {
+            // What was unknown of all devices, wherever they are, is known now.
+            if memory.takeAwaited(of: place, in: world) { sweepAll() }
+            disturb(place, in: world)
+        }
         guard !disturbed.isEmpty else { return }
         let devices = disturbed.sorted()
         disturbed.removeAll()
@@ -25,6 +29,7 @@ extension CircumstanceEngine {
     public func worldDidChange() {
         memory.forgetAll()
         memory.forgetOpenings()
+        landmarks.forgetAll()
         sweepAll()
     }
 
@@ -43,6 +48,7 @@ extension CircumstanceEngine {
     }
 
     private func disturb(_ place: UInt32, in world: some CircumstanceWorld) {
+        landmarks.forget(world.extent(of: place))
         guard !cells.isEmpty else { return }
         // Visits are remembered wherever the device is now.
         if isAskedFor(place, in: world) { return sweepAll() }

@@ -17,6 +17,7 @@
 ///   departing when it is taken back; unknown leaves it.
 /// - While a circumstance holds, its ranges are wider by its exit margin (those under a `not` while it does not hold), except at
 ///   its first evaluation for a device, and the first after that stood nowhere.
+/// - What nothing that exists can match is unknown under a `not` and where it is asked for: an id that is not known yet tells nothing.
 /// - A device within 50 m of the first fix of its stay is dwelling; a fix farther away begins the next stay.
 /// - A visit is the time between the first and the last fix `at` a place (10 m more to leave it). Visits are kept where a
 ///   registered circumstance asks for visits to such places; else those to the 4 nearest places once a stay has lasted 3 minutes.
@@ -28,12 +29,18 @@ public final class CircumstanceEngine {
     /// Numbers of watches that ended and may still stand in tracks.
     var retired: [UInt32] = []
     var freeWatches: [UInt32] = []
+    /// By watch the exit margin of those that are plain (``Program/isPlain``), negative for others: what they hold is seen without them.
+    var plainMargins: [Double] = []
     var index = GuardIndex()
     /// Watches without guards, by owner.
     var unguarded: [UInt32: [UInt32]] = [:]
     var uses = RuleUses()
 
-    var tracks: [DeviceTrack] = []
+    /// By owner; 0 is for devices that nobody owns, which all circumstances see.
+    var interests = [Interest()]
+    var landmarks = Landmarks()
+
+    var tracks = TrackTable()
     var identities: [DeviceIdentity] = []
     var owners: [IdentityText: UInt32] = [:]
     var histories: [UInt32: VisitHistory] = [:]
@@ -57,8 +64,9 @@ public final class CircumstanceEngine {
     // Kept between evaluations, so that nothing is allocated.
     var scratch: [NearbyPlace] = []
     var candidates: [UInt32] = []
-    var nearest: [Double] = []
-    var touched: [UInt32] = []
+    var found: [FoundLandmark] = []
+    /// Of what the device holds, what is seen to be true still.
+    var confirmed: [Bool] = []
 
     /// Evaluations of one circumstance for one device so far.
     public internal(set) var evaluations = 0
@@ -69,11 +77,8 @@ public final class CircumstanceEngine {
 
     /// Farther than this no device goes unseen, metres.
     static let safeMax = 500.0
-    /// Beyond the farthest reach, places are looked for so much farther, metres, so that a step does not ask again: twice as far as
-    /// the last time was of use, within these.
-    static let foresight = 30.0...250.0
-    /// For a device that is looked at for the first time.
-    static let firstForesight = 100.0
+    /// How much farther than needed places are looked for where visits are asked for, metres, so that a step does not ask again.
+    static let visitForesight = 100.0
     /// Devices evaluated at once; more are taken in turns by ``advance(to:in:into:)``.
     static let turnMax = 2048
     static let stayMilliseconds: Int64 = 180_000
@@ -84,7 +89,7 @@ public final class CircumstanceEngine {
     public var count: Int { entries.count - freeEntries.count }
 }
 
-/// What the watched circumstances ask for, so that nothing else is done.
+/// What the circumstances ask for, so that nothing else is done.
 struct RuleUses {
     /// Reach plus margin of each `near`, and the margins of `at`: how many circumstances have each.
     private var nears: [Double: Int] = [:]
@@ -99,7 +104,7 @@ struct RuleUses {
     /// How often each predicate covers a `visited` or `frequents`.
     var visits: [UInt32: Int] = [:]
 
-    mutating func count(_ watch: Watch, covering table: PredicateTable, by step: Int) {
+    mutating func count(_ watch: Watch, by step: Int) {
         let program = watch.program
         if program.uses(.near) { change(&nears, watch.nearRadius + watch.exitMargin, by: step) }
         if program.uses(.at) { change(&ats, watch.exitMargin, by: step) }
@@ -107,7 +112,11 @@ struct RuleUses {
         atMarginMax = ats.keys.max()
         if program.uses(.moving) { moving += step }
         if program.uses(.dwelling) { dwelling += step }
-        if program.uses(.threshold), program.uses(.visited) || program.uses(.frequents) { visitLevels += step }
+    }
+
+    /// Visits are kept for what is only asked for, too.
+    mutating func countVisits(_ program: Program, covering table: PredicateTable, by step: Int) {
+        if program.uses(.threshold), program.usesVisits { visitLevels += step }
         for (node, entry) in program.nodes.enumerated() where entry.operation == .visited || entry.operation == .frequents {
             for predicate in program.cover(node, table) {
                 visits[predicate, default: 0] += step

@@ -9,7 +9,7 @@ struct DeviceTrack {
         var isMoving: Bool? { self == .unknown ? nil : self == .moving }
     }
 
-    // Every fix needs these: two lines of the cache.
+    // Every fix needs these: two lines of the cache, or three.
 
     // The last fix, the time of the one before, and the accuracy: metres, negative where none was sent.
     var latitude = 0.0
@@ -28,6 +28,8 @@ struct DeviceTrack {
     var anchorLongitude: Int32 = 0
     var longitudeScale: Float = 0
     var safe: Float = 0
+    /// As far as it does not cross any of its shells.
+    var outer: Float = 0
     /// How far `at` reached then.
     var reach: Float = 0
     /// Registrations it was evaluated with.
@@ -54,6 +56,8 @@ struct DeviceTrack {
     var queued = Int64.max
     /// Circumstances whose last definite value is true, in order of their numbers.
     var held: [UInt32] = []
+
+    var shells = InlineArray<3, Shell>(repeating: .none)
 
     /// Steps of the anchor in a degree; half of one is 6 mm.
     static let anchorSteps = 1e7

@@ -5,26 +5,32 @@
 struct Guard: Equatable {
     /// Metres; nil for `at`, whose reach depends on the accuracy of a fix.
     var radius: Double?
+    /// At which its places are found.
+    var scale: Int
     /// One of these is true of the place. ``PredicateTable/any`` stands for every place.
     var predicates: [UInt32]
 }
 
 extension Program {
     /// Guards of which one must be met; nil where the condition can be true far from all places.
-    func guards(nearRadius: Double, in table: PredicateTable) -> [Guard]? { guards(0, nearRadius, table) }
+    func guards(nearRadius: Double, exitMargin: Double, in table: PredicateTable) -> [Guard]? {
+        guards(0, nearRadius, exitMargin, table)
+    }
 
-    private func guards(_ index: Int, _ nearRadius: Double, _ table: PredicateTable) -> [Guard]? {
+    private func guards(_ index: Int, _ nearRadius: Double, _ exitMargin: Double, _ table: PredicateTable) -> [Guard]? {
         let node = nodes[index]
         switch node.operation {
-        case .at: return [Guard(radius: nil, predicates: cover(index, table))]
-        case .near: return [Guard(radius: nearRadius, predicates: cover(index, table))]
+        case .at, .near:
+            let radius = node.operation == .at ? nil : nearRadius
+            let scale = Scale.of(reach: (radius ?? PlaceReach.atMax) + exitMargin)
+            return [Guard(radius: radius, scale: scale, predicates: cover(index, table))]
         case .and:
-            return parts(of: index).compactMap { guards($0, nearRadius, table) }
+            return parts(of: index).compactMap { guards($0, nearRadius, exitMargin, table) }
                 .min { Self.cost($0.flatMap(\.predicates), table) < Self.cost($1.flatMap(\.predicates), table) }
         case .or:
             var all: [Guard] = []
             for part in parts(of: index) {
-                guard let guards = guards(part, nearRadius, table) else { return nil }
+                guard let guards = guards(part, nearRadius, exitMargin, table) else { return nil }
                 all += guards
             }
             return all
@@ -59,6 +65,13 @@ extension Program {
             part = Int(nodes[part].end)
         }
         return parts
+    }
+
+    /// Whether it is true exactly where some place of its guard is within reach: an `at` or `near` of one identity.
+    var isPlain: Bool {
+        guard nodes[0].operation == .at || nodes[0].operation == .near else { return false }
+        let rules = parts(of: 0)
+        return rules.count == 1 && (nodes[rules[0]].operation == .identity || nodes[rules[0]].operation == .always)
     }
 
     /// How many places are expected, roughly: one with an id, tens of a chain, thousands of a category.

@@ -1,3 +1,5 @@
+import CPrefetch
+
 /// From what is true of a place to the circumstances that may be true near it.
 struct GuardIndex {
     /// Circumstances of one owner that reach equally far.
@@ -5,49 +7,90 @@ struct GuardIndex {
         var owner: UInt32
         /// Nil for `at`.
         var radius: Double?
+        var scale: Int
         var watches: [UInt32]
     }
 
-    /// For each predicate its groups, in order of their owners.
-    private(set) var groups: [[Group]] = [[]]
+    /// Most predicates are those of a single circumstance, which so is found at once.
+    struct Entry {
+        /// ``none``; ``several``: they are among the groups.
+        fileprivate(set) var watch = GuardIndex.none
+        fileprivate(set) var owner: UInt32 = 0
+        fileprivate(set) var radius: Double?
+        fileprivate(set) var scale = 0
+    }
+
+    /// By predicate.
+    private(set) var entries: [Entry] = []
+    /// For predicates of several circumstances their groups, in order of their owners.
+    private(set) var groups: [UInt32: [Group]] = [:]
+
+    static let none = UInt32.max
+    static let several = UInt32.max - 1
+
+    /// Asks for the entry of a predicate.
+    @inline(__always)
+    func prefetch(_ predicate: UInt32) {
+        guard Int(predicate) < entries.count else { return }
+        entries.withUnsafeBufferPointer { geomatch_prefetch($0.baseAddress.unsafelyUnwrapped + Int(predicate)) }
+    }
 
     mutating func insert(_ watch: UInt32, of owner: UInt32, _ guards: [Guard]) {
-        for entry in guards {
-            for predicate in entry.predicates {
-                while groups.count <= Int(predicate) { groups.append([]) }
-                if let position = position(of: owner, entry.radius, in: predicate) {
-                    groups[Int(predicate)][position].watches.append(watch)
-                } else {
-                    let position = Self.firstPosition(of: owner, in: groups[Int(predicate)])
-                    groups[Int(predicate)].insert(
-                        Group(owner: owner, radius: entry.radius, watches: [watch]), at: position)
-                }
-            }
+        for entry in guards { for predicate in entry.predicates { insert(watch, of: owner, entry, predicate) } }
+    }
+
+    private mutating func insert(_ watch: UInt32, of owner: UInt32, _ entry: Guard, _ predicate: UInt32) {
+        let index = Int(predicate)
+        while entries.count <= index { entries.append(Entry()) }
+        switch entries[index].watch {
+        case Self.none: entries[index] = Entry(watch: watch, owner: owner, radius: entry.radius, scale: entry.scale)
+        case Self.several: insert(watch, of: owner, entry.radius, entry.scale, into: &groups[predicate, default: []])
+        default:
+            let single = entries[index]
+            entries[index].watch = Self.several
+            groups[predicate] = [Group(owner: single.owner, radius: single.radius, scale: single.scale, watches: [single.watch])]
+            insert(watch, of: owner, entry.radius, entry.scale, into: &groups[predicate, default: []])
+        }
+    }
+
+    private func insert(_ watch: UInt32, of owner: UInt32, _ radius: Double?, _ scale: Int, into groups: inout [Group]) {
+        if let position = Self.position(of: owner, radius, scale, in: groups) {
+            groups[position].watches.append(watch)
+        } else {
+            let position = groups.withUnsafeBufferPointer { Self.firstPosition(of: owner, in: $0) }
+            groups.insert(Group(owner: owner, radius: radius, scale: scale, watches: [watch]), at: position)
         }
     }
 
     mutating func remove(_ watch: UInt32, of owner: UInt32, _ guards: [Guard]) {
-        for entry in guards {
-            for predicate in entry.predicates where Int(predicate) < groups.count {
-                guard let position = position(of: owner, entry.radius, in: predicate) else { continue }
-                groups[Int(predicate)][position].watches.removeAll { $0 == watch }
-                if groups[Int(predicate)][position].watches.isEmpty { groups[Int(predicate)].remove(at: position) }
-            }
-        }
+        for entry in guards { for predicate in entry.predicates { remove(watch, of: owner, entry, predicate) } }
     }
 
-    private func position(of owner: UInt32, _ radius: Double?, in predicate: UInt32) -> Int? {
-        let all = groups[Int(predicate)]
-        var position = Self.firstPosition(of: owner, in: all)
-        while position < all.count, all[position].owner == owner {
-            if all[position].radius == radius { return position }
+    private mutating func remove(_ watch: UInt32, of owner: UInt32, _ entry: Guard, _ predicate: UInt32) {
+        guard Int(predicate) < entries.count else { return }
+        guard entries[Int(predicate)].watch == Self.several else {
+            if entries[Int(predicate)].watch == watch { entries[Int(predicate)].watch = Self.none }
+            return
+        }
+        var all = groups.removeValue(forKey: predicate) ?? []
+        if let position = Self.position(of: owner, entry.radius, entry.scale, in: all) {
+            all[position].watches.removeAll { $0 == watch }
+            if all[position].watches.isEmpty { all.remove(at: position) }
+        }
+        if all.isEmpty { entries[Int(predicate)].watch = Self.none } else { groups[predicate] = all }
+    }
+
+    private static func position(of owner: UInt32, _ radius: Double?, _ scale: Int, in groups: [Group]) -> Int? {
+        var position = groups.withUnsafeBufferPointer { firstPosition(of: owner, in: $0) }
+        while position < groups.count, groups[position].owner == owner {
+            if groups[position].radius == radius, groups[position].scale == scale { return position }
             position += 1
         }
         return nil
     }
 
     /// Where the groups of an owner begin, or would.
-    static func firstPosition(of owner: UInt32, in groups: [Group]) -> Int {
+    static func firstPosition(of owner: UInt32, in groups: UnsafeBufferPointer<Group>) -> Int {
         var low = 0
         var high = groups.count
         while low < high {

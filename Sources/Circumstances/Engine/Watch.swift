@@ -10,12 +10,15 @@ final class Watch {
     let exitMargin: Double
     /// Nil where it can be true far from all places.
     let guards: [Guard]?
+    let sights: Set<Sight>
+    /// As of its program.
+    let isPlain: Bool
     /// Devices evaluated with an earlier epoch have not seen it; 0 when all have.
     var epoch: UInt32 = 0
     /// The first value is taken silently.
     var isSilent = false
 
-    init(_ entry: CircumstanceEntry, circumstance: UInt32, trigger: CircumstanceRule.Trigger, guards: [Guard]?) {
+    init(_ entry: CircumstanceEntry, circumstance: UInt32, trigger: CircumstanceRule.Trigger, in table: PredicateTable) {
         self.circumstance = circumstance
         self.trigger = trigger
         program = entry.program
@@ -23,7 +26,9 @@ final class Watch {
         devices = entry.devices
         nearRadius = entry.rule.nearRadius
         exitMargin = entry.rule.exitMargin
-        self.guards = guards
+        guards = program.guards(nearRadius: nearRadius, exitMargin: exitMargin, in: table)
+        isPlain = program.isPlain
+        sights = program.sights(nearRadius: nearRadius, exitMargin: exitMargin, in: table)
     }
 }
 

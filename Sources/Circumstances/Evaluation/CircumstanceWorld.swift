@@ -1,10 +1,13 @@
 /// What circumstances are about: places, their hours and clocks, live data. It is asked, never kept.
 ///
-/// A place is known by a number that stays the same while the place exists; ``CircumstanceEngine/placeWillChange(_:in:)`` and
+/// A place is known by a number below 2^31 that stays the same while the place exists; ``CircumstanceEngine/placeWillChange(_:in:)`` and
 /// ``CircumstanceEngine/placeDidChange(_:at:in:into:)`` tell of each change.
 public protocol CircumstanceWorld {
-    /// Appends the places within `radius` metres of the position (degrees), in any order.
+    /// Appends the places within `radius` metres of the position (degrees), in any order. The distance of a place without an outline
+    /// is that of its ``GridPoint``.
     func places(latitude: Double, longitude: Double, radius: Double, into places: inout [NearbyPlace])
+    /// The distance of one of them, metres; nil where it is beyond 20 km.
+    func distance(of place: UInt32, latitude: Double, longitude: Double) -> Double?
     /// How surely a device that sent this accuracy is at a place this far away. Metres, 0 inside of an outline; nil where none was
     /// sent.
     func threshold(of place: UInt32, distance: Double, accuracy: Double?) -> ThresholdLevel
@@ -12,7 +15,9 @@ public protocol CircumstanceWorld {
     func facts(of place: UInt32) -> PlaceFacts
     /// The place with this id; nil while there is none.
     func place(withID id: String) -> UInt32?
-    /// A circle round the place.
+    /// Whether there is such a place, category or chain at all.
+    func isKnown(_ key: IdentityKey, _ id: String) -> Bool
+    /// A circle round the place; its radius is 0 where the place has no outline.
     func extent(of place: UInt32) -> PlaceExtent
     /// Whether the place is open at an instant (ms since 1970 UTC), and until when that is sure.
     func opening(of place: UInt32, at instant: Int64) -> Opening

@@ -7,9 +7,9 @@ struct Situation {
     var isKnown: Bool
     /// Metres; nil where none was sent.
     var accuracy: Double?
-    /// Nearest first, all within `radius`.
+    /// Nearest first: all that rules can be true of within their reach, margins included, and `foresight` metres more.
     var places: [NearbyPlace] = []
-    var radius: Double
+    var foresight: Double
     var isMoving: Bool?
     /// Since when it has been within 50 m of here.
     var dwellingSince: Int64?

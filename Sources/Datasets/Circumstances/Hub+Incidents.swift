@@ -48,7 +48,7 @@ extension Hub {
 
     // MARK: The message
 
-    /// `{"incidentId","circumstanceId","name"?,"tags","when","deviceId","atPlaces","nearPlaces","location","timestamp","trace"?}`
+    /// `{"incidentId","circumstanceId","name","tags","when","deviceId","atPlaces","nearPlaces","location","timestamp","trace"?}`
     private func encode(
         _ occurrence: Occurrence, id: String, _ circumstance: Circumstance, _ device: Device, in dataset: Dataset
     ) -> [UInt8] {
@@ -57,7 +57,7 @@ extension Hub {
         writer.beginObject()
         writer.member("incidentId", id)
         writer.member("circumstanceId", record.id)
-        writer.member("name", optional: record.name)
+        writer.member("name", orNull: record.name)
         writer.member("tags", record.tags)
         writer.member("when", occurrence.trigger.rawValue)
         writer.member("deviceId", device.record.id)
@@ -120,6 +120,12 @@ extension Hub {
 }
 
 extension JSONWriter {
+    /// A member that is always there.
+    mutating func member(_ key: String, orNull text: String?) {
+        self.key(key)
+        if let text { string(text) } else { null() }
+    }
+
     /// Unknown is `null`.
     mutating func truth(_ value: Bool?) {
         if let value { bool(value) } else { null() }

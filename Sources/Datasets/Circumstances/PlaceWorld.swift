@@ -17,6 +17,10 @@ struct PlaceWorld: CircumstanceWorld {
         }
     }
 
+    func distance(of place: UInt32, latitude: Double, longitude: Double) -> Double? {
+        table.hit(place, latitude: latitude, longitude: longitude)?.distance
+    }
+
     func threshold(of place: UInt32, distance: Double, accuracy: Double?) -> ThresholdLevel {
         let isInside = distance == 0 && table.isPolygon(place)
         switch table.threshold(PlaceTable.Hit(handle: place, distance: distance, isInside: isInside), accuracy: accuracy) {
@@ -46,6 +50,14 @@ struct PlaceWorld: CircumstanceWorld {
     }
 
     func place(withID id: String) -> UInt32? { table.handle(of: id) }
+
+    func isKnown(_ key: IdentityKey, _ id: String) -> Bool {
+        switch key {
+        case .place: table.handle(of: id) != nil
+        case .category, .exactCategory: table.categories.number(id) != nil
+        case .chain: table.chain(id) != nil
+        }
+    }
 
     func extent(of place: UInt32) -> PlaceExtent {
         let extent = table.extent(of: place)

@@ -87,6 +87,7 @@ extension Hub {
         }
         do throws(WireError) {
             try checkDeclared(state)
+            if let device = state.device { dataset.circumstances.engine.expect(device.reference.index) }
             let update = try decode(message, domain: state.domain)
             if state.tellsSightings {
                 return try receiveSightings(update, of: state, published: published, message, at: now, into: &effects)

@@ -42,7 +42,11 @@ public struct Request: Equatable, Sendable {
         do throws(JSONError) {
             root = try parser.root(of: payload, padded: padded)
         } catch {
-            return .failure(Refusal(error: isTooLarge ? tooLarge : WireError(error)))
+            let id = TopLevelText.last("requestId", of: payload, using: parser)
+            return .failure(
+                Refusal(
+                    id: id.flatMap { $0.unicodeScalars.count <= idCharactersMax ? $0 : nil },
+                    error: isTooLarge ? tooLarge : WireError(error)))
         }
         guard root.kind == .object else {
             let error = WireError(.invalid, "the payload must be a JSON object, not \(root.shown)")

@@ -30,9 +30,11 @@ struct PlaceRequests {
     private var freshCategories: [OSMPlace.Category] = []
     private var ready: [Request] = []
     private var bytesBefore = 0
+    /// Features that were read so far.
+    private var featureCount = 0
 
-    /// Features that never were sent, and why.
-    private(set) var unreadable: [String] = []
+    /// Features that never were sent: `{"id","error"}` each, as the daemon tells of those it refuses.
+    private(set) var unreadable: [JSONValue] = []
     private(set) var unreadableCount = 0
     /// Features without a tag that makes them a place.
     private(set) var leftOutCount = 0
@@ -83,8 +85,9 @@ struct PlaceRequests {
                 readers.removeFirst()
                 continue
             }
+            featureCount += 1
             switch element {
-            case .tooLong(let bytes): refuse("a feature of \(bytes) bytes does not fit into a request of 256 KiB")
+            case .tooLong(let bytes): refuse(Self.tooLarge(bytes))
             case .feature(let bytes):
                 if let feature = take(bytes) { return feature }
                 if held.isFull, let feature = release() { return feature }
@@ -95,11 +98,11 @@ struct PlaceRequests {
 
     /// The next of the places that were held, with the chain that is known by now.
     private mutating func release() -> [UInt8]? {
-        while var place = held.popFirst() {
-            if let brand = place.brand, let item = brands.item(of: brand) { place.chainID = item }
-            if let feature = fitting(place.feature) { return feature }
-        }
-        return nil
+        guard let place = held.popFirst() else { return nil }
+        var joined = place
+        if let brand = place.brand, let item = brands.item(of: brand) { joined.chainID = item }
+        let feature = zoned(joined.feature).serialised()
+        return feature.count <= Self.featuresBytesMax ? feature : zoned(place.feature).serialised()
     }
 
     private mutating func take(_ bytes: [UInt8]) -> [UInt8]? {
@@ -110,7 +113,7 @@ struct PlaceRequests {
                 }
                 return bytes
             } catch {
-                refuse(error.message)
+                refuse(error)
                 return nil
             }
         }
@@ -123,7 +126,7 @@ struct PlaceRequests {
             }
             return take(place, bytes: bytes.count)
         } catch {
-            refuse(error.message)
+            refuse(WireError(error))
             return nil
         }
     }
@@ -133,6 +136,8 @@ struct PlaceRequests {
         held.drop(place.id)
         if let brand = place.brand {
             guard let item = place.brandItem else {
+                // One that is too long is refused while it is the one that was read last.
+                guard fitting(place.feature) != nil else { return nil }
                 held.append(place, bytes: bytes)
                 return nil
             }
@@ -145,7 +150,7 @@ struct PlaceRequests {
     private mutating func fitting(_ value: JSONValue) -> [UInt8]? {
         let feature = zoned(value).serialised()
         guard feature.count <= Self.featuresBytesMax else {
-            refuse("a feature of \(feature.count) bytes does not fit into a request of 256 KiB")
+            refuse(Self.tooLarge(feature.count))
             return nil
         }
         return feature
@@ -159,9 +164,19 @@ struct PlaceRequests {
         return .object(feature)
     }
 
-    private mutating func refuse(_ reason: String) {
+    /// Refuses the feature that was read last. What it calls itself is not known, so its place among all is told.
+    private mutating func refuse(_ error: WireError) {
         unreadableCount += 1
-        if unreadable.count < Self.unreadableMax { unreadable.append(reason) }
+        guard unreadable.count < Self.unreadableMax else { return }
+        var error = error
+        error.message += " (feature \(featureCount - 1))"
+        var writer = JSONWriter()
+        error.encode(into: &writer)
+        unreadable.append(["id": .null, "error": (try? JSONValue.parse(writer.bytes)) ?? .null])
+    }
+
+    private static func tooLarge(_ bytes: Int) -> WireError {
+        WireError(.tooLarge, "a feature of \(bytes) bytes does not fit into a request of 256 KiB")
     }
 
     private static func parameters(_ key: String, features: [UInt8]) -> [UInt8] {

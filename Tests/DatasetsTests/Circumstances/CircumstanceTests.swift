@@ -63,6 +63,7 @@ struct CircumstanceTests {
         #expect(incidents(harness).isEmpty, "within the exit margin of 10 m")
         harness.move(metres: 70)
         #expect(ids(harness) == ["out"])
+        #expect(incidents(harness).first?["name"] == .null, "a name is always there")
         harness.published = []
         harness.move(metres: 5)
         #expect(ids(harness) == ["in"])

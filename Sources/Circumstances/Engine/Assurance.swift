@@ -1,0 +1,38 @@
+/// What can be relied on after a look at a device: how far it may go, which circles it may not cross meanwhile, and how long it may take.
+///
+/// The nearest circles are told apart, so that a device that passes one by need not be looked at again.
+struct Assurance {
+    static let shellsMax = 3
+
+    /// Metres to all else that may change something.
+    private(set) var outer: Double
+    /// The first instant at which time alone may change something.
+    private(set) var due = Int64.max
+    private(set) var shells = InlineArray<3, Shell>(repeating: .none)
+    private var slacks = InlineArray<3, Double>(repeating: .infinity)
+
+    init(slack: Double) { outer = slack }
+
+    /// Metres to the nearest that may change something.
+    var safe: Double { min(outer, slacks[0]) }
+
+    mutating func limit(_ slack: Double) { outer = min(outer, slack) }
+
+    mutating func take(_ outcome: Outcome) {
+        outer = min(outer, outcome.slack)
+        due = min(due, outcome.due)
+    }
+
+    /// The device is so far from a circle.
+    mutating func take(_ shell: @autoclosure () -> Shell, slack: Double) {
+        guard slack < outer else { return }
+        var shell = shell()
+        for index in 0..<Self.shellsMax where shells[index] == shell { return }
+        var slack = slack
+        for index in 0..<Self.shellsMax where slack < slacks[index] {
+            swap(&slacks[index], &slack)
+            swap(&shells[index], &shell)
+        }
+        outer = min(outer, slack)
+    }
+}

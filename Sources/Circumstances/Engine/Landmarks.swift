@@ -1,0 +1,264 @@
+import CPrefetch
+import Geodesy
+
+/// The places that rules ask for, cell by cell: each cell has all that a device in it can have to do with, and what is true of each.
+///
+/// A look at a device so reads one run of memory for each ``Scale`` its rules have, instead of asking for all places around. Cells are
+/// cubes, made when a device is looked at in them, and given up when a place in their reach changes or a rule asks for more.
+struct Landmarks: ~Copyable {
+    /// What asks for the places that a predicate is true of.
+    private struct Asking {
+        /// The scales whose cells show them, a bit for each.
+        var scales: UInt8 = 0
+        /// The only owner that ever asked for them; ``several`` where there were more.
+        var owner: UInt32 = 0
+    }
+
+    /// By predicate.
+    private var asking: [Asking] = []
+    private var cells = CellDirectory()
+    /// How many cells each scale has.
+    private var counts = [Int](repeating: 0, count: Scale.count)
+    /// Runs of cells: how many words follow, the foresight in metres, then the ``Landmark``s.
+    private var words: UnsafeMutablePointer<Int32>?
+    private var capacity = 0
+    private var end = 0
+    private var lost = 0
+
+    private static let wordsMax = 1 << 28
+    /// How much farther than a rule reaches cells show places, metres: as far as leaves them small.
+    private static let foresights = [500.0, 280, 140]
+    private static let placesWanted = 96
+    static let several = UInt32.max
+
+    init() {}
+
+    deinit { if let words { BigMemory.release(words) } }
+
+    var bytes: Int { capacity * 4 }
+
+    // MARK: What is shown
+
+    /// A rule of an owner asks for places. Returns at which scales cells must show more now, a bit for each.
+    mutating func show(_ sight: Sight, to owner: UInt32) -> UInt8 {
+        let index = Int(sight.predicate)
+        while asking.count <= index { asking.append(Asking()) }
+        let former = asking[index]
+        asking[index].scales |= 1 << sight.scale
+        guard former.scales != 0 else {
+            asking[index].owner = owner
+            return asking[index].scales
+        }
+        guard former.owner != owner, former.owner != Self.several else { return asking[index].scales & ~former.scales }
+        asking[index].owner = Self.several
+        return asking[index].scales
+    }
+
+    /// Nothing that was known of places and predicates holds any more.
+    mutating func forgetPredicates() {
+        asking.removeAll()
+        forgetAll()
+    }
+
+    /// What is true of places has changed.
+    mutating func forgetAll() {
+        cells.removeAll()
+        for scale in 0..<Scale.count { counts[scale] = 0 }
+        end = 0
+        lost = 0
+    }
+
+    /// The cells of a scale must show other places.
+    mutating func forget(scale: Int) { if counts[scale] > 0 { forgetAll() } }
+
+    /// Gives up the cells that can show a place.
+    mutating func forget(_ extent: PlaceExtent) {
+        for scale in 0..<Scale.count where counts[scale] > 0 { forget(extent, at: scale) }
+    }
+
+    mutating func forget(_ extent: PlaceExtent, at scale: Int) {
+        guard counts[scale] > 0 else { return }
+        let reach = extent.radius + Scale.reach(scale) + Self.foresights[0] + 1
+        let centre = ECEF(latitude: extent.latitude, longitude: extent.longitude)
+        let edge = Double(1 << Scale.shift(scale)) / GridPoint.unitsPerMetre
+        guard reach < 8 * edge else { return forgetAll() }
+        func span(_ value: Double) -> ClosedRange<Int32> {
+            func index(_ metres: Double) -> Int32 { Int32((metres / edge).rounded(.down)) }
+            return index(value - reach)...index(value + reach)
+        }
+        for x in span(centre.x) {
+            for y in span(centre.y) {
+                for z in span(centre.z) {
+                    guard let start = cells.remove(Self.key(scale, x, y, z)) else { continue }
+                    counts[scale] -= 1
+                    lost += Int(words.unsafelyUnwrapped[start]) + 2
+                }
+            }
+        }
+    }
+
+    private static func key(_ scale: Int, _ x: Int32, _ y: Int32, _ z: Int32) -> UInt64 {
+        func bits(_ value: Int32) -> UInt64 { UInt64(UInt32(bitPattern: value) & 0xF_FFFF) }
+        return UInt64(scale) << 60 | bits(x) << 40 | bits(y) << 20 | bits(z)
+    }
+
+    // MARK: Looking
+
+    /// Asks for the memory of the cells that a device at the point is in.
+    @inline(__always)
+    func expect(_ scales: UInt8, around point: GridPoint) {
+        var rest = scales
+        while rest != 0 {
+            let scale = rest.trailingZeroBitCount
+            rest &= rest - 1
+            let shift = Scale.shift(scale)
+            cells.prefetch(Self.key(scale, point.x >> shift, point.y >> shift, point.z >> shift))
+        }
+        guard let words else { return }
+        rest = scales
+        while rest != 0 {
+            let scale = rest.trailingZeroBitCount
+            rest &= rest - 1
+            let shift = Scale.shift(scale)
+            guard let start = cells.find(Self.key(scale, point.x >> shift, point.y >> shift, point.z >> shift)) else { continue }
+            for line in 0..<16 { geomatch_prefetch(words + start + 16 * line) }
+        }
+    }
+
+    /// The cell that a device is in, good until the next call.
+    @inline(__always)
+    mutating func cell(
+        at scale: Int, around point: GridPoint, _ position: (latitude: Double, longitude: Double), _ memory: PlaceMemory,
+        in world: some CircumstanceWorld
+    ) -> LandmarkCell {
+        let shift = Scale.shift(scale)
+        let key = Self.key(scale, point.x >> shift, point.y >> shift, point.z >> shift)
+        let start = cells.find(key) ?? make(key, at: scale, around: point, position, memory, in: world)
+        return LandmarkCell(words: UnsafePointer(words.unsafelyUnwrapped + start))
+    }
+
+    /// Asks for the cell that a device at the point is in.
+    private mutating func make(
+        _ key: UInt64, at scale: Int, around point: GridPoint, _ position: (latitude: Double, longitude: Double),
+        _ memory: PlaceMemory, in world: some CircumstanceWorld
+    ) -> Int {
+        let cube = Cube(point, shift: Scale.shift(scale))
+        var places: [NearbyPlace] = []
+        let farthest = Scale.reach(scale) + Self.foresights[0]
+        world.places(
+            latitude: position.latitude, longitude: position.longitude, radius: farthest + cube.diagonal, into: &places)
+        var found: [Found] = []
+        for place in places where place.place < UInt32(Int32.max) {
+            var predicates: [UInt32] = []
+            if shows(PredicateTable.any, at: scale) { predicates.append(PredicateTable.any) }
+            memory.forEachPredicate(of: place.place, in: world) { if shows($0, at: scale) { predicates.append($0) } }
+            guard let first = predicates.first else { continue }
+            let owner = asking[Int(first)].owner
+            let isAlone = predicates.allSatisfy { asking[Int($0)].owner == owner }
+            let extent = world.extent(of: place.place)
+            let centre = GridPoint(latitude: extent.latitude, longitude: extent.longitude)
+            let away = cube.distance(to: centre) - extent.radius
+            guard away <= farthest + 1 else { continue }
+            let number = Int32(bitPattern: place.place)
+            found.append(
+                Found(
+                    away: away, number: extent.radius > 0 ? ~number : number, point: centre,
+                    owner: isAlone ? owner : Self.several, predicates: predicates))
+        }
+        return write(key, at: scale, &found)
+    }
+
+    private func shows(_ predicate: UInt32, at scale: Int) -> Bool {
+        Int(predicate) < asking.count && asking[Int(predicate)].scales & 1 << scale != 0
+    }
+
+    /// A place for a cell.
+    private struct Found {
+        /// Metres, at least, from any position in the cell.
+        var away: Double
+        /// Complemented: it has an outline.
+        var number: Int32
+        var point: GridPoint
+        var owner: UInt32
+        var predicates: [UInt32]
+    }
+
+    private mutating func write(_ key: UInt64, at scale: Int, _ found: inout [Found]) -> Int {
+        var foresight = Self.foresights[0]
+        for shorter in Self.foresights.dropFirst() where found.count > Self.placesWanted {
+            foresight = shorter
+            found.removeAll { $0.away > Scale.reach(scale) + shorter + 1 }
+        }
+        makeRoom(for: 2 + found.reduce(0) { $0 + Landmark.head + $1.predicates.count })
+        let start = end
+        let words = self.words.unsafelyUnwrapped
+        end += 2
+        for place in found {
+            words[end] = place.point.x
+            words[end + 1] = place.point.y
+            words[end + 2] = place.point.z
+            words[end + 3] = place.number
+            words[end + 4] = Int32(bitPattern: place.owner)
+            words[end + 5] = Int32(place.predicates.count)
+            end += Landmark.head
+            for predicate in place.predicates {
+                words[end] = Int32(bitPattern: predicate)
+                end += 1
+            }
+        }
+        words[start] = Int32(end - start - 2)
+        words[start + 1] = Int32(foresight)
+        cells.insert(key, start)
+        counts[scale] += 1
+        return start
+    }
+
+    private mutating func makeRoom(for more: Int) {
+        guard end + more > capacity else { return }
+        if end + more > Self.wordsMax { forgetAll() }
+        let needed = end - lost + more
+        let next = max(1 << 14, needed + needed / 2)
+        let memory = BigMemory.allocate(bytes: next * 4).bindMemory(to: Int32.self, capacity: next)
+        if let words {
+            var kept = 0
+            cells.update { start in
+                let length = Int(words[start]) + 2
+                (memory + kept).update(from: words + start, count: length)
+                kept += length
+                return kept - length
+            }
+            end = kept
+            BigMemory.release(words)
+        }
+        lost = 0
+        words = memory
+        capacity = next
+    }
+}
+
+/// A cube of the grid.
+private struct Cube {
+    private let low: SIMD3<Int32>
+    private let edge: Int32
+
+    init(_ point: GridPoint, shift: Int32) {
+        let mask = ~((1 as Int32) << shift - 1)
+        low = SIMD3(point.x & mask, point.y & mask, point.z & mask)
+        edge = 1 << shift
+    }
+
+    /// Metres between the corners that are farthest apart.
+    var diagonal: Double { Double(edge) / GridPoint.unitsPerMetre * 1.7321 }
+
+    /// Metres from the nearest point of it.
+    func distance(to point: GridPoint) -> Double {
+        func away(_ value: Int32, _ low: Int32) -> Double {
+            let value = Double(value)
+            return max(0, Double(low) - value, value - Double(low) - Double(edge))
+        }
+        let x = away(point.x, low.x)
+        let y = away(point.y, low.y)
+        let z = away(point.z, low.z)
+        return (x * x + y * y + z * z).squareRoot() / GridPoint.unitsPerMetre
+    }
+}

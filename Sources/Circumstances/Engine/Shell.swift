@@ -1,0 +1,35 @@
+import Geodesy
+
+/// A circle round a place that is a point. As long as a device does not cross it, nothing about the place changes for it.
+struct Shell: BitwiseCopyable, Equatable {
+    /// The place (x, y, z of its ``GridPoint``) and the radius in steps of the grid: of one the device is outside of, or negative of
+    /// one it is inside of.
+    var lanes: SIMD4<Int32>
+
+    /// Around nothing: it cannot be crossed.
+    static let none = Shell(lanes: SIMD4(0, 0, 0, .min))
+
+    /// Rounding of both points, of the radius, and that a distance is an arc and this a chord.
+    private static let blur = 0.05 * GridPoint.unitsPerMetre
+
+    init(lanes: SIMD4<Int32>) { self.lanes = lanes }
+
+    /// - Parameter radius: Metres, at most some kilometres.
+    init(_ point: GridPoint, radius: Double, isInside: Bool) {
+        let steps = Int32(radius * GridPoint.unitsPerMetre)
+        lanes = SIMD4(point.x, point.y, point.z, isInside ? -steps : steps)
+    }
+
+    /// Whether a device is surely still on the same side.
+    ///
+    /// - Parameter margin: Metres by which the radius may have changed.
+    @inline(__always)
+    func holds(at point: GridPoint, margin: Double) -> Bool {
+        let away = Self.blur + margin * GridPoint.unitsPerMetre
+        let chord = GridPoint(x: lanes.x, y: lanes.y, z: lanes.z).squaredChord(to: point)
+        let limit = Double(lanes.w)
+        if limit >= 0 { return chord > (limit + away) * (limit + away) }
+        let inner = -limit - away
+        return inner > 0 && chord < inner * inner
+    }
+}
