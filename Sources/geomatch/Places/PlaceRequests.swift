@@ -98,11 +98,11 @@ struct PlaceRequests {
 
     /// The next of the places that were held, with the chain that is known by now.
     private mutating func release() -> [UInt8]? {
-        while var place = held.popFirst() {
-            if let brand = place.brand, let item = brands.item(of: brand) { place.chainID = item }
-            if let feature = fitting(place.feature) { return feature }
-        }
-        return nil
+        guard let place = held.popFirst() else { return nil }
+        var joined = place
+        if let brand = place.brand, let item = brands.item(of: brand) { joined.chainID = item }
+        let feature = zoned(joined.feature).serialised()
+        return feature.count <= Self.featuresBytesMax ? feature : zoned(place.feature).serialised()
     }
 
     private mutating func take(_ bytes: [UInt8]) -> [UInt8]? {
@@ -136,6 +136,8 @@ struct PlaceRequests {
         held.drop(place.id)
         if let brand = place.brand {
             guard let item = place.brandItem else {
+                // One that is too long is refused while it is the one that was read last.
+                guard fitting(place.feature) != nil else { return nil }
                 held.append(place, bytes: bytes)
                 return nil
             }
