@@ -10,7 +10,14 @@ extension Hub {
         guard let circumstance = dataset.circumstances.circumstance(occurrence.circumstance) else { return }
         let record = circumstance.record
         let id = identifiers.uuid()
-        let body = encode(occurrence, id: id, circumstance, device, in: dataset)
+        var body = encode(occurrence, id: id, circumstance, device, in: dataset)
+        if body.count > Self.incidentBytesMax {
+            let failure = WireError(
+                .limit,
+                "the message would have \(body.count) bytes, more than \(Self.incidentBytesMax): register it without `debug`, or shorter",
+                field: "debug")
+            body = encode(failure, occurrence, id: id, record, device)
+        }
         matchNumber += 1
         let parcel = Parcel(
             number: matchNumber, dataset: dataset, subscription: nil, client: clientKey(dataset.id, record.owner), id: id,
@@ -48,6 +55,35 @@ extension Hub {
 
     // MARK: The message
 
+    /// The trace of an expression repeats its parts at each level, up to a megabyte.
+    private static let incidentBytesMax = 256 * 1024
+
+    /// Of an occurrence that cannot be told as a whole:
+    /// `{"incidentId","circumstanceId","name"?,"tags","when","deviceId","timestamp","error":{"code","error","message","field"?}}`
+    private func encode(
+        _ failure: WireError, _ occurrence: Occurrence, id: String, _ record: CircumstanceRecord, _ device: Device
+    ) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        encodeHead(of: occurrence, id: id, record, device, into: &writer)
+        writer.member("timestamp", occurrence.timestamp)
+        writer.key("error")
+        failure.encode(into: &writer)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private func encodeHead(
+        of occurrence: Occurrence, id: String, _ record: CircumstanceRecord, _ device: Device, into writer: inout JSONWriter
+    ) {
+        writer.member("incidentId", id)
+        writer.member("circumstanceId", record.id)
+        writer.member("name", optional: record.name)
+        writer.member("tags", record.tags)
+        writer.member("when", occurrence.trigger.rawValue)
+        writer.member("deviceId", device.record.id)
+    }
+
     /// `{"incidentId","circumstanceId","name"?,"tags","when","deviceId","atPlaces","nearPlaces","location","timestamp","trace"?}`
     private func encode(
         _ occurrence: Occurrence, id: String, _ circumstance: Circumstance, _ device: Device, in dataset: Dataset
@@ -55,12 +91,7 @@ extension Hub {
         let record = circumstance.record
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("incidentId", id)
-        writer.member("circumstanceId", record.id)
-        writer.member("name", optional: record.name)
-        writer.member("tags", record.tags)
-        writer.member("when", occurrence.trigger.rawValue)
-        writer.member("deviceId", device.record.id)
+        encodeHead(of: occurrence, id: id, record, device, into: &writer)
         encode(occurrence.atPlaces, "atPlaces", in: dataset, into: &writer)
         encode(occurrence.nearPlaces, "nearPlaces", in: dataset, into: &writer)
         writer.key("location")
