@@ -25,6 +25,14 @@ extension Engine {
         state.pointee.restoreVisit(s.index, p.index, since: since, at: now)
     }
 
+    /// Takes back a restored visit that ended since, silently: the pair stands as if it had never been in range.
+    public func restoreEnd(_ s: SubscriptionRef, _ p: PublicationRef) {
+        guard isAlive(s), isAlive(p), state.pointee.subscriptions[s.index].isVisit,
+            let pair = state.pointee.index.find(s.index, p.index)
+        else { return }
+        state.pointee.unlink(pair)
+    }
+
     /// Takes up work after a restart, once everything is restored: what is in range of a subscription of mode `visit` and has
     /// no visit begins its stay now, or its visit where `dwell` is 0. Nothing else happens.
     public func resume(at now: Int64, into effects: inout [Effect]) {

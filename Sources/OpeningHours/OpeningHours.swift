@@ -34,20 +34,25 @@ public struct OpeningHours: Sendable {
     /// Whether the same state holds at all times and places, as with `24/7`.
     public var isConstant: Bool { schedule.rules.allSatisfy { $0.isAlways } }
 
+    /// Whether a rule is about public holidays (`PH`), which takes a list of them.
+    public var usesPublicHolidays: Bool { schedule.rules.contains { $0.uses(.publicHoliday) } }
+
+    /// Whether a rule is about school holidays (`SH`).
+    public var usesSchoolHolidays: Bool { schedule.rules.contains { $0.uses(.schoolHoliday) } }
+
     /// ``warnings`` and what the context lacks: coordinates for times of the sun, a list for holidays.
     public func warnings(in context: HoursContext) -> [String] {
         var all = warnings
         if schedule.rules.contains(where: { $0.usesSun }) && context.coordinates == nil {
             all.append("times of the sun are unknown without coordinates")
         }
-        if context.publicHolidays.isEmpty && schedule.rules.contains(where: { $0.uses(.publicHoliday) }) {
-            all.append("without a list of public holidays `PH` never matches")
-        }
-        if context.schoolHolidays.isEmpty && schedule.rules.contains(where: { $0.uses(.schoolHoliday) }) {
-            all.append("without a list of school holidays `SH` never matches")
-        }
+        if context.publicHolidays.isEmpty && usesPublicHolidays { all.append(Self.publicHolidaysWarning) }
+        if context.schoolHolidays.isEmpty && usesSchoolHolidays { all.append(Self.schoolHolidaysWarning) }
         return all
     }
+
+    public static let publicHolidaysWarning = "without a list of public holidays `PH` never matches"
+    public static let schoolHolidaysWarning = "without a list of school holidays `SH` never matches"
 }
 
 /// What a text says, in the form that is evaluated. One object for all places with the text.

@@ -144,6 +144,26 @@ struct EngineTests {
         #expect(town.engine.evaluate(rule, for: 0, at: town.now, in: town.world).value == false)
     }
 
+    @Test("A short visit counts for what is only asked for, and for what is disabled, from the registration on")
+    func visitsOnDemand() throws {
+        var town = EngineHarness()
+        town.move(0)
+        let asked = try town.register("(visited (= factual-id \"cafe\"))", nil)
+        let disabled = try town.register("(frequents (= factual-id \"museum\") 1 1)", isEnabled: false)
+        func value(_ circumstance: CircumstanceRef) -> Bool? {
+            town.engine.evaluate(circumstance, for: 0, at: town.now, in: town.world).value
+        }
+        #expect(value(asked) == false)
+        town.move(1000, after: 60)
+        #expect(value(asked) == true)
+        #expect(value(disabled) == true)
+        town.engine.unregister(asked)
+        town.engine.unregister(disabled)
+        town.move(2000, after: 60)
+        town.move(500, after: 60)
+        #expect(!town.engine.visits(of: 0).rows.contains { $0.placeID == "kiosk" })
+    }
+
     @Test("Frequents counts visits of the last days, that of now included, and ends by time alone")
     func frequents() throws {
         var town = EngineHarness()
@@ -250,6 +270,38 @@ struct EngineTests {
         town.world.places[9] = nil
         town.engine.placeDidChange(9, exists: false, at: town.now, in: town.world, into: &town.effects)
         #expect(town.fired().map(\.trigger) == [.departing])
+    }
+
+    @Test("What nothing can match is unknown, so that a not of it is silent until it exists")
+    func notKnownYet() throws {
+        var town = EngineHarness()
+        town.move(5000)
+        let absent = try town.register("(not (near (= factual-id \"later\")))")
+        let either = try town.register("(near (any-of factual-id \"later\" \"cafe\"))", nil)
+        let never = try town.register("(not (visited (= chain-id \"none\") (= category-id \"food\")))")
+        func value(_ circumstance: CircumstanceRef) -> Bool? {
+            town.engine.evaluate(circumstance, for: 0, at: town.now, in: town.world).value
+        }
+        #expect(town.fired().isEmpty)
+        #expect(value(absent) == nil && value(either) == false && value(never) == nil)
+        town.world.places[4] = town.place("later", east: -5000, category: "food", chain: "y", hours: nil)
+        town.engine.placeDidChange(4, exists: true, at: town.now, in: town.world, into: &town.effects)
+        town.pass(1)
+        #expect(town.fired().map(\.circumstance) == [absent])
+        #expect(value(absent) == true)
+    }
+
+    @Test("What was held ends with the only place it was about")
+    func lastPlace() throws {
+        var town = EngineHarness()
+        town.move(0)
+        let asked = try town.register("(at (= factual-id \"cafe\"))", nil)
+        try town.register("(at (= factual-id \"cafe\"))", .departing)
+        town.engine.placeWillChange(1, in: town.world)
+        town.world.places[1] = nil
+        town.engine.placeDidChange(1, exists: false, at: town.now, in: town.world, into: &town.effects)
+        #expect(town.fired().count == 1)
+        #expect(town.engine.evaluate(asked, for: 0, at: town.now, in: town.world).value == nil)
     }
 
     @Test("The trace has each part with its value")

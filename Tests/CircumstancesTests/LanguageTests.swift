@@ -92,6 +92,8 @@ struct LanguageTests {
             Refusal("(and)", 1, "and takes at least one expression"),
             Refusal("(not true true)", 10, "not takes one expression"),
             Refusal("(att true)", 1, "unknown form att, did you mean at"),
+            Refusal("(nt true)", 1, "unknown form nt, did you mean not"),
+            Refusal("(and true 𝔘)", 10, "unknown word 𝔘"),
             Refusal("(at (= category_id 3))", 7, "unknown key category_id, did you mean category-id"),
             Refusal("(at (= colour 3))", 7, "unknown key colour"),
             Refusal("(at any-place)", 4, "unknown word any-place"),

@@ -146,14 +146,17 @@ extension NaiveCircumstances {
         var nearRadius: Double
         var positive: Double
         var negative: Double
+        var isAsked: Bool
     }
 
-    func value(_ rule: CircumstanceRule, _ device: UInt32, at instant: Int64, wasHeld: Bool, isFirst: Bool) -> Bool? {
+    func value(_ rule: CircumstanceRule, _ device: UInt32, at instant: Int64, wasHeld: Bool, isFirst: Bool, isAsked: Bool = false)
+        -> Bool?
+    {
         value(
             rule.expression.condition,
             Context(
                 device: device, instant: instant, nearRadius: rule.nearRadius, positive: wasHeld ? rule.exitMargin : 0,
-                negative: wasHeld || isFirst ? 0 : rule.exitMargin), true)
+                negative: wasHeld || isFirst ? 0 : rule.exitMargin, isAsked: isAsked), true)
     }
 
     private func all(_ values: [Bool?]) -> Bool? { values.contains(false) ? false : values.contains(nil) ? nil : true }
@@ -184,7 +187,26 @@ extension NaiveCircumstances {
             case .lessOrEqual: return left <= right
             case .greaterOrEqual: return left >= right
             }
-        case .at(let rules), .near(let rules):
+        case .at(let rules), .near(let rules), .visited(let rules), .frequents(let rules, _, _):
+            let value = placed(condition, rules, device, context, isPositive)
+            return value == false && (context.isAsked || !isPositive) && !rules.allSatisfy(isPossible) ? nil : value
+        }
+    }
+
+    private func isPossible(_ rule: PlaceRule) -> Bool {
+        switch rule {
+        case .identity(let key, let ids): ids.contains { world.isKnown(key, $0) }
+        case .and(let rules): rules.allSatisfy(isPossible)
+        case .or(let rules): rules.contains(where: isPossible)
+        default: true
+        }
+    }
+
+    private func placed(
+        _ condition: Condition, _ rules: [PlaceRule], _ device: Device, _ context: Context, _ isPositive: Bool
+    ) -> Bool? {
+        switch condition {
+        case .at, .near:
             guard let fix = device.fix else { return nil }
             let isAt = if case .at = condition { true } else { false }
             let margin = isPositive ? context.positive : context.negative
@@ -196,13 +218,13 @@ extension NaiveCircumstances {
                     let level = world.threshold(of: number, distance: max(0, distance), accuracy: fix.accuracy)
                     return .some(all(rules.map { value($0, number, level, context) }))
                 })
-        case .visited(let rules):
+        case .visited:
             return any(
                 device.visits.compactMap { visit -> Bool?? in
                     guard visit.end != nil, let place = world.place(withID: visit.placeID) else { return nil }
                     return .some(all(rules.map { value($0, place, .low, context) }))
                 })
-        case .frequents(let rules, let visits, let days):
+        case .frequents(_, let visits, let days):
             var sure = 0
             var possible = 0
             for visit in device.visits {
@@ -215,6 +237,7 @@ extension NaiveCircumstances {
                 }
             }
             return sure >= visits ? true : sure + possible >= visits ? nil : false
+        default: return nil
         }
     }
 

@@ -76,6 +76,15 @@ final class TownWorld: CircumstanceWorld {
 
     func place(withID id: String) -> UInt32? { places.first { $0.value.id == id }?.key }
 
+    func isKnown(_ key: IdentityKey, _ id: String) -> Bool {
+        switch key {
+        case .place: place(withID: id) != nil
+        case .category, .exactCategory:
+            parents.contains { $0.key == id || $0.value == id } || places.values.contains { $0.categories.contains(id) }
+        case .chain: places.values.contains { $0.chain == id }
+        }
+    }
+
     func extent(of number: UInt32) -> PlaceExtent {
         guard let place = places[number] else { return PlaceExtent(latitude: 0, longitude: 0) }
         return PlaceExtent(latitude: place.latitude, longitude: place.longitude, radius: place.radius)

@@ -271,7 +271,7 @@ extension TwinRun {
             }
             let expected =
                 naive.isInScope(rule, state)
-                ? naive.value(rule, device, at: now, wasHeld: false, isFirst: true) : nil
+                ? naive.value(rule, device, at: now, wasHeld: false, isFirst: true, isAsked: true) : nil
             let answer = engine.evaluate(ref, for: device, at: now, in: world)
             #expect(answer.value == expected, "\(rule.expression.text)")
             let trace = engine.trace(ref, for: device, at: now, in: world)

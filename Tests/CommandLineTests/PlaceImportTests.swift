@@ -180,6 +180,7 @@ struct PlaceImportTests {
             let said = try CommandLineRun(["--broker", broker.url, "--dataset", "d", "import", "places", file]).finish()
             #expect(said.out == "imported 4, replaced 0\n")
             #expect(said.error.contains("refused: r: invalid (400): m") && said.error.contains("5 features were refused"))
+            #expect(said.error.contains("refused: a feature: invalid (400): ") && said.error.contains("(feature 8)"))
             #expect(said.code == 1)
         }
     }
@@ -190,6 +191,8 @@ struct PlaceImportTests {
         #expect(said.code == 64 && said.error.contains("/nowhere.geojson"))
         #expect(try CommandLineRun(["import", "places", "/"]).finish().error.contains("folder"))
         #expect(try CommandLineRun(["places", "near", "91", "7"]).finish().code == 64)
+        let zone = try CommandLineRun(["import", "places", "--time-zone", "Mars/Phobos", "/dev/null"]).finish()
+        #expect(zone.code == 64 && zone.error.contains("Mars/Phobos"))
     }
 }
 

@@ -149,6 +149,24 @@ struct VisitTests {
                 && harness.store.visits.count == visitCount(harness))
     }
 
+    @Test("that ended while the store refused are over for whatever is asked meanwhile: the next approach begins one")
+    func endedWhileRefused() {
+        let harness = visiting()
+        #expect(events(harness) == ["matched"])
+        harness.isDiskFull = true
+        harness.batch([
+            .init("d/-/-/-/-/phone/position", #"{"lat":43.74,"lon":7.42}"#),
+            .init("geomatch/d/alice/request/device/update", #"{"id":"phone","name":"n"}"#),
+        ])
+        #expect(harness.takeReply()?["error"]?.refusal == "internal")
+        harness.heal()
+        #expect(events(harness) == ["ended left"])
+        harness.move(metres: 1)
+        #expect(events(harness) == ["matched"] && visitCount(harness) == 1)
+        harness.move(metres: 200)
+        #expect(events(harness) == ["ended left"] && visitCount(harness) == 0)
+    }
+
     @Test("go on over a restart without a word, and end afterwards with the id they began with", arguments: [false, true])
     func restart(killed: Bool) {
         let harness = visiting()

@@ -24,10 +24,27 @@ struct RequestTests {
 
     @Test(
         "What is no object, or has no proper id, is invalid without an id",
-        arguments: ["", "x", "[]", "7", "\"requestId\"", #"{"requestId":"r""#])
+        arguments: ["", "x", "[]", "7", "\"requestId\"", #"{"requestId":"r"#])
     func refuses(_ payload: String) {
         #expect(refusal(payload)?.error.code == .invalid)
         #expect(refusal(payload)?.id == nil)
+    }
+
+    @Test(
+        "What cannot be read as a whole is told to who waits for it",
+        arguments: [
+            (#"{"requestId":"r","x":1e999}"#, "r"), (#"{"x":NaN, "requestId" : "é\u0041" }"#, "éA"),
+            (#"{"requestId":"r","places":"#, "r"),
+            (#"{"a":{"requestId":"no"},"b":["\"",{"requestId":"no"}],"requestId":"r",}"#, "r"),
+            (#"{"a":"requestId","b":NaN,"requestId":"r"}"#, "r"), (#"{"requestId":7,"x":NaN}"#, nil),
+            (#"[{"requestId":"r"},NaN]"#, nil),
+            (#"NaN{"requestId":"r"}"#, nil), (#"{"x":NaN}{"requestId":"r"}"#, nil), (#"{"x":"\"#, nil),
+            ("{\"a\":" + String(repeating: "[", count: 100) + String(repeating: "]", count: 100) + ",\"requestId\":\"r\"}", "r"),
+            (#"{"requestId":"\ud800","x":NaN}"#, nil),
+        ] as [(String, String?)])
+    func unreadable(_ payload: String, id: String?) {
+        #expect(refusal(payload)?.error.code == .invalid)
+        #expect(refusal(payload)?.id == id)
     }
 
     @Test("An id that is no string of at most 64 characters is not echoed")

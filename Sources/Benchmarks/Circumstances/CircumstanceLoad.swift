@@ -243,6 +243,8 @@ struct CityWorld: CircumstanceWorld {
 
     func place(withID id: String) -> UInt32? { table.handle(of: id) }
 
+    func isKnown(_ key: IdentityKey, _ id: String) -> Bool { true }
+
     func extent(of place: UInt32) -> PlaceExtent {
         let point = table.point(of: place)
         return PlaceExtent(latitude: point.latitude, longitude: point.longitude)

@@ -54,7 +54,8 @@ extension CircumstanceEngine {
             situation.places.sortByDistance()
         }
         return Evaluation(
-            world: world, memory: memory, situation: situation, program: entry.program, nearRadius: entry.rule.nearRadius)
+            world: world, memory: memory, situation: situation, program: entry.program, nearRadius: entry.rule.nearRadius,
+            isAsked: true)
     }
 }
 

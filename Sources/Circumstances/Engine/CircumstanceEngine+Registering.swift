@@ -12,6 +12,7 @@ extension CircumstanceEngine {
     ) -> CircumstanceRef {
         let circumstance = add(rule, replacing: former, in: world)
         if isEnabled { watch(circumstance, isSilent: false, at: instant, in: world, into: &effects) }
+        if rule.trigger == nil || !isEnabled { beginVisits(for: circumstance, at: instant, in: world, into: &effects) }
         return circumstance
     }
 
@@ -42,6 +43,7 @@ extension CircumstanceEngine {
     public func unregister(_ circumstance: CircumstanceRef) {
         guard let entry = entry(circumstance) else { return }
         disable(circumstance)
+        uses.countVisits(entry.program, covering: memory.predicates, by: -1)
         release(entry.program)
         entries[Int(circumstance.index)] = nil
         freeEntries.append(circumstance.index)
@@ -64,6 +66,7 @@ extension CircumstanceEngine {
             return number
         }
         learn(new, in: world)
+        uses.countVisits(program, covering: memory.predicates, by: 1)
         let entry = CircumstanceEntry(
             rule: rule, program: program, owner: number(of: rule.owner), devices: Set(rule.devices.map { IdentityText($0) }))
         if let former, freeEntries.last == former.index {
@@ -129,6 +132,16 @@ extension CircumstanceEngine {
         watch.isSilent = false
     }
 
+    /// Of a circumstance that is not watched: a device that stands where visits are asked for visits it from now on.
+    private func beginVisits(
+        for circumstance: CircumstanceRef, at instant: Int64, in world: some CircumstanceWorld,
+        into effects: inout [CircumstanceEffect]
+    ) {
+        guard let entry = entry(circumstance), entry.program.usesVisits else { return }
+        guard tracks.count <= Self.turnMax else { return sweepAll() }
+        for device in tracks.indices { review(UInt32(device), at: instant, in: world, into: &effects) }
+    }
+
     /// Nil when it is told at no time.
     private func insertWatch(_ circumstance: CircumstanceRef, in world: some CircumstanceWorld) -> Watch? {
         guard let entry = entry(circumstance), let trigger = entry.rule.trigger else { return nil }
@@ -149,7 +162,7 @@ extension CircumstanceEngine {
         } else {
             unguarded[watch.owner, default: []].append(number)
         }
-        uses.count(watch, covering: memory.predicates, by: 1)
+        uses.count(watch, by: 1)
         countSights(of: watch, by: 1)
         for sight in watch.sights { show(sight, to: watch.owner, in: world) }
         return watch
@@ -182,7 +195,7 @@ extension CircumstanceEngine {
 
     private func removeWatch(_ number: UInt32) {
         guard let watch = watches[Int(number)] else { return }
-        uses.count(watch, covering: memory.predicates, by: -1)
+        uses.count(watch, by: -1)
         countSights(of: watch, by: -1)
         if let guards = watch.guards {
             index.remove(number, of: watch.owner, guards)

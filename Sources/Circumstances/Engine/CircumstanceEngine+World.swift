@@ -13,7 +13,11 @@ extension CircumstanceEngine {
     ) {
         memory.forget(place)
         placeEpoch &+= 1
-        if exists { disturb(place, in: world) }
+        if exists {
+            // What was unknown of all devices, wherever they are, is known now.
+            if memory.takeAwaited(of: place, in: world) { sweepAll() }
+            disturb(place, in: world)
+        }
         guard !disturbed.isEmpty else { return }
         let devices = disturbed.sorted()
         disturbed.removeAll()

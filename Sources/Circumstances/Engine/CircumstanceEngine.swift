@@ -18,6 +18,7 @@
 ///   departing when it is taken back; unknown leaves it.
 /// - While a circumstance holds, its ranges are wider by its exit margin (those under a `not` while it does not hold), except at
 ///   its first evaluation for a device, and the first after that stood nowhere.
+/// - What nothing that exists can match is unknown under a `not` and where it is asked for: an id that is not known yet tells nothing.
 /// - A device within 50 m of the first fix of its stay is dwelling; a fix farther away begins the next stay.
 /// - A visit is the time between the first and the last fix `at` a place (10 m more to leave it). Visits are kept where a
 ///   registered circumstance asks for visits to such places; else those to the 4 nearest places once a stay has lasted 3 minutes.
@@ -89,7 +90,7 @@ public final class CircumstanceEngine {
     public var count: Int { entries.count - freeEntries.count }
 }
 
-/// What the watched circumstances ask for, so that nothing else is done.
+/// What the circumstances ask for, so that nothing else is done.
 struct RuleUses {
     /// Reach plus margin of each `near`, and the margins of `at`: how many circumstances have each.
     private var nears: [Double: Int] = [:]
@@ -104,7 +105,7 @@ struct RuleUses {
     /// How often each predicate covers a `visited` or `frequents`.
     var visits: [UInt32: Int] = [:]
 
-    mutating func count(_ watch: Watch, covering table: PredicateTable, by step: Int) {
+    mutating func count(_ watch: Watch, by step: Int) {
         let program = watch.program
         if program.uses(.near) { change(&nears, watch.nearRadius + watch.exitMargin, by: step) }
         if program.uses(.at) { change(&ats, watch.exitMargin, by: step) }
@@ -112,7 +113,11 @@ struct RuleUses {
         atMarginMax = ats.keys.max()
         if program.uses(.moving) { moving += step }
         if program.uses(.dwelling) { dwelling += step }
-        if program.uses(.threshold), program.uses(.visited) || program.uses(.frequents) { visitLevels += step }
+    }
+
+    /// Visits are kept for what is only asked for, too.
+    mutating func countVisits(_ program: Program, covering table: PredicateTable, by step: Int) {
+        if program.uses(.threshold), program.usesVisits { visitLevels += step }
         for (node, entry) in program.nodes.enumerated() where entry.operation == .visited || entry.operation == .frequents {
             for predicate in program.cover(node, table) {
                 visits[predicate, default: 0] += step

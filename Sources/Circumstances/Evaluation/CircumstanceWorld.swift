@@ -15,6 +15,8 @@ public protocol CircumstanceWorld {
     func facts(of place: UInt32) -> PlaceFacts
     /// The place with this id; nil while there is none.
     func place(withID id: String) -> UInt32?
+    /// Whether there is such a place, category or chain at all.
+    func isKnown(_ key: IdentityKey, _ id: String) -> Bool
     /// A circle round the place; its radius is 0 where the place has no outline.
     func extent(of place: UInt32) -> PlaceExtent
     /// Whether the place is open at an instant (ms since 1970 UTC), and until when that is sure.

@@ -13,14 +13,15 @@ struct Evaluation {
     /// Added to what is positive, and to what is negative.
     let positiveMargin: Double
     let negativeMargin: Double
+    /// Somebody asks for the value; else it is watched.
+    let isAsked: Bool
     /// Whether live data were asked for.
     private(set) var hasAskedLive = false
     private var ruleDue = Int64.max
 
     init(
         world: any CircumstanceWorld, memory: PlaceMemory, situation: Situation, program: Program, nearRadius: Double,
-        positiveMargin: Double = 0,
-        negativeMargin: Double = 0
+        positiveMargin: Double = 0, negativeMargin: Double = 0, isAsked: Bool = false
     ) {
         self.world = world
         self.memory = memory
@@ -29,6 +30,7 @@ struct Evaluation {
         self.nearRadius = nearRadius
         self.positiveMargin = positiveMargin
         self.negativeMargin = negativeMargin
+        self.isAsked = isAsked
     }
 
     mutating func outcome() -> Outcome { outcome(0) }
@@ -44,10 +46,10 @@ struct Evaluation {
             var outcome = outcome(index + 1)
             outcome.truth = !outcome.truth
             return outcome
-        case .at: return placed(index, node, reach: PlaceReach.at(accuracy: situation.accuracy))
-        case .near: return placed(index, node, reach: nearRadius)
-        case .visited: return visited(index, node)
-        case .frequents: return frequents(index, node)
+        case .at: return possible(placed(index, node, reach: PlaceReach.at(accuracy: situation.accuracy)), index, node)
+        case .near: return possible(placed(index, node, reach: nearRadius), index, node)
+        case .visited: return possible(visited(index, node), index, node)
+        case .frequents: return possible(frequents(index, node), index, node)
         case .dwelling: return dwelling(Int64(node.operand) * 1000)
         case .moving: return Outcome(truth: situation.isKnown ? Truth(situation.isMoving) : .unknown)
         case .live: return live(program.lives[Int(node.operand)])
@@ -68,6 +70,15 @@ struct Evaluation {
             part = Int(program.nodes[part].end)
         }
         return all
+    }
+
+    /// Unknown rather than false where nothing exists that the rules could be true of: so `(not (at …))` of an id that is not known
+    /// yet tells nothing. What is watched for being true keeps false, so that it ends with the last such place.
+    private func possible(_ outcome: Outcome, _ index: Int, _ node: Program.Node) -> Outcome {
+        guard outcome.truth == .false, isAsked || !node.isPositive, !areRulesPossible(index, node) else { return outcome }
+        var outcome = outcome
+        outcome.truth = .unknown
+        return outcome
     }
 
     private func dwelling(_ milliseconds: Int64) -> Outcome {
@@ -245,6 +256,30 @@ extension Evaluation {
         case .identity: return isIdentity(node, place) ? .true : .false
         case .hasOpenHours: return world.hasOpeningHours(place) ? .true : .false
         default: return .unknown
+        }
+    }
+}
+
+// MARK: - What does not exist
+
+extension Evaluation {
+    /// Whether the rules could be true of a place that exists somewhere.
+    private func areRulesPossible(_ index: Int, _ node: Program.Node) -> Bool {
+        program.parts(of: index).allSatisfy { isRulePossible($0) }
+    }
+
+    private func isRulePossible(_ index: Int) -> Bool {
+        let node = program.nodes[index]
+        switch node.operation {
+        case .and: return areRulesPossible(index, node)
+        case .or: return program.parts(of: index).contains { isRulePossible($0) }
+        case .identity:
+            // Each is asked for, so that each is awaited.
+            let known = program.predicates[Int(node.operand)..<Int(node.operand + node.count)].filter {
+                memory.isKnown($0, in: world)
+            }
+            return !known.isEmpty
+        default: return true
         }
     }
 }

@@ -9,6 +9,9 @@ final class PlaceMemory {
     private var runs: [UInt32] = [0]
     private var openings: [UInt32: (opening: Opening, since: Int64)] = [:]
 
+    /// Predicates of what does not exist yet, on which a value has come to depend.
+    private var awaited: Set<UInt32> = []
+
     private static let openingsMax = 1 << 20
     private static let runsMax = 1 << 28
 
@@ -63,6 +66,21 @@ final class PlaceMemory {
         runs.append(contentsOf: profile)
         offsets[Int(place)] = UInt32(start)
         return start
+    }
+
+    /// Whether the predicate may be true of any place at all; if not, it is noted.
+    func isKnown(_ number: UInt32, in world: some CircumstanceWorld) -> Bool {
+        guard let predicate = predicates[number], !world.isKnown(predicate.key, predicate.value.text) else { return true }
+        awaited.insert(number)
+        return false
+    }
+
+    /// Whether the place brings what was not known before, and something has come to depend on.
+    func takeAwaited(of place: UInt32, in world: some CircumstanceWorld) -> Bool {
+        guard !awaited.isEmpty else { return false }
+        var found = false
+        forEachPredicate(of: place, in: world) { if awaited.remove($0) != nil { found = true } }
+        return found
     }
 
     func opening(of place: UInt32, at instant: Int64, in world: some CircumstanceWorld) -> Opening {

@@ -28,6 +28,7 @@ final class Program {
     private(set) var lives: [LiveRule] = []
 
     func uses(_ operation: Operation) -> Bool { nodes.contains { $0.operation == operation } }
+    var usesVisits: Bool { uses(.visited) || uses(.frequents) }
 
     /// Interns the predicates of the condition; each in `predicates` must be released once.
     init(_ condition: Condition, interning intern: (IdentityKey, String) -> UInt32) {

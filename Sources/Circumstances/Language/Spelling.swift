@@ -4,10 +4,14 @@ enum Spelling {
     static func hint(for word: String, among known: [String]) -> String {
         let letters = Array(word.lowercased().unicodeScalars.prefix(64))
         let limit = max(1, min(3, letters.count / 3))
-        var best: (word: String, distance: Int)?
+        var best: (word: String, cost: Int)?
         for candidate in known {
-            let distance = distance(letters, Array(candidate.unicodeScalars))
-            if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
+            let other = Array(candidate.unicodeScalars)
+            let distance = distance(letters, other)
+            // What has no letter in common is no misspelling; of two as near, the one that begins alike was meant.
+            guard distance <= limit, distance < letters.count else { continue }
+            let cost = 2 * distance + (letters.first == other.first ? 0 : 1)
+            if cost < best?.cost ?? .max { best = (candidate, cost) }
         }
         return best.map { ", did you mean \($0.word)" } ?? ""
     }

@@ -167,15 +167,10 @@ extension Hub {
 
     /// What an expression names and nobody knows yet: it matches as soon as it exists.
     private func warnings(of expression: CircumstanceExpression, in dataset: Dataset) -> [String] {
-        let table = dataset.places.table
+        let world = world(of: dataset)
         var warnings: [String] = []
         expression.condition.forEachIdentity { key, id in
-            let isKnown =
-                switch key {
-                case .place: table.handle(of: id) != nil
-                case .category, .exactCategory: table.categories.number(id) != nil
-                case .chain: table.chain(id) != nil
-                }
+            let isKnown = world.isKnown(key, id)
             let warning = "the \(key.rawValue) `\(id)` is not known yet"
             if !isKnown, warnings.count < Self.warningsMax, !warnings.contains(warning) { warnings.append(warning) }
         }

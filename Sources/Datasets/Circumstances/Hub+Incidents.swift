@@ -59,7 +59,7 @@ extension Hub {
     private static let incidentBytesMax = 256 * 1024
 
     /// Of an occurrence that cannot be told as a whole:
-    /// `{"incidentId","circumstanceId","name"?,"tags","when","deviceId","timestamp","error":{"code","error","message","field"?}}`
+    /// `{"incidentId","circumstanceId","name","tags","when","deviceId","timestamp","error":{"code","error","message","field"?}}`
     private func encode(
         _ failure: WireError, _ occurrence: Occurrence, id: String, _ record: CircumstanceRecord, _ device: Device
     ) -> [UInt8] {
@@ -78,13 +78,13 @@ extension Hub {
     ) {
         writer.member("incidentId", id)
         writer.member("circumstanceId", record.id)
-        writer.member("name", optional: record.name)
+        writer.member("name", orNull: record.name)
         writer.member("tags", record.tags)
         writer.member("when", occurrence.trigger.rawValue)
         writer.member("deviceId", device.record.id)
     }
 
-    /// `{"incidentId","circumstanceId","name"?,"tags","when","deviceId","atPlaces","nearPlaces","location","timestamp","trace"?}`
+    /// `{"incidentId","circumstanceId","name","tags","when","deviceId","atPlaces","nearPlaces","location","timestamp","trace"?}`
     private func encode(
         _ occurrence: Occurrence, id: String, _ circumstance: Circumstance, _ device: Device, in dataset: Dataset
     ) -> [UInt8] {
@@ -151,6 +151,12 @@ extension Hub {
 }
 
 extension JSONWriter {
+    /// A member that is always there.
+    mutating func member(_ key: String, orNull text: String?) {
+        self.key(key)
+        if let text { string(text) } else { null() }
+    }
+
     /// Unknown is `null`.
     mutating func truth(_ value: Bool?) {
         if let value { bool(value) } else { null() }

@@ -51,6 +51,14 @@ struct PlaceWorld: CircumstanceWorld {
 
     func place(withID id: String) -> UInt32? { table.handle(of: id) }
 
+    func isKnown(_ key: IdentityKey, _ id: String) -> Bool {
+        switch key {
+        case .place: table.handle(of: id) != nil
+        case .category, .exactCategory: table.categories.number(id) != nil
+        case .chain: table.chain(id) != nil
+        }
+    }
+
     func extent(of place: UInt32) -> PlaceExtent {
         let extent = table.extent(of: place)
         return PlaceExtent(latitude: extent.latitude, longitude: extent.longitude, radius: extent.radius)

@@ -32,6 +32,7 @@ extension Hub {
             if let dataset = datasets[dataset], let subscription = dataset.subscriptions[subscription],
                 let publication = dataset.publications[publication]
             {
+                dataset.engine.restoreEnd(subscription.reference, publication.reference)
                 _ = dataset.forgetVisit(subscription, publication)
             }
         case .putLiveState(let record): restore(record)

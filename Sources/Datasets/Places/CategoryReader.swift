@@ -15,7 +15,7 @@ enum CategoryReader {
     }
 
     /// What a refusal calls it; nil where it has no id.
-    static func shownID(of value: JSONValue) -> String? { try? PlaceReader.id(value.asObject?["id"], "id") }
+    static func shownID(of value: JSONValue) -> String? { PlaceReader.shownID(value.asObject?["id"]) }
 }
 
 extension Category {

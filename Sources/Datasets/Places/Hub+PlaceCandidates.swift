@@ -61,7 +61,7 @@ extension Hub {
         let point = table.point(of: handle)
         writer.beginObject()
         writer.member("place_id", table.id(handle))
-        writer.member("name", optional: table.name(handle))
+        writer.member("name", orNull: table.name(handle))
         writer.member("chain_id", optional: table.chainID(handle))
         writer.member("place_category_ids", table.categoryIDs(handle))
         writer.member("placerank", optional: table.placerank(handle))

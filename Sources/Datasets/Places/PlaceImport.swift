@@ -13,7 +13,10 @@ struct PlaceImport {
     private var reader = PlaceReader { Zone.named($0) != nil }
     private var report = ImportReport()
     /// Texts of hours that were read in this request: a city's places share them.
-    private var warningsOfHours = ByteKeyed<String>()
+    private var hoursRead = ByteKeyed<HoursNotes>()
+    /// That a list of holidays is missing is told once, not of each place.
+    private var isToldOfPublicHolidays = false
+    private var isToldOfSchoolHolidays = false
     private var seen = ByteKeyed<Bool>()
     /// What is to be made durable, and the places before.
     private(set) var records: [PlaceRecord] = []
@@ -80,22 +83,42 @@ struct PlaceImport {
         records.append(PlaceRecord(dataset: dataset, place: place))
     }
 
-    /// Hours are taken as they are; what was guessed or not understood is told.
+    /// Hours are taken as they are. What they are read as is told where that is another text, and what was guessed or not understood.
     private mutating func warn(of place: Place) {
         guard let text = place.openingHours else { return }
-        let warning: String
-        if let known = warningsOfHours[text] {
-            warning = known
-        } else {
-            let hours = OpeningHours(text)
-            let told = hours.warnings.joined(separator: "; ")
-            warning = told.isEmpty ? "" : "read as `\(hours.normalised)`: \(told)"
-            warningsOfHours[text] = warning
+        let notes = hoursRead[text] ?? HoursNotes(text)
+        hoursRead[text] = notes
+        if let warning = notes.warning { report.warn("openingHours of `\(place.id)` are \(warning)") }
+        if notes.usesPublicHolidays, place.holidays.publicDays.isEmpty, !isToldOfPublicHolidays {
+            isToldOfPublicHolidays = true
+            report.warn("openingHours of `\(place.id)`: \(OpeningHours.publicHolidaysWarning)")
         }
-        if !warning.isEmpty { report.warn("openingHours of `\(place.id)` are \(warning)") }
+        if notes.usesSchoolHolidays, place.holidays.schoolRanges.isEmpty, !isToldOfSchoolHolidays {
+            isToldOfSchoolHolidays = true
+            report.warn("openingHours of `\(place.id)`: \(OpeningHours.schoolHolidaysWarning)")
+        }
     }
 
     func encoded() -> [UInt8] { report.encoded("places") }
+}
+
+/// What is told of a text of opening hours.
+private struct HoursNotes {
+    let warning: String?
+    let usesPublicHolidays: Bool
+    let usesSchoolHolidays: Bool
+
+    init(_ text: String) {
+        let hours = OpeningHours(text)
+        usesPublicHolidays = hours.usesPublicHolidays
+        usesSchoolHolidays = hours.usesSchoolHolidays
+        let told = hours.warnings.joined(separator: "; ")
+        if !told.isEmpty {
+            warning = "read as `\(hours.normalised)`: \(told)"
+        } else {
+            warning = hours.normalised.hasSameBytes(as: text) ? nil : "read as `\(hours.normalised)`"
+        }
+    }
 }
 
 /// A place or a category before a request changed it; nil where it was not known.

@@ -20,6 +20,8 @@ struct PlaceReader {
 
     mutating func place(_ value: JSONValue) throws(WireError) -> Place {
         guard case .object(let feature) = value else { throw Self.error("type", "must be a GeoJSON Feature") }
+        // Left out it is a feature all the same; a pushed document has the type of a place.
+        if let type = feature["type"], type != "Feature", type != "place" { throw Self.error("type", "must be \"Feature\"") }
         let members: JSONObject?
         switch feature["properties"] {
         case .object(let object)?: members = object
@@ -34,18 +36,25 @@ struct PlaceReader {
         place.name = try Self.text(member("name"), "name", characters: 256)
         place.categoryIDs = try Self.categories(member("categoryIds"))
         if let chain = member("chainId") { place.chainID = try Self.id(chain, "chainId") }
-        place.openingHours = try Self.text(member("openingHours"), "openingHours", characters: 1 << 16)
+        place.openingHours = try Self.hours(member("openingHours"))
         place.timeZone = try zone(member("timeZone"))
         place.placerank = try Self.rank(member("placerank"))
         place.holidays = try Self.holidays(member("holidays"))
         return place
     }
 
-    /// What a refusal calls the feature; nil where it has no id.
+    /// What a refusal calls the feature; nil where it has no id. A text that is none is shown as far as it may be one.
     static func shownID(of value: JSONValue) -> String? {
         guard case .object(let feature) = value else { return nil }
         let inner = feature["properties"]?.asObject?["id"] ?? .null
-        return try? id(inner == .null ? feature["id"] : inner, "id")
+        return shownID(inner == .null ? feature["id"] : inner)
+    }
+
+    static func shownID(_ value: JSONValue?) -> String? {
+        if case .string(let text)? = value, !text.isEmpty {
+            return Name.isID(text) ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(Name.idBytesMax)))
+        }
+        return try? id(value, "id")
     }
 
     static func id(_ value: JSONValue?, _ field: String) throws(WireError) -> String {
@@ -69,6 +78,12 @@ struct PlaceReader {
             throw error(field, "must have at most \(characters) characters, not \(text.unicodeScalars.count)")
         }
         return text
+    }
+
+    /// A blank text says as little as none.
+    private static func hours(_ value: JSONValue?) throws(WireError) -> String? {
+        let text = try text(value, "openingHours", characters: 1 << 16)
+        return text?.unicodeScalars.allSatisfy(\.properties.isWhitespace) == true ? nil : text
     }
 
     private static func categories(_ value: JSONValue?) throws(WireError) -> [String] {

@@ -47,7 +47,8 @@ extension ParsableCommand {
     func check(_ arguments: [String], wanted: String) throws {
         let count = wanted.split(separator: " ").count
         guard arguments == ["-"] || arguments.count == count else {
-            throw ValidationError("\(wanted) are needed, or - for standard input; \(arguments.count) arguments were given")
+            let verb = count == 1 ? "is" : "are"
+            throw ValidationError("\(wanted) \(verb) needed, or - for standard input; \(arguments.count) arguments were given")
         }
         // Negative numbers are arguments, and so everything with a hyphen would be.
         if let option = arguments.first(where: { $0.hasPrefix("--") && $0.utf8.count > 2 }), count == 4 {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import OpeningHours
 import Wire
 
 /// `geomatch import places FILE`: points of interest.
@@ -47,6 +48,9 @@ struct PlaceImportCommand: ParsableCommand {
 
     func validate() throws {
         guard !files.isEmpty else { throw ValidationError("a file is needed, or - for standard input") }
+        if let timeZone, Zone.named(timeZone) == nil {
+            throw ValidationError("--time-zone takes the name of an IANA time zone, not \(PlainText.printable(timeZone))")
+        }
     }
 
     func run() throws {
@@ -80,21 +84,21 @@ struct PlaceImportCommand: ParsableCommand {
     }
 
     private func show(_ importer: PlaceImporter) {
-        for reason in importer.unreadable { StandardError.line("refused: \(PlainText.printable(reason))") }
+        let refused = importer.unreadable + importer.refused
         if output.json {
             let result = JSONValue.object([
                 "imported": .integer(importer.imported), "replaced": .integer(importer.replaced),
-                "refused": .array(importer.refused), "warnings": .array(importer.warnings),
+                "refused": .array(refused), "warnings": .array(importer.warnings),
             ])
             return StandardOutput.print(String(decoding: result.serialised(), as: UTF8.self))
         }
-        for refusal in importer.refused {
-            let id = refusal.member("id").map(PlainText.of) ?? "a feature"
+        for refusal in refused {
+            let id = refusal.member("id").map { $0 == .null ? "a feature" : PlainText.of($0) } ?? "a feature"
             StandardError.line("refused: \(id): \(refusal.member("error").map(ErrorText.of) ?? "")")
         }
         for warning in importer.warnings { StandardError.line("warning: \(PlainText.of(warning))") }
         for (all, shown, what) in [
-            (importer.refusedCount, importer.refused.count, "refusals"),
+            (importer.refusedCount + importer.unreadableCount, refused.count, "refusals"),
             (importer.warningCount, importer.warnings.count, "warnings"),
         ] where all > shown {
             StandardError.line("and \(all - shown) more \(what)")

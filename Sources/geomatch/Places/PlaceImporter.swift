@@ -34,8 +34,8 @@ final class PlaceImporter: Conversation {
     private(set) var refusedCount = 0
     private(set) var warningCount = 0
 
-    /// Features that never were sent, and why; and those that are no place.
-    var unreadable: [String] { requests.unreadable }
+    /// Features that never were sent, as refusals; and those that are no place.
+    var unreadable: [JSONValue] { requests.unreadable }
     var unreadableCount: Int { requests.unreadableCount }
     var leftOutCount: Int { requests.leftOutCount }
 

@@ -27,9 +27,11 @@ struct PlaceRequests {
     private var freshCategories: [OSMPlace.Category] = []
     private var ready: [Request] = []
     private var bytesBefore = 0
+    /// Features that were read so far.
+    private var featureCount = 0
 
-    /// Features that never were sent, and why.
-    private(set) var unreadable: [String] = []
+    /// Features that never were sent: `{"id","error"}` each, as the daemon tells of those it refuses.
+    private(set) var unreadable: [JSONValue] = []
     private(set) var unreadableCount = 0
     /// Features without a tag that makes them a place.
     private(set) var leftOutCount = 0
@@ -80,8 +82,9 @@ struct PlaceRequests {
                 readers.removeFirst()
                 continue
             }
+            featureCount += 1
             switch element {
-            case .tooLong(let bytes): refuse("a feature of \(bytes) bytes does not fit into a request of 256 KiB")
+            case .tooLong(let bytes): refuse(Self.tooLarge(bytes))
             case .feature(let bytes):
                 if let feature = take(bytes) { return feature }
             }
@@ -97,7 +100,7 @@ struct PlaceRequests {
                 }
                 return bytes
             } catch {
-                refuse(error.message)
+                refuse(error)
                 return nil
             }
         }
@@ -113,12 +116,12 @@ struct PlaceRequests {
             }
             let feature = zoned(value).serialised()
             guard feature.count <= Self.featuresBytesMax else {
-                refuse("a feature of \(feature.count) bytes does not fit into a request of 256 KiB")
+                refuse(Self.tooLarge(feature.count))
                 return nil
             }
             return feature
         } catch {
-            refuse(error.message)
+            refuse(WireError(error))
             return nil
         }
     }
@@ -131,9 +134,19 @@ struct PlaceRequests {
         return .object(feature)
     }
 
-    private mutating func refuse(_ reason: String) {
+    /// Refuses the feature that was read last. What it calls itself is not known, so its place among all is told.
+    private mutating func refuse(_ error: WireError) {
         unreadableCount += 1
-        if unreadable.count < Self.unreadableMax { unreadable.append(reason) }
+        guard unreadable.count < Self.unreadableMax else { return }
+        var error = error
+        error.message += " (feature \(featureCount - 1))"
+        var writer = JSONWriter()
+        error.encode(into: &writer)
+        unreadable.append(["id": .null, "error": (try? JSONValue.parse(writer.bytes)) ?? .null])
+    }
+
+    private static func tooLarge(_ bytes: Int) -> WireError {
+        WireError(.tooLarge, "a feature of \(bytes) bytes does not fit into a request of 256 KiB")
     }
 
     private static func parameters(_ key: String, features: [UInt8]) -> [UInt8] {

@@ -77,6 +77,7 @@ struct PlaceTests {
         arguments: [
             (#"{"id":"x"}"#, "invalid geometry"), (#"{"properties":{"id":"x"},"geometry":null}"#, "invalid geometry"),
             (#"{"properties":5}"#, "invalid properties"), ("5", "invalid type"), (#"{"geometry":{}}"#, "invalid id"),
+            (#"{"type":"Foo","id":"x","geometry":{"type":"Point","coordinates":[7,43]}}"#, "invalid type"),
             (#"{"id":"-"}"#, "invalid id"), (#"{"id":1.5}"#, "invalid id"),
             (#"{"id":"x","geometry":{"type":"Point"}}"#, "invalid geometry"),
             (#"{"id":"x","geometry":{"type":"Point","coordinates":[200,0]}}"#, "invalid geometry"),
@@ -101,6 +102,20 @@ struct PlaceTests {
         #expect(result?["imported"]?.number == 2)
         #expect(result?["refused"]?.elements.compactMap { $0["error"]?.refusal } == [row.refusal])
         #expect(ids(harness.result("place/list")) == ["a", "b"])
+    }
+
+    @Test(
+        "A refused feature is called as it calls itself, even where that is no id",
+        arguments: [
+            (#""-""#, "-"), (#""\#(String(repeating: "x", count: 300))""#, String(repeating: "x", count: 128)), ("7", "7"),
+            (#""""#, nil),
+            ("true", nil), ("null", nil),
+        ] as [(String, String?)])
+    func refusedID(_ id: String, shown: String?) {
+        let result = importPlaces(HubHarness(), [#"{"geometry":null,"properties":{"id":\#(id)}}"#])
+        #expect(result?["refused"]?.elements.map { $0["id"]?.text } == [shown])
+        let categories = HubHarness().result("category/import", #"{"categories":[{"id":\#(id)}]}"#)
+        #expect(categories?["refused"]?.elements.map { $0["id"]?.text } == [shown])
     }
 
     private static func ok(_ property: String) -> String {
@@ -128,6 +143,39 @@ struct PlaceTests {
         let warnings = result?["warnings"]?.elements.compactMap(\.text) ?? []
         #expect(warnings.count == 1 && warnings.first?.contains("`a`") == true)
         #expect(harness.result("place/get", #"{"id":"a"}"#)?["openingHours"]?.text == "on request, ask Ann")
+    }
+
+    @Test("Blank hours are none")
+    func blankHours() {
+        let harness = HubHarness()
+        let result = importPlaces(
+            harness, [point("a", 7.42, #","openingHours":" ""#), point("b", 7.42, #","openingHours":"""#)])
+        #expect(result?["imported"]?.number == 2 && result?["warnings"]?.elements.isEmpty == true)
+        #expect(harness.result("place/get", #"{"id":"a"}"#)?["openingHours"] == nil)
+        #expect(harness.result("place/get", #"{"id":"b"}"#)?["openingHours"] == nil)
+    }
+
+    @Test("The reply of an import has the normalised hours, and tells once that a list of holidays is missing")
+    func normalisedHours() {
+        let harness = HubHarness()
+        let result = importPlaces(
+            harness,
+            [
+                point("a", 7.42, #","openingHours":"mo-fr 8:30-17:00""#), point("b", 7.42, #","openingHours":"PH off""#),
+                point("c", 7.42, #","openingHours":"Mo-Fr 09:00-10:00; PH off""#),
+                point("d", 7.42, #","openingHours":"SH 09:00-10:00""#),
+                point("e", 7.42, #","openingHours":"Mo-Fr 09:00-10:00""#),
+            ])
+        let warnings = result?["warnings"]?.elements.compactMap(\.text) ?? []
+        #expect(
+            warnings == [
+                "openingHours of `a` are read as `Mo-Fr 08:30-17:00`",
+                "openingHours of `b`: without a list of public holidays `PH` never matches",
+                "openingHours of `d`: without a list of school holidays `SH` never matches",
+            ])
+        let listed = importPlaces(
+            harness, [point("b", 7.42, #","openingHours":"PH off","holidays":{"PH":["2026-12-25"]}"#)])
+        #expect(listed?["warnings"]?.elements.isEmpty == true)
     }
 
     @Test("Places belong to who wrote them first, are read by all, and administrators may do all")
@@ -331,6 +379,8 @@ struct PlaceTests {
         // The house is a rival.
         #expect(near["threshold_met"]?.text == "low" && found.last?["is_open"] == nil)
         #expect(found[1]["distance_to"]?.text == "polygon")
+        // A name is always there, a chain is not.
+        #expect(found.last?["name"] == .null && found.last?["chain_id"] == nil)
         let sum = found.reduce(0) { $0 + ($1["probability"]?.number ?? 0) }
         #expect(sum <= 1 && sum > 0.5)
     }
