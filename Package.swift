@@ -119,8 +119,8 @@ let package = Package(
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Circumstances", "FlatRecording", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink", "Matching",
-                "OpeningHours", "PlaceTrials", "Places", "Ranging", "Selectors", "WebhookReceiver", "Wire",
+                "Circumstances", "Datasets", "FlatRecording", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink", "Matching",
+                "OpeningHours", "PlaceTrials", "Places", "Ranging", "Selectors", "Store", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",

@@ -6,7 +6,8 @@ struct GeomatchBench: ParsableCommand {
         commandName: "geomatch-bench",
         abstract: "Measures geomatch on this machine.",
         subcommands: [
-            EngineBenchmark.self, ScenarioBenchmark.self, CriteriaBenchmark.self, PlacesBenchmark.self, NoiseBenchmark.self,
+            EngineBenchmark.self, ScenarioBenchmark.self, CriteriaBenchmark.self, PlacesBenchmark.self, PlaceStoreBenchmark.self,
+            NoiseBenchmark.self,
             RangingBenchmark.self, EndToEnd.self, CircumstanceBenchmark.self,
             LiveFanOut.self,
             HoursBenchmark.self,

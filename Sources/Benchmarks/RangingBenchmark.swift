@@ -96,6 +96,7 @@ struct RangingBenchmark: ParsableCommand {
         report.add(
             "memory of each live pair in ranging", Double(table.memoryBytes) / pairs, "bytes", note: "\(table.count) pairs")
         report.add("memory of each live pair in matching", matching / pairs, "bytes", note: "sights and visits")
+        report.add("memory of each live pair", (Double(table.memoryBytes) + matching) / pairs, "bytes", note: "both")
     }
 
     // MARK: A flat
@@ -117,17 +118,30 @@ struct RangingBenchmark: ParsableCommand {
                 "room right in windows of 20 s, \(name)", Double(right) * 100 / Double(windows), "%",
                 note: "\(right) of \(windows)")
         }
-        var random = SplitMix64(seed: 3)
-        var switches = 0
-        var minutes = 0.0
-        for row in stride(from: 20, to: flat.drive.count, by: 60).map({ flat.drive[$0] }) {
-            let rows = flat.stillTag(at: row.place, seconds: 600, using: &random)
-            let trial = FlatTrial(rows, in: flat, settings: flat.settings(), locates: false)
-            switches += trial.stillSwitches
-            minutes += Double(trial.stillMilliseconds) / 60_000
-        }
+        let followed = FlatTrial(
+            flat.drive, before: flat.calibration, in: flat, settings: flat.receivers.map { _ in RangingSettings.standard })
         report.add(
-            "room switches of a still tag", Double(switches) / minutes, "1/min", note: "\(switches) in \(Int(minutes)) min")
+            "position error in a flat, uncalibrated, once followed: median", followed.error(0.5), "m",
+            note: "mean \(decimals(followed.meanError)), 90th percentile \(decimals(followed.error(0.9)))")
+        measureStillTag(in: flat, into: &report)
+    }
+
+    /// Where the drives went, at places spread evenly over each.
+    private func measureStillTag(in flat: FlatRecording, into report: inout Report) {
+        var random = SplitMix64(seed: 3)
+        for (name, drive) in [("measured", flat.drive), ("calibrated", flat.calibration)] {
+            var switches = 0
+            var minutes = 0.0
+            for row in stride(from: 20, to: drive.count, by: drive.count / 24).map({ drive[$0] }) {
+                let rows = flat.stillTag(at: row.place, seconds: 600, using: &random)
+                let trial = FlatTrial(rows, in: flat, settings: flat.settings(), locates: false)
+                switches += trial.stillSwitches
+                minutes += Double(trial.stillMilliseconds) / 60_000
+            }
+            report.add(
+                "room switches of a still tag, on the drive that \(name)", Double(switches) / minutes, "1/min",
+                note: "\(switches) in \(Int(minutes)) min")
+        }
     }
 
     private func decimals(_ value: Double) -> String { "\((value * 100).rounded() / 100) m" }

@@ -75,6 +75,8 @@ public struct HubLimits: Sendable {
     /// Beacons one observer sees at a time, and sightings it tells a second.
     public var beaconsPerObserver = 1000
     public var sightingsPerSecond = 1000
+    /// Pairs of an observer and a beacon it sees at a time, for each dataset.
+    public var beaconsInSight = 5_000_000
     /// For each client.
     public var beaconMonitors = 100
     /// Matches sent to the broker and not yet acknowledged.

@@ -16,7 +16,7 @@ enum BigMemory {
 
     /// The capacity to grow to: double while small, by half once doubling would waste much.
     static func grown(_ capacity: Int, stride: Int) -> Int {
-        capacity * stride < 64 << 20 ? max(16, capacity * 2) : capacity + capacity / 2
+        capacity * stride < 1 << 20 ? max(16, capacity * 2) : capacity + capacity / 2
     }
 
     /// Moves the first `used` bytes to a block of another size.

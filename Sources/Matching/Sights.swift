@@ -1,6 +1,7 @@
 /// Which devices see which beacons, and how far those are.
 ///
-/// A beacon stands nowhere: what is in its range are the devices that see it.
+/// A beacon stands nowhere: what is in its range are the devices that see it. Of each pair 40 bytes are kept, with those of the index
+/// that finds it some 50: there are as many pairs as people in a building times beacons on its walls.
 struct Sights {
     struct Sight: BitwiseCopyable {
         /// Metres; infinite: it is seen, and nothing was measured yet.
@@ -9,44 +10,168 @@ struct Sights {
         var seenAt: Int64
     }
 
-    private var all: [UInt64: Sight] = [:]
-    /// By device: whom it sees, or who sees it.
-    private var partners: [UInt32: [UInt32]] = [:]
-
-    @inline(__always)
-    var isEmpty: Bool { all.isEmpty }
-
-    /// Bytes, without what the lists of devices with more than a few partners hold.
-    var bytes: Int {
-        all.capacity * (MemoryLayout<UInt64>.stride + MemoryLayout<Sight>.stride) + partners.capacity * 48 + all.count * 8
+    private struct Record: BitwiseCopyable {
+        var sight: Sight
+        /// The two devices, the smaller number first.
+        var low: UInt32
+        var high: UInt32
+        /// Its neighbours in the list of each. A free record's `ofLow.next` names the next free one.
+        var ofLow = Links()
+        var ofHigh = Links()
     }
 
-    private static func key(_ a: UInt32, _ b: UInt32) -> UInt64 { UInt64(min(a, b)) << 32 | UInt64(max(a, b)) }
+    private struct Links: BitwiseCopyable {
+        var next = none
+        var previous = none
+    }
+
+    private var records = ContiguousArray<Record>()
+    private var firstFree = none
+    private var count = 0
+    /// Open addressing with linear probing: a record's number and one, 0: empty.
+    private var slots = ContiguousArray<UInt32>()
+    /// By device: the latest of the pairs it is in.
+    private var latest = ContiguousArray<UInt32>()
+
+    @inline(__always)
+    var isEmpty: Bool { count == 0 }
+
+    var bytes: Int { records.capacity * MemoryLayout<Record>.stride + (slots.capacity + latest.capacity) * 4 }
 
     /// Of two devices in either order, one of which is a beacon.
-    subscript(a: UInt32, b: UInt32) -> Sight? { isEmpty ? nil : all[Self.key(a, b)] }
+    subscript(a: UInt32, b: UInt32) -> Sight? { find(min(a, b), max(a, b)).map { records[Int($0)].sight } }
 
-    /// In the order in which they came to see each other, as far as nobody left since.
-    func partners(of device: UInt32) -> [UInt32] { isEmpty ? [] : partners[device] ?? [] }
+    /// In the order in which they came to see each other.
+    func partners(of device: UInt32) -> [UInt32] {
+        guard Int(device) < latest.count else { return [] }
+        var found: [UInt32] = []
+        var number = latest[Int(device)]
+        while number != none {
+            let record = records[Int(number)]
+            found.append(record.low == device ? record.high : record.low)
+            number = record.low == device ? record.ofLow.next : record.ofHigh.next
+        }
+        return found.reversed()
+    }
 
     mutating func put(_ sight: Sight, _ observer: UInt32, _ beacon: UInt32) {
-        guard all.updateValue(sight, forKey: Self.key(observer, beacon)) == nil else { return }
-        partners[observer, default: []].append(beacon)
-        partners[beacon, default: []].append(observer)
+        let (low, high) = (min(observer, beacon), max(observer, beacon))
+        if let known = find(low, high) {
+            records[Int(known)].sight = sight
+            return
+        }
+        let number = take(Record(sight: sight, low: low, high: high))
+        while latest.count <= Int(high) { latest.append(none) }
+        link(number, to: low)
+        link(number, to: high)
+        count += 1
+        if count * 4 > slots.count * 3 { widen() }
+        occupy(number)
     }
 
     mutating func remove(_ a: UInt32, _ b: UInt32) {
-        guard all.removeValue(forKey: Self.key(a, b)) != nil else { return }
-        for (device, partner) in [(a, b), (b, a)] {
-            // Nothing depends on their order: what a sighting leads to is told in the order of its pairs.
-            guard var left = partners.removeValue(forKey: device), let place = left.firstIndex(of: partner) else { continue }
-            left.swapAt(place, left.count - 1)
-            left.removeLast()
-            if !left.isEmpty { partners[device] = left }
-        }
+        guard let number = find(min(a, b), max(a, b)) else { return }
+        let record = records[Int(number)]
+        vacate(number)
+        unlink(record.ofLow, of: record.low)
+        unlink(record.ofHigh, of: record.high)
+        records[Int(number)].ofLow.next = firstFree
+        firstFree = number
+        count -= 1
+        if count == 0 { self = Sights() }
     }
 
     mutating func removeAll(of device: UInt32) {
         for partner in partners(of: device) { remove(device, partner) }
+    }
+
+    // MARK: Records and lists
+
+    private mutating func take(_ record: Record) -> UInt32 {
+        if firstFree != none {
+            let number = firstFree
+            firstFree = records[Int(number)].ofLow.next
+            records[Int(number)] = record
+            return number
+        }
+        // By an eighth: what stands empty is to be little.
+        if records.count == records.capacity { records.reserveCapacity(records.count + max(16, records.count / 8)) }
+        records.append(record)
+        return UInt32(truncatingIfNeeded: records.count - 1)
+    }
+
+    private mutating func link(_ number: UInt32, to device: UInt32) {
+        let next = latest[Int(device)]
+        update(number, in: device) { $0 = Links(next: next) }
+        if next != none { update(next, in: device) { $0.previous = number } }
+        latest[Int(device)] = number
+    }
+
+    private mutating func unlink(_ links: Links, of device: UInt32) {
+        if links.previous == none {
+            latest[Int(device)] = links.next
+        } else {
+            update(links.previous, in: device) { $0.next = links.next }
+        }
+        if links.next != none { update(links.next, in: device) { $0.previous = links.previous } }
+    }
+
+    private mutating func update(_ number: UInt32, in device: UInt32, _ change: (inout Links) -> Void) {
+        if records[Int(number)].low == device {
+            change(&records[Int(number)].ofLow)
+        } else {
+            change(&records[Int(number)].ofHigh)
+        }
+    }
+
+    // MARK: Index
+
+    private func home(_ low: UInt32, _ high: UInt32) -> Int {
+        // Numbers are dense: a multiplication spreads them (Steele, Lea, Flood, OOPSLA 2014).
+        var mixed = (UInt64(low) << 32 | UInt64(high)) &* 0x9E37_79B9_7F4A_7C15
+        mixed = (mixed ^ (mixed >> 29)) &* 0xBF58_476D_1CE4_E5B9
+        return Int(truncatingIfNeeded: mixed >> 32) & (slots.count - 1)
+    }
+
+    private func home(of number: UInt32) -> Int { home(records[Int(number)].low, records[Int(number)].high) }
+
+    private func find(_ low: UInt32, _ high: UInt32) -> UInt32? {
+        guard count > 0 else { return nil }
+        var place = home(low, high)
+        while slots[place] != 0 {
+            let number = slots[place] - 1
+            if records[Int(number)].low == low, records[Int(number)].high == high { return number }
+            place = (place + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+
+    private mutating func widen() {
+        let known = slots
+        slots = ContiguousArray(repeating: 0, count: max(16, known.count * 2))
+        for slot in known where slot != 0 { occupy(slot - 1) }
+    }
+
+    private mutating func occupy(_ number: UInt32) {
+        var place = home(of: number)
+        while slots[place] != 0 { place = (place + 1) & (slots.count - 1) }
+        slots[place] = number + 1
+    }
+
+    /// Takes a record's slot out and moves up what was pushed on by it.
+    private mutating func vacate(_ number: UInt32) {
+        let mask = slots.count - 1
+        var hole = home(of: number)
+        while slots[hole] != number + 1 { hole = (hole + 1) & mask }
+        slots[hole] = 0
+        var place = (hole + 1) & mask
+        while slots[place] != 0 {
+            if (place - home(of: slots[place] - 1)) & mask >= (place - hole) & mask {
+                slots[hole] = slots[place]
+                slots[place] = 0
+                hole = place
+            }
+            place = (place + 1) & mask
+        }
     }
 }

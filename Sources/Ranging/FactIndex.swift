@@ -1,4 +1,4 @@
-/// Finds facts by observer and beacon. Open addressing with linear probing, half full at most; a slot holds a number and one.
+/// Finds facts by observer and beacon. Open addressing with linear probing, three quarters full at most; a slot holds a number and one.
 struct FactIndex {
     private var slots = [UInt32](repeating: 0, count: 16)
     private(set) var count = 0
@@ -13,7 +13,7 @@ struct FactIndex {
         return Int(truncatingIfNeeded: mixed >> 20)
     }
 
-    func find(_ observer: UInt32, _ beacon: UInt32, in facts: UnsafeMutablePointer<ProximityFact>) -> UInt32? {
+    func find(_ observer: UInt32, _ beacon: UInt32, in facts: FactBlocks) -> UInt32? {
         let mask = slots.count - 1
         var place = Self.hash(observer, beacon) & mask
         while slots[place] != 0 {
@@ -24,9 +24,9 @@ struct FactIndex {
         return nil
     }
 
-    mutating func insert(_ fact: UInt32, in facts: UnsafeMutablePointer<ProximityFact>) {
+    mutating func insert(_ fact: UInt32, in facts: FactBlocks) {
         count += 1
-        if count * 2 > slots.count {
+        if count * 4 > slots.count * 3 {
             let known = slots
             slots = [UInt32](repeating: 0, count: known.count * 2)
             for slot in known where slot != 0 { occupy(slot - 1, in: facts) }
@@ -34,19 +34,19 @@ struct FactIndex {
         occupy(fact, in: facts)
     }
 
-    private mutating func occupy(_ fact: UInt32, in facts: UnsafeMutablePointer<ProximityFact>) {
+    private mutating func occupy(_ fact: UInt32, in facts: FactBlocks) {
         let mask = slots.count - 1
         var place = Self.home(fact, in: facts) & mask
         while slots[place] != 0 { place = (place + 1) & mask }
         slots[place] = fact + 1
     }
 
-    private static func home(_ fact: UInt32, in facts: UnsafeMutablePointer<ProximityFact>) -> Int {
+    private static func home(_ fact: UInt32, in facts: FactBlocks) -> Int {
         hash(facts[Int(fact)].observer, facts[Int(fact)].beacon)
     }
 
     /// Takes a fact out and moves up what was pushed on by it.
-    mutating func remove(_ fact: UInt32, in facts: UnsafeMutablePointer<ProximityFact>) {
+    mutating func remove(_ fact: UInt32, in facts: FactBlocks) {
         let mask = slots.count - 1
         var free = Self.home(fact, in: facts) & mask
         while slots[free] != fact + 1 {

@@ -3,8 +3,10 @@ import Glibc
 /// Where a beacon is, from what several observers of known position hear of it.
 ///
 /// One observer: its own place. Two: between them, weighted by 1/distance². From three on: the point of least squares between the levels
-/// heard and those the log-distance model foresees. Walls and bodies take something off a signal and add nothing, so a level that is
-/// higher than foreseen speaks louder against a point than one that is lower.
+/// heard and those the log-distance model foresees. Bodies and doors take something off a signal and add nothing, so where observers were
+/// calibrated a level that is higher than foreseen speaks louder against a point than one that is lower. Where the observers were not calibrated the model is that of
+/// free space to receivers a metre above or below, at whatever strength the beacon turns out to have, and the point is pulled towards the
+/// observers by the power that each hears: what the model gets wrong there, walls mostly, errs in other directions.
 public enum PositionEstimator {
     /// One observer and what it hears.
     public struct Reading: Equatable, Sendable {
@@ -31,6 +33,14 @@ public enum PositionEstimator {
         public var place: LocalPlane.Point
         /// Metres: two of three estimates lie within, as measured in a furnished flat.
         public var accuracy: Double
+        /// dB by which the beacon seems stronger than it says; nil: it was not reckoned, or observers were calibrated.
+        public var strength: Double?
+
+        public init(place: LocalPlane.Point, accuracy: Double, strength: Double? = nil) {
+            self.place = place
+            self.accuracy = accuracy
+            self.strength = strength
+        }
     }
 
     /// The nearest so many are used: the others say next to nothing.
@@ -38,34 +48,35 @@ public enum PositionEstimator {
     /// Over so many milliseconds readings are averaged for a position: long enough against fading, short enough for somebody who walks.
     public static let window: Int64 = 4_000
 
-    /// dB by which levels stray around the model.
-    private static let deviation = 6.0
-    private static let weights = (stronger: 1.5, weaker: 0.7)
-    /// dB by which a beacon may be stronger or weaker than it says: where all observers were calibrated, and where not.
-    private static let deviations = (calibrated: 2.0, other: 12.0)
-    /// Metres around the observers where a beacon may be: they mostly hang at the edges of what they cover.
-    private static let margin = 0.3
-    private static let nearest = 0.1
+    /// What part of the spread by likelihood is told: so far two of three estimates were off on a long drive through the flat.
+    private static let spreadTold = 0.8
+    /// How far the point is pulled towards the observers where they were not calibrated.
+    private static let pull = 0.25
 
-    /// nil: there is no reading.
-    public static func estimate(_ readings: [Reading]) -> Estimate? {
+    /// - Parameter strength: What is known of the beacon's from earlier estimates; it counts where observers were not calibrated.
+    /// - Returns: nil: there is no reading.
+    public static func estimate(_ readings: [Reading], strength: BeaconStrength = BeaconStrength()) -> Estimate? {
         let used = readings.filter { $0.loss.isFinite && $0.n > 0 }.sorted { $0.distance < $1.distance }.prefix(readingsMax)
         guard let first = used.first else { return nil }
         guard used.count > 1 else { return Estimate(place: first.place, accuracy: max(1, min(first.distance, 1000))) }
         guard used.count > 2 else { return centroid(Array(used)) }
-        return leastSquares(Array(used))
+        return leastSquares(Array(used), strength)
     }
 
     private static func centroid(_ readings: [Reading]) -> Estimate {
+        let place = mean(of: readings) { 1 / max(0.01, $0.distance * $0.distance) }
+        return Estimate(place: place, accuracy: max(1, min(readings[0].distance, 1000)))
+    }
+
+    private static func mean(of readings: [Reading], weight: (Reading) -> Double) -> LocalPlane.Point {
         var sum = (x: 0.0, y: 0.0, weight: 0.0)
         for reading in readings {
-            let weight = 1 / max(0.01, reading.distance * reading.distance)
+            let weight = weight(reading)
             sum.x += weight * reading.place.x
             sum.y += weight * reading.place.y
             sum.weight += weight
         }
-        let place = LocalPlane.Point(x: sum.x / sum.weight, y: sum.y / sum.weight)
-        return Estimate(place: place, accuracy: max(1, min(readings[0].distance, 1000)))
+        return LocalPlane.Point(x: sum.x / sum.weight, y: sum.y / sum.weight)
     }
 
     // MARK: Least squares
@@ -74,109 +85,84 @@ public enum PositionEstimator {
     private static let steps = (coarse: 8, fine: 2)
     private static let refinements = 5
 
-    private static func leastSquares(_ readings: [Reading]) -> Estimate {
-        let model = Model(readings)
-        var low = readings[0].place
-        var high = low
-        for reading in readings {
-            low = LocalPlane.Point(x: min(low.x, reading.place.x), y: min(low.y, reading.place.y))
-            high = LocalPlane.Point(x: max(high.x, reading.place.x), y: max(high.y, reading.place.y))
-        }
-        let centre = LocalPlane.Point(x: (low.x + high.x) / 2, y: (low.y + high.y) / 2)
-        var span = LocalPlane.Point(x: (high.x - low.x) / 2 + margin, y: (high.y - low.y) / 2 + margin)
-        let bounds = (
-            low: LocalPlane.Point(x: centre.x - span.x, y: centre.y - span.y),
-            high: LocalPlane.Point(x: centre.x + span.x, y: centre.y + span.y)
-        )
-        let costs = Lattice(centre: centre, span: span, steps: steps.coarse).places.map { ($0, model.cost(at: $0)) }
+    private static func leastSquares(_ readings: [Reading], _ strength: BeaconStrength) -> Estimate {
+        let isCalibrated = readings.allSatisfy(\.isCalibrated)
+        let model = LevelModel(readings, isCalibrated ? .asSaid : strength, isCalibrated: isCalibrated)
+        let bounds = Bounds(readings.map(\.place))
+        let costs = bounds.lattice(steps: steps.coarse).map { ($0, model.cost(at: $0).cost) }
         guard var best = costs.min(by: { $0.1 < $1.1 }) else { return centroid(readings) }
-        let accuracy = spread(costs, around: best)
         // The cost has several valleys; within the deepest one it is smooth.
+        var span = bounds
         for _ in 0..<refinements {
-            span = LocalPlane.Point(x: span.x * 0.4, y: span.y * 0.4)
-            for finer in Lattice(centre: best.0, span: span, steps: steps.fine).places {
+            span = span.around(best.0, scaledBy: 0.4)
+            for finer in span.lattice(steps: steps.fine) {
                 // Outside the observers the model is at its worst, and its valleys run on for ever.
-                let place = LocalPlane.Point(
-                    x: min(max(finer.x, bounds.low.x), bounds.high.x), y: min(max(finer.y, bounds.low.y), bounds.high.y))
-                let cost = model.cost(at: place)
+                let place = bounds.nearest(to: finer)
+                let cost = model.cost(at: place).cost
                 if cost < best.1 { best = (place, cost) }
             }
         }
-        return Estimate(place: best.0, accuracy: min(max(1, accuracy), 1000))
+        let strength = isCalibrated ? nil : model.cost(at: best.0).strength
+        let place = isCalibrated ? best.0 : pulled(best.0, by: readings)
+        return Estimate(
+            place: place, accuracy: min(max(1, spreadTold * spread(costs, around: place, least: best.1)), 1000),
+            strength: strength)
     }
 
-    /// The root mean square distance from the best place over where else the beacon may be, by likelihood.
+    /// Nearer to the observers, weighted by the power that each hears: 1/distance² in free space.
+    private static func pulled(_ place: LocalPlane.Point, by readings: [Reading]) -> LocalPlane.Point {
+        let strongest = readings.map(\.loss).min() ?? 0
+        let middle = mean(of: readings) { pow(10, (strongest - $0.loss) / 10) }
+        return LocalPlane.Point(x: place.x + pull * (middle.x - place.x), y: place.y + pull * (middle.y - place.y))
+    }
+
+    /// The root mean square distance from a place over where else the beacon may be, by likelihood.
     private static func spread(
-        _ costs: [(place: LocalPlane.Point, cost: Double)], around best: (place: LocalPlane.Point, cost: Double)
+        _ costs: [(place: LocalPlane.Point, cost: Double)], around told: LocalPlane.Point, least: Double
     ) -> Double {
         var sum = (weight: 0.0, squares: 0.0)
         for (place, cost) in costs {
-            let weight = exp(best.cost - cost)
-            let off = place.distance(to: best.place)
+            let weight = exp(least - cost)
+            let off = place.distance(to: told)
             sum.weight += weight
             sum.squares += weight * off * off
         }
         return (sum.squares / sum.weight).squareRoot()
     }
 
-    private struct Lattice {
+    /// Where a beacon may be: observers mostly hang at the edges of what they cover.
+    private struct Bounds {
         var centre: LocalPlane.Point
+        /// Metres to each side of the centre.
         var span: LocalPlane.Point
-        var steps: Int
 
-        var places: [LocalPlane.Point] {
+        init(_ places: [LocalPlane.Point]) {
+            let x = (low: places.map(\.x).min() ?? 0, high: places.map(\.x).max() ?? 0)
+            let y = (low: places.map(\.y).min() ?? 0, high: places.map(\.y).max() ?? 0)
+            centre = LocalPlane.Point(x: (x.low + x.high) / 2, y: (y.low + y.high) / 2)
+            span = LocalPlane.Point(x: (x.high - x.low) / 2, y: (y.high - y.low) / 2)
+        }
+
+        func around(_ place: LocalPlane.Point, scaledBy factor: Double) -> Bounds {
+            var smaller = self
+            smaller.centre = place
+            smaller.span = LocalPlane.Point(x: span.x * factor, y: span.y * factor)
+            return smaller
+        }
+
+        func nearest(to place: LocalPlane.Point) -> LocalPlane.Point {
+            LocalPlane.Point(
+                x: min(max(place.x, centre.x - span.x), centre.x + span.x),
+                y: min(max(place.y, centre.y - span.y), centre.y + span.y))
+        }
+
+        func lattice(steps: Int) -> [LocalPlane.Point] {
             (-steps...steps).flatMap { column in
                 (-steps...steps).map { row in
                     LocalPlane.Point(
                         x: centre.x + span.x * Double(column) / Double(steps), y: centre.y + span.y * Double(row) / Double(steps))
                 }
             }
-        }
-    }
-
-    /// What the readings say against a place.
-    private struct Model {
-        let readings: [Reading]
-        /// The inverse variance of the beacon's own strength.
-        let stiffness: Double
-
-        init(_ readings: [Reading]) {
-            self.readings = readings
-            let deviation = readings.allSatisfy(\.isCalibrated) ? deviations.calibrated : deviations.other
-            stiffness = 1 / (deviation * deviation)
-        }
-
-        /// Half the sum of squared residuals in units of their deviations, at the strength of the beacon that suits the place best: the
-        /// exponent of a Gaussian likelihood.
-        func cost(at place: LocalPlane.Point) -> Double {
-            withUnsafeTemporaryAllocation(of: Double.self, capacity: readings.count) { residuals in
-                for (number, reading) in readings.enumerated() {
-                    let foreseen = 10 * reading.n * log10(max(nearest, place.distance(to: reading.place)))
-                    residuals[number] = foreseen - reading.loss
-                }
-                // Which residuals are on which side depends on the strength: two rounds settle that.
-                var strength = 0.0
-                for _ in 0..<2 {
-                    var sum = 0.0
-                    var weight = stiffness
-                    for residual in residuals {
-                        let own = Self.weight(residual - strength)
-                        sum += own * residual
-                        weight += own
-                    }
-                    strength = sum / weight
-                }
-                var cost = stiffness * strength * strength
-                for residual in residuals {
-                    let rest = residual - strength
-                    cost += Self.weight(rest) * rest * rest
-                }
-                return cost / 2
-            }
-        }
-
-        private static func weight(_ residual: Double) -> Double {
-            (residual > 0 ? weights.stronger : weights.weaker) / (deviation * deviation)
         }
     }
 }

@@ -9,10 +9,18 @@ public struct PositionTrack: Equatable, Sendable {
 
     public private(set) var estimate: PositionEstimator.Estimate?
     private var at: Int64 = .min
+    private var strength = BeaconStrength()
 
     public init() {}
 
-    public mutating func take(_ next: PositionEstimator.Estimate, at instant: Int64) {
+    /// Takes what observers hear now.
+    public mutating func take(_ readings: [PositionEstimator.Reading], at instant: Int64) {
+        guard let next = PositionEstimator.estimate(readings, strength: strength) else { return }
+        if let seen = next.strength { strength.take(seen) }
+        take(next, at: instant)
+    }
+
+    mutating func take(_ next: PositionEstimator.Estimate, at instant: Int64) {
         let (elapsed, overflow) = instant.subtractingReportingOverflow(at)
         guard let last = estimate, !overflow, (0..<Self.forgetful).contains(elapsed) else {
             estimate = next
@@ -27,9 +35,9 @@ public struct PositionTrack: Equatable, Sendable {
             accuracy: last.accuracy + part * (next.accuracy - last.accuracy))
     }
 
-    /// The plane has another origin from now on.
-    public mutating func shift(by offset: LocalPlane.Point) {
-        estimate?.place.x += offset.x
-        estimate?.place.y += offset.y
+    /// It was here when it was last heard of.
+    public mutating func restore(_ estimate: PositionEstimator.Estimate, at instant: Int64) {
+        self.estimate = estimate
+        at = instant
     }
 }

@@ -1,15 +1,15 @@
-/// What is known of one beacon at one observer: 104 bytes, and 128 of readings.
+/// What is known of one beacon at one observer: 72 bytes, and 96 of readings.
 struct ProximityFact: BitwiseCopyable {
     var observer: UInt32
     var beacon: UInt32
     /// Milliseconds since 1970 UTC: the latest sighting.
     var seenAt: Int64
-    /// The latest one with a reading.
-    var readAt: Int64 = .min
     /// Metres; negative: nothing was measured yet.
     var distance: Double = -1
     /// dBm as received last; NaN: never.
     var rssi: Float = .nan
+    /// Milliseconds by which the latest one with a reading was before that; `max`: there was none.
+    private var readBefore = UInt32.max
     var kalman = KalmanEstimate()
     var history = SignalHistory()
     var band = ProximityBand.unknown
@@ -17,8 +17,8 @@ struct ProximityFact: BitwiseCopyable {
     var ofObserver = Links()
     var ofBeacon = Links()
     var ofSecond = Links()
-    /// Which list of seconds that is.
-    var second: UInt16 = 0
+    /// Milliseconds since 1970 UTC: the latest sighting with a reading; nil: there was none.
+    var readAt: Int64? { readBefore == .max ? nil : seenAt - Int64(readBefore) }
 
     struct Links: BitwiseCopyable {
         var next = none
@@ -29,6 +29,13 @@ struct ProximityFact: BitwiseCopyable {
         self.observer = observer
         self.beacon = beacon
         self.seenAt = seenAt
+    }
+
+    /// - Parameter reads: With a reading.
+    mutating func see(at instant: Int64, reads: Bool) {
+        let before = readAt.map { instant - $0 }
+        readBefore = reads ? 0 : before.flatMap(UInt32.init(exactly:)) ?? .max
+        seenAt = instant
     }
 }
 

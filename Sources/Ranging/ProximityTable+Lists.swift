@@ -44,18 +44,17 @@ extension ProximityTable {
 
     static func second(_ instant: Int64) -> Int64 { instant >= 0 ? instant / 1000 : (instant - 999) / 1000 }
 
-    func enterSecond(_ number: UInt32, _ seenAt: Int64) {
-        let second = Int(Self.second(seenAt + Self.factMilliseconds) & 127)
-        memory.facts[Int(number)].second = UInt16(truncatingIfNeeded: second)
-        push(number, .second, &seconds[second])
-    }
+    func enterSecond(_ number: UInt32) { push(number, .second, &seconds[secondOver(number)]) }
 
-    func leaveSecond(_ number: UInt32) {
-        pull(number, .second, &seconds[Int(memory.facts[Int(number)].second)])
+    /// Before the instant it was seen at changes.
+    func leaveSecond(_ number: UInt32) { pull(number, .second, &seconds[secondOver(number)]) }
+
+    private func secondOver(_ number: UInt32) -> Int {
+        Int(Self.second(memory.facts[Int(number)].seenAt + Self.factMilliseconds) & 127)
     }
 
     private func links(_ number: UInt32, _ list: List) -> UnsafeMutablePointer<ProximityFact.Links> {
-        UnsafeMutableRawPointer(memory.facts + Int(number)).advanced(by: list.offset).assumingMemoryBound(
+        UnsafeMutableRawPointer(memory.facts.pointer(Int(number))).advanced(by: list.offset).assumingMemoryBound(
             to: ProximityFact.Links.self)
     }
 

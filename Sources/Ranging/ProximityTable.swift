@@ -73,9 +73,9 @@ public final class ProximityTable {
         if let known = index.find(observer, beacon, in: memory.facts) {
             // After a clock was set back, what it said before does not make everything late.
             guard seenAt >= min(memory.facts[Int(known)].seenAt, now) else { return .late }
-            read(sighting, known, settings, at: seenAt)
             leaveSecond(known)
-            enterSecond(known, seenAt)
+            read(sighting, known, settings, at: seenAt)
+            enterSecond(known)
             return .changed(fact(known))
         }
         guard Int(countOfObserver[Int(observer)]) < maximum else { return .full }
@@ -83,19 +83,21 @@ public final class ProximityTable {
         index.insert(new, in: memory.facts)
         link(new)
         read(sighting, new, settings, at: seenAt)
-        enterSecond(new, seenAt)
+        enterSecond(new)
         return .began(fact(new))
     }
 
     private func read(_ sighting: Sighting, _ number: UInt32, _ settings: RangingSettings, at instant: Int64) {
-        let fact = memory.facts + Int(number)
+        let fact = memory.facts.pointer(Int(number))
         let readings = memory.readings(of: number)
-        fact.pointee.seenAt = instant
-        fact.pointee.history.prune(at: instant, in: readings)
+        let readAt = fact.pointee.readAt
         if let rssi = sighting.rssi, rssi != 0 { fact.pointee.rssi = Float(rssi) }
+        let measure = sighting.measure
         let loss: Double
-        switch sighting.measure {
-        case .nothing: return
+        switch measure {
+        case .nothing:
+            fact.pointee.see(at: instant, reads: false)
+            return
         case .metres(let metres):
             loss = PathLoss.loss(distance: metres, n: settings.n)
             fact.pointee.distance = metres
@@ -106,25 +108,30 @@ public final class ProximityTable {
             fact.pointee.band = band
         case .loss(let raw): loss = raw - settings.rssiOffset
         }
-        fact.pointee.history.add(SignalHistory.Reading(loss: loss, at: instant), in: readings)
-        guard case .loss = sighting.measure else { return }
-        let since = fact.pointee.readAt == .min ? 0 : instant - fact.pointee.readAt
-        fact.pointee.kalman.take(loss, after: since)
-        fact.pointee.readAt = instant
+        fact.pointee.see(at: instant, reads: true)
+        fact.pointee.history.add(loss: loss, at: instant, after: readAt, in: readings)
+        guard case .loss = measure else { return }
+        fact.pointee.kalman.take(loss, after: readAt.map { instant - $0 } ?? 0)
         let smooth =
             switch settings.filter {
             case .none: loss
             case .kalman: Double(fact.pointee.kalman.level)
             case .trimmedMean:
-                fact.pointee.history.trimmedMean(over: SignalHistory.window, at: instant, in: readings) ?? loss
+                fact.pointee.history.trimmedMean(over: SignalHistory.window, at: instant, latest: instant, in: readings) ?? loss
             }
         let metres = PathLoss.distance(loss: smooth, n: settings.n)
         fact.pointee.distance = metres
         fact.pointee.band = fact.pointee.band.next(at: metres)
     }
 
-    /// Gives a fact back after a restart: without its readings. Nothing happens where it is over, or known.
-    public func restore(_ fact: Fact, at now: Int64) -> Bool {
+    /// So many readings stand for those before a restart: with as many the first new one, if it strays, is cut from the mean.
+    private static let restoredReadings = 5
+
+    /// Gives a fact back after a restart. Nothing happens where it is over, or known.
+    ///
+    /// Of its readings only what they came to is known: some at the distance of then stand for them, so that it changes as slowly as it
+    /// would have, and are over as the others would be.
+    public func restore(_ fact: Fact, _ settings: RangingSettings, at now: Int64) -> Bool {
         guard now - fact.seenAt < Self.factMilliseconds else { return false }
         reach(fact.observer, fact.beacon)
         guard index.find(fact.observer, fact.beacon, in: memory.facts) == nil else { return false }
@@ -135,8 +142,20 @@ public final class ProximityTable {
         let number = memory.take(known)
         index.insert(number, in: memory.facts)
         link(number)
-        enterSecond(number, fact.seenAt)
+        enterSecond(number)
+        if let distance = fact.distance { restoreReadings(of: number, distance, settings) }
         return true
+    }
+
+    private func restoreReadings(of number: UInt32, _ distance: Double, _ settings: RangingSettings) {
+        let fact = memory.facts.pointer(Int(number))
+        let instant = fact.pointee.seenAt
+        let loss = PathLoss.loss(distance: distance, n: settings.n)
+        fact.pointee.see(at: instant, reads: true)
+        for _ in 0..<Self.restoredReadings {
+            fact.pointee.history.add(loss: loss, at: instant, after: instant, in: memory.readings(of: number))
+            fact.pointee.kalman.take(loss, after: 0)
+        }
     }
 
     // MARK: Reading
@@ -176,12 +195,16 @@ public final class ProximityTable {
     /// The mean of an observer's readings of a beacon over the last so many milliseconds, in dB below the power at 1 m; nil: it has none.
     public func loss(at observer: UInt32, of beacon: UInt32, over milliseconds: Int64, at now: Int64) -> Double? {
         guard let number = index.find(observer, beacon, in: memory.facts) else { return nil }
-        return memory.facts[Int(number)].history.trimmedMean(over: milliseconds, at: now, in: memory.readings(of: number))
+        let fact = memory.facts[Int(number)]
+        guard let readAt = fact.readAt else { return nil }
+        return fact.history.trimmedMean(over: milliseconds, at: now, latest: readAt, in: memory.readings(of: number))
     }
 
-    /// The same for where a beacon is by now: over the last ``PositionEstimator/window``, and where nothing came in it, over what is known.
-    public func recentLoss(at observer: UInt32, of beacon: UInt32, n: Double, at now: Int64) -> Double? {
-        if let loss = loss(at: observer, of: beacon, over: PositionEstimator.window, at: now) { return loss }
+    /// The same for where a beacon is by now: where nothing came in that time, over what is known.
+    public func recentLoss(
+        at observer: UInt32, of beacon: UInt32, over milliseconds: Int64, n: Double, at now: Int64
+    ) -> Double? {
+        if let loss = loss(at: observer, of: beacon, over: milliseconds, at: now) { return loss }
         guard let fact = fact(of: observer, beacon), now - fact.seenAt <= SignalHistory.window else { return nil }
         return loss(at: observer, of: beacon, over: SignalHistory.window, at: now)
             ?? fact.distance.map { PathLoss.loss(distance: $0, n: n) }

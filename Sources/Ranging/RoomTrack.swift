@@ -1,7 +1,8 @@
 /// In which room a beacon is: that of its nearest observer, smoothed.
 ///
-/// Another room takes over when its nearest observer has been nearer than that of the present room by a tenth for four seconds, by half for
-/// a third of that, or when nobody in the present room hears the beacon any more.
+/// Another room takes over when its nearest observer has been nearer than that of the present room by three tenths for three seconds, by
+/// half for a third of that, or when nobody in the present room hears the beacon any more. Levels are averaged over ``window``: a lead that
+/// long averages show needs no long wait, and a tag that lies still between two rooms is not carried to and fro.
 public struct RoomTrack: Equatable, Sendable {
     /// The nearest observer of one room.
     public struct Candidate: Equatable, Sendable {
@@ -34,14 +35,19 @@ public struct RoomTrack: Equatable, Sendable {
         public var reason: Reason
     }
 
-    /// A tenth nearer.
-    public static let lead = 1.1
+    /// Milliseconds over which levels are averaged for a room.
+    public static let window: Int64 = 6_000
+    /// Three tenths nearer.
+    public static let lead = 1.3
     /// Milliseconds.
-    public static let hold: Int64 = 4_000
+    public static let hold: Int64 = 3_000
     /// So much nearer is worth a third of the time.
     public static let clearLead = 1.5
 
     public private(set) var room: Int?
+    /// It was given back after a restart, and until this instant, as far as it is known, its observers may just not have spoken yet.
+    private var isRestored = false
+    private var heardBy: Int64?
     private var rival: Int?
     private var rivalSince: Int64 = 0
 
@@ -51,7 +57,10 @@ public struct RoomTrack: Equatable, Sendable {
     public mutating func take(_ candidates: [Candidate], at now: Int64) -> Switch? {
         guard let best = candidates.min(by: { ($0.distance, $0.observer) < ($1.distance, $1.observer) }) else { return nil }
         guard let room else { return enter(best, .first) }
-        guard let present = candidates.first(where: { $0.room == room }) else { return enter(best, .unheard) }
+        guard let present = candidates.first(where: { $0.room == room }) else {
+            return awaitsObservers(at: now) ? nil : enter(best, .unheard)
+        }
+        isRestored = false
         guard best.room != room, best.distance * Self.lead <= present.distance else {
             rival = nil
             return nil
@@ -66,14 +75,26 @@ public struct RoomTrack: Equatable, Sendable {
         return enter(best, .nearer(than: present.observer, its: present.distance, for: max(0, held)))
     }
 
+    private mutating func awaitsObservers(at now: Int64) -> Bool {
+        guard isRestored else { return false }
+        let until = heardBy ?? now + Self.hold
+        heardBy = until
+        return now < until
+    }
+
     private mutating func enter(_ candidate: Candidate, _ reason: Reason) -> Switch {
         defer {
             room = candidate.room
             rival = nil
+            isRestored = false
         }
         return Switch(from: room, to: candidate, reason: reason)
     }
 
-    /// It was in this room when it was last heard of: nothing is to be told.
-    public mutating func restore(_ room: Int) { self.room = room }
+    /// It was in this room when it was last heard of: nothing is to be told, and the room is not given up because the first to hear it
+    /// again is another's observer.
+    public mutating func restore(_ room: Int) {
+        self.room = room
+        isRestored = true
+    }
 }

@@ -1,60 +1,65 @@
-/// The latest readings of one beacon at one observer, 4 bytes each, in memory that a table of many owns.
+/// The latest readings of one beacon at one observer, 3 bytes each, in memory that a table of many owns.
 ///
 /// At most ``capacity`` readings of the last 20 s: where more come, the oldest go first. A reading is kept as dB below the power at
-/// 1 m in steps of 1/128, and its time in steps of 10 ms, of which the lowest 16 bits are enough: nothing is kept for minutes.
+/// 1 m in steps of 1/128, and its time in steps of 100 ms, of which the lowest 8 bits are enough: the owner knows the instant of the
+/// latest one, and none is kept that is more than 20 s older.
 struct SignalHistory: BitwiseCopyable {
     static let capacity = 32
     /// Milliseconds.
     static let window: Int64 = 20_000
+    /// Bytes that the readings of one beacon at one observer take.
+    static let bytes = capacity * (MemoryLayout<Int16>.stride + MemoryLayout<UInt8>.stride)
 
     private var count: UInt8 = 0
     /// Where the next one goes.
     private var next: UInt8 = 0
 
-    struct Reading: BitwiseCopyable {
-        var tick: UInt16
-        var level: Int16
+    /// First the levels, then the times.
+    struct Memory {
+        let levels: UnsafeMutablePointer<Int16>
+        let ticks: UnsafeMutablePointer<UInt8>
 
-        var loss: Double { Double(level) / 128 }
-
-        init(loss: Double, at instant: Int64) {
-            tick = UInt16(truncatingIfNeeded: instant / 10)
-            level = Int16(max(-32_000, min(32_000, (loss * 128).rounded())))
+        init(_ memory: UnsafeMutableRawPointer) {
+            levels = memory.assumingMemoryBound(to: Int16.self)
+            ticks = (memory + capacity * MemoryLayout<Int16>.stride).assumingMemoryBound(to: UInt8.self)
         }
-
-        /// Milliseconds, below eleven minutes.
-        func age(at instant: Int64) -> Int64 { Int64(UInt16(truncatingIfNeeded: instant / 10) &- tick) * 10 }
     }
 
-    typealias Memory = UnsafeMutablePointer<Reading>
+    private static func tick(_ instant: Int64) -> Int64 { instant >= 0 ? instant / 100 : (instant - 99) / 100 }
 
-    mutating func add(_ reading: Reading, in memory: Memory) {
-        memory[Int(next)] = reading
+    /// Adds a reading. Where the clock was set back, the others are dropped: how old they are is not known any more.
+    ///
+    /// - Parameter latest: The instant of the reading before; nil: there was none.
+    mutating func add(loss: Double, at instant: Int64, after latest: Int64?, in memory: Memory) {
+        if let latest, latest <= instant {
+            while count > 0, age(of: oldest, at: instant, latest: latest, in: memory) > Self.window { count -= 1 }
+        } else {
+            count = 0
+        }
+        memory.levels[Int(next)] = Int16(max(-32_000, min(32_000, (loss * 128).rounded())))
+        memory.ticks[Int(next)] = UInt8(truncatingIfNeeded: Self.tick(instant))
         next = (next + 1) % UInt8(Self.capacity)
         count = min(count + 1, UInt8(Self.capacity))
     }
 
-    /// Drops what is older than the window: later its time could not be told from that of a new one.
-    mutating func prune(at instant: Int64, in memory: Memory) {
-        while count > 0, oldest(in: memory).age(at: instant) > Self.window { count -= 1 }
-    }
-
     /// The mean over the last so many milliseconds without a tenth at each end, at least one reading each from three on.
     ///
+    /// - Parameter latest: The instant of the latest reading.
     /// - Returns: dB below the power at 1 m; nil: there is no reading.
-    func trimmedMean(over milliseconds: Int64, at instant: Int64, in memory: Memory) -> Double? {
+    func trimmedMean(over milliseconds: Int64, at instant: Int64, latest: Int64, in memory: Memory) -> Double? {
         withUnsafeTemporaryAllocation(of: Int16.self, capacity: Self.capacity) { levels in
             var used = 0
             for back in 1...Self.capacity where back <= Int(count) {
-                let reading = memory[(Int(next) + Self.capacity - back) % Self.capacity]
-                guard reading.age(at: instant) <= milliseconds else { continue }
+                let number = (Int(next) + Self.capacity - back) % Self.capacity
+                guard age(of: number, at: instant, latest: latest, in: memory) <= milliseconds else { continue }
+                let level = memory.levels[number]
                 // Sorted as they come: few, and mostly near each other.
                 var place = used
-                while place > 0, levels[place - 1] > reading.level {
+                while place > 0, levels[place - 1] > level {
                     levels[place] = levels[place - 1]
                     place -= 1
                 }
-                levels[place] = reading.level
+                levels[place] = level
                 used += 1
             }
             guard used > 0 else { return nil }
@@ -65,9 +70,13 @@ struct SignalHistory: BitwiseCopyable {
         }
     }
 
-    private func oldest(in memory: Memory) -> Reading {
-        memory[(Int(next) + Self.capacity - Int(count)) % Self.capacity]
+    /// Milliseconds: how long before the latest reading it was, which the lowest bits tell, and how long ago that was.
+    private func age(of number: Int, at instant: Int64, latest: Int64, in memory: Memory) -> Int64 {
+        let before = UInt8(truncatingIfNeeded: Self.tick(latest)) &- memory.ticks[number]
+        return (Self.tick(instant) - Self.tick(latest) + Int64(before)) * 100
     }
+
+    private var oldest: Int { (Int(next) + Self.capacity - Int(count)) % Self.capacity }
 }
 
 /// A mean that leaves out what lies at the ends.

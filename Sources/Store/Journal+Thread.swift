@@ -10,10 +10,12 @@ extension Journal {
     }
 
     func run() {
+        lookForDebris()
         while let arrived = awaitArrivals() {
             if outage == nil {
                 for entry in arrived { waiting.append(entry) }
                 work()
+                clearUp()
             } else {
                 endure(arrived)
             }
@@ -21,7 +23,8 @@ extension Journal {
         end()
     }
 
-    /// Sleeps until something arrived, or until the store is to be tried again (then nothing need have arrived).
+    /// Sleeps until something arrived, until the store is to be tried again, or not at all where there is something to clear up (then
+    /// nothing need have arrived).
     ///
     /// - Returns: nil when the thread is to end.
     private func awaitArrivals() -> [Backlog.Entry]? {
@@ -37,6 +40,7 @@ extension Journal {
                     hurryOnce()
                 }
                 if let outage, Gate.now() >= outage.retryAt { return [] }
+                if hasDebris, outage == nil { return [] }
                 gate.wait(for: .arrived, until: outage?.retryAt)
             }
             return nil
@@ -64,9 +68,22 @@ extension Journal {
                 try store.commit(group.changes.coalesced())
                 waiting.removeFirst(group.entryCount)
                 settle(group)
+                lookForDebris()
             } catch {
                 refuse(group, error)
             }
+        }
+    }
+
+    private func lookForDebris() { hasDebris = (try? store.hasDebris) ?? false }
+
+    /// Removes a piece of what nobody reads any more, while nothing waits for the disk.
+    private func clearUp() {
+        guard hasDebris, waiting.isEmpty, outage == nil else { return }
+        do throws(StoreError) {
+            hasDebris = try store.removeDebris()
+        } catch {
+            beginOutage(error)
         }
     }
 

@@ -7,7 +7,7 @@ import Foundation
 /// appended changes wait and are tried again each second, demands are refused at once, and reads run at once, seeing what is durable.
 /// Must be closed: its thread holds it until then.
 ///
-/// `@unchecked Sendable`: `shared` is only touched while `gate` is locked; `waiting`, `outage` and `hasHurried` only on the journal's own
+/// `@unchecked Sendable`: `shared` is only touched while `gate` is locked; `waiting`, `outage`, `hasHurried` and `hasDebris` only on the journal's own
 /// thread; everything else is constant.
 public final class Journal: @unchecked Sendable {
     let store: Store
@@ -23,6 +23,8 @@ public final class Journal: @unchecked Sendable {
     var waiting = Backlog()
     var outage: Outage?
     var hasHurried = false
+    /// The store has rows that nobody reads any more, to be removed while nothing waits.
+    var hasDebris = false
 
     struct Shared {
         var arrived: [Backlog.Entry] = []

@@ -22,6 +22,13 @@ extension Store {
                     ) STRICT, WITHOUT ROWID;
                     """)
         }
+        migrator.registerMigration("beacon incidents") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE incident RENAME COLUMN circumstanceId TO sourceId;
+                    ALTER TABLE incident ADD COLUMN source TEXT NOT NULL DEFAULT 'circumstance';
+                    """)
+        }
     }
 
     static func put(_ record: BeaconMonitorRecord, _ db: Database) throws {

@@ -51,50 +51,61 @@ extension Store {
 
     /// Parameter: the dataset.
     static let changeFeedOfDataset = [
+        "DELETE FROM feed WHERE dataset = ?",
+        "DELETE FROM follower WHERE dataset = ?",
+    ]
+
+    /// Parameter: the dataset.
+    static let documentsOfDataset = [
         "DELETE FROM leaf WHERE document IN (SELECT row FROM document WHERE dataset = ?)",
         "DELETE FROM ancestor WHERE document IN (SELECT row FROM document WHERE dataset = ?)",
         "DELETE FROM document WHERE dataset = ?",
-        "DELETE FROM feed WHERE dataset = ?",
-        "DELETE FROM follower WHERE dataset = ?",
     ]
 
     // MARK: What changes
 
     /// Enters what a change means for the feed; must come before the change itself, which may take along what it names.
-    static func enter(_ change: DurableChange, _ db: Database) throws {
-        guard let entry = change.feedEntry, let dataset = change.dataset else { return }
+    ///
+    /// - Returns: The row of a new document that is found through its place only.
+    static func enter(_ change: DurableChange, _ db: Database, _ places: PlaceRows) throws -> Int64? {
+        guard let entry = change.feedEntry, let dataset = change.dataset else { return nil }
         switch entry {
         case .object(let type, let id, let revision, let owner, let reader):
-            try enter(Entered(dataset, type.rawValue, id), revision, owner, reader ?? "", db)
+            return try enter(Entered(dataset, type.rawValue, id), revision, owner, reader ?? "", db, places)
         case .burial(let type, let id):
-            if type == .device { try buryAttachments(of: id, in: dataset, db) }
-            try bury(Entered(dataset, type.rawValue, id), db)
+            if type == .device { try buryAttachments(of: id, in: dataset, db, places) }
+            try bury(Entered(dataset, type.rawValue, id), db, places)
+            return nil
         }
     }
 
     private static func enter(
-        _ key: Entered, _ revision: String, _ owner: String?, _ reader: String, _ db: Database
-    ) throws {
+        _ key: Entered, _ revision: String, _ owner: String?, _ reader: String, _ db: Database, _ places: PlaceRows
+    ) throws -> Int64? {
         // What has no revision of its own is in no feed.
-        guard RevisionID(revision) != nil else { return }
-        guard let known = try row(of: key, db) else {
+        guard RevisionID(revision) != nil else { return nil }
+        let place = key.isPlace ? try places.row(key.dataset, key.id, db) : nil
+        guard let known = try row(of: key, db, place: place) else {
+            let isFoundByPlace = key.isPlace && place == nil
             try db.run(
                 """
-                INSERT INTO document (dataset, type, id, seq, revision, deleted, owner, reader) VALUES (?, ?, ?, ?, ?, 0, ?, ?)
-                """, key.dataset, key.type, key.id, try nextSeq(of: key.dataset, db), revision, owner, reader)
-            return
+                INSERT INTO document (dataset, type, id, seq, revision, deleted, owner, reader, byPlace) \
+                VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?)
+                """, key.dataset, key.type, key.id, try nextSeq(of: key.dataset, db), revision, owner, reader, isFoundByPlace)
+            return isFoundByPlace ? db.lastInsertedRowID : nil
         }
-        guard known.isDeleted || !known.revision.utf8.elementsEqual(revision.utf8) else { return }
+        guard known.isDeleted || !known.revision.utf8.elementsEqual(revision.utf8) else { return nil }
         try addAncestor(known.revision, of: known.row, db)
         try db.run(
             """
             UPDATE document SET seq = ?2, revision = ?3, deleted = 0, owner = ?4, reader = ?5, buriedAt = NULL, content = NULL \
             WHERE row = ?1
             """, known.row, try nextSeq(of: key.dataset, db), revision, owner, reader)
+        return nil
     }
 
-    private static func bury(_ key: Entered, _ db: Database) throws {
-        guard let known = try row(of: key, db), !known.isDeleted else { return }
+    private static func bury(_ key: Entered, _ db: Database, _ places: PlaceRows) throws {
+        guard let known = try row(of: key, db, places), !known.isDeleted else { return }
         try addAncestor(known.revision, of: known.row, db)
         var lost: [String] = []
         try db.rows("SELECT revision FROM leaf WHERE document = ?", known.row) { lost.append($0.text(0)) }
@@ -105,20 +116,22 @@ extension Store {
             known.row, try nextSeq(of: key.dataset, db), RevisionID.ofDeletion(after: known.revision))
     }
 
-    private static func buryAttachments(of device: String, in dataset: String, _ db: Database) throws {
+    private static func buryAttachments(
+        of device: String, in dataset: String, _ db: Database, _ places: PlaceRows
+    ) throws {
         for type in [DocumentType.publication, .subscription] {
             var ids: [String] = []
             let sql = "SELECT id FROM \(type.rawValue) WHERE dataset = ? AND deviceId = ? ORDER BY row"
             try db.rows(sql, dataset, device) { ids.append($0.text(0)) }
-            for id in ids { try bury(Entered(dataset, type.rawValue, id), db) }
+            for id in ids { try bury(Entered(dataset, type.rawValue, id), db, places) }
         }
     }
 
     /// A document with all its leaves, as a push left it.
-    static func put(_ record: DocumentRecord, _ db: Database) throws {
+    static func put(_ record: DocumentRecord, _ db: Database, _ places: PlaceRows) throws {
         guard let winner = record.leaves.first else { return }
         let key = Entered(record.dataset, record.type, record.id)
-        let known = try row(of: key, db)
+        let known = try row(of: key, db, places)
         let isOurs = DocumentType(rawValue: record.type) != nil
         let contents = try record.leaves.map { leaf -> [UInt8] in
             if let content = leaf.content { return content }
@@ -189,10 +202,12 @@ extension Store {
     // MARK: Parts
 
     /// What names a document.
-    private struct Entered {
+    struct Entered {
         let dataset: String
         let type: String
         let id: String
+
+        var isPlace: Bool { type == DocumentType.place.rawValue }
 
         init(_ dataset: String, _ type: String, _ id: String) {
             self.dataset = dataset
@@ -201,17 +216,32 @@ extension Store {
         }
     }
 
-    private struct KnownRow {
+    struct KnownRow {
         let row: Int64
         let revision: String
         let isDeleted: Bool
     }
 
-    private static func row(of key: Entered, _ db: Database) throws -> KnownRow? {
+    /// What is known of a document; nil: there is none.
+    static func row(of key: Entered, _ db: Database, _ places: PlaceRows) throws -> KnownRow? {
+        try row(of: key, db, place: key.isPlace ? try places.row(key.dataset, key.id, db) : nil)
+    }
+
+    /// - Parameter place: The row of the place that the document is.
+    private static func row(of key: Entered, _ db: Database, place: Int64?) throws -> KnownRow? {
         var known: KnownRow?
-        try db.rows(
-            "SELECT row, revision, deleted FROM document WHERE dataset = ? AND type = ? AND id = ?", key.dataset, key.type, key.id
-        ) { known = KnownRow(row: $0.int64(0), revision: $0.text(1), isDeleted: $0.flag(2)) }
+        let take = { (row: Columns) in known = KnownRow(row: row.int64(0), revision: row.text(1), isDeleted: row.flag(2)) }
+        if let place {
+            // A document that was purged may have left its row to another one.
+            let sql = """
+                SELECT row, revision, deleted FROM document WHERE row = (SELECT document FROM place WHERE row = ?) AND dataset = ? \
+                AND type = ? AND id = ? AND byPlace = 1
+                """
+            try db.rows(sql, place, key.dataset, key.type, key.id, visit: take)
+        }
+        guard known == nil else { return known }
+        let sql = "SELECT row, revision, deleted FROM document WHERE dataset = ? AND type = ? AND id = ? AND byPlace = 0"
+        try db.rows(sql, key.dataset, key.type, key.id, visit: take)
         return known
     }
 

@@ -5,12 +5,19 @@ import GRDB
 
 extension Store {
     /// How many documents there are that are no objects of ours: a bound for who writes them.
-    static func restoreDocumentCounts(_ db: Database, of dataset: String?, _ visit: (DurableChange) throws -> Void) throws {
+    static func restoreDocumentCounts(
+        _ db: Database, _ places: PlaceRows, of dataset: String?, _ visit: (DurableChange) throws -> Void
+    ) throws {
         let ours = DocumentType.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         let scope = dataset == nil ? "?1 IS NULL" : "dataset = ?1"
+        // Of the index alone, which has none of the millions of places.
         try db.rows(
-            "SELECT dataset, count(*) FROM document WHERE \(scope) AND type NOT IN (\(ours)) GROUP BY dataset", dataset
-        ) { try visit(.countDocuments(dataset: $0.text(0), $0.int(1))) }
+            "SELECT dataset, count(*) FROM document WHERE \(scope) AND type NOT IN (\(ours)) AND byPlace = 0 GROUP BY dataset",
+            dataset
+        ) { row in
+            guard !places.condemned.contains(row.text(0)) else { return }
+            try visit(.countDocuments(dataset: row.text(0), row.int(1)))
+        }
     }
 
     // MARK: Pages and documents
@@ -19,6 +26,7 @@ extension Store {
     public func feedPage(_ query: FeedQuery) throws(StoreError) -> FeedPage {
         try access { db in
             var page = FeedPage(last: 0, purgedThrough: 0, rows: [], isPart: false)
+            guard !places.condemned.contains(query.dataset) else { return page }
             try db.rows("SELECT last, purgedThrough FROM feed WHERE dataset = ?", query.dataset) {
                 page.last = $0.int64(0)
                 page.purgedThrough = $0.int64(1)
@@ -55,16 +63,14 @@ extension Store {
 
     /// What is known of documents, in the order asked; nil where there is none.
     public func documents(_ lookups: [DocumentLookup]) throws(StoreError) -> [KnownDocument?] {
-        try access { db in try lookups.map { try Self.document($0, db) } }
+        try access { db in try lookups.map { try Self.document($0, db, places) } }
     }
 
-    private static func document(_ lookup: DocumentLookup, _ db: Database) throws -> KnownDocument? {
+    private static func document(_ lookup: DocumentLookup, _ db: Database, _ places: PlaceRows) throws -> KnownDocument? {
+        let key = Entered(lookup.dataset, lookup.type, lookup.id)
+        guard !places.condemned.contains(lookup.dataset), let known = try row(of: key, db, places) else { return nil }
         var found: (row: Int64, owner: String?, reader: String, winner: DocumentLeaf)?
-        try db.rows(
-            "SELECT row, owner, reader, revision, deleted FROM document WHERE dataset = ? AND type = ? AND id = ?",
-            lookup.dataset,
-            lookup.type, lookup.id
-        ) { row in
+        try db.rows("SELECT row, owner, reader, revision, deleted FROM document WHERE row = ?", known.row) { row in
             guard let revision = RevisionID(row.text(3)) else { throw StoreError.corrupt }
             let winner = DocumentLeaf(revision: revision, isDeleted: row.flag(4))
             found = (row.int64(0), row.optionalText(1), row.text(2), winner)

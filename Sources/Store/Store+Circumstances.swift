@@ -80,8 +80,9 @@ extension Store {
 
     static func put(_ record: IncidentRecord, _ db: Database) throws {
         try db.run(
-            Table.incident.upsert, record.number, record.dataset, record.id, record.circumstanceID, record.owner,
-            record.createdAt, record.body)
+            Table.incident.upsert, record.number, record.dataset, record.id, record.sourceID, record.owner, record.createdAt,
+            record.body,
+            record.source.rawValue)
     }
 
     static func restoreCircumstances(_ db: Database, of dataset: String?, _ visit: (DurableChange) throws -> Void) throws {
@@ -96,7 +97,7 @@ extension Store {
         try each(.placeVisit) { .putPlaceVisit(try PlaceVisitRecord($0)) }
         try each(.stay) { .putStay(StayRecord($0)) }
         // By number, which is the order of delivery.
-        try each(.incident) { .putIncident(IncidentRecord($0)) }
+        try each(.incident) { .putIncident(try IncidentRecord($0)) }
     }
 }
 
@@ -109,7 +110,7 @@ extension Table {
     static let held = Table("held", key: 2, "dataset circumstanceId deviceId")
     static let placeVisit = Table("placeVisit", key: 3, "dataset deviceId placeId count ends openSince level")
     static let stay = Table("stay", key: 2, "dataset deviceId latitude longitude since moving")
-    static let incident = Table("incident", key: 1, "number dataset id circumstanceId owner createdAt body")
+    static let incident = Table("incident", key: 1, "number dataset id sourceId owner createdAt body source")
 }
 
 extension CircumstanceRecord {
@@ -148,9 +149,10 @@ extension StayRecord {
 }
 
 extension IncidentRecord {
-    fileprivate init(_ row: Columns) {
+    fileprivate init(_ row: Columns) throws {
+        guard let source = Source(rawValue: row.text(7)) else { throw StoreError.corrupt }
         self.init(
-            number: row.int64(0), dataset: row.text(1), id: row.text(2), circumstanceID: row.text(3), owner: row.text(4),
-            createdAt: row.int64(5), body: row.bytes(6))
+            number: row.int64(0), dataset: row.text(1), id: row.text(2), source: source, sourceID: row.text(3),
+            owner: row.text(4), createdAt: row.int64(5), body: row.bytes(6))
     }
 }

@@ -5,16 +5,30 @@ extension Store {
     /// Writes the changes in order, in one transaction. When it throws, none of them was kept.
     public func commit(_ changes: [DurableChange]) throws(StoreError) {
         guard !changes.isEmpty else { return }
+        try transact { db in
+            var highest = Highest()
+            for change in changes {
+                highest.note(change)
+                try Self.clear(beforehand: change, db, places)
+                let document = try Self.enter(change, db, places)
+                try Self.apply(change, document: document, to: db, places)
+            }
+            try highest.write(to: db)
+        }
+    }
+
+    /// One transaction, with the rows of places that it changes.
+    func transact(_ body: (Database) throws -> Void) throws(StoreError) {
         try access { db in
-            try db.inTransaction(.immediate) {
-                var highest = Highest()
-                for change in changes {
-                    highest.note(change)
-                    try Self.enter(change, db)
-                    try Self.apply(change, to: db)
+            places.begin()
+            do {
+                try db.inTransaction(.immediate) {
+                    try body(db)
+                    return .commit
                 }
-                try highest.write(to: db)
-                return .commit
+            } catch {
+                places.rollBack()
+                throw error
             }
         }
     }
@@ -40,14 +54,15 @@ extension Store {
         }
     }
 
-    private static func apply(_ change: DurableChange, to db: Database) throws {
+    /// - Parameter document: The row of the document that ``enter(_:_:_:)`` made for it.
+    private static func apply(_ change: DurableChange, document: Int64?, to db: Database, _ places: PlaceRows) throws {
         switch change {
         case .putDataset(let record): try put(record, db)
-        case .deleteDataset(let id, let instant): try deleteDataset(id, at: instant, db)
+        case .deleteDataset(let id, let instant): try deleteDataset(id, at: instant, db, places)
         case .putStructure(let record): try put(record, db)
         case .putCategory(let record): try put(record, db)
-        case .putPlace(let record): try put(record, db)
-        case .deletePlace(let dataset, let id): try deletePlace(dataset, id, db)
+        case .putPlace(let record): try put(record, document: document, db, places)
+        case .deletePlace(let dataset, let id): try deletePlace(dataset, id, db, places)
         case .putVerification(let record): try put(record, db)
         case .putCircumstance(let record): try put(record, db)
         case .deleteCircumstance(let dataset, let id): try deleteCircumstance(dataset, id, db)
@@ -95,7 +110,7 @@ extension Store {
         case .deleteLiveSubscription(let dataset, let client, let id): try deleteLiveSubscription(dataset, client, id, db)
         case .putBeaconMonitor(let record): try put(record, db)
         case .deleteBeaconMonitor(let dataset, let client, let id): try deleteBeaconMonitor(dataset, client, id, db)
-        case .putDocument(let record): try put(record, db)
+        case .putDocument(let record): try put(record, db, places)
         case .countDocuments: break
         case .forgetTombstones(let instant, let now): try forgetTombstones(before: instant, at: now, db)
         case .putFollower(let record): try put(record, db)
@@ -213,7 +228,8 @@ extension Store {
         for sql in cascade { try db.run(sql, dataset, id) }
     }
 
-    private static func deleteDataset(_ id: String, at instant: Int64, _ db: Database) throws {
+    private static func deleteDataset(_ id: String, at instant: Int64, _ db: Database, _ places: PlaceRows) throws {
+        try deletePlaces(of: id, db, places)
         for sql in datasetCascade { try db.run(sql, id) }
         try db.run(Table.deletedDataset.upsert, id, instant)
     }
@@ -261,7 +277,6 @@ extension Store {
             "DELETE FROM publication WHERE dataset = ?",
             "DELETE FROM subscription WHERE dataset = ?",
             "DELETE FROM structure WHERE dataset = ?",
-            "DELETE FROM place WHERE dataset = ?",
             "DELETE FROM category WHERE dataset = ?",
             "DELETE FROM verification WHERE dataset = ?",
             "DELETE FROM circumstance WHERE dataset = ?",

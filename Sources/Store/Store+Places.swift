@@ -28,26 +28,69 @@ extension Store {
         }
     }
 
+    /// Places are found by ``PlaceRows``, and by their place the documents that came with it: neither needs an index of ids in any order.
+    static func registerPlaceRows(in migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("place rows") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE place ADD COLUMN document INTEGER;
+                    ALTER TABLE document ADD COLUMN byPlace INTEGER NOT NULL DEFAULT 0;
+                    DROP INDEX placeByKey;
+                    DROP INDEX documentByKey;
+                    CREATE UNIQUE INDEX documentByKey ON document (dataset, type, id) WHERE byPlace = 0;
+                    CREATE TABLE condemned (dataset TEXT NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
+                    """)
+        }
+    }
+
     static func put(_ record: CategoryRecord, _ db: Database) throws {
         try db.run(
             Table.category.upsert, record.dataset, record.category.id, record.category.name,
             record.category.parentID, record.category.owner, record.category.revision)
     }
 
-    static func put(_ record: PlaceRecord, _ db: Database) throws {
+    /// - Parameter document: The row of its document, where nothing else leads there.
+    static func put(_ record: PlaceRecord, document: Int64?, _ db: Database, _ places: PlaceRows) throws {
         let place = record.place
         let holidays = place.holidays
         var point: (latitude: Double, longitude: Double)?
         if case .point(let latitude, let longitude) = place.geometry { point = (latitude, longitude) }
+        let known = try places.row(record.dataset, place.id, db)
+        // A new row stands behind all others: no page but the last is touched.
         try db.run(
-            Table.place.upsert, record.dataset, place.id, place.name, ListText.encode(place.categoryIDs), place.chainID,
-            place.openingHours, place.timeZone, holidays.publicDays.isEmpty ? nil : ListText.encode(holidays.publicDays),
+            known == nil ? insertPlace : updatePlace, record.dataset, place.id, place.name, ListText.encode(place.categoryIDs),
+            place.chainID, place.openingHours, place.timeZone,
+            holidays.publicDays.isEmpty ? nil : ListText.encode(holidays.publicDays),
             holidays.schoolRanges.isEmpty ? nil : ListText.encode(holidays.schoolRanges.flatMap { [$0.first, $0.last] }),
-            place.placerank, point?.latitude, point?.longitude, OutlineBytes.encode(place.geometry), place.owner, place.revision)
+            place.placerank, point?.latitude, point?.longitude, OutlineBytes.encode(place.geometry), place.owner, place.revision,
+            known ?? document)
+        if known == nil { try places.enter(db.lastInsertedRowID, record.dataset, place.id) }
     }
 
-    static func deletePlace(_ dataset: String, _ id: String, _ db: Database) throws {
-        try db.run("DELETE FROM place WHERE dataset = ? AND id = ?", dataset, id)
+    private static let placeColumns = """
+        dataset, id, name, categoryIds, chainId, openingHours, timeZone, publicHolidays, schoolHolidays, placerank, latitude, \
+        longitude, outline, owner, revision
+        """
+
+    private static let insertPlace = """
+        INSERT INTO place (\(placeColumns), document) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+        """
+
+    private static let updatePlace = """
+        UPDATE place SET (\(placeColumns)) = (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) WHERE row = ?16
+        """
+
+    static func deletePlace(_ dataset: String, _ id: String, _ db: Database, _ places: PlaceRows) throws {
+        if let row = try places.row(dataset, id, db) {
+            // Its document is found by itself from now on.
+            try db.run(
+                """
+                UPDATE document SET byPlace = 0 WHERE row = (SELECT document FROM place WHERE row = ?1) AND dataset = ?2 \
+                AND type = 'place' AND id = ?3
+                """, row, dataset, id)
+            try db.run("DELETE FROM place WHERE row = ?", row)
+            places.remove(row, dataset, id)
+        }
         try db.run("DELETE FROM verification WHERE dataset = ? AND placeId = ?", dataset, id)
     }
 
@@ -55,9 +98,15 @@ extension Store {
         try db.run(Table.verification.upsert, record.dataset, record.placeID, record.hour, record.count)
     }
 
-    static func restorePlaces(_ db: Database, _ visit: (DurableChange) throws -> Void) throws {
+    static func restorePlaces(_ db: Database, _ places: PlaceRows, _ visit: (DurableChange) throws -> Void) throws {
         try db.rows(Table.category.select) { try visit(.putCategory(CategoryRecord($0))) }
-        try db.rows(Table.place.select) { try visit(.putPlace(try PlaceRecord($0))) }
+        try places.read { note in
+            try db.rows("SELECT \(placeColumns), row FROM place") { row in
+                let record = try PlaceRecord(row)
+                try note(row.int64(15), record.dataset, record.place.id)
+                if !places.condemned.contains(record.dataset) { try visit(.putPlace(record)) }
+            }
+        }
         try db.rows(Table.verification.select) { row in
             try visit(
                 .putVerification(
@@ -68,12 +117,6 @@ extension Store {
 
 extension Table {
     static let category = Table("category", key: 2, "dataset id name parentId owner revision")
-    static let place = Table(
-        "place", key: 2,
-        """
-        dataset id name categoryIds chainId openingHours timeZone publicHolidays schoolHolidays placerank latitude longitude outline \
-        owner revision
-        """)
     static let verification = Table("verification", key: 3, "dataset placeId hour count")
 }
 
@@ -88,6 +131,7 @@ extension CategoryRecord {
 }
 
 extension PlaceRecord {
+    /// The columns of ``Store/placeColumns``, in order.
     fileprivate init(_ row: Columns) throws {
         let geometry: PlaceGeometry
         if row.isNull(12) {

@@ -24,7 +24,7 @@ extension Store {
     ) throws {
         do {
             try queue.inDatabase { db in
-                try Self.restoreObjects(db, of: dataset, visit)
+                try Self.restoreObjects(db, places, of: dataset, visit)
                 try Self.restoreMatches(db, of: dataset, visit)
                 try Self.restoreReplies(db, of: dataset, since: repliesSince, visit)
                 guard dataset == nil else { return }
@@ -37,7 +37,9 @@ extension Store {
         }
     }
 
-    private static func restoreObjects(_ db: Database, of dataset: String?, _ visit: (DurableChange) throws -> Void) throws {
+    private static func restoreObjects(
+        _ db: Database, _ places: PlaceRows, of dataset: String?, _ visit: (DurableChange) throws -> Void
+    ) throws {
         /// The plan of each statement is fixed when it is compiled, so all and one are two statements.
         func each(_ table: Table, of key: String = "dataset", _ read: (Columns) throws -> DurableChange) throws {
             let scope = dataset == nil ? "?1 IS NULL" : "\(key) = ?1"
@@ -47,7 +49,7 @@ extension Store {
         try each(.deletedDataset, of: "id") { .deleteDataset(id: $0.text(0), at: $0.int64(1)) }
         try each(.structure) { .putStructure(try StructureRecord($0)) }
         // Memory takes back by itself what was refused of places: there may be millions of them.
-        if dataset == nil { try restorePlaces(db, visit) }
+        if dataset == nil { try restorePlaces(db, places, visit) }
         try each(.device) { .putDevice(try DeviceRecord($0)) }
         try each(.publication) { .putPublication(PublicationRecord($0)) }
         try each(.subscription) { .putSubscription(try SubscriptionRecord($0)) }
@@ -57,7 +59,7 @@ extension Store {
         try each(.liveState) { .putLiveState(LiveStateRecord($0)) }
         try each(.liveSubscription) { .putLiveSubscription(LiveSubscriptionRecord($0)) }
         try each(.beaconMonitor) { .putBeaconMonitor(try BeaconMonitorRecord($0)) }
-        try restoreDocumentCounts(db, of: dataset, visit)
+        try restoreDocumentCounts(db, places, of: dataset, visit)
         try each(.follower) { .putFollower(FollowerRecord($0)) }
     }
 

@@ -18,6 +18,7 @@ extension Store {
         registerCircumstances(in: &migrator)
         registerChangeFeed(in: &migrator)
         registerBeacons(in: &migrator)
+        registerPlaceRows(in: &migrator)
         return migrator
     }()
 

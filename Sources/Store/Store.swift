@@ -8,6 +8,8 @@ import GRDB
 /// durable: each transaction is synced to the disk before it ends. The daemon writes through a ``Journal``.
 public final class Store: Sendable {
     let queue: DatabaseQueue
+    /// Belongs to whoever is using the connection.
+    nonisolated(unsafe) let places = PlaceRows()
 
     /// Opens the database, creates it where there is none, and brings an older one to this version's schema.
     ///
@@ -26,6 +28,7 @@ public final class Store: Sendable {
                 try Self.prepare(db)
             }
             try Self.migrator.migrate(queue)
+            try queue.inDatabase { [places] in try places.readCondemned($0) }
         } catch {
             throw StoreError(error)
         }

@@ -125,6 +125,54 @@ struct PlaceImportTests {
         #expect(ids == row.ids)
     }
 
+    @Test("Places of one brand are one chain, those too that came before the only item of that name was known")
+    func brands() throws {
+        let lines = [
+            (#""1","properties":{"shop":"a","brand":"Mc Donald’s"}"#, "Q38076"),
+            (#""2","properties":{"shop":"a","brand":"McDonald's","brand:wikidata":"Q38076"}"#, "Q38076"),
+            (#""3","properties":{"shop":"a","brand":"CAFÉ Noir"}"#, "Q2"),
+            (#""4","properties":{"shop":"a","chain":"cafe noir","chain_wikidata":"Q2"}"#, "Q2"),
+            // Two items of one name: nobody knows which.
+            (#""5","properties":{"shop":"a","brand":"Total"}"#, "Total"),
+            (#""6","properties":{"shop":"a","brand":"Total","brand:wikidata":"Q3"}"#, "Q3"),
+            (#""7","properties":{"shop":"a","brand":"total","brand:wikidata":"Q4"}"#, "Q4"),
+            (#""8","properties":{"shop":"a","brand":"Alone"}"#, "Alone"),
+            (#""9","properties":{"shop":"a","brand":"+"}"#, "+"),
+            (#""10","properties":{"shop":"a"}"#, nil),
+        ]
+        let text = lines.map { #"{"id":\#($0.0),"geometry":null}"# }.joined(separator: "\n")
+        var requests = PlaceRequests([reader(Array(text.utf8))], .init(isOSM: true))
+        #expect(try chains(&requests) == Dictionary(uniqueKeysWithValues: zip(1...10, lines.map(\.1)).map { ("\($0)", $1) }))
+    }
+
+    @Test("Of a place that comes twice the later one counts, whether it was held for its brand or not")
+    func heldTwice() throws {
+        let text = """
+            {"id":1,"properties":{"shop":"a","brand":"A"}}
+            {"id":1,"properties":{"shop":"a"}}
+            {"id":2,"properties":{"shop":"a"}}
+            {"id":2,"properties":{"shop":"a","brand":"B"}}
+            {"id":3,"properties":{"shop":"a","brand":"C"}}
+            {"id":3,"properties":{"shop":"a","brand":"D"}}
+            """
+        var requests = PlaceRequests([reader(Array(text.utf8))], .init(isOSM: true))
+        #expect(try chains(&requests) == ["1": nil, "2": "B", "3": "D"])
+    }
+
+    /// The chain that each place has at last, by its id.
+    private func chains(_ requests: inout PlaceRequests) throws -> [String: String?] {
+        var chains: [String: String?] = [:]
+        while let request = try requests.next() {
+            let payload = try JSONValue.parse([UInt8(ascii: "{")] + request.parameters.dropFirst() + [UInt8(ascii: "}")])
+            for feature in payload.member("places")?.member("features")?.asArray ?? [] {
+                let own = feature.member("properties")
+                let id = own?.member("id")?.asString ?? "\(own?.member("id")?.asInt64 ?? 0)"
+                chains[id] = .some(own?.member("chainId")?.asString)
+            }
+        }
+        return chains
+    }
+
     // MARK: Requests
 
     @Test("Requests hold as many features as fit, categories come first and once, and a zone is given to who has none")

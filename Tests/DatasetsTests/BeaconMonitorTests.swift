@@ -8,6 +8,8 @@ struct BeaconMonitorTests {
     private let harness = HubHarness()
 
     init() {
+        // Nothing waits for the broker, to come again after a restart.
+        harness.acknowledges = true
         _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"phone","group":["staff"]}"#)
     }
 
@@ -78,6 +80,39 @@ struct BeaconMonitorTests {
         #expect(events() == [])
         harness.advance(milliseconds: 30_000, step: 500)
         #expect(events() == ["exited"])
+    }
+
+    @Test("what happens while the broker is away is told once it is back, in order, also after a restart")
+    func brokerAway() {
+        _ = monitor()
+        harness.loseBroker()
+        see()
+        harness.advance(milliseconds: 31_000, step: 1000)
+        #expect(events() == [])
+        harness.connect()
+        #expect(events() == ["entered", "exited"])
+        harness.loseBroker()
+        see()
+        harness.restart()
+        #expect(events() == ["entered"])
+        harness.restart()
+        #expect(events() == [])
+    }
+
+    @Test("what a broker does not take for long is bounded, counted and told")
+    func bounded() {
+        let harness = HubHarness { $0.limits.pendingMatchesPerClient = 3 }
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"phone"}"#)
+        _ = harness.request("beacon/monitor", #"{"id":"m","uuid":"\#(Sample.uuid)"}"#)
+        harness.loseBroker()
+        for _ in 0..<4 {
+            harness.send("d/-/-/-/-/phone/proximity", Sample.sighting(1, #""rssi":-60"#))
+            harness.advance(milliseconds: 31_000, step: 1000)
+        }
+        harness.connect()
+        let events = harness.payloads("geomatch/d/alice/beacon/m").compactMap { (try? JSONValue.parse($0))?["event"]?.text }
+        #expect(events == ["entered", "exited", "entered"])
+        #expect(harness.diagnostics("delivery").contains { $0["topic"]?.text == "geomatch/d/alice/beacon/m" })
     }
 
     @Test(

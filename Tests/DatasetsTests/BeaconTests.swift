@@ -162,6 +162,19 @@ struct SightingTests {
         #expect(beacons().last?["distance"]?.number == 2)
     }
 
+    @Test("of one message count in the order in which they were made, whatever the order they are told in")
+    func order() throws {
+        let readings = [-60, -75, -62, -80, -64, -71, -66].enumerated().map { second, rssi in
+            Sample.sighting(1, #""rssi":\#(rssi),"timestamp":\#(harness.now - 7000 + Int64(second) * 1000)"#)
+        }
+        send(readings.joined(separator: ","))
+        let told = try #require(beacons().first)
+        #expect(told["rssi"]?.number == -66 && told["age"]?.number == 1)
+        harness.send("d/-/-/-/-/phone/proximity", "")
+        send(readings.reversed().joined(separator: ","))
+        #expect(beacons().first == told)
+    }
+
     @Test("a burst from one observer is bounded and counted, and others are heard meanwhile")
     func bursts() {
         let many = (0..<500).map { Sample.sighting($0, #""rssi":-70"#) }.joined(separator: ",")
@@ -183,6 +196,21 @@ struct SightingTests {
         harness.send("d/-/-/-/-/phone/proximity", #"{"sightings":[\#(many)]}"#)
         #expect(harness.hub.datasets["d"]?.beaconField.table.count == 3)
         #expect(harness.diagnostics("overload").first?["count"]?.number == 2)
+    }
+
+    @Test("the observers of a dataset see so many together, and go on to tell of those they see")
+    func tooManyTogether() {
+        let harness = HubHarness { $0.limits.beaconsInSight = 3 }
+        for observer in ["a", "b"] {
+            for minor in 0..<2 { harness.send("d/-/-/-/-/\(observer)/proximity", Sample.sighting(minor, #""distance":1"#)) }
+        }
+        #expect(harness.hub.datasets["d"]?.beaconField.table.count == 3)
+        #expect(harness.counters.refused == 1)
+        harness.send("d/-/-/-/-/b/proximity", Sample.sighting(0, #""distance":2"#))
+        #expect(harness.counters.accepted == 4)
+        harness.send("d/-/-/-/-/a/proximity", "")
+        harness.send("d/-/-/-/-/b/proximity", Sample.sighting(1, #""distance":1"#))
+        #expect(harness.hub.datasets["d"]?.beaconField.table.count == 2)
     }
 
     @Test("survive a restart as live state does, and go with it when it is cleared")

@@ -74,12 +74,109 @@ struct GatewayTests {
         #expect(harness.retained["live/d/-/-/-/-/tag/position"] != nil)
     }
 
+    @Test("what the device sends itself stands for ten seconds where it is as accurate")
+    func accurateFix() {
+        func fix(_ accuracy: Double) {
+            harness.send(
+                "d/-/-/-/-/tag/position", #"{"lat":43.8,"lon":7.5,"horizontalAccuracy":\#(accuracy),"timestamp":\#(harness.now)}"#
+            )
+        }
+        fix(2)
+        for _ in 0..<9 {
+            hear("one", 2)
+            harness.advance(milliseconds: 1000)
+            #expect(position("one") == nil)
+        }
+        harness.advance(milliseconds: 1000)
+        hear("one", 2)
+        harness.advance(milliseconds: 200)
+        #expect(position("one") != nil)
+        fix(50)
+        #expect(position("one") == nil)
+        hear("one", 2)
+        harness.advance(milliseconds: 1200)
+        #expect(position("one") != nil)
+    }
+
+    @Test("after a restart it is in the room it was in, whoever is the first to hear it")
+    func restart() {
+        for _ in 0..<3 {
+            hear("one", 3)
+            hear("two", 6)
+            harness.advance(milliseconds: 1000)
+        }
+        let before = position("one")?["properties"]
+        harness.restart()
+        harness.advance(milliseconds: 25_000)
+        for _ in 0..<3 {
+            hear("two", 6)
+            harness.advance(milliseconds: 500)
+        }
+        #expect(position("one")?["properties"]?["roomSince"] == before?["roomSince"] && position("two") == nil)
+        #expect(position("one")?["properties"]?["roomReason"] == before?["roomReason"])
+        for _ in 0..<5 {
+            hear("one", 3)
+            hear("two", 6)
+            harness.advance(milliseconds: 1000)
+        }
+        #expect(position("one")?["properties"]?["roomSince"] == before?["roomSince"] && position("two") == nil)
+    }
+
+    @Test("after a restart it changes rooms where those of the former one stay silent")
+    func restartElsewhere() {
+        hear("one", 3)
+        harness.advance(milliseconds: 1000)
+        harness.restart()
+        harness.advance(milliseconds: 25_000)
+        for _ in 0..<5 {
+            hear("two", 6)
+            harness.advance(milliseconds: 1000)
+        }
+        #expect(position("one") == nil && position("two") != nil)
+        #expect(position("two")?["properties"]?["roomReason"]?.text?.contains("nobody in the former room") == true)
+    }
+
     @Test("a beacon that is carried no longer moves nobody")
     func dropped() {
         _ = harness.request("device/update", #"{"id":"tag","carries":null}"#)
         hear("one", 2)
         harness.advance(milliseconds: 2000)
         #expect(position("one") == nil)
+    }
+
+    @Test("a document written offline takes the beacon and the ranging away")
+    func pushed() throws {
+        _ = harness.request("device/update", #"{"id":"gw-one","ranging":{"n":2,"rssiOffset":-10}}"#)
+        func document(_ id: String) throws -> (revision: String, doc: JSONValue) {
+            let row = try #require(harness.feed().last { $0["id"]?.text == id })
+            return (try #require(row["revision"]?.text), try #require(row["doc"]))
+        }
+        func hearLevel() -> Double? {
+            harness.send("d/v/b/1/one/gw-one/proximity", Sample.sighting(1, #""rssi":-69"#))
+            let told = harness.retained["live/d/v/b/1/one/gw-one/proximity"].flatMap { try? JSONValue.parse($0) }
+            return told?["properties"]?["beacons"]?.elements.first?["distance"]?.number
+        }
+        #expect(try document("tag").doc["carries"] != nil && document("gw-one").doc["ranging"] != nil)
+        // 20 dB of loss at an exponent of 2.
+        #expect(hearLevel() == 10)
+        let (tag, gateway) = (try document("tag").revision, try document("gw-one").revision)
+        let place = #""location":{"latitude":43.73,"longitude":7.42}"#
+        let states = harness.push(
+            #"{"id":"tag","type":"device","deviceType":"MobileDevice","revision":"9-a","parent":"\#(tag)"}"#,
+            #"{"id":"gw-one","type":"device","deviceType":"PinDevice",\#(place),"revision":"9-a","parent":"\#(gateway)"}"#)
+        #expect(states == ["written", "written"])
+        #expect(harness.result("device/get", #"{"id":"tag"}"#)?["carries"] == nil)
+        #expect(harness.result("device/get", #"{"id":"gw-one"}"#)?["ranging"] == nil)
+        harness.advance(milliseconds: 21_000, step: 1000)
+        harness.published.removeAll()
+        // 10 dB at 2.7.
+        #expect(hearLevel().map { abs($0 - 2.346) < 0.001 } == true)
+        harness.advance(milliseconds: 2000)
+        #expect(!harness.published.contains { $0.topic.hasSuffix("/tag/position") && !$0.payload.isEmpty })
+        // Another device may carry it now.
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"other"}"#)
+        let carries = #"{"id":"other","carries":{"uuid":"\#(Sample.uuid)","major":7,"minor":1}}"#
+        #expect(harness.refusal("device/update", carries) == nil)
     }
 
     @Test("a tag is followed through a flat from room to room")

@@ -47,6 +47,24 @@ struct ProximityMatchTests {
         #expect(harness.matches.isEmpty)
     }
 
+    @Test("a first reading that strays after a restart ends no visit", arguments: ["trimmedMean", "kalman"])
+    func strayAfterRestart(_ filter: String) {
+        func hear(_ rssi: Int) {
+            harness.send("d/-/-/-/-/phone/proximity", Sample.sighting(1, #""rssi":\#(rssi)"#))
+            harness.advance(milliseconds: 1000)
+        }
+        _ = harness.request("device/update", #"{"id":"phone","ranging":{"filter":"\#(filter)"}}"#)
+        offer("beacon", "phone", #","mode":"visit","exitMargin":1"#)
+        for _ in 0..<10 { hear(-65) }
+        #expect(harness.matches.map { $0.json?["event"]?.text } == ["matched"])
+        harness.restart()
+        hear(-80)
+        for _ in 0..<10 { hear(-65) }
+        #expect(harness.matches.isEmpty)
+        for _ in 0..<40 { hear(-80) }
+        #expect(harness.matches.first?.json?["reason"]?.text == "left")
+    }
+
     @Test("a visit begins in range, ends beyond the margin, and is lost with the beacon")
     func visits() {
         offer("beacon", "phone", #","mode":"visit","exitMargin":1"#)

@@ -17,8 +17,13 @@ public struct FlatTrial: Sendable {
     private static let tag = BeaconKey(high: 1, low: 2, major: 3, minor: 4)
     private static let windowMilliseconds: Int64 = 20_000
 
-    /// - Parameter locates: Positions are estimated too, which takes most of the time.
-    public init(_ rows: [FlatRecording.Row], in flat: FlatRecording, settings: [RangingSettings], locates: Bool = true) {
+    /// - Parameters:
+    ///   - before: What was heard of the tag earlier; it does not count.
+    ///   - locates: Positions are estimated too, which takes most of the time.
+    public init(
+        _ rows: [FlatRecording.Row], before: [FlatRecording.Row] = [], in flat: FlatRecording, settings: [RangingSettings],
+        locates: Bool = true
+    ) {
         let table = ProximityTable()
         var rooms = RoomTrack()
         var track = PositionTrack()
@@ -26,7 +31,8 @@ public struct FlatTrial: Sendable {
         var still = (place: LocalPlane.Point(x: .infinity, y: 0), since: Int64(0))
         var last: Int64?
         let numbers = flat.rooms
-        for row in rows {
+        for (place, row) in (before + rows).enumerated() {
+            let counts = place >= before.count
             for (number, level) in row.levels.enumerated() {
                 guard let level else { continue }
                 _ = table.take(
@@ -44,7 +50,7 @@ public struct FlatTrial: Sendable {
             }
             var nearest: [FlatRecording.Room: RoomTrack.Candidate] = [:]
             for number in flat.receivers.indices {
-                guard let loss = table.loss(at: UInt32(number), of: 0, over: PositionEstimator.window, at: row.at) else {
+                guard let loss = table.loss(at: UInt32(number), of: 0, over: RoomTrack.window, at: row.at) else {
                     continue
                 }
                 let metres = PathLoss.distance(loss: loss, n: settings[number].n)
@@ -54,21 +60,22 @@ public struct FlatTrial: Sendable {
             }
             if row.place.distance(to: still.place) > 0.15 { still = (row.place, row.at) }
             let isStill = row.at - still.since > 8_000
-            if isStill, let last { stillMilliseconds += min(1_400, row.at - last) }
+            if counts, isStill, let last { stillMilliseconds += min(1_400, row.at - last) }
             if let change = rooms.take(nearest.values.sorted { $0.room < $1.room }, at: row.at) {
-                if change.reason != .first {
+                if counts, change.reason != .first {
                     switches.append(change)
                     if isStill { stillSwitches += 1 }
                 }
             }
-            if locates, let estimate = PositionEstimator.estimate(readings) {
-                track.take(estimate, at: row.at)
-                if let told = track.estimate {
+            if locates {
+                track.take(readings, at: row.at)
+                if counts, let told = track.estimate {
                     let error = told.place.distance(to: row.place)
                     errors.append(error)
                     if error <= told.accuracy { withinAccuracy += 1 }
                 }
             }
+            guard counts else { continue }
             let number = row.at / Self.windowMilliseconds
             if number != window.number {
                 close(window)

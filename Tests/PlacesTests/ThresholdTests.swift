@@ -94,6 +94,36 @@ struct ThresholdTests {
         }
     }
 
+    @Test("What was found of rivals holds until a place comes or goes, of hundreds of places too")
+    func rivalsComeAndGo() throws {
+        var random = SplitMix64.forTest()
+        let table = PlaceTable()
+        var twin: [Int: (latitude: Double, longitude: Double)] = [:]
+        for step in 0..<1500 {
+            let number = random.below(300)
+            if twin.removeValue(forKey: number) != nil, random.chance(50) {
+                table.remove("\(number)")
+            } else {
+                let at = NaivePlaces.position(near: NaivePlaces.sites[0], metres: 400, &random)
+                twin[number] = at
+                try table.upsert(Place(id: "\(number)", geometry: .point(latitude: at.latitude, longitude: at.longitude)))
+            }
+            guard step % 60 == 59 else { continue }
+            for (number, at) in twin {
+                let others = twin.filter { $0.key != number }.map { _, other in
+                    Geodesic.distance(
+                        fromLatitude: at.latitude, fromLongitude: at.longitude, toLatitude: other.latitude,
+                        toLongitude: other.longitude)
+                }
+                let nearest = others.min() ?? .infinity
+                guard abs(nearest - 15) > 0.02, let handle = table.handle(of: "\(number)") else { continue }
+                // Found, and remembered.
+                #expect(table.hasRival(handle) == (nearest < 15))
+                #expect(table.hasRival(handle) == (nearest < 15))
+            }
+        }
+    }
+
     /// 0 where edges cross, else the least from a corner of one to the other: what does not cross is nearest there.
     private func distance(_ left: Place, _ right: Place) -> Double {
         let (leftEdges, rightEdges) = (edges(of: left), edges(of: right))

@@ -49,6 +49,28 @@ struct EstimatorTests {
         }
     }
 
+    @Test(
+        "a beacon stronger or weaker than it says is found without calibration, once it was followed", arguments: [-10.0, 8, 15])
+    func strength(_ decibels: Double) throws {
+        var random = SplitMix64.forTest()
+        var track = PositionTrack()
+        var errors: [Double] = []
+        for second in 0..<600 {
+            // Around in circles, two minutes each.
+            let angle = Double(second) / 120 * 2 * .pi
+            let place = LocalPlane.Point(x: 5 + 3 * cos(angle), y: 5 + 3 * sin(angle))
+            let readings = corners.map { corner -> PositionEstimator.Reading in
+                let off = corner.distance(to: place)
+                let loss = 10 * log10(off * off + 1) - decibels + Double.random(in: -4...4, using: &random)
+                return .init(place: corner, loss: loss, n: 2.7)
+            }
+            track.take(readings, at: Int64(second) * 1000)
+            if second >= 120 { errors.append(try #require(track.estimate).place.distance(to: place)) }
+        }
+        errors.sort()
+        #expect(errors[errors.count / 2] < 1.2 && errors[errors.count * 9 / 10] < 2)
+    }
+
     @Test("metres of a plane and degrees agree", arguments: [(47.3, 8.5), (-33.9, 151.2), (0, 180), (71, -179.9999)])
     func plane(_ latitude: Double, _ longitude: Double) {
         let plane = LocalPlane(around: Position(latitude: latitude, longitude: longitude))
@@ -70,15 +92,16 @@ struct EstimatorTests {
         var track = RoomTrack()
         #expect(track.take(candidates(2, 5), at: 0)?.reason == .first)
         for second in 1...30 { #expect(track.take(candidates(2, 1.9), at: Int64(second) * 1000) == nil) }
-        // A tenth nearer, four seconds long.
-        for second in 31...34 { #expect(track.take(candidates(2, 1.8), at: Int64(second) * 1000) == nil) }
-        let change = track.take(candidates(2, 1.8), at: 35_000)
-        #expect(change?.reason == .nearer(than: 11, its: 2, for: 4_000) && change?.from == 1 && change?.to.room == 2)
+        // Three tenths nearer, three seconds long.
+        for second in 31...33 { #expect(track.take(candidates(2, 1.5), at: Int64(second) * 1000) == nil) }
+        let change = track.take(candidates(2, 1.5), at: 34_000)
+        #expect(change?.reason == .nearer(than: 11, its: 2, for: 3_000) && change?.from == 1 && change?.to.room == 2)
         // Much nearer: a third of it. An interruption begins anew.
         #expect(track.take(candidates(1, 4), at: 36_000) == nil)
         #expect(track.take(candidates(4, 4), at: 37_000) == nil)
         #expect(track.take(candidates(1, 4), at: 38_000) == nil)
-        #expect(track.take(candidates(1, 4), at: 39_400)?.to.room == 1)
+        #expect(track.take(candidates(1, 4), at: 38_900) == nil)
+        #expect(track.take(candidates(1, 4), at: 39_000)?.to.room == 1)
         // Nobody there hears it any more.
         #expect(track.take([.init(room: 2, observer: 22, distance: 50)], at: 40_000)?.reason == .unheard)
         #expect(track.take([], at: 41_000) == nil && track.room == 2)

@@ -25,9 +25,14 @@ struct FlatTests {
         #expect(trial.error(0.9) <= 3)
     }
 
-    @Test("without calibration it is right to 2 m in half of all cases")
+    @Test("without calibration it is right to 1.5 m in half of all cases, and to 1.4 m once the tag was followed for a while")
     func uncalibrated() throws {
-        #expect(try trial(calibrated: false).error(0.5) <= 2)
+        #expect(try trial(calibrated: false).error(0.5) <= 1.5)
+        let flat = try Self.flat.get()
+        let settings = flat.receivers.map { _ in RangingSettings.standard }
+        let followed = FlatTrial(flat.drive, before: flat.calibration, in: flat, settings: settings)
+        print("flat, followed: median \(followed.error(0.5)), mean \(followed.meanError)")
+        #expect(followed.error(0.5) <= 1.4)
     }
 
     @Test("its room is right in 95 of 100 windows of twenty seconds")
@@ -60,11 +65,11 @@ struct FlatTests {
         #expect(Double(switches) <= 0.05 * Double(milliseconds) / 60_000)
     }
 
-    @Test("the accuracy that is told holds in more than half of all cases, and says no less than it knows")
+    @Test("the accuracy that is told holds in two of three cases, or more")
     func accuracy() throws {
         for calibrated in [true, false] {
             let holds = try trial(calibrated: calibrated).accuracyHolds
-            #expect((0.55...0.9).contains(holds))
+            #expect((0.62...0.85).contains(holds))
         }
     }
 }

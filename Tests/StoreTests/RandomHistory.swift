@@ -139,8 +139,8 @@ struct RandomHistory {
             lastMatch += 1
             return .putIncident(
                 IncidentRecord(
-                    number: lastMatch, dataset: dataset, id: "i\(lastMatch)", circumstanceID: name("w"), owner: "client",
-                    createdAt: clock, body: bytes(30)))
+                    number: lastMatch, dataset: dataset, id: "i\(lastMatch)", source: random.pick(IncidentRecord.Source.allCases),
+                    sourceID: name("w"), owner: "client", createdAt: clock, body: bytes(30)))
         }
     }
 

@@ -7,18 +7,21 @@ import Testing
 
 @Suite("Store")
 struct StoreHistoryTests {
-    @Test("A restart gives back exactly what was committed, over random histories")
-    func restartIsReplay() throws {
+    /// - Parameter atOnce: Beyond so many places, those of a deleted dataset go piece by piece.
+    @Test("A restart gives back exactly what was committed, over random histories", arguments: [2000, 0])
+    func restartIsReplay(atOnce: Int) throws {
         let seed = SplitMix64.seed()
-        for run in 0..<4 {
+        for run in 0..<(atOnce == 0 ? 8 : 4) {
             try withScratch { scratch in
                 var history = RandomHistory(seed: seed &+ UInt64(run))
                 var twin = TwinStore()
                 var store = try scratch.store()
                 for step in 0..<120 {
                     let batch = history.batch(upTo: 25)
+                    store.places.atOnce = atOnce
                     try store.commit(batch)
                     twin.apply(batch)
+                    if step % 3 == 0 { _ = try store.removeDebris(looking: 1 + step % 5) }
                     guard step % 10 == 9 else { continue }
                     // Once closed in order, once simply let go of.
                     if step % 20 == 9 { try store.close() }
@@ -197,7 +200,9 @@ struct StoreHistoryTests {
         }
     }
 
-    @Test("Deletions find what they delete by an index", arguments: Store.deviceCascade + Store.datasetCascade)
+    @Test(
+        "Deletions find what they delete by an index",
+        arguments: Store.deviceCascade + Store.datasetCascade + Store.documentsOfDataset)
     func deletionsAreIndexed(_ sql: String) throws {
         try withScratch { scratch in
             let store = try scratch.store()

@@ -108,7 +108,10 @@ struct TwinStore {
         case .putStay(let record): state.stays[Key(dataset: record.dataset, id: record.deviceID)] = record
         case .putIncident(let record):
             highestMatchNumber = max(highestMatchNumber, record.number)
-            state.incidents.append(record)
+            // Another history may give a number again.
+            state.incidents.removeAll { $0.number == record.number }
+            let place = state.incidents.firstIndex { $0.number > record.number } ?? state.incidents.endIndex
+            state.incidents.insert(record, at: place)
         case .incidentSettled(let number): state.incidents.removeAll { $0.number == number }
         case .putPair(let record):
             let key = PairKey(

@@ -1,4 +1,5 @@
 import Geodesy
+import SeededRandom
 import Selectors
 import Testing
 
@@ -71,6 +72,42 @@ struct RequestTests {
         }
         #expect(refusal(String(repeating: "[", count: 300_000))?.error.code == .tooLarge)
         #expect(refusal("[" + String(repeating: " ", count: 300_000) + "]")?.error.code == .tooLarge)
+    }
+
+    @Test("Of an object that cannot be read the id is found at its top, and only there")
+    func unreadable() {
+        let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
+        let objects = String(repeating: #"{"requestId":"inner","a":"#, count: 100) + "1" + String(repeating: "}", count: 100)
+        for (payload, id) in [
+            (#"{"requestId":"r","a":\#(deep)}"#, "r"), (#" {"a":\#(deep),"b":"}\"]","requestId" : "r" } "#, "r"),
+            (#"{"request\u0049d":"\u00e9\"","a":\#(objects)}"#, "é\""), (#"{"requestId":"r","a":\#(deep),"requestId":"s"}"#, "s"),
+            (#"{"a":\#(objects)}"#, nil), (#"{"requestId":7,"a":\#(deep)}"#, nil), (#"{"requestId":"r","a":\#(deep)"#, "r"),
+            (#"{"x":"requestId","y":"r","a":\#(deep)}"#, nil), (#"["requestId","r",\#(deep)]"#, nil),
+            (#"{"requestId":"\#(String(repeating: "x", count: 65))","a":\#(deep)}"#, nil),
+            (#"{"requestId":"r","a":\#(deep)}}"#, "r"), (#"{"a":1e400,"requestId":"r"}"#, "r"),
+            (#"{"a":"\ud800","requestId":"r"}"#, "r"), (#"{"requestId":"\ud800"}"#, nil),
+        ] as [(String, String?)] {
+            let refusal = refusal(payload)
+            #expect(refusal?.error.code == .invalid)
+            #expect(refusal?.id == id, "\(payload.prefix(60))")
+        }
+    }
+
+    @Test("Whatever bytes come, the id at the top is that of the parser or none")
+    func topLevelFuzz() {
+        var random = SplitMix64.forTest()
+        let parser = JSONParser()
+        let pieces = [
+            "{", "}", "[", "]", ":", ",", "\"requestId\"", "\"a\"", "\"\\u0061\"", "\"", "\\", "1", "null", " ", "é", "\u{1}",
+        ]
+        for _ in 0..<20_000 {
+            let text = (0..<Int.random(in: 0..<14, using: &random)).map { _ in pieces.randomElement(using: &random) ?? "" }
+                .joined()
+            let payload = Array((Bool.random(using: &random) ? "{\"requestId\":\"r\"," + text : text).utf8)
+            let found = payload.withUnsafeBytes { TopLevelText.last("requestId", of: $0, using: parser) }
+            guard case .success(let request) = Request.parse(payload, using: parser) else { continue }
+            #expect(found == request.id, "\(text)")
+        }
     }
 }
 

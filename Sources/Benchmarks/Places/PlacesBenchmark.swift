@@ -17,6 +17,12 @@ struct PlacesBenchmark: ParsableCommand {
     @Option(help: "Places in a square kilometre of a town, as a list.")
     var density = "1000,3000"
 
+    @Option(
+        help: ArgumentHelp(
+            "Instead, the places of GeoJSON files, queried at random positions up to 100 m north, south, east and west of them.",
+            valueName: "FILE,…"))
+    var town: String?
+
     @Flag(help: "Only the candidates in simulated towns.")
     var candidates = false
 
@@ -37,6 +43,12 @@ struct PlacesBenchmark: ParsableCommand {
 
     func run() throws {
         var report = Report()
+        if let town {
+            let file = try TownFile(paths: town.split(separator: ",").map(String.init))
+            try PlacesMeasurement(places: file.places.count, density: 0).measure(file, into: &report)
+            print(json ? report.json : report.table)
+            return
+        }
         if !candidates {
             for density in densities { try PlacesMeasurement(places: places, density: density).measure(into: &report) }
         }

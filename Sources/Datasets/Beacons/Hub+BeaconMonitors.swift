@@ -71,20 +71,17 @@ extension Hub {
         _ beacon: BeaconKey, _ observer: Observer, seenAt: Int64, in dataset: Dataset, at now: Int64,
         into effects: inout HubEffects
     ) {
-        for monitor in dataset.beaconField.monitors.about(beacon)
-        where monitor.region.contains(beacon) && now - seenAt < RegionPresence<ByteKey>.holdMilliseconds
-            && dataset.reaches(monitor.record, observer)
-        {
-            if monitor.presence.see(ByteKey(observer.id), at: seenAt) {
-                tell(monitor, "entered", observer.id, at: seenAt, into: &effects)
-            }
+        for monitor in dataset.beaconField.monitors.about(beacon) where monitor.region.contains(beacon) {
+            enterRegion(monitor, observer, seenAt: seenAt, in: dataset, at: now, into: &effects)
         }
     }
 
     /// Exits, and who was in a region when its monitor was asked for.
     func advanceMonitors(of dataset: Dataset, to now: Int64, into effects: inout HubEffects) {
         for monitor in dataset.beaconField.monitors.inOrder() {
-            for end in monitor.presence.end(at: now) { tell(monitor, "exited", end.observer.text, at: end.at, into: &effects) }
+            for end in monitor.presence.end(at: now) {
+                tell(monitor, "exited", end.observer.text, of: dataset, at: end.at, into: &effects)
+            }
             guard monitor.isUnexamined else { continue }
             monitor.isUnexamined = false
             examine(monitor, of: dataset, at: now, into: &effects)
@@ -107,11 +104,12 @@ extension Hub {
         guard now - seenAt < RegionPresence<ByteKey>.holdMilliseconds, dataset.reaches(monitor.record, observer),
             monitor.presence.see(ByteKey(observer.id), at: seenAt)
         else { return }
-        tell(monitor, "entered", observer.id, at: seenAt, into: &effects)
+        tell(monitor, "entered", observer.id, of: dataset, at: seenAt, into: &effects)
     }
 
     private func tell(
-        _ monitor: BeaconMonitor, _ event: String, _ device: String, at instant: Int64, into effects: inout HubEffects
+        _ monitor: BeaconMonitor, _ event: String, _ device: String, of dataset: Dataset, at instant: Int64,
+        into effects: inout HubEffects
     ) {
         var writer = JSONWriter()
         writer.beginObject()
@@ -120,8 +118,11 @@ extension Hub {
         monitor.record.encodeRegion(into: &writer)
         writer.member("timestamp", instant)
         writer.endObject()
-        effects.messages.append(
-            topic: monitor.topic, prefix: configuration.topicsPrefix, qos: 1, retain: false, payload: writer.bytes)
+        let record = monitor.record
+        send(
+            IncidentRecord(
+                number: matchNumber + 1, dataset: record.dataset, id: identifiers.uuid(), source: .beacon, sourceID: record.id,
+                owner: record.client, createdAt: instant, body: writer.bytes), in: dataset, into: &effects)
     }
 }
 

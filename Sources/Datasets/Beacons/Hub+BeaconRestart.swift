@@ -1,8 +1,10 @@
+import Geodesy
+import LiveTopics
 import Matching
 import Ranging
 import Wire
 
-// Who sees what survives a restart as live state does: without the readings, and for as long as a fact lives.
+// Who sees what survives a restart as live state does: with what the readings came to, and for as long as a fact lives.
 
 extension Hub {
     /// Takes back what the known live messages say.
@@ -33,7 +35,9 @@ extension Hub {
         let fact = ProximityTable.Fact(
             observer: observer.number, beacon: number, distance: told.distance, band: told.band, rssi: told.rssi,
             seenAt: receivedAt - told.age)
-        guard field.table.restore(fact, at: now) else { return field.releaseIfUnseen(number) }
+        guard field.table.restore(fact, settings(of: observer, in: dataset), at: now) else {
+            return field.releaseIfUnseen(number)
+        }
         dataset.restoreSight(fact, told.key, observer)
         for monitor in field.monitors.about(told.key)
         where monitor.region.contains(told.key) && dataset.reaches(monitor.record, observer) {
@@ -62,6 +66,30 @@ extension Hub {
                 handleEngineEffects(of: dataset, at: now, into: &effects)
             }
         }
+    }
+}
+
+extension Hub {
+    /// A beacon that is followed from now on: from where its device's live message has it, if that was worked out shortly before.
+    func lastKnown(_ beacon: BeaconKey, in dataset: Dataset, at now: Int64) -> CarriedBeacon {
+        var carried = CarriedBeacon()
+        guard let id = dataset.carriers[beacon], let state = dataset.devices[id]?.positionTopic, state.isDerived,
+            (0..<ProximityTable.factMilliseconds).contains(now - state.timestamp), let payload = state.payload,
+            let told = (try? JSONValue.parse(payload, using: parser))?.asObject?["properties"]?.asObject
+        else { return carried }
+        if let since = told["roomSince"]?.asInt64, let live = try? LiveTopic(encoded: state.topic) {
+            let path = [live.venue, live.building, live.floor, live.room]
+            carried.room.restore(dataset.beaconField.rooms.number(of: path))
+            carried.since = since
+            carried.reason = told["roomReason"]?.asString ?? ""
+        }
+        if let position = LiveMessage.position(inPayload: payload, using: parser) {
+            carried.plane = LocalPlane(around: position)
+            let estimate = PositionEstimator.Estimate(
+                place: LocalPlane.Point(x: 0, y: 0), accuracy: position.horizontalAccuracy ?? 1)
+            carried.track.restore(estimate, at: state.timestamp)
+        }
+        return carried
     }
 }
 

@@ -9,15 +9,17 @@ import Wire
 extension Hub {
     /// A position for each carried beacon at most so often.
     private static let locatingMilliseconds: Int64 = 1000
+    /// So long a device's own fix stands beside a less accurate one that was worked out.
+    private static let ownFixMilliseconds: Int64 = 10_000
     /// Gateways this far apart (metres) are not of one place; the plane of a track is laid anew.
     private static let placeMetres = 2000.0
 
     /// A beacon was seen, or is no longer: where it is carried by a device, that is to be located.
-    func noteCarried(_ beacon: BeaconKey, in dataset: Dataset) {
+    func noteCarried(_ beacon: BeaconKey, in dataset: Dataset, at now: Int64) {
         guard !dataset.carriers.isEmpty, dataset.carriers[beacon] != nil else { return }
         let field = dataset.beaconField
         guard field.carried[beacon]?.isNoted != true else { return }
-        field.carried[beacon, default: CarriedBeacon()].isNoted = true
+        field.carried[beacon, default: lastKnown(beacon, in: dataset, at: now)].isNoted = true
         field.seenCarried.append(beacon)
     }
 
@@ -63,8 +65,7 @@ extension Hub {
             PositionEstimator.Reading(
                 place: plane.point(position), loss: gateway.loss, n: gateway.settings.n, isCalibrated: gateway.isCalibrated)
         }
-        guard let estimate = PositionEstimator.estimate(readings) else { return }
-        carried.track.take(estimate, at: now)
+        carried.track.take(readings, at: now)
         guard let told = carried.track.estimate else { return }
         var position = plane.position(told.place)
         position.horizontalAccuracy = (told.accuracy * 100).rounded() / 100
@@ -81,8 +82,8 @@ extension Hub {
         var isCalibrated: Bool
         /// dB below the beacon's power at 1 m, over the last seconds.
         var loss: Double
-
-        var distance: Double { PathLoss.distance(loss: loss, n: settings.n) }
+        /// Metres, over the longer time that a room is told by.
+        var distance: Double
     }
 
     /// The observers that hear a beacon and whose position or room is known, nearest first.
@@ -96,13 +97,17 @@ extension Hub {
             guard let observer = field.observer(fact.observer), !observer.id.hasSameBytes(as: device.record.id) else { continue }
             let settings = dataset.devices[observer.id]?.record.ranging
             let n = settings?.n ?? RangingSettings.standard.n
-            guard let loss = field.table.recentLoss(at: fact.observer, of: number, n: n, at: now) else { continue }
+            func loss(over milliseconds: Int64) -> Double? {
+                field.table.recentLoss(at: fact.observer, of: number, over: milliseconds, n: n, at: now)
+            }
+            guard let recent = loss(over: PositionEstimator.window), let longer = loss(over: RoomTrack.window) else { continue }
             let place = place(of: observer, in: dataset)
             guard place.position != nil || place.room != nil else { continue }
             found.append(
                 Gateway(
                     observer: observer, position: place.position, room: place.room, settings: settings ?? .standard,
-                    isCalibrated: settings != nil, loss: loss))
+                    isCalibrated: settings != nil, loss: recent,
+                    distance: PathLoss.distance(loss: longer, n: n)))
         }
         return found.sorted { ($0.distance, $0.observer.number) < ($1.distance, $1.observer.number) }
     }
@@ -138,6 +143,15 @@ extension Hub {
 
     // MARK: Telling
 
+    /// Whether where a device stands is its own word, of now, and as accurate as what was worked out: a phone outside with a beacon in
+    /// its bag is not to jump between the two.
+    private func isBetter(_ standing: LiveState?, than position: Position, at now: Int64) -> Bool {
+        guard let standing, !standing.isDerived, now - standing.timestamp < Self.ownFixMilliseconds,
+            let own = standing.payload.flatMap({ LiveMessage.position(inPayload: $0, using: parser) })?.horizontalAccuracy
+        else { return false }
+        return own <= position.horizontalAccuracy ?? .infinity
+    }
+
     private func text(of change: RoomTrack.Switch, in dataset: Dataset) -> String {
         func name(_ number: UInt32) -> String { dataset.beaconField.observer(number)?.id ?? "-" }
         let here = "\(name(change.to.observer)) at \(FigureText.metres(change.to.distance))"
@@ -163,7 +177,7 @@ extension Hub {
         let state = liveStates[topic] ?? LiveState(dataset: dataset, live: live, topic: topic)
         let standing = standing(of: state)
         // A fix of the device's own that is newer stands.
-        guard now >= max(state.sentAt, standing?.sentAt ?? .min) else { return }
+        guard now >= max(state.sentAt, standing?.sentAt ?? .min), !isBetter(standing, than: position, at: now) else { return }
         do throws(WireError) {
             try admit(state, instead: standing, at: now, into: &effects)
         } catch {

@@ -36,12 +36,12 @@ extension Hub {
         }
         showMoves(at: now, into: &effects)
         var tally = SightingTally()
-        for sighting in sightings {
+        for sighting in Self.inOrder(sightings, told: update.timestamp, at: now) {
             take(sighting, update.timestamp, by: observer, in: dataset, &tally, at: now, into: &effects)
         }
         guard tally.taken > 0 || sightings.isEmpty else {
             if isNew, field.table.count(of: observer.number) == 0 { field.forget(observer) }
-            guard tally.full == 0 else { throw Self.tooManyBeacons(configuration.limits) }
+            guard tally.full == 0 else { throw tooManyBeacons(in: dataset) }
             if !message.retained {
                 refuseLate(tally.latest, now - ProximityTable.factMilliseconds, state, published, at: now, into: &effects)
             }
@@ -52,7 +52,7 @@ extension Hub {
         if tally.skewed > 0 { tellSkewed(state, published, at: now, into: &effects) }
         if tally.full > 0 {
             tellOverload(
-                state.topic, Self.tooManyBeacons(configuration.limits).message, count: tally.full, of: dataset, into: &effects)
+                state.topic, tooManyBeacons(in: dataset).message, count: tally.full, of: dataset, into: &effects)
         }
         stand(observer, at: state, at: now, into: &effects)
         let isShort = field.table.count(of: observer.number) <= Self.longList
@@ -61,6 +61,14 @@ extension Hub {
         } else {
             field.note(observer)
         }
+    }
+
+    /// The sightings of a message as they were made, whatever the order they are told in; those of one instant as they are told.
+    private static func inOrder(_ sightings: [Sighting], told: Int64?, at now: Int64) -> [Sighting] {
+        func instant(_ sighting: Sighting) -> Int64 { sighting.timestamp ?? told ?? now }
+        guard zip(sightings, sightings.dropFirst()).contains(where: { instant($0) > instant($1) }) else { return sightings }
+        return sightings.enumerated().sorted { (instant($0.element), $0.offset) < (instant($1.element), $1.offset) }.map(
+            \.element)
     }
 
     /// What became of the sightings of one message.
@@ -73,8 +81,12 @@ extension Hub {
         var latest: Int64 = .min
     }
 
-    private static func tooManyBeacons(_ limits: HubLimits) -> WireError {
-        WireError(.limit, "an observer sees \(limits.beaconsPerObserver) beacons at a time, the maximum", field: "sightings")
+    private func tooManyBeacons(in dataset: Dataset) -> WireError {
+        let limits = configuration.limits
+        let who =
+            dataset.beaconField.table.count < limits.beaconsInSight
+            ? "an observer sees \(limits.beaconsPerObserver)" : "the observers of the dataset see \(limits.beaconsInSight)"
+        return WireError(.limit, "\(who) beacons at a time, the maximum", field: "sightings")
     }
 
     private func take(
@@ -92,13 +104,13 @@ extension Hub {
         let number = field.number(of: sighting.beacon)
         let outcome = field.table.take(
             sighting, by: observer.number, of: number, settings(of: observer, in: dataset), seenAt: seenAt, at: now,
-            maximum: configuration.limits.beaconsPerObserver)
+            maximum: field.table.count < configuration.limits.beaconsInSight ? configuration.limits.beaconsPerObserver : 0)
         switch outcome {
         case .began(let fact), .changed(let fact):
             tally.taken += 1
             show(fact, sighting.beacon, observer, in: dataset, at: now, into: &effects)
             enterRegions(sighting.beacon, observer, seenAt: seenAt, in: dataset, at: now, into: &effects)
-            noteCarried(sighting.beacon, in: dataset)
+            noteCarried(sighting.beacon, in: dataset, at: now)
         case .late:
             tally.latest = max(tally.latest, instant)
             field.releaseIfUnseen(number)
@@ -108,7 +120,7 @@ extension Hub {
         }
     }
 
-    private func settings(of observer: Observer, in dataset: Dataset) -> RangingSettings {
+    func settings(of observer: Observer, in dataset: Dataset) -> RangingSettings {
         dataset.devices[observer.id]?.record.ranging ?? .standard
     }
 
@@ -179,7 +191,7 @@ extension Hub {
         let beacon = dataset.beaconField.beacon(fact.beacon)
         defer { dataset.beaconField.releaseIfUnseen(fact.beacon) }
         guard let observer else { return }
-        noteCarried(beacon, in: dataset)
+        noteCarried(beacon, in: dataset, at: now)
         guard let id = dataset.beacons[beacon], let device = dataset.devices[id], let seer = dataset.devices[observer.id] else {
             return
         }

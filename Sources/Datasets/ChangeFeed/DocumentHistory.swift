@@ -25,7 +25,7 @@ public struct DocumentHistory: Equatable, Sendable {
     public enum Fate: String, Sendable {
         /// It is the winner, or took the place of the leaf it named.
         case written
-        /// It was known.
+        /// It was known, or its child was, and nothing else changed.
         case exists
         /// It is kept beside the winner.
         case conflict
@@ -49,9 +49,7 @@ public struct DocumentHistory: Equatable, Sendable {
             replaces = leaves.count < count
             ancestors.insert(parent.text)
         }
-        guard isNew else {
-            return .exists
-        }
+        guard isNew else { return replaces ? .written : .exists }
         let place = leaves.firstIndex { leaf.wins(over: $0) } ?? leaves.endIndex
         leaves.insert(leaf, at: place)
         return place == leaves.startIndex || replaces ? .written : .conflict

@@ -5,12 +5,15 @@ public struct DocumentLookup: Equatable, Sendable {
     public var id: String
     /// Which revisions it is asked for whether they are ancestors.
     public var revisions: [String]
+    /// Of a page of its conflicts: the revision that it begins behind.
+    public var after: String?
 
-    public init(dataset: String, type: String, id: String, revisions: [String]) {
+    public init(dataset: String, type: String, id: String, revisions: [String], after: String? = nil) {
         self.dataset = dataset
         self.type = type
         self.id = id
         self.revisions = revisions
+        self.after = after
     }
 }
 

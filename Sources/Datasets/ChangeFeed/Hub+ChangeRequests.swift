@@ -37,9 +37,10 @@ extension Hub {
     }
 
     func listConflicts(_ call: Call) throws(WireError) -> Outcome {
-        let lookup = DocumentLookup(
-            dataset: call.dataset.id, type: try call.parameters.id("type"), id: try call.parameters.id("id"), revisions: [])
         let page = try Page(call.parameters)
+        let lookup = DocumentLookup(
+            dataset: call.dataset.id, type: try call.parameters.id("type"), id: try call.parameters.id("id"), revisions: [],
+            after: page.after)
         return .query(.document(lookup), limit: page.limit, .get)
     }
 
@@ -104,8 +105,15 @@ extension Hub {
         guard client.isAdministrator || document.reader == nil || document.reader == client.name else {
             throw WireError(.forbidden, "the \(lookup.type) `\(lookup.id)` belongs to another client", field: "id")
         }
+        var losers = document.history.losers
+        if let after = lookup.after {
+            guard let place = losers.firstIndex(where: { $0.revision.text == after }) else {
+                throw WireError(.notFound, "`after` names no revision that lost", field: "after")
+            }
+            losers = losers[(place + 1)...]
+        }
         return Page(limit: query.limit).encode(
-            "conflicts", document.history.losers, id: \.revision.text,
+            "conflicts", losers, id: \.revision.text,
             item: { leaf in
                 guard leaf.isDeleted || leaf.content == nil else { return leaf.content }
                 var writer = JSONWriter()

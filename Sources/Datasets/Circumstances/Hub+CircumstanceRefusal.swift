@@ -15,7 +15,8 @@ extension Hub {
             switch changes[index] {
             case .putHeld(let record), .deleteHeld(let record):
                 refused.contains(CircumstanceKey(record.dataset, record.circumstanceID))
-            case .putIncident(let record): refused.contains(CircumstanceKey(record.dataset, record.circumstanceID))
+            case .putIncident(let record):
+                record.source == .circumstance && refused.contains(CircumstanceKey(record.dataset, record.sourceID))
             default: false
             }
         }

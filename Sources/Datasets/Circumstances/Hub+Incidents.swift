@@ -3,7 +3,7 @@ import LiveTopics
 import Places
 import Wire
 
-// A circumstance occurred: numbered, durable, then delivered like a match.
+// A circumstance occurred, or a region of beacons was entered or left: numbered, durable, then delivered like a match.
 
 extension Hub {
     func send(_ occurrence: Occurrence, of device: Device, in dataset: Dataset, into effects: inout HubEffects) {
@@ -18,23 +18,24 @@ extension Hub {
                 field: "debug")
             body = encode(failure, occurrence, id: id, record, device)
         }
-        matchNumber += 1
-        let parcel = Parcel(
-            number: matchNumber, dataset: dataset, subscription: nil, client: clientKey(dataset.id, record.owner), id: id,
-            createdAt: occurrence.timestamp, body: body, matchTopic: incidentTopic(dataset.id, record.owner, record.id),
-            pushers: [], isIncident: true)
+        send(
+            IncidentRecord(
+                number: matchNumber + 1, dataset: dataset.id, id: id, source: .circumstance, sourceID: record.id,
+                owner: record.owner, createdAt: occurrence.timestamp, body: body), in: dataset, into: &effects)
+    }
+
+    /// - Parameter record: With the next number.
+    func send(_ record: IncidentRecord, in dataset: Dataset, into effects: inout HubEffects) {
+        matchNumber = record.number
+        let parcel = parcel(of: record, in: dataset)
         guard outbox.waiting(of: parcel.client) < configuration.limits.pendingMatchesPerClient else {
             tellLoss(
                 MatchFate.dropped.rawValue, parcel.matchTopic,
-                "the incident \(id) is lost: \(configuration.limits.pendingMatchesPerClient) messages of the client wait for delivery, the maximum",
+                "the incident \(record.id) is lost: \(configuration.limits.pendingMatchesPerClient) messages of the client wait for delivery, the maximum",
                 of: dataset, into: &effects)
             return
         }
-        effects.changes.append(
-            .putIncident(
-                IncidentRecord(
-                    number: matchNumber, dataset: dataset.id, id: id, circumstanceID: record.id, owner: record.owner,
-                    createdAt: occurrence.timestamp, body: body)))
+        effects.changes.append(.putIncident(record))
         outbox.append(parcel)
     }
 
@@ -42,15 +43,15 @@ extension Hub {
     func restore(_ record: IncidentRecord) {
         matchNumber = max(matchNumber, record.number)
         guard !isRebuilding, let dataset = datasets[record.dataset] else { return }
-        outbox.append(
-            Parcel(
-                number: record.number, dataset: dataset, subscription: nil, client: clientKey(record.dataset, record.owner),
-                id: record.id, createdAt: record.createdAt, body: record.body,
-                matchTopic: incidentTopic(record.dataset, record.owner, record.circumstanceID), pushers: [], isIncident: true))
+        outbox.append(parcel(of: record, in: dataset))
     }
 
-    private func incidentTopic(_ dataset: String, _ client: String, _ id: String) -> String {
-        "geomatch/\(dataset)/\(client)/circumstance/\(LevelCoding.encode(id))"
+    private func parcel(of record: IncidentRecord, in dataset: Dataset) -> Parcel {
+        let topic = "geomatch/\(dataset.id)/\(record.owner)/\(record.source.rawValue)/\(LevelCoding.encode(record.sourceID))"
+        return Parcel(
+            number: record.number, dataset: dataset, subscription: nil, client: clientKey(dataset.id, record.owner),
+            id: record.id,
+            createdAt: record.createdAt, body: record.body, matchTopic: topic, pushers: [], isIncident: true)
     }
 
     // MARK: The message

@@ -14,7 +14,7 @@ struct Parcel {
     /// As they were when the match was made.
     var pushers: [Pusher]
     var secret: String?
-    /// It tells of a circumstance, and counts as no match.
+    /// It tells of a circumstance or of beacons, and counts as no match.
     var isIncident = false
     /// A bit for each target that took it or never will: the match topic first, then the pushers.
     var settled: UInt32 = 0

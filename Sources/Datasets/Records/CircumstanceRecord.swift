@@ -87,13 +87,21 @@ public struct StayRecord: Equatable, Sendable {
     }
 }
 
-/// A message that a circumstance occurred, until the broker has it.
+/// A message that a circumstance occurred, or that a region of beacons was entered or left, until the broker has it.
 public struct IncidentRecord: Equatable, Sendable {
+    /// What an incident is about; also the level of its topic.
+    public enum Source: String, Sendable, CaseIterable {
+        case circumstance
+        case beacon
+    }
+
     /// Of the same sequence as the numbers of matches: the order of delivery.
     public var number: Int64
     public var dataset: String
     public var id: String
-    public var circumstanceID: String
+    public var source: Source
+    /// Of the circumstance, or of the monitor.
+    public var sourceID: String
     /// Whose tree it is delivered to.
     public var owner: String
     public var createdAt: Int64
@@ -101,12 +109,14 @@ public struct IncidentRecord: Equatable, Sendable {
     public var body: [UInt8]
 
     public init(
-        number: Int64, dataset: String, id: String, circumstanceID: String, owner: String, createdAt: Int64, body: [UInt8]
+        number: Int64, dataset: String, id: String, source: Source, sourceID: String, owner: String, createdAt: Int64,
+        body: [UInt8]
     ) {
         self.number = number
         self.dataset = dataset
         self.id = id
-        self.circumstanceID = circumstanceID
+        self.source = source
+        self.sourceID = sourceID
         self.owner = owner
         self.createdAt = createdAt
         self.body = body

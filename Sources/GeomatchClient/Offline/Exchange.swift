@@ -38,8 +38,9 @@ struct Exchange {
             let page: JSONObject
             do throws(GeomatchError) {
                 page = try await client.send("changes/get", parameters)
-            } catch  where error.kind == .conflict && checkpoint.since > 0 {
-                // Another store, or one that knows less, or one that has forgotten deletions we have not seen.
+            } catch  where error.kind == .conflict && (checkpoint.since > 0 || !checkpoint.storeId.isEmpty) {
+                // Another store (also where nothing was in the one before), one that knows less, or one that has forgotten
+                // deletions we have not seen.
                 try database.startOver()
                 store.tell { $0.restart() }
                 continue
@@ -107,15 +108,7 @@ struct Exchange {
             let question = "\(type) \(id) \(revision) \(conflicts)"
             guard store.replication.withLock({ $0.asked.insert(question).inserted }) else { continue }
             guard let winner = try store.document(type: type, id: id), winner.revision == revision else { continue }
-            let reply = try await client.send("changes/conflicts", ["type": .string(type), "id": .string(id)])
-            var others: [OfflineDocument] = []
-            for element in try ObjectReader(reply).elements("conflicts") {
-                let reader = try ObjectReader(element, "conflicts")
-                guard !reader.flag("deleted") else { continue }
-                others.append(
-                    try OfflineDocument(
-                        type, id, try reader.string("revision"), Members.content(reader.object), nil, isPending: false))
-            }
+            let others = try await losers(type, id)
             guard !others.isEmpty else { continue }
             let content: Data?
             switch await resolver(OfflineConflict(winner: winner, others: others)) {
@@ -129,6 +122,24 @@ struct Exchange {
             hasWritten = true
         }
         return hasWritten
+    }
+
+    /// The live revisions that lost, best first, in as many pages as they take.
+    private func losers(_ type: String, _ id: String) async throws(GeomatchError) -> [OfflineDocument] {
+        var losers: [OfflineDocument] = []
+        var parameters: JSONObject = ["type": .string(type), "id": .string(id)]
+        repeat {
+            let reply = try await client.send("changes/conflicts", parameters)
+            for element in try ObjectReader(reply).elements("conflicts") {
+                let reader = try ObjectReader(element, "conflicts")
+                guard !reader.flag("deleted") else { continue }
+                losers.append(
+                    try OfflineDocument(
+                        type, id, try reader.string("revision"), Members.content(reader.object), nil, isPending: false))
+            }
+            parameters["after"] = reply["next"]
+        } while parameters["after"] != nil
+        return losers
     }
 }
 

@@ -122,6 +122,9 @@ extension OfflineStore {
         if before != after { observers.send(after) }
     }
 
+    /// How soon what another program wrote into the file is noticed.
+    private static let lookingInterval = Duration.seconds(2)
+
     /// - Parameter store: Gives the store as long as somebody has it.
     private static func replicate(
         with client: GeomatchClient, _ feed: FeedHandle, _ store: () -> OfflineStore?
@@ -130,6 +133,9 @@ extension OfflineStore {
         var mustExchange = true
         var mustFollow = true
         var failures = 0
+        // Another program of the same client may have ended the stream meanwhile: half a lease is longer than that may go unnoticed.
+        let renewal = min(Duration.seconds(client.configuration.leaseSeconds) / 2, .seconds(300))
+        var renewAt = ContinuousClock.now + renewal
         while !Task.isCancelled {
             guard let store = store() else { return }
             store.tell { $0.isReachable = client.connectionState == .connected && client.isDaemonOnline != false }
@@ -138,7 +144,10 @@ extension OfflineStore {
                     let pending = try store.database.pendingCount()
                     store.tell { $0.begin(pending: pending) }
                     if mustExchange { try await Exchange(store, client).run() }
-                    if mustFollow { try await store.follow(client) }
+                    if mustFollow {
+                        try await store.follow(client)
+                        renewAt = .now + renewal
+                    }
                     (mustExchange, mustFollow, failures) = (false, false, 0)
                     store.tell { replication in
                         replication.end()
@@ -152,9 +161,11 @@ extension OfflineStore {
                     continue
                 }
             }
-            // Another program of the same client may have ended the stream meanwhile.
-            let renewal = min(Duration.seconds(client.configuration.leaseSeconds) / 2, .seconds(300))
-            switch await feed.next(within: renewal) {
+            guard ContinuousClock.now < renewAt else {
+                (mustExchange, mustFollow) = (true, true)
+                continue
+            }
+            switch await feed.next(within: min(renewAt - .now, Self.lookingInterval)) {
             case .page(let page)?:
                 do throws(GeomatchError) {
                     if try !Exchange(store, client).take(page) { mustExchange = true }
@@ -169,7 +180,7 @@ extension OfflineStore {
             case .failed(let error)?:
                 store.tell { $0.lastError = error }
                 return
-            case nil: (mustExchange, mustFollow) = (true, true)
+            case nil: mustExchange = store.progress.pending > 0
             }
         }
     }

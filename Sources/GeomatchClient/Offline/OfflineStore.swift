@@ -16,7 +16,7 @@ internal import Wire
 /// daemon when there is one. What the daemon has comes here, each change once. Of two that wrote the same document the daemon decides
 /// by a rule that gives every replica the same winner (``OfflineConflict``).
 ///
-/// One program at a time uses a file. Use the store from any task.
+/// One program at a time replicates a file; what others write into it meanwhile goes out a little later. Use the store from any task.
 public final class OfflineStore: Sendable {
     let database: LocalDatabase
     public let dataset: String

@@ -8,12 +8,15 @@ import Glibc
 /// count modulo that number, so that the antimeridian is no case.
 enum CellShape {
     static let levels = 10
-    /// Degrees.
-    private static let finest = 0.001
-
     /// Rows of one level, in degrees.
     @inline(__always)
-    static func height(_ level: Int) -> Double { finest * Double(1 << (2 * max(0, level - 1))) }
+    static func height(_ level: Int) -> Double { 0.001 * Double(1 << (2 * max(0, level - 1))) }
+
+    /// Rows of one level in a degree: what 1 by their height is, without a division.
+    @inline(__always)
+    private static func rows(_ level: Int) -> Double {
+        1000 * Double(bitPattern: UInt64(truncatingIfNeeded: 1023 - 2 * max(0, level - 1)) << 52)
+    }
 
     /// An outline that reaches no further than this from its middle (metres) lies in the level, entered at its middle.
     static func reach(_ level: Int) -> Double { height(level) * 55_000 }
@@ -24,7 +27,7 @@ enum CellShape {
     }
 
     @inline(__always)
-    static func row(_ latitude: Double, _ level: Int) -> Int { max(0, Int((latitude + 90) * (1 / height(level)))) }
+    static func row(_ latitude: Double, _ level: Int) -> Int { max(0, Int((latitude + 90) * rows(level))) }
 
     /// The number of columns of a row.
     @inline(__always)
@@ -32,7 +35,7 @@ enum CellShape {
         let height = height(level)
         let middle = (Double(row & ~7) + 4) * height
         let band = Int(middle)
-        if band > 0 && band < 179 { return max(1, Int(circles[band] * (1 / height))) }
+        if band > 0 && band < 179 { return max(1, Int(circles[band] * rows(level))) }
         // Around a pole a parallel is as long as a circle on a plane.
         return max(1, Int(2 * .pi * min(middle, 180 - middle) / height))
     }
@@ -40,7 +43,10 @@ enum CellShape {
     /// Not yet modulo the number of columns; a hair off ±180 it may be -1 or that number.
     @inline(__always)
     static func column(_ longitude: Double, of columns: Int) -> Int {
-        Int(((longitude + 180) * (Double(columns) * (1.0 / 360))).rounded(.down))
+        // Rounded down, without a call to the C library.
+        let place = (longitude + 180) * (Double(columns) * (1.0 / 360))
+        let whole = Int(place)
+        return Double(whole) > place ? whole - 1 : whole
     }
 
     /// Level, row and column of a block of eight by eight cells in one word, never 0.
@@ -50,6 +56,10 @@ enum CellShape {
     }
 
     static func level(ofKey key: UInt64) -> Int { Int(key >> 40) - 1 }
+
+    /// The key of the block of level 1 that lies where one of level 0 does.
+    @inline(__always)
+    static func keyOfOutlines(_ keyOfPoints: UInt64) -> UInt64 { keyOfPoints + 1 << 40 }
 
     /// The block of a position, and the bit of its cell there.
     static func block(_ level: Int, latitude: Double, longitude: Double) -> (key: UInt64, bit: UInt64) {

@@ -45,16 +45,16 @@ struct PlaceCells: ~Copyable {
     private var blocks = BlockDirectory()
     /// How many places each level has.
     private var counts: InlineArray<10, Int> = .init(repeating: 0)
+    /// The levels that have any.
+    private(set) var levels = CellLevels()
 
     var bytes: Int { entries.bytes + cells.bytes + blocks.bytes }
-
-    @inline(__always)
-    func isEmpty(_ level: Int) -> Bool { counts[level] == 0 }
 
     mutating func insert(_ number: UInt32, level: Int, latitude: Double, longitude: Double, share: Double = 0) {
         let (key, bit) = CellShape.block(level, latitude: latitude, longitude: longitude)
         let entry = Entry(GridPoint(latitude: latitude, longitude: longitude), number, share: share)
         counts[level] += 1
+        levels.insert(level)
         var block = blocks.find(key) ?? BlockDirectory.Block(key: key, mask: 0, cells: 0)
         if block.mask & bit == 0 {
             let run = entries.append(entry, to: 0, count: 0)
@@ -78,6 +78,7 @@ struct PlaceCells: ~Copyable {
         let cell = cells.elements[block.cells + rank]
         guard let place = (0..<cell.count).first(where: { entries.elements[cell.run + $0].number == number }) else { return }
         counts[level] -= 1
+        if counts[level] == 0 { levels.remove(level) }
         let run = entries.remove(at: place, of: cell.run, count: cell.count)
         guard cell.count == 1 else {
             cells.set(Cell(run: run, count: cell.count - 1), at: block.cells + rank)
@@ -90,14 +91,21 @@ struct PlaceCells: ~Copyable {
 
     // MARK: Queries
 
-    /// Asks for the block of a position.
+    /// Asks for the blocks of a position, of all levels.
     @inline(__always)
-    func prefetch(_ level: Int, latitude: Double, longitude: Double) {
-        blocks.prefetch(CellShape.block(level, latitude: latitude, longitude: longitude).key)
+    func prefetch(latitude: Double, longitude: Double) {
+        let points = CellShape.block(0, latitude: latitude, longitude: longitude).key
+        blocks.prefetch(points)
+        for level in levels.ofOutlines {
+            let key =
+                level == 1
+                ? CellShape.keyOfOutlines(points) : CellShape.block(level, latitude: latitude, longitude: longitude).key
+            blocks.prefetch(key)
+        }
     }
 
-    /// Calls `body` with the entries of each occupied cell of a level that may hold something in the span, until it returns false.
-    func forEachCell(_ level: Int, in span: CellSpan, _ body: (UnsafeBufferPointer<Entry>) -> Bool) {
+    /// Calls `body` with each occupied cell of a level that may hold something in the span, until it returns false.
+    func forEachCell(_ level: Int, in span: CellSpan, _ body: (Cell) -> Bool) {
         let rows = CellShape.row(span.south, level)...CellShape.row(span.north, level)
         let wide = span.columns(of: CellShape.columns(ofRow: (rows.lowerBound + rows.upperBound) / 2, level)).count
         // Over large parts of the earth it is cheaper to go through all blocks there are; of more cells then, but who asks looks
@@ -169,14 +177,45 @@ struct PlaceCells: ~Copyable {
         UnsafeBufferPointer(start: entries.elements.base + Int(cell.run), count: Int(cell.count))
     }
 
-    private func visit(
-        _ block: BlockDirectory.Block, _ wanted: UInt64, _ body: (UnsafeBufferPointer<Entry>) -> Bool
+    /// Calls `body` with the entries of a cell that pass a sieve, until it returns false.
+    ///
+    /// All that pass are found before the first is looked at, so that neither the processor nor the memory waits for each of them.
+    ///
+    /// - Parameter passed: Room for at least four.
+    @inline(__always)
+    func sift(
+        _ found: some Sequence<Cell>, _ sieve: Sieve, _ passed: UnsafeMutableBufferPointer<UInt32>, _ body: (Entry) -> Bool
     ) -> Bool {
+        var count = 0
+        for cell in found {
+            // Rows of four and more begin at a multiple of four; shorter ones share four places.
+            var place = cell.run & ~(Sieve.width - 1)
+            while place < cell.run + cell.count {
+                if count + Int(Sieve.width) > passed.count {
+                    guard visit(passed[..<count], body) else { return false }
+                    count = 0
+                }
+                count = sieve.sift(entries.elements.base + Int(place), at: place, of: cell, into: passed, behind: count)
+                place += Sieve.width
+            }
+        }
+        return visit(passed[..<count], body)
+    }
+
+    @inline(__always)
+    private func visit(_ passed: Slice<UnsafeMutableBufferPointer<UInt32>>, _ body: (Entry) -> Bool) -> Bool {
+        for place in passed {
+            guard body(entries.elements[place]) else { return false }
+        }
+        return true
+    }
+
+    private func visit(_ block: BlockDirectory.Block, _ wanted: UInt64, _ body: (Cell) -> Bool) -> Bool {
         var rest = block.mask & wanted
         while rest != 0 {
             let cell = cells.elements[block.cells + block.rank(of: rest & (0 &- rest))]
             rest &= rest - 1
-            guard body(entries(of: cell)) else { return false }
+            guard body(cell) else { return false }
         }
         return true
     }

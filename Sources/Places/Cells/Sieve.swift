@@ -2,63 +2,59 @@ import Geodesy
 
 /// Lets through what may be within a straight distance of a point, and little else: single precision, four entries at a time.
 struct Sieve {
-    private let middle: SIMD4<Int32>
+    private let middle: GridPoint
     private let limit: Float
 
     /// - Parameter reach: Metres.
     init(_ query: Query, reach: Double) {
-        let point = GridPoint(query.point)
-        middle = SIMD4(point.x, point.y, point.z, 0)
+        middle = GridPoint(query.point)
         // Both points are rounded, and single precision keeps seven digits.
         let units = Float(reach * GridPoint.unitsPerMetre) * 1.000_01 + 8
         limit = units * units
     }
 
-    @inline(__always)
-    func passes(_ entry: PlaceCells.Entry) -> Bool { squares(entry).sum() <= limit }
+    /// How many entries are sifted at a time: they lie together, the first at a multiple of so many.
+    static let width: UInt32 = 4
 
-    /// A difference of 4,000 km or more may wrap round, and then is long still (``GridPoint``).
-    @inline(__always)
-    private func squares(_ entry: PlaceCells.Entry) -> SIMD4<Float> {
-        let step = SIMD4<Float>((entry.lanes &- middle) & SIMD4(-1, -1, -1, 0))
-        return step * step
-    }
-
-    /// How many entries are sifted at a time.
-    static let most = 64
-
-    /// Writes the places of those that pass, and returns how many they are.
+    /// Writes the places of those among four entries that pass and belong to a row, behind so many others, and returns how many
+    /// there are then.
     ///
     /// Without a branch for each: a fifth passes, at random, and a branch that is guessed wrong costs more than the rest.
+    ///
+    /// - Parameters:
+    ///   - entries: The four; of another's row, or never written, where they do not belong to this one.
+    ///   - place: The number of the first of them.
     @inline(__always)
     func sift(
-        _ entries: UnsafeBufferPointer<PlaceCells.Entry>, _ range: Range<Int>, into passed: UnsafeMutableBufferPointer<UInt32>
+        _ entries: UnsafePointer<PlaceCells.Entry>, at place: UInt32, of row: PlaceCells.Cell,
+        into passed: UnsafeMutableBufferPointer<UInt32>, behind count: Int
     ) -> Int {
-        var count = 0
-        var place = range.lowerBound
-        while place + 4 <= range.upperBound {
-            let left = Self.pairs(squares(entries[place]), squares(entries[place + 1]))
-            let right = Self.pairs(squares(entries[place + 2]), squares(entries[place + 3]))
-            // All bits of a lane are set where it is near enough.
-            let near = unsafeBitCast(Self.pairs(left, right) .<= limit, to: SIMD4<Int32>.self)
-            for lane in 0..<4 {
-                passed[count] = UInt32(truncatingIfNeeded: place + lane)
-                count &-= Int(near[lane])
-            }
-            place += 4
-        }
-        while place < range.upperBound {
-            passed[count] = UInt32(truncatingIfNeeded: place)
-            count += passes(entries[place]) ? 1 : 0
-            place += 1
+        let (first, second) = (
+            SIMD8(lowHalf: entries[0].lanes, highHalf: entries[1].lanes),
+            SIMD8(lowHalf: entries[2].lanes, highHalf: entries[3].lanes)
+        )
+        let even = SIMD8(lowHalf: first.evenHalf, highHalf: second.evenHalf)
+        let x = square(even.evenHalf, middle.x)
+        let y = square(SIMD8(lowHalf: first.oddHalf, highHalf: second.oddHalf).evenHalf, middle.y)
+        let z = square(even.oddHalf, middle.z)
+        // All bits of a lane are set where it is near enough, and where it belongs to the row.
+        let near = unsafeBitCast(x + y + z .<= limit, to: SIMD4<Int32>.self)
+        // Negative lanes do not: integers compared with each other would be compared one by one.
+        let offset = SIMD4(repeating: Int32(bitPattern: place &- row.run)) &+ SIMD4(0, 1, 2, 3)
+        let outside = (offset | (SIMD4(repeating: Int32(bitPattern: row.count &- 1)) &- offset)) &>> SIMD4(repeating: 31)
+        let passes = near & ~outside
+        var count = count
+        for lane in 0..<4 {
+            passed[count] = place &+ UInt32(truncatingIfNeeded: lane)
+            count &-= Int(passes[lane])
         }
         return count
     }
 
-    /// The sums of neighbours: two of the first, then two of the second.
+    /// A difference of 4,000 km or more may wrap round, and then is long still (``GridPoint``).
     @inline(__always)
-    private static func pairs(_ left: SIMD4<Float>, _ right: SIMD4<Float>) -> SIMD4<Float> {
-        let both = SIMD8(lowHalf: left, highHalf: right)
-        return both.evenHalf + both.oddHalf
+    private func square(_ lanes: SIMD4<Int32>, _ middle: Int32) -> SIMD4<Float> {
+        let step = SIMD4<Float>(lanes &- SIMD4(repeating: middle))
+        return step * step
     }
 }

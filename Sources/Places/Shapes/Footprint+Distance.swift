@@ -84,14 +84,23 @@ extension Footprint {
     /// to 1 cm where it is below `limit`, else that.
     func squaredDistanceToEdge(from point: ECEF, latitude: Double, longitude: Double, limit: Double) -> Double {
         var squared = limit
+        guard hasStretches else {
+            let isSmall = isSmall
+            for ring in 0..<ringCount {
+                let range = corners(ofRing: ring)
+                let edges = FootprintStretch(former: range.upperBound - 1, places: range)
+                if isSmall {
+                    nearest(to: point, straight: edges, squared: &squared)
+                } else {
+                    nearest(to: point, edges, squared: &squared)
+                }
+            }
+            return squared
+        }
         let axis = (point.x * point.x + point.y * point.y).squareRoot()
         var number = 0
         for ring in 0..<ringCount {
             let range = corners(ofRing: ring)
-            guard hasStretches else {
-                nearest(to: point, FootprintStretch(former: range.upperBound - 1, places: range), squared: &squared)
-                continue
-            }
             for stretch in FootprintStretch.all(of: range) {
                 let least = stretchBounds(number).leastDistance(latitude: latitude, longitude: longitude, axis: axis)
                 number += 1
@@ -119,6 +128,29 @@ extension Footprint {
             former = place
             start = end
         }
+    }
+
+    /// Whether none of its edges can be so long that it is not taken for straight.
+    private var isSmall: Bool {
+        (0..<polygonCount).allSatisfy { polygon in
+            let bounds = bounds(ofPolygon: polygon)
+            return bounds.east - bounds.west + bounds.north - bounds.south < Span.straight
+        }
+    }
+
+    /// As the other one, of edges that all are taken for straight.
+    @inline(__always)
+    private func nearest(to point: ECEF, straight stretch: FootprintStretch, squared: inout Double) {
+        let points = points
+        let middle = GridPoint(point)
+        var start = Self.step(middle, points[stretch.former])
+        var least = Float.infinity
+        for place in stretch.places {
+            let end = Self.step(middle, points[place])
+            least = min(least, Self.squaredDistance(start, end))
+            start = end
+        }
+        squared = min(squared, Double(least) * Self.squareMetres)
     }
 
     /// From one point to another, in units of the grid: single precision has every one of them up to 65 km.

@@ -50,10 +50,10 @@ extension Footprint {
         return false
     }
 
-    private typealias Line = (from: SIMD2<Double>, to: SIMD2<Double>)
+    typealias Line = (from: SIMD2<Double>, to: SIMD2<Double>)
 
     /// The edges that may be in a box, moved round the earth by so many degrees.
-    private func edges(ofPolygon polygon: Int, turn: Double, within box: Bounds) -> [Line] {
+    func edges(ofPolygon polygon: Int, turn: Double, within box: Bounds) -> [Line] {
         let vertices = vertices
         var result: [Line] = []
         for ring in rings(ofPolygon: polygon) {

@@ -2,7 +2,7 @@ import Geodesy
 
 /// Which places a list is of: all that fulfil every condition there is.
 public struct PlaceFilter: Equatable, Sendable {
-    /// The place's point, or of polygons one inside them (``PlaceTable/point(of:)``), lies in it.
+    /// The place's point, or any part of its polygons, lies in it.
     public var area: Area?
     /// The id of one of its categories, or of one above it.
     public var categoryID: String?
@@ -48,8 +48,9 @@ extension PlaceTable {
             let record = self.records[handle]
             if let chain, record.chain != chain { return false }
             if let category, !self.isOfCategory(handle, category) { return false }
-            if let area = filter.area, !area.contains(latitude: record.latitude, longitude: record.longitude) { return false }
-            return true
+            guard let area = filter.area else { return true }
+            if area.contains(latitude: record.latitude, longitude: record.longitude) { return true }
+            return self.footprint(of: handle)?.meets(area) ?? false
         }
         if let area = filter.area, let found = handles(in: area.bounds, isWanted: isWanted) {
             return page(of: found, after: id, limit: limit)
@@ -95,10 +96,10 @@ extension PlaceTable {
         // Degrees at a level's cells of eight by eight; the world has two billion.
         guard count > 4096, (box.north - box.south) * box.width < 4 else { return nil }
         var found = vast.filter(isWanted)
-        for level in 0..<CellShape.levels where !cells.isEmpty(level) && found.count <= most {
+        for level in cells.levels where found.count <= most {
             let span = CellSpan(box: box, margin: level == 0 ? 0 : CellShape.reach(level) + 0.03)
-            cells.forEachCell(level, in: span) { entries in
-                for entry in entries {
+            cells.forEachCell(level, in: span) { cell in
+                for entry in cells.entries(of: cell) {
                     let handle = handle(of: entry, level)
                     if isWanted(handle) { found.append(handle) }
                 }

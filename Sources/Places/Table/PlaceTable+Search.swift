@@ -8,20 +8,20 @@ extension PlaceTable {
     /// points of its cells, then the outlines around; then the points are looked at, and the outlines at last.
     @inline(__always)
     func search(latitude: Double, longitude: Double, radius: Double, _ body: (Hit) -> Bool) {
-        for level in 0..<CellShape.levels where !cells.isEmpty(level) {
-            cells.prefetch(level, latitude: latitude, longitude: longitude)
-        }
+        cells.prefetch(latitude: latitude, longitude: longitude)
         let query = Query(latitude: latitude, longitude: longitude, reach: Geodesic.chord(ofArc: radius))
         withUnsafeTemporaryAllocation(of: PlaceCells.Cell.self, capacity: 128) { room in
-            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Sieve.most) { numbers in
+            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Self.passedMax + Self.waitingMax) { numbers in
                 let span = query.span(0)
                 let found = UnsafeMutableBufferPointer(rebasing: room[..<64])
+                let passed = UnsafeMutableBufferPointer(rebasing: numbers[..<Self.passedMax])
                 let count = cells.gather(0, in: span, into: found)
-                var waiting = Waiting(numbers)
-                for level in 1..<CellShape.levels where !cells.isEmpty(level) {
-                    guard collect(level, query, UnsafeMutableBufferPointer(rebasing: room[64...]), &waiting, body) else { return }
+                var waiting = Waiting(UnsafeMutableBufferPointer(rebasing: numbers[Self.passedMax...]))
+                for level in cells.levels.ofOutlines {
+                    let room = UnsafeMutableBufferPointer(rebasing: room[64...])
+                    guard collect(level, query, room, passed, &waiting, body) else { return }
                 }
-                guard search(cells: count.map { found[..<$0] }, span, query, body), settle(&waiting, query, body) else {
+                guard search(cells: count.map { found[..<$0] }, span, query, passed, body), settle(&waiting, query, body) else {
                     return
                 }
                 for handle in vast {
@@ -32,48 +32,29 @@ extension PlaceTable {
         }
     }
 
+    /// How many entries are looked at together, and how many outlines wait.
+    private static var passedMax: Int { 128 }
+    private static var waitingMax: Int { 64 }
+
     /// - Parameter found: The cells; nil: they are too many to be kept.
     @inline(__always)
     private func search(
         cells found: Slice<UnsafeMutableBufferPointer<PlaceCells.Cell>>?, _ span: CellSpan, _ query: Query,
-        _ body: (Hit) -> Bool
-    ) -> Bool {
-        let sieve = Sieve(query, reach: query.reach)
-        return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Sieve.most) { passed in
-            var goesOn = true
-            guard let found else {
-                cells.forEachCell(0, in: span) { entries in
-                    goesOn = search(entries, query, sieve, passed, body)
-                    return goesOn
-                }
-                return goesOn
-            }
-            for cell in found {
-                guard search(cells.entries(of: cell), query, sieve, passed, body) else { return false }
-            }
-            return true
-        }
-    }
-
-    @inline(__always)
-    private func search(
-        _ entries: UnsafeBufferPointer<PlaceCells.Entry>, _ query: Query, _ sieve: Sieve,
         _ passed: UnsafeMutableBufferPointer<UInt32>, _ body: (Hit) -> Bool
     ) -> Bool {
-        var first = 0
-        while first < entries.count {
-            let next = min(first + Sieve.most, entries.count)
-            for place in 0..<sieve.sift(entries, first..<next, into: passed) {
-                let entry = entries[Int(passed[place])]
-                let chord = entry.point.squaredChord(to: query.point)
-                guard chord <= query.squared else { continue }
-                guard body(Hit(handle: entry.number, distance: Self.arc(chord.squareRoot()), isInside: false)) else {
-                    return false
-                }
-            }
-            first = next
+        let sieve = Sieve(query, reach: query.reach)
+        func look(_ entry: PlaceCells.Entry) -> Bool {
+            let chord = entry.point.squaredChord(to: query.point)
+            guard chord <= query.squared else { return true }
+            return body(Hit(handle: entry.number, distance: Self.arc(chord.squareRoot()), isInside: false))
         }
-        return true
+        if let found { return cells.sift(found, sieve, passed, look) }
+        var goesOn = true
+        cells.forEachCell(0, in: span) { cell in
+            goesOn = cells.sift(CollectionOfOne(cell), sieve, passed, look)
+            return goesOn
+        }
+        return goesOn
     }
 
     /// As ``Geodesic/arc(ofChord:)``, without its division.
@@ -95,33 +76,30 @@ extension PlaceTable {
     /// Lets those of a level wait that may be near enough, and answers for them where they are too many to wait.
     ///
     /// - Parameter room: For the cells.
+    @inline(__always)
     private func collect(
-        _ level: Int, _ query: Query, _ room: UnsafeMutableBufferPointer<PlaceCells.Cell>, _ waiting: inout Waiting,
-        _ body: (Hit) -> Bool
+        _ level: Int, _ query: Query, _ room: UnsafeMutableBufferPointer<PlaceCells.Cell>,
+        _ passed: UnsafeMutableBufferPointer<UInt32>, _ waiting: inout Waiting, _ body: (Hit) -> Bool
     ) -> Bool {
         let levelReach = CellShape.reach(level)
         let sieve = Sieve(query, reach: query.reach + levelReach + 0.03)
-        func collect(_ entries: UnsafeBufferPointer<PlaceCells.Entry>) -> Bool {
-            for entry in entries where sieve.passes(entry) {
-                let farthest = query.reach + entry.share * levelReach + 0.03
-                guard entry.point.squaredChord(to: query.point) <= farthest * farthest else { continue }
-                if waiting.count == waiting.numbers.count {
-                    guard settle(&waiting, query, body) else { return false }
-                }
-                waiting.numbers[waiting.count] = entry.number
-                waiting.count += 1
-                let address = outlines.address(of: entry.number)
-                for line in 0..<5 { geomatch_prefetch(address + 8 * line) }
+        func look(_ entry: PlaceCells.Entry) -> Bool {
+            let farthest = query.reach + entry.share * levelReach + 0.03
+            guard entry.point.squaredChord(to: query.point) <= farthest * farthest else { return true }
+            if waiting.count == waiting.numbers.count {
+                guard settle(&waiting, query, body) else { return false }
             }
+            waiting.numbers[waiting.count] = entry.number
+            waiting.count += 1
+            let address = outlines.address(of: entry.number)
+            for line in 0..<5 { geomatch_prefetch(address + 8 * line) }
             return true
         }
         let span = query.span(level)
-        if let count = cells.gather(level, in: span, into: room) {
-            return room[..<count].allSatisfy { collect(cells.entries(of: $0)) }
-        }
+        if let count = cells.gather(level, in: span, into: room) { return cells.sift(room[..<count], sieve, passed, look) }
         var goesOn = true
-        cells.forEachCell(level, in: span) { entries in
-            goesOn = collect(entries)
+        cells.forEachCell(level, in: span) { cell in
+            goesOn = cells.sift(CollectionOfOne(cell), sieve, passed, look)
             return goesOn
         }
         return goesOn
@@ -158,6 +136,8 @@ struct Query {
     let point: ECEF
     /// Metres, straight, and its square.
     let reach, squared: Double
+    /// Of the parallel, in 1/m.
+    private let curvature: Double
 
     init(latitude: Double, longitude: Double, reach: Double) {
         self.latitude = latitude
@@ -165,11 +145,13 @@ struct Query {
         self.reach = reach
         point = ECEF(latitude: latitude, longitude: longitude)
         squared = reach * reach
+        curvature = CellSpan.curvature(at: point)
     }
 
     /// What cells of a level may hold something; points are rounded to millimetres.
+    @inline(__always)
     func span(_ level: Int) -> CellSpan {
         let reach = level == 0 ? reach + 0.01 : reach + CellShape.reach(level) + 0.03
-        return CellSpan(latitude: latitude, longitude: longitude, point: point, reach: reach)
+        return CellSpan(latitude: latitude, longitude: longitude, curvature: curvature, reach: reach)
     }
 }

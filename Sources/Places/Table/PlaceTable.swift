@@ -31,8 +31,7 @@ public final class PlaceTable {
     var cells = PlaceCells()
     /// Outlines that are larger than any cell.
     var vast: [Handle] = []
-    /// Of large outlines, whether another place is near them: true of this generation only.
-    var rivals: (generation: UInt64, known: [Handle: Bool]) = (0, [:])
+    var rivals = RivalMemory()
     var chains = InternPool<ExactText>()
     var owners = InternPool<ExactText>()
     var schedules = InternPool<Schedule>()
@@ -50,7 +49,7 @@ public final class PlaceTable {
     public var memory: (total: Int, textsAndOutlines: Int) {
         let texts = (arena.wordsInUse + outlines.wordsInUse) * 8
         let rest =
-            records.bytes + freeHandles.count * 4 + index.bytes + order.bytes + cells.bytes + vast.count * 4
+            records.bytes + freeHandles.count * 4 + index.bytes + order.bytes + cells.bytes + vast.count * 4 + rivals.bytes
             + (arena.bytes + outlines.bytes - texts)
         return (texts + rest, texts)
     }

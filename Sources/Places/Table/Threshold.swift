@@ -53,35 +53,32 @@ extension PlaceTable {
 
     /// Whether another place is within 15 m of a place: of its point or its edge, or inside, or around it.
     public func hasRival(_ handle: Handle) -> Bool {
-        guard let footprint = footprint(of: handle) else {
-            var isAlone = true
-            search(
-                latitude: records[handle].latitude, longitude: records[handle].longitude, radius: Threshold.rivalReach
-            ) { hit in
-                isAlone = hit.handle == handle
-                return isAlone
-            }
-            return !isAlone
-        }
-        // Of a large outline it takes long, and is asked at every position inside.
-        guard footprint.vertexCount > 32 || footprint.reach > 500 else { return hasRival(handle, footprint) }
-        if rivals.generation != generation { rivals = (generation, [:]) }
-        if let known = rivals.known[handle] { return known }
-        let answer = hasRival(handle, footprint)
-        rivals.known[handle] = answer
+        if let known = rivals.answer(handle, generation) { return known }
+        let answer = footprint(of: handle).map { hasRival(handle, $0) } ?? hasRivalOfPoint(handle)
+        rivals.remember(answer, of: handle, generation, count: count)
         return answer
+    }
+
+    private func hasRivalOfPoint(_ handle: Handle) -> Bool {
+        var isAlone = true
+        search(latitude: records[handle].latitude, longitude: records[handle].longitude, radius: Threshold.rivalReach) { hit in
+            isAlone = hit.handle == handle
+            return isAlone
+        }
+        return !isAlone
     }
 
     private func hasRival(_ handle: Handle, _ footprint: Footprint) -> Bool {
         if vast.contains(where: { $0 != handle && isRival($0, of: footprint) }) { return true }
         let reach = footprint.reach + Threshold.rivalReach
         var found = false
-        for level in 0..<CellShape.levels where !cells.isEmpty(level) && !found {
+        let curvature = CellSpan.curvature(at: footprint.middle)
+        for level in cells.levels where !found {
             let span = CellSpan(
-                latitude: footprint.latitude, longitude: footprint.longitude, point: footprint.middle,
+                latitude: footprint.latitude, longitude: footprint.longitude, curvature: curvature,
                 reach: reach + (level == 0 ? 0.01 : CellShape.reach(level) + 0.03))
-            cells.forEachCell(level, in: span) { entries in
-                found = entries.contains {
+            cells.forEachCell(level, in: span) { cell in
+                found = cells.entries(of: cell).contains {
                     let other = self.handle(of: $0, level)
                     return other != handle && isRival(other, of: footprint)
                 }

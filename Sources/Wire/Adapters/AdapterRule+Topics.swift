@@ -24,6 +24,12 @@ extension AdapterRule {
                 let whose = datasets.contains(name) ? "the live topics of the dataset `\(name)`" : "the daemon's own topics"
                 return (index, "\(named) `\(prefix)\(name)/#`, \(whose)")
             }
+            if rule.dataset.isLiteral, let name = rule.reservedDataset(prefix: prefix), name == rule.dataset.text {
+                return (
+                    index,
+                    "\(named) `\(prefix)\(name)/#`, the live topics of the dataset `\(name)` that it fills: another name must be chosen for one of them"
+                )
+            }
             for earlier in rules[..<index] where overlap(rule.filter, earlier.filter) {
                 return (index, "\(named) `\(earlier.filter)` of another adapter")
             }

@@ -24,8 +24,6 @@ public struct Request: Equatable, Sendable {
     /// Bytes of the longest request that is carried out.
     public static let payloadBytesMax = 256 * 1024
 
-    private static let soughtBytesMax = 1 << 20
-
     /// Characters (Unicode scalar values) of the longest request id.
     public static let idCharactersMax = 64
 
@@ -44,8 +42,11 @@ public struct Request: Equatable, Sendable {
         do throws(JSONError) {
             root = try parser.root(of: payload, padded: padded)
         } catch {
-            let error = isTooLarge ? tooLarge : WireError(error)
-            return .failure(Refusal(id: soughtID(in: payload, using: parser), error: error))
+            let id = TopLevelText.last("requestId", of: payload, using: parser)
+            return .failure(
+                Refusal(
+                    id: id.flatMap { $0.unicodeScalars.count <= idCharactersMax ? $0 : nil },
+                    error: isTooLarge ? tooLarge : WireError(error)))
         }
         guard root.kind == .object else {
             let error = WireError(.invalid, "the payload must be a JSON object, not \(root.shown)")
@@ -65,13 +66,6 @@ public struct Request: Equatable, Sendable {
     /// Reads a payload. Up to 1 MiB the id is found also where the payload is too large.
     public static func parse(_ payload: [UInt8], using parser: JSONParser = JSONParser()) -> Result<Request, Refusal> {
         payload.withUnsafeBytes { parse($0, padded: false, using: parser) }
-    }
-
-    /// The id of a payload that is no JSON, or beyond what is read of it.
-    private static func soughtID(in payload: UnsafeRawBufferPointer, using parser: JSONParser) -> String? {
-        guard payload.count <= soughtBytesMax, let token = RequestIDSearch.token(in: payload) else { return nil }
-        let node = try? parser.root(of: UnsafeRawBufferPointer(rebasing: payload[token]), padded: false)
-        return node.flatMap { try? requestID($0) }
     }
 
     private static func requestID(_ node: JSONNode?) throws(WireError) -> String? {

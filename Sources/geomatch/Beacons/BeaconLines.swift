@@ -18,11 +18,13 @@ final class BeaconLines: LiveOutput {
 
 /// Beacons in words.
 enum BeaconText {
-    /// `2026-01-26T15:57:02.000Z gate-3: tag-9 1.2 m near, F7826DA6-… 1 2 far`; nil where it is another kind of message.
+    /// `2026-01-26T15:57:02.000Z gate-3: tag-9 1.2 m near, F7826DA6-… 1 2 far`, or `… gate-3: gone`; nil where it is another kind of message.
     static func sightings(_ message: JSONValue) -> String? {
         guard let beacons = message.member("properties")?.member("beacons")?.asArray else { return nil }
         let at = message.member("timestamp")?.asInt64.map(PlainText.instant) ?? "-"
         let who = message.member("itemId").map(PlainText.of) ?? "?"
+        // What is told with `left` are the last ones: it sees none any more.
+        if message.member("left")?.asBool == true { return "\(at) \(who): gone" }
         let seen = beacons.map { beacon in
             let name = beacon.member("deviceId").map(PlainText.of) ?? identity(beacon)
             let metres = beacon.member("distance")?.asDouble.map { " \(PlainText.decimal($0, 1)) m" } ?? ""

@@ -6,8 +6,11 @@ import Wire
 /// `tags`. The main keys become a tree of two levels: `amenity=cafe` below `amenity`; `yes` stands for the key alone. A chain is
 /// known by its `brand:wikidata`, else by its `brand`. Source: the map features of wiki.openstreetmap.org.
 struct OSMPlace {
-    /// A GeoJSON feature with the properties of a place.
-    var feature: JSONValue
+    private let geometry: JSONValue
+    private var properties: JSONObject
+    /// What names the brand, and its Wikidata item.
+    let brand: String?
+    let brandItem: String?
     /// Its categories, those above before those below.
     var categories: [Category]
 
@@ -40,17 +43,28 @@ struct OSMPlace {
         let tags = Tags(properties)
         categories = Self.categories(of: tags)
         guard !categories.isEmpty else { return nil }
+        brandItem = Self.chain(of: tags, ["brand:wikidata", "chain_wikidata"])
+        brand = Self.chain(of: tags, ["brand", "chain"])
+        geometry = value.member("geometry") ?? .null
         var own = JSONObject()
         own["id"] = value.member("id") ?? Self.id(properties)
         own["name"] = (tags["name"] ?? tags["brand"]).map { .string(Self.cut($0, 256)) }
         // What is above follows from what is below.
         let above = Set(categories.compactMap { $0.parentID })
         own["categoryIds"] = .array(categories.map(\.id).filter { !above.contains($0) }.map { .string($0) })
-        own["chainId"] = Self.chain(of: tags).map { .string($0) }
+        own["chainId"] = (brandItem ?? brand).map { .string($0) }
         own["openingHours"] = tags["opening_hours"].map { .string($0) }
-        feature = .object([
-            "type": "Feature", "properties": .object(own), "geometry": value.member("geometry") ?? .null,
-        ])
+        self.properties = own
+    }
+
+    /// A GeoJSON feature with the properties of a place.
+    var feature: JSONValue { .object(["type": "Feature", "properties": .object(properties), "geometry": geometry]) }
+
+    var id: JSONValue? { properties["id"] }
+
+    var chainID: String? {
+        get { properties["chainId"]?.asString }
+        set { properties["chainId"] = newValue.map { .string($0) } }
     }
 
     private struct Tags {
@@ -80,8 +94,8 @@ struct OSMPlace {
         return .string(type.map { "\($0)/\(number)" } ?? "\(number)")
     }
 
-    private static func chain(of tags: Tags) -> String? {
-        for key in ["brand:wikidata", "chain_wikidata", "brand", "chain"] {
+    private static func chain(of tags: Tags, _ keys: [String]) -> String? {
+        for key in keys {
             if let id = tags[key], (1...128).contains(id.utf8.count), id != "-" { return id }
         }
         return nil

@@ -17,7 +17,8 @@ struct PlaceImportCommand: ParsableCommand {
 
             With --osm the properties are OpenStreetMap's tags, or hold them in `tags`. amenity, shop, tourism, leisure, historic, \
             office, craft, healthcare, sport and stations become categories (amenity=cafe below amenity), which are imported too; \
-            brand:wikidata, else brand, becomes the chain; opening_hours the opening hours. What has none of these tags is left out.
+            brand:wikidata becomes the chain, and stands for those of the same brand that lack it; where no place or several tell it, \
+            the brand does. opening_hours become the opening hours. What has none of these tags is left out.
 
             What is refused is named; the exit code is then 1. Importing again replaces by id, so an import that was cut off is \
             simply started again.

@@ -23,6 +23,9 @@ struct PlaceRequests {
     private let parser = JSONParser()
     private var knownCategories: Set<String> = []
     private var waiting: [UInt8]?
+    private var brands = OSMBrands()
+    /// Places whose brand's item another place may tell.
+    private var held = HeldPlaces()
     /// Not yet in a request.
     private var freshCategories: [OSMPlace.Category] = []
     private var ready: [Request] = []
@@ -87,7 +90,17 @@ struct PlaceRequests {
             case .tooLong(let bytes): refuse(Self.tooLarge(bytes))
             case .feature(let bytes):
                 if let feature = take(bytes) { return feature }
+                if held.isFull, let feature = release() { return feature }
             }
+        }
+        return release()
+    }
+
+    /// The next of the places that were held, with the chain that is known by now.
+    private mutating func release() -> [UInt8]? {
+        while var place = held.popFirst() {
+            if let brand = place.brand, let item = brands.item(of: brand) { place.chainID = item }
+            if let feature = fitting(place.feature) { return feature }
         }
         return nil
     }
@@ -105,25 +118,40 @@ struct PlaceRequests {
             }
         }
         do throws(JSONError) {
-            var value = try JSONValue.parse(bytes, using: parser)
-            if options.isOSM {
-                guard let place = OSMPlace(value) else {
-                    leftOutCount += 1
-                    return nil
-                }
-                freshCategories += place.categories.filter { knownCategories.insert($0.id).inserted }
-                value = place.feature
-            }
-            let feature = zoned(value).serialised()
-            guard feature.count <= Self.featuresBytesMax else {
-                refuse(Self.tooLarge(feature.count))
+            let value = try JSONValue.parse(bytes, using: parser)
+            guard options.isOSM else { return fitting(value) }
+            guard let place = OSMPlace(value) else {
+                leftOutCount += 1
                 return nil
             }
-            return feature
+            return take(place, bytes: bytes.count)
         } catch {
             refuse(WireError(error))
             return nil
         }
+    }
+
+    private mutating func take(_ place: OSMPlace, bytes: Int) -> [UInt8]? {
+        freshCategories += place.categories.filter { knownCategories.insert($0.id).inserted }
+        held.drop(place.id)
+        if let brand = place.brand {
+            guard let item = place.brandItem else {
+                held.append(place, bytes: bytes)
+                return nil
+            }
+            brands.learn(brand, item: item)
+        }
+        return fitting(place.feature)
+    }
+
+    /// As it is sent; nil where it is too long for that.
+    private mutating func fitting(_ value: JSONValue) -> [UInt8]? {
+        let feature = zoned(value).serialised()
+        guard feature.count <= Self.featuresBytesMax else {
+            refuse(Self.tooLarge(feature.count))
+            return nil
+        }
+        return feature
     }
 
     private func zoned(_ value: JSONValue) -> JSONValue {

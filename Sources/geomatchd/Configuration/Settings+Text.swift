@@ -26,7 +26,7 @@ extension Settings {
         lines += [
             "limits:", "  datasets: \(limits.datasets)", "  live-topics: \(limits.liveTopics)", "  devices: \(limits.devices)",
             "  attachments-per-device: \(limits.attachmentsPerDevice)", "  remembered-replies: \(limits.rememberedReplies)",
-            "  beacons-per-observer: \(limits.beaconsPerObserver)",
+            "  beacons-per-observer: \(limits.beaconsPerObserver)", "  beacons-in-sight: \(limits.beaconsInSight)",
             "  sightings-per-second: \(limits.sightingsPerSecond)", "  beacon-monitors: \(limits.beaconMonitors)",
             "  live-subscriptions: \(limits.liveSubscriptions)", "  documents: \(limits.documents)",
             "  followers: \(limits.followers)", "  places: \(limits.places)", "  categories: \(limits.categories)",

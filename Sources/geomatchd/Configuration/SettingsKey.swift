@@ -51,6 +51,7 @@ struct SettingsKey: Sendable {
         SettingsKey("limits.live-subscriptions", "1 to 1000000", fileOnly: true),
         SettingsKey("limits.beacons-per-observer", "1 to 100000", fileOnly: true),
         SettingsKey("limits.sightings-per-second", "1 to 1000000", fileOnly: true),
+        SettingsKey("limits.beacons-in-sight", "1 to 100000000", fileOnly: true),
         SettingsKey("limits.beacon-monitors", "1 to 100000", fileOnly: true),
         SettingsKey("limits.documents", "1 to 1000000000", fileOnly: true),
         SettingsKey("limits.followers", "1 to 1000000", fileOnly: true),

@@ -98,6 +98,7 @@ struct SettingsReader {
         limits.liveSubscriptions = try integer("limits.live-subscriptions", 1...1_000_000) ?? limits.liveSubscriptions
         limits.beaconsPerObserver = try integer("limits.beacons-per-observer", 1...100_000) ?? limits.beaconsPerObserver
         limits.sightingsPerSecond = try integer("limits.sightings-per-second", 1...1_000_000) ?? limits.sightingsPerSecond
+        limits.beaconsInSight = try integer("limits.beacons-in-sight", 1...100_000_000) ?? limits.beaconsInSight
         limits.beaconMonitors = try integer("limits.beacon-monitors", 1...100_000) ?? limits.beaconMonitors
         limits.documents = try integer("limits.documents", 1...1_000_000_000) ?? limits.documents
         limits.followers = try integer("limits.followers", 1...1_000_000) ?? limits.followers

@@ -35,6 +35,24 @@ struct PushTests {
         #expect(harness.refusal("changes/conflicts", #"{"type":"note","id":"absent"}"#) == "notFound id")
     }
 
+    @Test("What lost is read in pages that go on from where one ends, however large it is")
+    func conflictPages() {
+        let harness = harness()
+        let pad = String(repeating: "x", count: 150 << 10)
+        for hash in ["a", "b", "c", "d"] {
+            #expect(harness.push(#"{"id":"n","type":"note","revision":"1-\#(hash)","pad":"\#(pad)"}"#) == ["written"])
+        }
+        var seen: [String] = []
+        var after = ""
+        repeat {
+            let page = harness.result("changes/conflicts", #"{"type":"note","id":"n"\#(after)}"#)
+            seen += page?["conflicts"]?.elements.compactMap { $0["revision"]?.text } ?? []
+            after = page?["next"]?.text.map { #","after":"\#($0)""# } ?? ""
+        } while !after.isEmpty && seen.count < 9
+        #expect(seen == ["1-c", "1-b", "1-a"])
+        #expect(harness.refusal("changes/conflicts", #"{"type":"note","id":"n","after":"1-z"}"#) == "notFound after")
+    }
+
     @Test("A deletion takes effect with its parent, and loses against a live one without")
     func deletions() {
         let harness = harness()

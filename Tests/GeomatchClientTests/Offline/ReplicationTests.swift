@@ -154,6 +154,20 @@ struct ReplicationTests {
         }
     }
 
+    @Test("What another program writes into the file goes out, too, while it is replicated")
+    func otherProgram() async throws {
+        try await withPhones { broker, _, a, b in
+            let (seenByB, states) = (b.store.changes, a.store.progressUpdates)
+            try a.store.start(with: a.client)
+            try b.store.start(with: b.client)
+            _ = await states.first { $0.status == .idle }
+            let other = try Phone("other", broker, broker.folder, file: "a")
+            try other.store.put(["text": "from outside"], type: "note", id: "n")
+            #expect(await seenByB.first { $0.id == "n" }?.source == .remote)
+            await other.client.close()
+        }
+    }
+
     @Test("Who begins at 0 again, because the store is another, drops what that does not have and keeps what waits")
     func otherStore() async throws {
         try await withPhones { _, hub, a, b in
@@ -164,6 +178,65 @@ struct ReplicationTests {
             try await b.client.request("device/create", parameters: ["deviceType": "MobileDevice", "id": "new"])
             try await a.store.sync(with: a.client)
             #expect(try a.contents(["note", "device"]).map { $0.split(separator: " ")[1] } == ["waits", "new"])
+        }
+    }
+
+    @Test("A store that has seen nothing yet goes on with another one, too")
+    func otherEmptyStore() async throws {
+        try await withPhones { _, hub, a, b in
+            _ = try await a.store.sync(with: a.client)
+            hub.wipe()
+            try await b.client.request("device/create", parameters: ["deviceType": "MobileDevice", "id": "new"])
+            try a.store.put(["text": "waits"], type: "note", id: "waits")
+            try await a.store.sync(with: a.client)
+            #expect(try a.store.document(type: "note", id: "waits")?.isPending == false)
+        }
+    }
+
+    @Test("Who settles a conflict is shown all that lost, however large it is")
+    func largeConflict() async throws {
+        try await withPhones { _, _, a, _ in
+            let pad = String(repeating: "x", count: 150 << 10)
+            for hash in ["a", "b", "c"] {
+                let document: PropertyValue = .object([
+                    "id": "n", "type": "note", "revision": .string("1-\(hash)"), "pad": .string(hash + pad),
+                ])
+                try await a.client.request("changes/push", parameters: ["docs": .array([document])])
+            }
+            a.store.onConflict { conflict in
+                .merge([
+                    "text": .string(
+                        ([conflict.winner] + conflict.others).map { String($0["pad"]?.stringValue?.first ?? "?") }.joined())
+                ])
+            }
+            _ = try await a.store.sync(with: a.client)
+            #expect(try a.store.document(type: "note", id: "n")?["text"] == "cba")
+            #expect(try a.store.conflicted.isEmpty)
+        }
+    }
+
+    @Test("Who was away for longer than deletions are kept misses none, and what was edited meanwhile is there again")
+    func longAway() async throws {
+        try await withPhones { _, hub, a, b in
+            for id in ["deleted", "both", "kept"] { try a.store.put(["text": "old"], type: "note", id: id) }
+            try await a.store.sync(with: a.client)
+            try await b.store.sync(with: b.client)
+            for id in ["deleted", "both"] { try b.store.delete(type: "note", id: id) }
+            try await b.store.sync(with: b.client)
+            hub.forgetDeletions()
+            try b.store.put(["text": "new"], type: "note", id: "new")
+            try await b.store.sync(with: b.client)
+            // Back again, with edits of its own.
+            for id in ["both", "kept"] { try a.store.put(["text": "edited"], type: "note", id: id) }
+            try await a.store.sync(with: a.client)
+            #expect(a.store.progress.pending == 0)
+            #expect(try a.store.refusals.isEmpty)
+            #expect(
+                try a.store.documents(type: "note").map { "\($0.id) \($0["text"]?.stringValue ?? "")" } == [
+                    "both edited", "kept edited", "new new",
+                ])
+            try await b.store.sync(with: b.client)
+            #expect(try a.contents() == b.contents())
         }
     }
 

@@ -62,6 +62,13 @@ final class HubDaemon: MQTTLinkHandler, @unchecked Sendable {
         }
     }
 
+    /// As after a month: deletions so far are kept no longer.
+    func forgetDeletions() {
+        order { daemon in
+            for instant in [0, Int64.max] { daemon.store.apply(.forgetTombstones(before: instant, at: daemon.now)) }
+        }
+    }
+
     private func order(_ order: @escaping @Sendable (HubDaemon) -> Void) {
         let done = DispatchSemaphore(value: 0)
         orders.withLock {

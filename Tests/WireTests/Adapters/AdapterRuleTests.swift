@@ -133,6 +133,22 @@ struct AdapterRuleTests {
         #expect(found.problem.contains("`\(filters[filters.count - 1])`") && found.problem.contains(other), "\(found.problem)")
     }
 
+    @Test(
+        "A filter whose first level is the dataset that it fills is told: no dataset could have that name", arguments: ["", "s/"])
+    func ownDataset(_ prefix: String) throws {
+        func rule(_ filter: String, _ dataset: String) throws -> AdapterRule {
+            try AdapterRule([("filter", prefix + filter), ("format", "owntracks"), ("dataset", dataset)])
+        }
+        for (filter, dataset, stands) in [
+            ("owntracks/+/+/#", "owntracks", false), ("owntracks/+/+/#", "tracks", true),
+            ("tracks/owntracks/#", "owntracks", true),
+            ("owntracks/+/+/#", "$1", true),
+        ] {
+            let found = AdapterRule.overlap(in: [try rule(filter, dataset)], prefix: prefix, datasets: [])
+            #expect((found == nil) == stands, "\(filter) \(dataset): \(found?.problem ?? "")")
+        }
+    }
+
     @Test("A filter that stands apart is none's, and reserves its first level where datasets have their names")
     func reserved() throws {
         for (filter, prefix, name) in [

@@ -122,6 +122,13 @@ struct OwnTracksTests {
                 "/waypoint", #"{"_type":"waypoint","desc":"desk:\#(uuid):7:9","rid":"b","rad":-1}"#,
                 "d/-/-/-/-/b/waypoint {\"desc\":\"desk\",\"rid\":\"b\",\"owner\":\"jane/phone\",\"proximityUUID\":\"\(uuid)\",\"major\":7,\"minor\":9}"
             ),
+            // A beacon without a place, among others.
+            row(
+                "/waypoints",
+                #"{"_type":"waypoints","waypoints":[{"desc":"desk:\#(uuid):7:0","rid":"b","lat":0,"lon":0,"rad":0},{"rid":"a","lat":1,"lon":1}]}"#,
+                "d/-/-/-/-/b/waypoint {\"desc\":\"desk\",\"rid\":\"b\",\"owner\":\"jane/phone\",\"proximityUUID\":\"\(uuid)\",\"major\":7}",
+                "d/-/-/-/-/a/waypoint {\"rid\":\"a\",\"owner\":\"jane/phone\",\"latitude\":1,\"longitude\":1}"),
+            refused("/waypoint", #"{"_type":"waypoint","rid":"a","lat":0,"lon":0,"rad":50}"#, field: "lat"),
             row(
                 "/waypoints",
                 #"{"_type":"waypoints","_creator":"x","waypoints":[{"rid":"a","lat":1,"lon":1},{"rid":"b","lat":2,"lon":2}]}"#,

@@ -125,10 +125,14 @@ struct OwnTracksAdapter: PayloadAdapter {
     private func readWaypoint(
         _ payload: JSONNode, _ item: String, path: String, into readings: inout AdapterReadings
     ) throws(WireError) {
-        let position = try AdaptedPosition.read(payload, latitude: ["lat"], longitude: ["lon"], path: path)
         let radius = try payload.number(of: "rad", path: path)
         let created = try payload.instant(of: "tst", path: path)
         let region = try BeaconRegion(payload, path: path)
+        // Apps write 0, 0 where a zone is a beacon's and has no place.
+        let degrees = (try payload.number(of: "lat", path: path), try payload.number(of: "lon", path: path))
+        let position =
+            region.uuid != nil && degrees == (0, 0)
+            ? nil : try AdaptedPosition.read(payload, latitude: ["lat"], longitude: ["lon"], path: path)
         guard position != nil || region.uuid != nil else { throw .missing(path + "lat") }
         let rid = try payload.id(of: "rid", path: path)
         guard let id = rid ?? created.map({ "\(item)/\($0 / 1000)" }) else { throw .missing(path + "rid") }

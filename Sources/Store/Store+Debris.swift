@@ -1,0 +1,99 @@
+import Datasets
+import GRDB
+
+// Datasets with a great many places are removed in pieces. A deletion marks them, in the transaction that removes all the rest of the
+// dataset: from then on nothing of them is read. Their places and documents go afterwards, a few thousand at a time, also behind a
+// crash. Whoever makes the dataset anew before that waits until all of them are gone.
+
+extension Store {
+    /// Whether there are rows that nobody reads any more.
+    var hasDebris: Bool {
+        get throws(StoreError) { try access { _ in !places.condemned.isEmpty } }
+    }
+
+    /// Removes some of what nobody reads any more, in one short transaction.
+    ///
+    /// - Parameter count: So many rows are looked at.
+    /// - Returns: Whether there is more.
+    public func removeDebris(looking count: Int = 2000) throws(StoreError) -> Bool {
+        var hasMore = false
+        try transact { db in
+            for dataset in places.condemned.sorted() {
+                guard try removeDocuments(of: dataset, count, db) == 0 else {
+                    hasMore = true
+                    return
+                }
+            }
+            guard !places.condemned.isEmpty else { return }
+            hasMore = try removePlaces(count, db)
+        }
+        return hasMore
+    }
+
+    /// - Returns: How many were removed.
+    private func removeDocuments(of dataset: String, _ count: Int, _ db: Database) throws -> Int {
+        var rows: [Int64] = []
+        try db.rows("SELECT row FROM document WHERE dataset = ? ORDER BY seq LIMIT ?", dataset, count) {
+            rows.append($0.int64(0))
+        }
+        for row in rows {
+            try db.run("DELETE FROM leaf WHERE document = ?", row)
+            try db.run("DELETE FROM ancestor WHERE document = ?", row)
+            try db.run("DELETE FROM document WHERE row = ?", row)
+        }
+        return rows.count
+    }
+
+    /// Goes through the places of all datasets by row: there is no index of datasets, which would cost more at each import.
+    ///
+    /// - Returns: Whether there is more.
+    private func removePlaces(_ count: Int, _ db: Database) throws -> Bool {
+        var doomed: [Int64] = []
+        var lookedAt = 0
+        try db.rows("SELECT row, dataset FROM place WHERE row > ? ORDER BY row LIMIT ?", places.sweptThrough, count) { row in
+            lookedAt += 1
+            places.sweptThrough = row.int64(0)
+            if places.condemned.contains(row.text(1)) { doomed.append(row.int64(0)) }
+        }
+        for row in doomed { try db.run("DELETE FROM place WHERE row = ?", row) }
+        guard lookedAt < count else { return true }
+        for dataset in places.condemned { try forget(condemned: dataset, db) }
+        return false
+    }
+
+    private func forget(condemned dataset: String, _ db: Database) throws {
+        try db.run("DELETE FROM condemned WHERE dataset = ?", dataset)
+        places.absolve(dataset)
+    }
+
+    // MARK: As part of other transactions
+
+    /// Removes the places and documents of a dataset, or leaves them to ``removeDebris(looking:)`` where they are too many.
+    static func deletePlaces(of dataset: String, _ db: Database, _ places: PlaceRows) throws {
+        try places.know(db)
+        guard places.count(of: dataset) <= places.atOnce else {
+            try db.run("INSERT OR IGNORE INTO condemned VALUES (?)", dataset)
+            places.condemn(dataset)
+            return
+        }
+        for row in places.rows(of: dataset).sorted() { try db.run("DELETE FROM place WHERE row = ?", row) }
+        places.drop(dataset)
+        // Where an earlier dataset of this name is condemned, its documents are.
+        guard !places.condemned.contains(dataset) else { return }
+        for sql in documentsOfDataset { try db.run(sql, dataset) }
+    }
+
+    /// Makes room for what becomes part of a condemned dataset's name again: all of the former one goes, in this transaction.
+    static func clear(beforehand change: DurableChange, _ db: Database, _ places: PlaceRows) throws {
+        guard !places.condemned.isEmpty, let dataset = change.dataset, places.condemned.contains(dataset) else { return }
+        switch change {
+        case .putDataset, .putDocument, .putPlace: break
+        default: guard change.feedEntry != nil else { return }
+        }
+        try places.know(db)
+        try db.run("DELETE FROM place WHERE dataset = ?", dataset)
+        for sql in documentsOfDataset { try db.run(sql, dataset) }
+        try db.run("DELETE FROM condemned WHERE dataset = ?", dataset)
+        places.absolve(dataset)
+    }
+}
