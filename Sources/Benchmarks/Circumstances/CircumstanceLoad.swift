@@ -154,8 +154,12 @@ struct CircumstanceLoad {
             note: "\(quiet.count) of them; \(figure(share)) of all updates looked at places")
         report.add(
             "\(gait): more for one that flips", flipping.mean - alone.mean, "ns",
-            note: "\(flips) flips in \(flipping.count) updates; \(figure((flipping.mean - alone.mean) * Double(flipping.count) / Double(max(1, flips)))) ns each")
-        report.add("\(gait): evaluations for each look", Double(engine.evaluations - evaluations) / Double(max(1, engine.reviews - reviews)), "")
+            note:
+                "\(flips) flips in \(flipping.count) updates; \(figure((flipping.mean - alone.mean) * Double(flipping.count) / Double(max(1, flips)))) ns each"
+        )
+        report.add(
+            "\(gait): evaluations for each look",
+            Double(engine.evaluations - evaluations) / Double(max(1, engine.reviews - reviews)), "")
     }
 
     private static let firstSteps = 8
@@ -185,7 +189,9 @@ struct CircumstanceLoad {
     // MARK: An update as it comes
 
     private static func payload(_ at: (latitude: Double, longitude: Double), at timestamp: Int64) -> [UInt8] {
-        Array("{\"latitude\":\(at.latitude),\"longitude\":\(at.longitude),\"horizontalAccuracy\":5,\"timestamp\":\(timestamp)}".utf8)
+        Array(
+            "{\"latitude\":\(at.latitude),\"longitude\":\(at.longitude),\"horizontalAccuracy\":5,\"timestamp\":\(timestamp)}".utf8
+        )
     }
 
     @inline(never)

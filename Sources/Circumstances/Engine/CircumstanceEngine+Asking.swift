@@ -38,9 +38,9 @@ extension CircumstanceEngine {
         return entry.devices.isEmpty || identities[Int(device)].isAmong(entry.devices)
     }
 
-    private func evaluation<World: CircumstanceWorld>(
-        of circumstance: CircumstanceRef, for device: UInt32, at instant: Int64, in world: World
-    ) -> Evaluation<World>? {
+    private func evaluation(
+        of circumstance: CircumstanceRef, for device: UInt32, at instant: Int64, in world: some CircumstanceWorld
+    ) -> Evaluation? {
         guard let entry = entry(circumstance), isInScope(circumstance, device: device) else { return nil }
         let track = tracks[Int(device)]
         histories[device]?.findPlaces(epoch: placeEpoch, in: world)

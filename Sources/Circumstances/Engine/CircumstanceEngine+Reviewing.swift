@@ -25,6 +25,7 @@ extension CircumstanceEngine {
         situation.foresight = lookAround(device, into: &situation.places, &assurance, in: world)
         gatherUnconfirmed(of: tracks[index])
         if !candidates.isEmpty {
+            memory.expect(situation.places)
             candidates.sortDistinct()
             situation.places.sortByDistance()
             settle(device, situation, isFirst: isFirst, &assurance, at: instant, in: world, into: &effects)
@@ -270,16 +271,16 @@ extension CircumstanceEngine {
         }
     }
 
-    private func evaluation<World: CircumstanceWorld>(
-        of watch: Watch, _ situation: Situation, wasHeld: Bool, isFresh: Bool, in world: World
-    ) -> Evaluation<World> {
+    private func evaluation(
+        of watch: Watch, _ situation: Situation, wasHeld: Bool, isFresh: Bool, in world: some CircumstanceWorld
+    ) -> Evaluation {
         Evaluation(
             world: world, memory: memory, situation: situation, program: watch.program, nearRadius: watch.nearRadius,
             positiveMargin: wasHeld ? watch.exitMargin : 0, negativeMargin: wasHeld || isFresh ? 0 : watch.exitMargin)
     }
 
     private func occurrence(
-        of watch: Watch, _ device: UInt32, _ evaluation: inout Evaluation<some CircumstanceWorld>, at instant: Int64
+        of watch: Watch, _ device: UInt32, _ evaluation: inout Evaluation, at instant: Int64
     ) -> Occurrence {
         let places = evaluation.allPlaces()
         return Occurrence(

@@ -7,9 +7,10 @@
 /// ## How it stays cheap
 ///
 /// Comparisons of ids, categories and chains are interned, and each place's true ones remembered. A condition that can only be true
-/// near certain places is found through these (``Guard``), so that circumstances cost nothing for devices they do not concern. Every
-/// evaluation also says how far the device may move, and how long it may take, before the value can differ: until then a fix costs
-/// a comparison.
+/// near certain places is found through these (``Guard``), so that circumstances cost nothing for devices they do not concern. The
+/// places that rules are about stand together for each cell (``Landmarks``). Every look at a device also says how far it may move,
+/// which circles it may not cross, and how long it may take, before anything can differ (``Assurance``): until then a fix costs a
+/// comparison.
 ///
 /// ## Meaning
 ///

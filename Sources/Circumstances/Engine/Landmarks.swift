@@ -35,8 +35,6 @@ struct Landmarks: ~Copyable {
 
     deinit { if let words { BigMemory.release(words) } }
 
-    var bytes: Int { capacity * 4 }
-
     // MARK: What is shown
 
     /// A rule of an owner asks for places. Returns at which scales cells must show more now, a bit for each.

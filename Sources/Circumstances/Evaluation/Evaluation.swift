@@ -2,8 +2,10 @@
 ///
 /// The places that `at` and `near` know are those within reach. While a circumstance holds, its ranges are wider by the exit margin,
 /// so that it does not end at the first fix that is off; those under a `not` are wider while it does not hold, for the same reason.
-struct Evaluation<World: CircumstanceWorld> {
-    let world: World
+struct Evaluation {
+    /// Not a type parameter: worlds are of other modules, for which generic code is not specialised, and a layout that is found out at run
+    /// time costs more than the calls.
+    let world: any CircumstanceWorld
     let memory: PlaceMemory
     let situation: Situation
     let program: Program
@@ -18,8 +20,8 @@ struct Evaluation<World: CircumstanceWorld> {
     private var ruleDue = Int64.max
 
     init(
-        world: World, memory: PlaceMemory, situation: Situation, program: Program, nearRadius: Double, positiveMargin: Double = 0,
-        negativeMargin: Double = 0, isAsked: Bool = false
+        world: any CircumstanceWorld, memory: PlaceMemory, situation: Situation, program: Program, nearRadius: Double,
+        positiveMargin: Double = 0, negativeMargin: Double = 0, isAsked: Bool = false
     ) {
         self.world = world
         self.memory = memory

@@ -90,6 +90,10 @@ extension Hub {
         writer.beginObject()
         encodeValue(of: circumstance, for: device, debug: debug, call, into: &writer)
         writer.endObject()
+        guard !debug || writer.bytes.count <= Request.payloadBytesMax else {
+            throw WireError(
+                .limit, "the trace would have \(writer.bytes.count) bytes, more than \(Request.payloadBytesMax)", field: "debug")
+        }
         return writer.bytes
     }
 

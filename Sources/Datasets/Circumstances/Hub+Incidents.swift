@@ -10,7 +10,14 @@ extension Hub {
         guard let circumstance = dataset.circumstances.circumstance(occurrence.circumstance) else { return }
         let record = circumstance.record
         let id = identifiers.uuid()
-        let body = encode(occurrence, id: id, circumstance, device, in: dataset)
+        var body = encode(occurrence, id: id, circumstance, device, in: dataset)
+        if body.count > Self.incidentBytesMax {
+            let failure = WireError(
+                .limit,
+                "the message would have \(body.count) bytes, more than \(Self.incidentBytesMax): register it without `debug`, or shorter",
+                field: "debug")
+            body = encode(failure, occurrence, id: id, record, device)
+        }
         send(
             IncidentRecord(
                 number: matchNumber + 1, dataset: dataset.id, id: id, source: .circumstance, sourceID: record.id,
@@ -49,6 +56,35 @@ extension Hub {
 
     // MARK: The message
 
+    /// The trace of an expression repeats its parts at each level, up to a megabyte.
+    private static let incidentBytesMax = 256 * 1024
+
+    /// Of an occurrence that cannot be told as a whole:
+    /// `{"incidentId","circumstanceId","name","tags","when","deviceId","timestamp","error":{"code","error","message","field"?}}`
+    private func encode(
+        _ failure: WireError, _ occurrence: Occurrence, id: String, _ record: CircumstanceRecord, _ device: Device
+    ) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        encodeHead(of: occurrence, id: id, record, device, into: &writer)
+        writer.member("timestamp", occurrence.timestamp)
+        writer.key("error")
+        failure.encode(into: &writer)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private func encodeHead(
+        of occurrence: Occurrence, id: String, _ record: CircumstanceRecord, _ device: Device, into writer: inout JSONWriter
+    ) {
+        writer.member("incidentId", id)
+        writer.member("circumstanceId", record.id)
+        writer.member("name", orNull: record.name)
+        writer.member("tags", record.tags)
+        writer.member("when", occurrence.trigger.rawValue)
+        writer.member("deviceId", device.record.id)
+    }
+
     /// `{"incidentId","circumstanceId","name","tags","when","deviceId","atPlaces","nearPlaces","location","timestamp","trace"?}`
     private func encode(
         _ occurrence: Occurrence, id: String, _ circumstance: Circumstance, _ device: Device, in dataset: Dataset
@@ -56,12 +92,7 @@ extension Hub {
         let record = circumstance.record
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("incidentId", id)
-        writer.member("circumstanceId", record.id)
-        writer.member("name", orNull: record.name)
-        writer.member("tags", record.tags)
-        writer.member("when", occurrence.trigger.rawValue)
-        writer.member("deviceId", device.record.id)
+        encodeHead(of: occurrence, id: id, record, device, into: &writer)
         encode(occurrence.atPlaces, "atPlaces", in: dataset, into: &writer)
         encode(occurrence.nearPlaces, "nearPlaces", in: dataset, into: &writer)
         writer.key("location")

@@ -388,6 +388,44 @@ struct CircumstanceTests {
         #expect(ids(harness) == ["in"])
     }
 
+    @Test("A place with a time zone alone has no opening hours")
+    func onlyZone() {
+        let harness = harness()
+        _ = harness.result(
+            "place/import",
+            #"""
+            {"places":{"type":"FeatureCollection","features":[
+            {"id":"zone","geometry":{"type":"Point","coordinates":[7.42,43.77]},"properties":{"timeZone":"Europe/Monaco"}}]}}
+            """#)
+        harness.move(metres: 4444)
+        _ = register(harness, "hours", "(at has-open-hours)", "")
+        _ = register(harness, "open", "(at is-open)", "")
+        _ = register(harness, "place", #"(at (= factual-id "zone"))"#, "")
+        func value(_ id: String) -> JSONValue? {
+            harness.result("circumstance/evaluate", #"{"id":"\#(id)","deviceId":"phone"}"#)?["value"]
+        }
+        #expect(value("place") == true && value("hours") == false && value("open") == .null)
+    }
+
+    @Test("What cannot be told because its trace is too long is told as a failure, and not traced when asked")
+    func longTrace() throws {
+        let harness = harness()
+        harness.move(metres: 5)
+        var expression = "(any-of factual-id " + (0..<700).map { #""place-number-\#($0)""# }.joined(separator: " ") + ")"
+        // Not at any of the unknown ones, and at the café.
+        expression = "(or (at \(expression)) (at (= factual-id \"bar\")))"
+        for _ in 0..<54 { expression = "(not \(expression))" }
+        #expect(register(harness, "long", expression, #","when":"arriving","debug":true,"tags":["t"]"#)?["result"] != nil)
+        let failure = try #require(incidents(harness).last)
+        #expect(failure["error"]?["error"]?.text == "limit" && failure["error"]?["code"]?.number == 403)
+        #expect(failure["incidentId"]?.text?.count == 36 && failure["tags"] == ["t"] && failure["deviceId"]?.text == "phone")
+        #expect(failure["atPlaces"] == nil && failure["trace"] == nil)
+        #expect(
+            harness.request("circumstance/evaluate", #"{"id":"long","deviceId":"phone","debug":true}"#)?["error"]?.refusal
+                == "limit debug")
+        #expect(harness.result("circumstance/evaluate", #"{"id":"long","deviceId":"phone"}"#)?["value"] != nil)
+    }
+
     @Test("The dataset's status and description count places and circumstances")
     func counts() {
         let harness = harness()
