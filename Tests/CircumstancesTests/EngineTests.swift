@@ -46,6 +46,18 @@ struct EngineTests {
         #expect(fired == [0, 4, 7])
     }
 
+    @Test("A rule that is true of a place only from afar is not ended by the exit margin bringing the place nearer")
+    func exitMarginOfThreshold() throws {
+        var town = EngineHarness()
+        try town.register("(at (= factual-id \"cafe\") (not (= threshold-met \"high\")))")
+        var fired: [Int] = []
+        for (step, east) in [25.0, 26, 25, 26, 5, 25].enumerated() {
+            town.move(east)
+            if !town.fired().isEmpty { fired.append(step) }
+        }
+        #expect(fired == [0, 5])
+    }
+
     @Test("How far at reaches depends on the accuracy of the fix")
     func accuracy() throws {
         var town = EngineHarness()

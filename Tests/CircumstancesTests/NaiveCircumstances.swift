@@ -213,10 +213,13 @@ extension NaiveCircumstances {
             let reach = isAt ? max(50, min(fix.accuracy ?? 0, 100)) : context.nearRadius
             return any(
                 world.places.compactMap { number, place -> Bool?? in
-                    let distance = world.distance(place, fix.latitude, fix.longitude) - margin
-                    guard distance <= reach else { return nil }
-                    let level = world.threshold(of: number, distance: max(0, distance), accuracy: fix.accuracy)
-                    return .some(all(rules.map { value($0, number, level, context) }))
+                    let own = world.distance(place, fix.latitude, fix.longitude)
+                    guard own - margin <= reach else { return nil }
+                    // Of a place that may be nearer by the margin, any threshold on the way does.
+                    let farthest = world.threshold(of: number, distance: min(own, reach), accuracy: fix.accuracy)
+                    let nearest = world.threshold(of: number, distance: max(0, own - margin), accuracy: fix.accuracy)
+                    let passed = margin > 0 ? ThresholdLevel.allCases.filter { farthest <= $0 && $0 <= nearest } : [nearest]
+                    return .some(any(passed.map { level in all(rules.map { value($0, number, level, context) }) }))
                 })
         case .visited:
             return any(

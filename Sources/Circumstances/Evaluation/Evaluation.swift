@@ -120,11 +120,10 @@ extension Evaluation {
                 outcome.relyOn(slack: beyond, due: .max)
                 break
             }
-            let level = level(index, node, place, margin: margin)
             ruleDue = .max
-            let truth = rules(index, node, place.place, level.threshold)
-            if truth == .true { return Outcome(truth: .true, slack: min(-beyond, level.slack), due: ruleDue) }
-            outcome.relyOn(slack: level.slack, due: ruleDue)
+            let (truth, slack) = rules(index, node, place, reach: reach, margin: margin)
+            if truth == .true { return Outcome(truth: .true, slack: min(-beyond, slack), due: ruleDue) }
+            outcome.relyOn(slack: slack, due: ruleDue)
             if truth == .unknown {
                 outcome.truth = .unknown
                 outcome.relyOn(slack: -beyond, due: .max)
@@ -133,17 +132,44 @@ extension Evaluation {
         return outcome
     }
 
-    /// The threshold, where a rule asks for it, and how far it is from another one.
-    private func level(
-        _ index: Int, _ node: Program.Node, _ place: NearbyPlace, margin: Double
-    ) -> (threshold: ThresholdLevel, slack: Double) {
+    /// The truth of all rules of one place within reach, and how far it is from one where a threshold changes.
+    ///
+    /// With a margin the place may stand that much nearer: the rules are as true as at any threshold on the way. So a margin makes none
+    /// less true than it is without, whatever threshold it asks for.
+    private mutating func rules(
+        _ index: Int, _ node: Program.Node, _ place: NearbyPlace, reach: Double, margin: Double
+    ) -> (truth: Truth, slack: Double) {
+        let levels = levels(index, node, place, reach: reach, margin: margin)
+        var truth = Truth.false
+        for level in ThresholdLevel.allCases where levels.passed.contains(level) && truth != .true {
+            truth = max(truth, rules(index, node, place.place, level))
+        }
+        return (truth, levels.slack)
+    }
+
+    /// The thresholds that a place passes on its way of a margin, where a rule asks for them, and how far it is from others.
+    private func levels(
+        _ index: Int, _ node: Program.Node, _ place: NearbyPlace, reach: Double, margin: Double
+    ) -> (passed: ClosedRange<ThresholdLevel>, slack: Double) {
         var isAsked = false
         for inner in index + 1..<Int(node.end) where program.nodes[inner].operation == .threshold { isAsked = true }
-        guard isAsked else { return (.low, .infinity) }
-        let distance = place.distance - margin
+        guard isAsked else { return (.low ... .low, .infinity) }
+        let nearest = level(of: place, at: place.distance - margin)
+        guard margin > 0 else { return (nearest.threshold...nearest.threshold, nearest.slack) }
+        let own = level(of: place, at: min(place.distance, reach))
+        let slack = min(nearest.slack, slack(at: place.distance))
+        return (min(own.threshold, nearest.threshold)...max(own.threshold, nearest.threshold), slack)
+    }
+
+    private func level(of place: NearbyPlace, at distance: Double) -> (threshold: ThresholdLevel, slack: Double) {
         let threshold = world.threshold(of: place.place, distance: max(0, distance), accuracy: situation.accuracy)
+        return (threshold, slack(at: distance))
+    }
+
+    /// Metres to where a threshold may change.
+    private func slack(at distance: Double) -> Double {
         let reach = PlaceReach.at(accuracy: situation.accuracy)
-        return (threshold, min(abs(distance), abs(distance - PlaceReach.high), abs(distance - reach)))
+        return min(abs(distance), abs(distance - PlaceReach.high), abs(distance - reach))
     }
 
     /// The places of which the rules of an `at` or `near` are true, nearest first.
@@ -154,9 +180,7 @@ extension Evaluation {
         let margin = margin(node)
         var found: [NearbyPlace] = []
         for place in situation.places where place.distance - margin - reach <= 0 {
-            if rules(index, node, place.place, level(index, node, place, margin: margin).threshold) == .true {
-                found.append(place)
-            }
+            if rules(index, node, place, reach: reach, margin: margin).truth == .true { found.append(place) }
         }
         return found
     }
@@ -176,7 +200,10 @@ extension Evaluation {
         let margin = margin(node)
         var best = Truth.false
         for place in situation.places where place.distance - margin - reach <= 0 {
-            best = max(best, self.rule(rule, place.place, level(index, node, place, margin: margin).threshold))
+            for level in ThresholdLevel.allCases
+            where levels(index, node, place, reach: reach, margin: margin).passed.contains(level) {
+                best = max(best, self.rule(rule, place.place, level))
+            }
         }
         return best
     }
