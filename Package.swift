@@ -37,17 +37,18 @@ let package = Package(
     targets: [
         // What decides: values in, values out.
         .target(name: "CPrefetch"),
+        .target(name: "EngineMemory", swiftSettings: unchecked),
         .target(name: "Geodesy", swiftSettings: unchecked),
         .target(name: "LiveTopics", swiftSettings: strict),
         .target(name: "OpeningHours", swiftSettings: strict),
         .target(name: "Ranging", dependencies: ["Geodesy"], swiftSettings: unchecked),
         .target(name: "Selectors", swiftSettings: unchecked),
-        .target(name: "Circumstances", dependencies: ["CPrefetch", "Geodesy"], swiftSettings: unchecked),
+        .target(name: "Circumstances", dependencies: ["CPrefetch", "EngineMemory", "Geodesy"], swiftSettings: unchecked),
         .target(
             name: "Matching",
-            dependencies: ["CPrefetch", "Geodesy", "Selectors"],
+            dependencies: ["CPrefetch", "EngineMemory", "Geodesy", "Selectors"],
             swiftSettings: unchecked),
-        .target(name: "Places", dependencies: ["CPrefetch", "Geodesy"], swiftSettings: unchecked),
+        .target(name: "Places", dependencies: ["CPrefetch", "EngineMemory", "Geodesy"], swiftSettings: unchecked),
         .target(
             name: "Wire",
             dependencies: ["CSimdJSON", "Geodesy", "LiveTopics", "Ranging", "Selectors"],

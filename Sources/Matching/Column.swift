@@ -1,4 +1,5 @@
 import CPrefetch
+import EngineMemory
 
 /// A value for each number of a slab, apart from its records: what seldom matters does not lengthen them.
 struct Column<Value: BitwiseCopyable> {

@@ -1,3 +1,5 @@
+import EngineMemory
+
 /// Deadlines in order: a heap of four children a node.
 ///
 /// Not a timer wheel: deadlines mostly come in growing order, so that adding costs a comparison or two; the next one is known

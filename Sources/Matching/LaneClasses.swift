@@ -1,3 +1,4 @@
+import EngineMemory
 import Selectors
 
 /// The subscriptions of one topic that are found by the same access path: apart from the others, so that a publication without

@@ -1,4 +1,5 @@
 import CPrefetch
+import EngineMemory
 import Geodesy
 
 /// A run of lanes: everything one cell holds of one side of one topic, contiguous in memory.

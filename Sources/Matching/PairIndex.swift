@@ -1,4 +1,5 @@
 import CPrefetch
+import EngineMemory
 import Geodesy
 
 /// What is remembered of a publication and a subscription that met: one cache line.

@@ -1,4 +1,5 @@
 import CPrefetch
+import EngineMemory
 import Selectors
 
 /// The publications' properties, by the publication's number.

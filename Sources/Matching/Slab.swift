@@ -1,3 +1,5 @@
+import EngineMemory
+
 /// Records of a trivial type in one block of memory, named by dense numbers that are reused.
 ///
 /// A free record's first four bytes name the next free one, so that freeing costs no memory of its own.

@@ -1,3 +1,5 @@
+import EngineMemory
+
 /// Eight by eight cells of one side of one topic, with runs for those that hold something, in the order of their bits.
 struct Tile: BitwiseCopyable {
     var key: UInt64

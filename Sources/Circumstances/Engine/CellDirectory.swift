@@ -1,4 +1,5 @@
 import CPrefetch
+import EngineMemory
 
 /// Where the words of each cell begin, by the cell's key: a table of open addressing.
 struct CellDirectory: ~Copyable {

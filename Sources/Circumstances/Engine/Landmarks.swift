@@ -1,4 +1,5 @@
 import CPrefetch
+import EngineMemory
 import Geodesy
 
 /// The places that rules ask for, cell by cell: each cell has all that a device in it can have to do with, and what is true of each.

@@ -1,4 +1,5 @@
 import CPrefetch
+import EngineMemory
 
 /// The tracks of all devices, by their numbers.
 struct TrackTable: ~Copyable {

@@ -1,3 +1,5 @@
+import EngineMemory
+
 /// A growing row of plain values, one after the other.
 struct Pool<Element: BitwiseCopyable>: ~Copyable {
     private(set) var base: UnsafeMutablePointer<Element>
@@ -9,7 +11,7 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable {
         base = Pool.memory(4)
     }
 
-    deinit { Memory.release(base) }
+    deinit { BigMemory.release(base) }
 
     /// Bytes in use.
     var bytes: Int { count * MemoryLayout<Element>.stride }
@@ -34,12 +36,12 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable {
         capacity = max(needed, capacity * (isLarge ? 4 : 2))
         let next = Pool.memory(capacity)
         next.update(from: base, count: count)
-        Memory.release(base)
+        BigMemory.release(base)
         base = next
     }
 
     private static func memory(_ capacity: Int) -> UnsafeMutablePointer<Element> {
-        Memory.allocate(bytes: capacity * MemoryLayout<Element>.stride).bindMemory(to: Element.self, capacity: capacity)
+        BigMemory.allocate(bytes: capacity * MemoryLayout<Element>.stride).bindMemory(to: Element.self, capacity: capacity)
     }
 
     subscript(index: Int) -> Element {

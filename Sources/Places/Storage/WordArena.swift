@@ -1,3 +1,5 @@
+import EngineMemory
+
 /// Blocks of whole 8-byte words on pages of a megabyte, for texts and outlines. A block never moves.
 ///
 /// What is given back is used again for blocks of the same size; sizes above 64 words are rounded up to eighths of a power of
@@ -27,7 +29,7 @@ struct WordArena: ~Copyable {
     init(granuleBits: Int = 0) { self.granuleBits = granuleBits }
 
     deinit {
-        for slab in slabs { Memory.release(slab) }
+        for slab in slabs { BigMemory.release(slab) }
     }
 
     /// Of what was never used only what the last page has.
@@ -78,7 +80,7 @@ struct WordArena: ~Copyable {
             let page = Self.memory(words)
             if let former = pages.first {
                 page.update(from: former, count: next)
-                Memory.release(former)
+                BigMemory.release(former)
             }
             pages = [page]
             slabs = [page]
@@ -102,7 +104,7 @@ struct WordArena: ~Copyable {
     }
 
     private static func memory(_ words: Int) -> UnsafeMutablePointer<UInt64> {
-        Memory.allocate(bytes: words * 8).bindMemory(to: UInt64.self, capacity: words)
+        BigMemory.allocate(bytes: words * 8).bindMemory(to: UInt64.self, capacity: words)
     }
 
     /// Where a block is, until the next one is taken.
