@@ -29,8 +29,8 @@ extension Hub {
             return
         }
         properties = told.properties
-        store(told.update, at: told.timestamp, for: state, receivedAt: told.receivedAt, into: &effects)
-        showMove(of: state, told.update, at: told.timestamp, now: now, into: &effects)
+        let found = store(told.update, at: told.timestamp, for: state, receivedAt: told.receivedAt, into: &effects)
+        showMove(of: state, told.update, found: found, at: told.timestamp, now: now, into: &effects)
         if state.tellsSightings { restoreSightings(of: state, at: now) }
     }
 }
