@@ -55,6 +55,8 @@ final class Dataset {
     var liveTopics = LiveTopicTable()
     var liveSubscriptions = LiveSubscriptions()
     var floors = Floors()
+    /// The structure was changed since positions were last looked up in it.
+    var floorsAreOutdated = false
     /// Documents that are no objects of ours, those deleted and not yet forgotten included.
     var documentCount = 0
     /// By client.

@@ -111,6 +111,15 @@ public final class Engine {
         moves.withUnsafeBufferPointer { world.pointee.move($0, at: now, into: &effects) }
     }
 
+    /// A device that stays where it is turns out to be on another floor: evaluates what that changes. It is not heard of by this, and
+    /// for a `matchTTL` of 0 it is no movement.
+    public func setFloor(of d: DeviceRef, to floor: FloorRef, at now: Int64, into effects: inout [Effect]) {
+        guard let position = position(of: d), self.floor(of: d) != floor else { return }
+        let heardAt = world.pointee.heard[d.index]
+        move([Move(device: d, position: position, floor: floor)], at: now, knownSince: .min, into: &effects)
+        world.pointee.heard[d.index] = heardAt
+    }
+
     /// Restores where a device stands and when it was last heard of (milliseconds since 1970 UTC); nothing is evaluated before it
     /// moves, and then everything in its range.
     public func place(_ d: DeviceRef, at position: Position, floor: FloorRef = .unknown, heardAt: Int64) {

@@ -71,4 +71,35 @@ struct FloorTests {
                 harness, ("v/h/-/-", FloorPlan.payload(5, -5, #","floorIndex":2"#)),
                 ("v/h/-/-", FloorPlan.payload(5, -5, #","floorIndex":2"#))))
     }
+
+    @Test(
+        "A structure that is imported later puts what stands still on its floors: visits begin and end by it, nothing else does")
+    func importedLater() {
+        let harness = HubHarness()
+        _ = harness.result("dataset/create", "{}", client: "admin")
+        harness.makePair("", #","floor":"same","mode":"visit""#)
+        let rest = #""deviceId":"phone","topic":"coffee","range":50,"duration":3600"#
+        _ = harness.result("subscription/create", #"{"id":"any","matchTTL":0,\#(rest)}"#)
+        _ = harness.result("subscription/create", #"{"id":"silent","mode":"visit","staleAfter":4,\#(rest)}"#)
+        _ = harness.result("device/update", #"{"id":"pin","location":\#(Self.inRoomA1)}"#)
+        harness.send("d/v/h/1/-/phone/position", Self.inRoomA)
+        #expect(Set(harness.matches.map { String($0.topic.split(separator: "/").last ?? "") }) == ["any", "silent"])
+        harness.advance(milliseconds: 2000)
+        harness.published.removeAll()
+        harness.importStructure(FloorPlan.house)
+        harness.advance(milliseconds: 1000)
+        #expect(harness.matches.map(\.topic) == ["geomatch/d/alice/match/phone/s"])
+        // By now floor 1 is the fifth.
+        harness.published.removeAll()
+        harness.importStructure(
+            FloorPlan.collection([
+                FloorPlan.feature(#""level":"floor","id":"1","parents":["v","h"],"floorIndex":5"#),
+                FloorPlan.feature(#""level":"floor","id":"0","parents":["v","h"],"floorIndex":1"#),
+            ]))
+        // The phone was not heard of by that.
+        harness.advance(milliseconds: 1000)
+        let told = harness.matches.compactMap(\.json)
+        #expect(told.map { $0["reason"]?.text } == ["left", "lost"])
+        #expect(told.map { $0["subscription"]?["id"]?.text } == ["s", "silent"])
+    }
 }

@@ -16,8 +16,25 @@ extension Hub {
         work.take(features)
         dataset.structure = work.structure
         dataset.occupancy?.isOutdated = true
+        dataset.floorsAreOutdated = true
         for record in work.records { effects.changes.append(.putStructure(record)) }
         return work.encoded()
+    }
+
+    /// After an import: what stands still, as pins do, is by now on the floor that the structure says.
+    func refreshFloors(of dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
+        dataset.floorsAreOutdated = false
+        showMoves(at: now, into: &effects)
+        engineEffects.removeAll(keepingCapacity: true)
+        for id in dataset.devices.keys.sorted(by: { ByteKey($0) < ByteKey($1) }) {
+            guard let device = dataset.devices[id], let state = device.positionTopic, let payload = state.payload,
+                let update = LiveMessage.update(inPayload: payload, using: parser)
+            else { continue }
+            let found = dataset.locatesPositions ? whereabouts(of: update, at: state) : nil
+            guard let floor = floor(of: state, index: update.floorIndex, found: found) else { continue }
+            dataset.engine.setFloor(of: device.reference, to: floor, at: now, into: &engineEffects)
+        }
+        handleEngineEffects(of: dataset, at: now, into: &effects)
     }
 
     func restore(_ record: StructureRecord) {
