@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import MQTTLink
 import Wire
 
 /// The daemon's command line.
@@ -84,6 +85,7 @@ struct Geomatchd: AsyncParsableCommand {
             throw Self.ended(error.source == .flag ? .validationFailure : ExitCode(78), error.description)
         }
         if printConfig { print(settings.text) }
+        if checkConfig { try Self.checkFiles(of: settings) }
         if printConfig || checkConfig { return }
         let (level, format) = (settings.logLevel, settings.logFormat)
         // Whoever reads the log may go away: that is a failed write, not the end.
@@ -118,6 +120,13 @@ struct Geomatchd: AsyncParsableCommand {
         let file: ConfigurationFile?
         if let path { file = try ConfigurationFile(path: path) } else { file = nil }
         return try SettingsReader(flags: flags, environment: environment, file: file).settings()
+    }
+
+    /// A file that the configuration names must be there, as at a start.
+    private static func checkFiles(of settings: Settings) throws {
+        guard settings.broker == nil, let users = settings.usersFile, access(users, R_OK) != 0 else { return }
+        let unreadable = EmbeddedBrokerError.usersFileUnreadable(path: users, reason: String(cString: strerror(errno)))
+        throw ended(ExitCode(78), unreadable.description)
     }
 
     /// Says why on standard error, and ends with this code.

@@ -120,7 +120,7 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     }
 
     func linkAcknowledged(token: UInt64, reason: UInt8) {
-        if reason >= 0x80 { log.error("broker refused a match", metadata: ["reason": "\(reason)"]) }
+        if reason >= 0x80 { log.error("broker refused a message", metadata: ["reason": "\(reason)"]) }
         hub.acknowledged(token, reason: reason, into: &effects)
     }
 
