@@ -55,8 +55,8 @@ final class Dataset {
     var liveTopics = LiveTopicTable()
     var liveSubscriptions = LiveSubscriptions()
     var floors = Floors()
-    /// The structure was changed since positions were last looked up in it.
-    var floorsAreOutdated = false
+    /// When the structure was last changed, until positions were looked up in it again.
+    var floorsOutdatedAt: Int64?
     /// Documents that are no objects of ours, those deleted and not yet forgotten included.
     var documentCount = 0
     /// By client.

@@ -158,7 +158,7 @@ public final class Hub {
             if let deadline = dataset.engine.nextDeadline, deadline <= now {
                 advanceEngine(of: dataset, to: now, into: &effects)
             }
-            if secondIsOver, dataset.floorsAreOutdated { refreshFloors(of: dataset, at: now, into: &effects) }
+            if dataset.floorsOutdatedAt != nil { refreshFloors(of: dataset, at: now, into: &effects) }
             advanceCircumstances(of: dataset, to: now, into: &effects)
             if dataset.record.derivedOccupancy || dataset.occupancy != nil {
                 advanceOccupancy(of: dataset, to: now, secondIsOver: secondIsOver, into: &effects)

@@ -99,7 +99,7 @@ struct FloorTests {
         // The phone was not heard of by that.
         harness.advance(milliseconds: 1000)
         let told = harness.matches.compactMap(\.json)
-        #expect(told.map { $0["reason"]?.text } == ["left", "lost"])
-        #expect(told.map { $0["subscription"]?["id"]?.text } == ["s", "silent"])
+        #expect(told.map { $0["reason"]?.text } == ["lost", "left"])
+        #expect(told.map { $0["subscription"]?["id"]?.text } == ["silent", "s"])
     }
 }

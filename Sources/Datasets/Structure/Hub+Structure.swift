@@ -16,14 +16,17 @@ extension Hub {
         work.take(features)
         dataset.structure = work.structure
         dataset.occupancy?.isOutdated = true
-        dataset.floorsAreOutdated = true
+        dataset.floorsOutdatedAt = call.now
         for record in work.records { effects.changes.append(.putStructure(record)) }
         return work.encoded()
     }
 
     /// After an import: what stands still, as pins do, is by now on the floor that the structure says.
+    ///
+    /// Every position is read, so a structure that comes in many requests is waited for: until a second passed without one.
     func refreshFloors(of dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
-        dataset.floorsAreOutdated = false
+        guard let outdatedAt = dataset.floorsOutdatedAt, now - outdatedAt >= 1000 || now < outdatedAt else { return }
+        dataset.floorsOutdatedAt = nil
         showMoves(at: now, into: &effects)
         engineEffects.removeAll(keepingCapacity: true)
         for id in dataset.devices.keys.sorted(by: { ByteKey($0) < ByteKey($1) }) {
