@@ -67,7 +67,7 @@ struct CircumstanceLoad {
     mutating func settle(into report: inout Report) {
         let before = residentBytes()
         for device in positions.indices {
-            let owner = device % 10 == 0 ? nil : "client-\(device % Self.clients)"
+            let owner = Self.isOwnerless(UInt32(device)) ? nil : "client-\(device % Self.clients)"
             engine.restoreDevice(UInt32(device), DeviceIdentity(id: "d\(device)", owner: owner))
         }
         let elapsed = seconds {
@@ -116,13 +116,20 @@ struct CircumstanceLoad {
         }
     }
 
+    /// What updates of one kind of device took.
+    private struct Timings {
+        var quiet = Timing()
+        var flipping = Timing()
+        var flips = 0
+    }
+
     /// Times updates from the payload on: every fourth without circumstances, the others with them.
     mutating func measure(_ gait: Gait, updates: Int, into report: inout Report) {
         let homes = positions
         // Who begins to walk leaves the places he stayed at.
         if gait != .still { for _ in 0..<Self.firstSteps { for device in order { go(device, gait, from: homes) } } }
-        var (alone, quiet, flipping) = (Timing(), Timing(), Timing())
-        var flips = 0
+        var alone = Timing()
+        var (owned, ownerless) = (Timings(), Timings())
         let (reviews, evaluations) = (engine.reviews, engine.evaluations)
         let start = now
         for number in 0..<updates {
@@ -143,24 +150,31 @@ struct CircumstanceLoad {
             engine.expect(device)
             show(device, decode(payload))
             let time = Self.clock() - begin
-            let count = effects.count { if case .held = $0 { true } else { false } }
-            flips += count
-            if count == 0 { quiet.add(time) } else { flipping.add(time) }
+            let flips = effects.count { if case .held = $0 { true } else { false } }
+            func add(to timings: inout Timings) {
+                timings.flips += flips
+                if flips == 0 { timings.quiet.add(time) } else { timings.flipping.add(time) }
+            }
+            if Self.isOwnerless(device) { add(to: &ownerless) } else { add(to: &owned) }
         }
-        let share = Double(engine.reviews - reviews) / Double(updates)
         report.add("\(gait): an update without circumstances", alone.mean, "ns", note: "read from JSON")
+        for (whose, timings) in [("a client's", owned), ("nobody's", ownerless)] {
+            report.add("\(gait), \(whose): more without a flip", timings.quiet.mean - alone.mean, "ns")
+            let more = timings.flipping.mean - alone.mean
+            report.add(
+                "\(gait), \(whose): more with a flip", more, "ns",
+                note: "\(timings.flips) flips in \(timings.flipping.count) of \(timings.quiet.count + timings.flipping.count); "
+                    + "\(figure(more * Double(timings.flipping.count) / Double(max(1, timings.flips)))) ns each")
+        }
+        let sum = owned.quiet.sum + ownerless.quiet.sum
         report.add(
-            "\(gait): more for one without a flip", quiet.mean - alone.mean, "ns",
-            note: "\(quiet.count) of them; \(figure(share)) of all updates looked at places")
-        report.add(
-            "\(gait): more for one that flips", flipping.mean - alone.mean, "ns",
-            note:
-                "\(flips) flips in \(flipping.count) updates; \(figure((flipping.mean - alone.mean) * Double(flipping.count) / Double(max(1, flips)))) ns each"
-        )
-        report.add(
-            "\(gait): evaluations for each look",
-            Double(engine.evaluations - evaluations) / Double(max(1, engine.reviews - reviews)), "")
+            "\(gait): more without a flip", sum / Double(max(1, owned.quiet.count + ownerless.quiet.count)) - alone.mean, "ns",
+            note: "\(figure(Double(engine.reviews - reviews) / Double(updates))) of all updates looked at places, "
+                + "\(figure(Double(engine.evaluations - evaluations) / Double(updates))) evaluations each")
     }
+
+    /// A tenth of the devices is nobody's.
+    private static func isOwnerless(_ device: UInt32) -> Bool { device % 10 == 0 }
 
     private static let firstSteps = 8
 

@@ -69,6 +69,7 @@ extension CircumstanceEngine {
     private func standNowhere(_ device: UInt32) {
         let index = Int(device)
         cells.remove(device)
+        tracks[index].cell = DeviceCells.none
         liveDevices.remove(device)
         tracks[index].isKnown = false
         tracks[index].wasEvaluated = false
@@ -90,7 +91,12 @@ extension CircumstanceEngine {
         into effects: inout [CircumstanceEffect]
     ) {
         guard exists(device) else { return }
-        if take(fix, of: device, into: &effects) { return }
+        switch take(fix, of: device, into: &effects) {
+        case .unconcerned: return
+        case .crossed:
+            if cross(device, at: instant, in: world(), into: &effects) { return }
+        case .toLookAt: break
+        }
         review(device, isMove: true, at: instant, in: world(), into: &effects)
     }
 
@@ -98,8 +104,8 @@ extension CircumstanceEngine {
     @inline(__always)
     public func expect(_ device: UInt32) { tracks.prefetch(Int(device)) }
 
-    /// Takes a fix in; true when nothing can follow from it.
-    func take(_ fix: Fix, of device: UInt32, into effects: inout [CircumstanceEffect]) -> Bool {
+    /// Takes a fix in.
+    func take(_ fix: Fix, of device: UInt32, into effects: inout [CircumstanceEffect]) -> Consequence {
         let track = tracks.address(Int(device))
         let wasKnown = track.pointee.isKnown
         let wasPrecise = PlaceReach.isPrecise(track.pointee.sentAccuracy)
@@ -115,9 +121,17 @@ extension CircumstanceEngine {
             wasPrecise == PlaceReach.isPrecise(fix.accuracy), track.pointee.epoch == epoch || sweepRemaining == 0,
             !track.pointee.hasAskedLive,
             track.pointee.isStayRecorded || fix.timestamp - track.pointee.since < Self.stayMilliseconds
-        else { return false }
-        return track.pointee.isUnconcerned(by: fix)
+        else { return .toLookAt }
+        return track.pointee.consequence(of: fix)
     }
+}
+
+/// What a fix brings about.
+enum Consequence {
+    case unconcerned
+    /// The device has crossed some of its circles, and nothing else.
+    case crossed
+    case toLookAt
 }
 
 extension PlaceReach {
@@ -126,21 +140,38 @@ extension PlaceReach {
 }
 
 extension DeviceTrack {
-    /// Whether the device has neither gone far enough from where it was looked at, nor crossed a circle, for anything to change.
+    /// Whether the device has gone far enough from where it was looked at, or crossed a circle, for anything to change.
     @inline(__always)
-    func isUnconcerned(by fix: Fix) -> Bool {
+    func consequence(of fix: Fix) -> Consequence {
         // As far as `at` reaches otherwise than then, everything is nearer than it was.
         let spent = abs(PlaceReach.at(accuracy: fix.accuracy) - Double(reach))
-        let moved = QuickDistance.squared(
+        let moved = squaredDistanceFromAnchor(fix)
+        let safe = Double(self.safe) - spent
+        if safe > 0, moved < safe * safe { return .unconcerned }
+        let outer = Double(self.outer) - spent
+        guard outer > 0, moved < outer * outer else { return .toLookAt }
+        if shells.hold(at: GridPoint(latitude: fix.latitude, longitude: fix.longitude), margin: spent) { return .unconcerned }
+        return spent == 0 ? .crossed : .toLookAt
+    }
+
+    /// At least: square metres.
+    @inline(__always)
+    private func squaredDistanceFromAnchor(_ fix: Fix) -> Double {
+        QuickDistance.squared(
             fix.latitude, fix.longitude, Double(anchorLatitude) / Self.anchorSteps, Double(anchorLongitude) / Self.anchorSteps,
             scale: Double(longitudeScale))
-        let safe = Double(self.safe) - spent
-        if safe > 0, moved < safe * safe { return true }
-        let outer = Double(self.outer) - spent
-        guard outer > 0, moved < outer * outer else { return false }
-        let point = GridPoint(latitude: fix.latitude, longitude: fix.longitude)
-        for index in shells.indices where !shells[index].holds(at: point, margin: spent) { return false }
-        return true
+    }
+
+    /// Metres at most that it is away from its anchor.
+    var distanceFromAnchor: Double { squaredDistanceFromAnchor(fix).squareRoot() }
+
+    /// Remembers where it is and how far it can go from there, metres.
+    mutating func anchor(safe: Double, outer: Double) {
+        anchorLatitude = Int32((latitude * Self.anchorSteps).rounded())
+        anchorLongitude = Int32((longitude * Self.anchorSteps).rounded())
+        // Distances to places are right to 2 cm; the anchor, the scale and the reach are rounded.
+        self.safe = Float(Swift.max(0, safe * 0.9999 - 0.05))
+        self.outer = Float(Swift.max(0, outer * 0.9999 - 0.05))
     }
 
     /// At least 1 m/s: as sent, else from the last fix to this one beyond their accuracies. Two fixes of one instant tell nothing.

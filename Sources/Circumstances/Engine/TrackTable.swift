@@ -51,11 +51,11 @@ struct TrackTable: ~Copyable {
     @inline(__always)
     func address(_ index: Int) -> UnsafeMutablePointer<DeviceTrack> { base.unsafelyUnwrapped + index }
 
-    /// Asks for the memory of a track, so that it is there when it is needed.
+    /// Asks for what every fix needs of a track, so that it is there then.
     @inline(__always)
     func prefetch(_ index: Int) {
         guard index < count else { return }
         let address = UnsafeRawPointer(address(index))
-        for line in 0..<3 { geomatch_prefetch(address + 64 * line) }
+        for line in 0..<2 { geomatch_prefetch(address + 64 * line) }
     }
 }
