@@ -107,6 +107,8 @@ extension CircumstanceEngine {
     /// Takes a fix in.
     func take(_ fix: Fix, of device: UInt32, into effects: inout [CircumstanceEffect]) -> Consequence {
         let track = tracks.address(Int(device))
+        let passage = track.pointee.passage(to: fix)
+        if passage == .beyondSafe { tracks.prefetchShells(Int(device)) }
         let wasKnown = track.pointee.isKnown
         let wasPrecise = PlaceReach.isPrecise(track.pointee.sentAccuracy)
         let motion = track.pointee.motion(with: fix)
@@ -122,7 +124,7 @@ extension CircumstanceEngine {
             !track.pointee.hasAskedLive,
             track.pointee.isStayRecorded || fix.timestamp - track.pointee.since < Self.stayMilliseconds
         else { return .toLookAt }
-        return track.pointee.consequence(of: fix)
+        return track.pointee.consequence(of: fix, passage)
     }
 }
 
@@ -140,16 +142,34 @@ extension PlaceReach {
 }
 
 extension DeviceTrack {
-    /// Whether the device has gone far enough from where it was looked at, or crossed a circle, for anything to change.
+    /// How far a fix takes the device from where it was looked at.
+    enum Passage {
+        case withinSafe, beyondSafe, beyondOuter
+    }
+
     @inline(__always)
-    func consequence(of fix: Fix) -> Consequence {
-        // As far as `at` reaches otherwise than then, everything is nearer than it was.
-        let spent = abs(PlaceReach.at(accuracy: fix.accuracy) - Double(reach))
+    func passage(to fix: Fix) -> Passage {
+        let spent = spent(at: fix)
         let moved = squaredDistanceFromAnchor(fix)
         let safe = Double(self.safe) - spent
-        if safe > 0, moved < safe * safe { return .unconcerned }
+        if safe > 0, moved < safe * safe { return .withinSafe }
         let outer = Double(self.outer) - spent
-        guard outer > 0, moved < outer * outer else { return .toLookAt }
+        return outer > 0 && moved < outer * outer ? .beyondSafe : .beyondOuter
+    }
+
+    /// As far as `at` reaches otherwise than then, everything is nearer than it was: metres.
+    @inline(__always)
+    private func spent(at fix: Fix) -> Double { abs(PlaceReach.at(accuracy: fix.accuracy) - Double(reach)) }
+
+    /// Whether the device has gone far enough from where it was looked at, or crossed a circle, for anything to change.
+    @inline(__always)
+    func consequence(of fix: Fix, _ passage: Passage) -> Consequence {
+        switch passage {
+        case .withinSafe: return .unconcerned
+        case .beyondSafe: break
+        case .beyondOuter: return .toLookAt
+        }
+        let spent = spent(at: fix)
         if shells.hold(at: GridPoint(latitude: fix.latitude, longitude: fix.longitude), margin: spent) { return .unconcerned }
         return spent == 0 ? .crossed : .toLookAt
     }
@@ -158,7 +178,7 @@ extension DeviceTrack {
     @inline(__always)
     private func squaredDistanceFromAnchor(_ fix: Fix) -> Double {
         QuickDistance.squared(
-            fix.latitude, fix.longitude, Double(anchorLatitude) / Self.anchorSteps, Double(anchorLongitude) / Self.anchorSteps,
+            fix.latitude, fix.longitude, Double(anchorLatitude) * Self.anchorStep, Double(anchorLongitude) * Self.anchorStep,
             scale: Double(longitudeScale))
     }
 
@@ -167,8 +187,8 @@ extension DeviceTrack {
 
     /// Remembers where it is and how far it can go from there, metres.
     mutating func anchor(safe: Double, outer: Double) {
-        anchorLatitude = Int32((latitude * Self.anchorSteps).rounded())
-        anchorLongitude = Int32((longitude * Self.anchorSteps).rounded())
+        anchorLatitude = Int32((latitude / Self.anchorStep).rounded())
+        anchorLongitude = Int32((longitude / Self.anchorStep).rounded())
         // Distances to places are right to 2 cm; the anchor, the scale and the reach are rounded.
         self.safe = Float(Swift.max(0, safe * 0.9999 - 0.05))
         self.outer = Float(Swift.max(0, outer * 0.9999 - 0.05))

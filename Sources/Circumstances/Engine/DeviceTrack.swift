@@ -1,7 +1,8 @@
 import Glibc
 
-/// What the engine remembers of a device's way: small, because most fixes touch nothing else.
-struct DeviceTrack {
+/// What the engine remembers of a device's way: small, because most fixes touch nothing else. Not to be copied: that would count the
+/// references of what it holds.
+struct DeviceTrack: ~Copyable {
     enum Motion: UInt8 {
         case unknown, still, moving
 
@@ -52,8 +53,8 @@ struct DeviceTrack {
     /// Where it is among the ``DeviceCells``.
     var cell = DeviceCells.none
 
-    /// Steps of the anchor in a degree; half of one is 6 mm.
-    static let anchorSteps = 1e7
+    /// Degrees of a step of the anchor; half of one is 6 mm.
+    static let anchorStep = 1e-7
 
     var fix: Fix {
         Fix(

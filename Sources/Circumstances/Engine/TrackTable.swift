@@ -30,7 +30,7 @@ struct TrackTable: ~Copyable {
             }
             base = next
         }
-        address(count).initialize(repeating: DeviceTrack(), count: end - count)
+        for index in count..<end { address(index).initialize(to: DeviceTrack()) }
         count = end
     }
 
@@ -55,7 +55,16 @@ struct TrackTable: ~Copyable {
     @inline(__always)
     func prefetch(_ index: Int) {
         guard index < count else { return }
+        prefetch(index, lines: 0..<2)
+    }
+
+    /// Asks for what is needed of a track that has gone farther than what is safe.
+    @inline(__always)
+    func prefetchShells(_ index: Int) { prefetch(index, lines: 2..<4) }
+
+    @inline(__always)
+    private func prefetch(_ index: Int, lines: Range<Int>) {
         let address = UnsafeRawPointer(address(index))
-        for line in 0..<2 { geomatch_prefetch(address + 64 * line) }
+        for line in lines { geomatch_prefetch(address + 64 * line) }
     }
 }
