@@ -1,3 +1,4 @@
+import CPrefetch
 import Geodesy
 
 // What is around a device.
@@ -64,16 +65,27 @@ extension CircumstanceEngine {
         var found: [FoundLandmark] = []
         swap(&found, &self.found)
         let reach = Scale.reach(scale)
-        for place in found where place.least <= reach + Self.nearby && place.landmark.count > 0 {
-            index.prefetch(place.landmark.predicate(0))
-        }
-        for place in found where place.least <= reach + Self.nearby {
-            approach(place, at: scale, view, track, into: &places, &assurance, in: world)
-        }
-        for place in found where place.least > reach + Self.nearby && place.least - reach < assurance.outer {
+        let near = found.partition { $0.least > reach + Self.nearby }
+        expectWatches(at: found[..<near])
+        for place in found[..<near] { approach(place, at: scale, view, track, into: &places, &assurance, in: world) }
+        for place in found[near...] where place.least - reach < assurance.outer {
             approach(place, at: scale, view, track, into: &places, &assurance, in: world)
         }
         swap(&found, &self.found)
+    }
+
+    /// Asks for the memory of what is looked up for each place: two misses of the cache, one after the other.
+    private func expectWatches(at places: ArraySlice<FoundLandmark>) {
+        for place in places where place.landmark.count > 0 { index.prefetch(place.landmark.predicate(0)) }
+        briefs.withUnsafeBufferPointer { briefs in
+            guard let base = briefs.baseAddress else { return }
+            for place in places where place.landmark.count > 0 {
+                let predicate = Int(place.landmark.predicate(0))
+                guard predicate < index.entries.count else { continue }
+                let watch = Int(index.entries[predicate].watch)
+                if watch < briefs.count { geomatch_prefetch(base + watch) }
+            }
+        }
     }
 
     private static let nearby = 40.0
