@@ -120,9 +120,11 @@ struct CircumstanceLoad {
         let homes = positions
         // Who begins to walk leaves the places he stayed at.
         if gait != .still { for _ in 0..<Self.firstSteps { for device in order { go(device, gait, from: homes) } } }
-        for isOwned in [true, false] where CommandLine.arguments.count < 6 || isOwned == (CommandLine.arguments[5] == "o") {
+        for isOwned in [true, false] {
             let devices = order.filter { Self.isOwnerless($0) != isOwned }
-            measure(gait, isOwned ? "a client's" : "nobody's", devices, updates: isOwned ? updates : updates / 4, homes, into: &report)
+            measure(
+                gait, isOwned ? "a client's" : "nobody's", devices, updates: isOwned ? updates : updates / 4, homes, into: &report
+            )
         }
     }
 

@@ -22,7 +22,8 @@ extension CircumstanceEngine {
         let isFirst = !tracks[index].wasEvaluated
         tracks[index].hasAskedLive = false
         let track = UnsafePointer(tracks.address(index))
-        let view = View(latitude: track.pointee.latitude, longitude: track.pointee.longitude, accuracy: track.pointee.sentAccuracy)
+        let view = View(
+            latitude: track.pointee.latitude, longitude: track.pointee.longitude, accuracy: track.pointee.sentAccuracy)
         gatherStanding(of: track)
         situation.foresight = lookAround(from: view, track, into: &situation.places, &assurance, in: world)
         gatherUnconfirmed(of: track)
