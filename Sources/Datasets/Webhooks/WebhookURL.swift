@@ -45,7 +45,7 @@ public struct WebhookURL: Hashable, Sendable {
     public var normalized: String { origin + target }
 
     /// The host as it stands in a URL.
-    public var authorityHost: String {
+    private var authorityHost: String {
         switch host {
         case .name(let name): name
         case .address(.v4(let number)): "\(IPAddress.v4(number))"
