@@ -1,3 +1,4 @@
+import Loopback
 import Testing
 
 @testable import geomatch
@@ -25,6 +26,7 @@ struct ArgumentTests {
             ("-- device list", "request -- device list"),
             ("help watch", "help watch"),
             ("--json explain a b", "explain --json a b"), ("demo a b", "demo a b"),
+            ("--dataset d bench engine --json", "bench engine --json"),
             ("--dataset d demo --json building", "demo building --dataset d --json"),
             ("--generate-completion-script zsh", "--generate-completion-script zsh"),
             ("", ""),
@@ -111,7 +113,7 @@ struct ArgumentTests {
 
     @Test("A broker that is not there ends with 69 and says what to do")
     func unreachable() throws {
-        let port = TestBroker.freePort()
+        let port = Loopback.freePort()
         #expect(
             try geomatch("--broker", "mqtt://127.0.0.1:\(port)", "device", "list")
                 == Said(
