@@ -78,7 +78,7 @@ enum RequestName: String, CaseIterable {
     var createsDataset: Bool {
         switch self {
         case .datasetCreate, .datasetImport, .deviceCreate, .publicationCreate, .subscriptionCreate, .categoryImport,
-            .placeImport:
+            .placeImport, .circumstanceRegister:
             true
         default: false
         }
