@@ -67,6 +67,7 @@ extension SubscriptionRecord {
     /// What becomes of the horizontal accuracies of both sides: ignored, subtracted from the distance, or added to it.
     public enum Accuracy: String, Sendable, CaseIterable { case centre, possible, certain }
 
+    /// Whether both sides must be known to be on one floor of one building.
     public enum Floor: String, Sendable, CaseIterable { case any, same }
 
     /// Metres.
