@@ -2,8 +2,7 @@
 enum Invocation {
     /// The subcommands; any other first word is the resource of a request.
     static let subcommands = [
-        "request", "watch", "pub", "replay", "status", "explain", "import", "places", "beacons", "demo", "bench", "eval",
-        "sync", "help",
+        "request", "watch", "pub", "replay", "status", "explain", "import", "places", "beacons", "demo", "eval", "sync", "help",
     ]
     static let evaluations = ["selector", "topic", "distance", "ranging", "hours", "circumstance"]
     static let imports = ["structure", "places"]
@@ -30,8 +29,7 @@ enum Invocation {
         guard subcommands.contains(word) else { return ["request"] + leading + rest }
         rest = rest.dropFirst()
         switch word {
-        case "help", "bench":
-            // They ask no broker either.
+        case "help":
             return [word] + rest
         case "eval":
             // It asks no broker: an option for one, as in an alias of the whole command, does no harm.

@@ -26,7 +26,6 @@ struct ArgumentTests {
             ("-- device list", "request -- device list"),
             ("help watch", "help watch"),
             ("--json explain a b", "explain --json a b"), ("demo a b", "demo a b"),
-            ("--dataset d bench engine --json", "bench engine --json"),
             ("--dataset d demo --json building", "demo building --dataset d --json"),
             ("--generate-completion-script zsh", "--generate-completion-script zsh"),
             ("", ""),

@@ -18,7 +18,7 @@ final class CommandLineRun {
     }
 
     /// The executable beside the tests.
-    static func executable() throws -> String {
+    private static func executable() throws -> String {
         let places = [try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")] + CommandLine.arguments
         for place in places.compactMap({ $0 }) {
             let beside = URL(fileURLWithPath: place).deletingLastPathComponent().appendingPathComponent("geomatch").path
