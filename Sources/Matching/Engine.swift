@@ -104,7 +104,12 @@ public final class Engine {
 
     /// The same as moving one after another in this order, up to half as fast again where few are in reach: the misses of one
     /// move pass during the others.
-    public func move(_ moves: [Move], at now: Int64, into effects: inout [Effect]) {
+    ///
+    /// - Parameter knownSince: When these movements were shown before, in a life that forgot them: a pair with a `matchTTL` of 0
+    ///   that met then or later has told them. `Int64.max`: they are new.
+    public func move(_ moves: [Move], at now: Int64, knownSince: Int64 = .max, into effects: inout [Effect]) {
+        world.pointee.movesKnownSince = knownSince
+        defer { world.pointee.movesKnownSince = .max }
         moves.withUnsafeBufferPointer { world.pointee.move($0, at: now, into: &effects) }
     }
 

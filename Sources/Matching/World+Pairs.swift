@@ -24,7 +24,10 @@ extension World {
     func isDue(_ pair: UInt32, at now: Int64) -> Bool {
         let record = index.pairs[pair]
         let subscription = subscriptions[record.subscription]
-        if subscription.matchTTL != .max && now >= saturating(record.lastMatchAt, subscription.matchTTL) { return true }
+        if subscription.matchTTL != .max && now >= saturating(record.lastMatchAt, subscription.matchTTL) {
+            // With 0 each movement counts once, also where it is shown a second time.
+            if subscription.matchTTL > 0 || record.lastMatchAt < movesKnownSince { return true }
+        }
         let here = devices[publications[record.publication].device].point
         let matchDTL = Double(subscription.matchDTL)
         if isDisplaced(from: record.publicationPoint, to: here, by: matchDTL) { return true }

@@ -46,6 +46,8 @@ struct World {
     var newcomers = Scratch<UInt64>()
     /// The instant of the input they met at.
     var newcomersAt: Int64 = 0
+    /// When the movements of this input were shown before, in a life that forgot them; `Int64.max`: they are new.
+    var movesKnownSince: Int64 = .max
     var ends = ContiguousArray<Parting>()
     var crowds = ContiguousArray<Crowd>()
     var ordering = Ordering()

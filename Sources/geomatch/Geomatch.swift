@@ -28,7 +28,7 @@ struct Geomatch: ParsableCommand {
         subcommands: [
             RequestCommand.self, WatchCommand.self, PublishCommand.self, ReplayCommand.self, StatusCommand.self,
             ExplainCommand.self, ImportCommand.self, PlacesCommand.self, BeaconsCommand.self, SyncCommand.self, DemoCommand.self,
-            EvalCommand.self,
+            BenchCommand.self, EvalCommand.self,
         ],
         defaultSubcommand: RequestCommand.self)
 

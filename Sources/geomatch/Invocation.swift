@@ -2,7 +2,8 @@
 enum Invocation {
     /// The subcommands; any other first word is the resource of a request.
     static let subcommands = [
-        "request", "watch", "pub", "replay", "status", "explain", "import", "places", "beacons", "demo", "eval", "sync", "help",
+        "request", "watch", "pub", "replay", "status", "explain", "import", "places", "beacons", "demo", "bench", "eval", "sync",
+        "help",
     ]
     static let evaluations = ["selector", "topic", "distance", "ranging", "hours", "circumstance"]
     static let imports = ["structure", "places"]

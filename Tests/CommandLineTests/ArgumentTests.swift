@@ -87,6 +87,10 @@ struct ArgumentTests {
             Row(words: ["device", "get", "id=1", "--all"], error: "Error: --all is for list and snapshot: get has no pages"),
             Row(words: ["demo", "building", "--floors", "0"], error: "Error: --floors is 0: 1 to 100 are allowed"),
             Row(words: ["demo", "building", "--speed", "0"], error: "Error: --speed is 0.0: a number above 0 is allowed"),
+            Row(words: ["bench", "--updates", "0"], error: "Error: --updates is 0: 1 to 10000000 are allowed"),
+            Row(words: ["bench", "--devices", "1000"], error: "Error: --devices is 1000: 1 to 999 are allowed"),
+            Row(words: ["bench", "--rate", "0.5"], error: "Error: --rate is 0.5: 1 to 1000000 are allowed"),
+            Row(words: ["bench", "--window", "0"], error: "Error: --window is 0: 1 to 100000 are allowed"),
             Row(words: ["watch", "matches", "a"], error: "Error: only `watch live` takes criteria"),
             Row(
                 words: ["watch", "live", "a+"],

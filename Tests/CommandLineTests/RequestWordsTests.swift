@@ -21,6 +21,8 @@ struct RequestWordsTests {
             (["id:=123", "name:=null", #"name2="5""#], #"{"id":123,"name":null,"name2":"5"}"#),
             (["location.latitude=-1.5", "location.longitude=2"], #"{"location":{"latitude":-1.5,"longitude":2}}"#),
             (["properties.id=5", "criteria.location=5"], #"{"properties":{"id":5},"criteria":{"location":"5"}}"#),
+            (["criteria=d/#"], #"{"criteria":"d/#"}"#), (["criteria={}"], #"{"criteria":{}}"#),
+            ([#"criteria={"floor":"1"}"#, "criteria.room=5"], #"{"criteria":{"floor":"1","room":"5"}}"#),
             ([#"group=["a"]"#, #"properties={"a":1}"#, "properties.b=x"], #"{"group":["a"],"properties":{"a":1,"b":"x"}}"#),
             (["x=a=b", "y=", "selector=a = 'b'"], #"{"x":"a=b","y":"","selector":"a = 'b'"}"#),
             ([#" {"a":{"b":[1]}}"#], #"{"a":{"b":[1]}}"#),

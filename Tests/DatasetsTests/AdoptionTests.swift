@@ -69,4 +69,32 @@ struct AdoptionTests {
         #expect(harness.hub.liveStates["d/v/b/f/r1/phone/position"]?.payload == nil)
         #expect(harness.result("device/get", #"{"id":"phone"}"#)?["location"]?["latitude"]?.number == 2)
     }
+
+    @Test("A movement that was matched before a kill is not matched again with matchTTL 0; one that was not is")
+    func movementIsToldOnce() {
+        let harness = HubHarness()
+        harness.makePair("", #","matchTTL":0"#)
+        harness.advance(milliseconds: 2000)
+        harness.published.removeAll()
+        harness.move(metres: 10)
+        #expect(harness.matches.count == 1)
+        harness.matches.forEach { harness.acknowledge($0.token) }
+        let broker = retained(harness)
+        harness.restart(killed: true)
+        for (topic, payload) in broker { harness.adopt(topic, payload) }
+        #expect(harness.matches.isEmpty)
+        #expect(harness.result("device/get", #"{"id":"phone"}"#)?["location"] != nil)
+        harness.published.removeAll()
+        harness.move(metres: 11)
+        #expect(harness.matches.count == 1)
+        harness.matches.forEach { harness.acknowledge($0.token) }
+        harness.published.removeAll()
+        // The broker knows of a movement after the last match that was kept.
+        let topic = "live/d/-/-/-/-/phone/position"
+        harness.adopt(
+            topic,
+            #"{"topic":"d/-/-/-/-/phone/position","domainType":"position","itemId":"phone","timestamp":\#(harness.now + 1),"#
+                + #""receivedAt":\#(harness.now + 1),"properties":{"latitude":43.7301,"longitude":7.42}}"#)
+        #expect(harness.matches.count == 1)
+    }
 }

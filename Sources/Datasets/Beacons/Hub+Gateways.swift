@@ -199,7 +199,7 @@ extension Hub {
         writer.endObject()
         swap(&writer.bytes, &properties)
         let update = LiveUpdate(timestamp: now, position: position)
-        store(update, at: now, for: state, derived: true, receivedAt: now, into: &effects)
-        showMove(of: state, update, at: now, now: now, into: &effects)
+        let found = store(update, at: now, for: state, derived: true, receivedAt: now, into: &effects)
+        showMove(of: state, update, found: found, at: now, now: now, into: &effects)
     }
 }

@@ -28,9 +28,11 @@ extension Hub {
             if !state.isKnown { publishLive(topic: canonical, payload: [], into: &effects) }
             return
         }
+        showMoves(at: now, into: &effects)
         properties = told.properties
-        store(told.update, at: told.timestamp, for: state, receivedAt: told.receivedAt, into: &effects)
-        showMove(of: state, told.update, at: told.timestamp, now: now, into: &effects)
+        let found = store(told.update, at: told.timestamp, for: state, receivedAt: told.receivedAt, into: &effects)
+        showMove(of: state, told.update, found: found, at: told.timestamp, now: now, into: &effects)
+        showMoves(at: now, knownSince: told.receivedAt, into: &effects)
         if state.tellsSightings { restoreSightings(of: state, at: now) }
     }
 }

@@ -1,3 +1,4 @@
+import LiveTopics
 import Matching
 
 /// The floors of a dataset as numbers: equal where building and floor are.
@@ -11,6 +12,9 @@ struct Floors {
     }
 
     private var numbers = ByteKeyed<UInt32>()
+    /// Which declared floors the indices of buildings stand for, as of a state of the structure.
+    private var declared = ByteKeyed<String?>()
+    private var declaredAsOf: UInt32 = 0
 
     /// The floor that a live topic of seven encoded levels names.
     ///
@@ -22,13 +26,29 @@ struct Floors {
         return number(Self.text(levels[1...3]), maximum).map { .known($0) }
     }
 
-    /// The floor of the building that a live topic names, by its index: another than any that a topic names, as nothing says which
-    /// name has which index.
-    mutating func floor(_ index: Int, in topic: String, maximum: Int) -> FloorRef? {
+    /// The floor of the building that a live topic names, by its index: the one that the structure declares with it, else another
+    /// than any that a topic names, as nothing says which name has which index.
+    mutating func floor(_ index: Int, in topic: String, of structure: Structure, maximum: Int) -> FloorRef? {
         let levels = topic.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard levels.count == 7 else { return .unknown }
         // No encoded level has a #.
-        return number("\(Self.text(levels[1...2]))/#\(index)", maximum)
+        let key = "\(Self.text(levels[1...2]))/#\(index)"
+        guard structure.count(of: .floor) > 0 else { return number(key, maximum) }
+        if declaredAsOf != structure.generation || declared.count >= maximum {
+            declared.removeAll()
+            declaredAsOf = structure.generation
+        }
+        if let known = declared[key] { return number(known ?? key, maximum) }
+        let building = levels[1...2].compactMap { LevelCoding.decode($0) }
+        let found = building.count == 2 ? structure.floor(index: index, below: building)?.path.structureKey : nil
+        declared[key] = .some(found)
+        return number(found ?? key, maximum)
+    }
+
+    /// The floor where the structure finds a position; `unknown` where it does not tell building and floor.
+    mutating func floor(of whereabouts: Whereabouts, maximum: Int) -> FloorRef? {
+        guard whereabouts.building != nil, whereabouts.floor != nil else { return .unknown }
+        return number(Array(whereabouts.levels.prefix(3)).structureKey, maximum)
     }
 
     private mutating func number(_ key: String, _ maximum: Int) -> FloorRef? {
@@ -44,9 +64,14 @@ struct Floors {
 }
 
 extension Hub {
-    /// The floor a position is on: what its topic names, else its `floorIndex` in the building that its topic names.
-    func floor(of state: LiveState, index: Int?, into effects: inout HubEffects) -> FloorRef {
-        if let floor = floor(of: state, index: index) { return floor }
+    /// The floor a position is on: what its topic names, else where the structure finds it, else its `floorIndex` in the building
+    /// that its topic names.
+    ///
+    /// - Parameter found: Where the structure finds it.
+    func floor(
+        of state: LiveState, index: Int?, found: Whereabouts?, into effects: inout HubEffects
+    ) -> FloorRef {
+        if let floor = floor(of: state, index: index, found: found) { return floor }
         tellOverload(
             state.topic, "the dataset has \(configuration.limits.liveTopics) floors, the maximum: this one counts as unknown",
             count: 1, of: state.dataset, into: &effects)
@@ -54,16 +79,17 @@ extension Hub {
     }
 
     /// - Returns: nil where there is no room for another floor.
-    func floor(of state: LiveState, index: Int?) -> FloorRef? {
+    func floor(of state: LiveState, index: Int?, found: Whereabouts?) -> FloorRef? {
         let dataset = state.dataset
         let maximum = configuration.limits.liveTopics
+        if let found, let floor = dataset.floors.floor(of: found, maximum: maximum), floor != .unknown { return floor }
         if state.floor == nil { state.floor = dataset.floors.place(of: state.topic, maximum: maximum) }
         switch state.floor {
         case .known(let floor)?: return floor
         case .unknown?: return .unknown
         case .building?:
             guard let index else { return .unknown }
-            return dataset.floors.floor(index, in: state.topic, maximum: maximum)
+            return dataset.floors.floor(index, in: state.topic, of: dataset.structure, maximum: maximum)
         case nil: return nil
         }
     }

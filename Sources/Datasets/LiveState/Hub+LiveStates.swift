@@ -9,14 +9,18 @@ extension Hub {
     /// Makes an update the known state, tells it, and remembers to make it durable. Its properties stand in the scratch buffer.
     ///
     /// - Parameter derived: The daemon worked it out itself.
+    /// - Returns: Where the structure finds a position.
+    @discardableResult
     func store(
         _ update: LiveUpdate, at timestamp: Int64, for state: LiveState, derived: Bool = false, receivedAt now: Int64,
         into effects: inout HubEffects
-    ) {
+    ) -> Whereabouts? {
         let dataset = state.dataset
         showBeforeChange(state, at: now, into: &effects)
+        var found: Whereabouts?
         if state.namesDevice, dataset.locatesPositions {
-            see(state, update, locate(update, at: state), at: now)
+            found = locate(update, at: state)
+            see(state, update, found, at: now)
         }
         if state.payload == nil {
             dataset.countLiveTopic(state.domain, by: 1)
@@ -42,6 +46,7 @@ extension Hub {
         if state.namesDevice { stand(at: state, at: timestamp, receivedAt: now, into: &effects) }
         tellSubscribers(of: state, at: now, into: &effects)
         liveDataChanged(state, at: now, into: &effects)
+        return found
     }
 
     /// The item of a position stands here from now on: the one on another topic is no longer true.
@@ -84,8 +89,9 @@ extension Hub {
         guard let payload = state.payload, let update = LiveMessage.update(inPayload: payload, using: parser),
             let position = update.position
         else { return }
+        let found = state.dataset.locatesPositions ? whereabouts(of: update, at: state) : nil
         state.dataset.engine.place(
-            device.reference, at: position, floor: floor(of: state, index: update.floorIndex) ?? .unknown,
+            device.reference, at: position, floor: floor(of: state, index: update.floorIndex, found: found) ?? .unknown,
             heardAt: state.receivedAt)
     }
 

@@ -110,8 +110,8 @@ extension Hub {
             if message.retained { dataset.counters.received += 1 }
             dataset.counters.accepted += 1
             if isSkewed { tellSkewed(state, published, at: now, into: &effects) }
-            store(update, at: timestamp, for: state, receivedAt: now, into: &effects)
-            showMove(of: state, update, at: timestamp, now: now, into: &effects)
+            let found = store(update, at: timestamp, for: state, receivedAt: now, into: &effects)
+            showMove(of: state, update, found: found, at: timestamp, now: now, into: &effects)
         } catch {
             if message.retained, state.isKnown { return }
             refuse(error, published: published, of: dataset.id, counts: message.retained, at: now, into: &effects)
@@ -141,15 +141,18 @@ extension Hub {
 
     /// Where positions come from devices or from the daemon: shows the engine where a device stands by now.
     ///
-    /// - Parameter instant: When it stood there.
+    /// - Parameters:
+    ///   - found: Where the structure finds it.
+    ///   - instant: When it stood there.
     func showMove(
-        of state: LiveState, _ update: LiveUpdate, at instant: Int64, now: Int64, into effects: inout HubEffects
+        of state: LiveState, _ update: LiveUpdate, found: Whereabouts?, at instant: Int64, now: Int64,
+        into effects: inout HubEffects
     ) {
         guard let device = state.device, let position = update.position else { return }
         let dataset = state.dataset
         showCircumstances(device, update, at: instant, in: dataset, now: now, into: &effects)
         if dataset.moves.isEmpty { moved.append(dataset) }
-        let floor = floor(of: state, index: update.floorIndex, into: &effects)
+        let floor = floor(of: state, index: update.floorIndex, found: found, into: &effects)
         dataset.moves.append(Move(device: device.reference, position: position, floor: floor))
     }
 

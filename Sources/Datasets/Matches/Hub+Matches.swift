@@ -9,11 +9,13 @@ extension Hub {
     static let matchesPerDevice = 100
 
     /// Shows every engine what moved since the last time; nothing else may happen to a dataset in between.
-    func showMoves(at now: Int64, into effects: inout HubEffects) {
+    ///
+    /// - Parameter knownSince: When an earlier life that forgot it showed the same; `Int64.max`: it is new.
+    func showMoves(at now: Int64, knownSince: Int64 = .max, into effects: inout HubEffects) {
         guard !moved.isEmpty else { return }
         for dataset in moved {
             engineEffects.removeAll(keepingCapacity: true)
-            dataset.engine.move(dataset.moves, at: now, into: &engineEffects)
+            dataset.engine.move(dataset.moves, at: now, knownSince: knownSince, into: &engineEffects)
             dataset.moves.removeAll(keepingCapacity: true)
             handleEngineEffects(of: dataset, at: now, into: &effects)
         }

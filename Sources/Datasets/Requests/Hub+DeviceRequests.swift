@@ -172,7 +172,7 @@ extension Hub {
         state.device = device
         properties.removeAll(keepingCapacity: true)
         properties.append(contentsOf: location.properties)
-        store(
+        let found = store(
             LiveUpdate(
                 timestamp: asked, originSourceId: location.originSourceId, position: location.position,
                 floorIndex: location.floorIndex),
@@ -180,8 +180,9 @@ extension Hub {
         keepNow(state, after: before.state, into: &effects)
         if let former { keepNow(former, after: before.former, into: &effects) }
         showCircumstances(device, in: dataset, at: now, into: &effects)
+        let floor = floor(of: state, index: location.floorIndex, found: found, into: &effects)
         engineEffects.removeAll(keepingCapacity: true)
-        dataset.engine.move(device.reference, to: location.position, at: now, into: &engineEffects)
+        dataset.engine.move(device.reference, to: location.position, floor: floor, at: now, into: &engineEffects)
         handleEngineEffects(of: dataset, at: now, into: &effects)
     }
 

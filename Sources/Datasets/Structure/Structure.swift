@@ -33,6 +33,16 @@ struct Structure {
         return byID[level.depth][id]?.filter { $0.fits(below: above) } ?? []
     }
 
+    /// The only floor with this index that nothing in the levels above contradicts; nil where there is none or more than one.
+    func floor(index: Int, below levels: [String]) -> StructureNode? {
+        var found: StructureNode?
+        for node in all where node.level == .floor && node.record.floorIndex == index && node.fits(below: levels) {
+            guard found == nil else { return nil }
+            found = node
+        }
+        return found
+    }
+
     /// Whether one of a level with this id fits the levels above.
     func declares(_ level: StructureLevel, _ id: String, below levels: [String]) -> Bool {
         let above = Array(levels.prefix(level.depth))

@@ -63,7 +63,9 @@ enum RequestWords {
     }
 
     private static func value(_ text: String, of path: [String]) -> JSONValue {
-        let isText = path.count == 1 ? textParameters.contains(path[0]) : path[0] == "criteria"
+        var isText = path.count == 1 ? textParameters.contains(path[0]) : path[0] == "criteria"
+        // Criteria are a topic or an object of levels, and no topic begins with the name of a dataset such as this.
+        if path == ["criteria"], text.utf8.first == UInt8(ascii: "{") { isText = false }
         return isText ? .string(text) : (try? JSONValue.parse(text)) ?? .string(text)
     }
 
