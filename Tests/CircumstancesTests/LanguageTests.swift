@@ -26,6 +26,8 @@ struct LanguageTests {
             Row("(at (= place-id \"a\"))", "(at (= factual-id \"a\"))"),
             Row("(at (= category-id 308))", "(at (= category-id \"308\"))"),
             Row("(at (= exact-category-id \"308\"))"),
+            Row("(at (exact-category-id 308))", "(at (= exact-category-id \"308\"))"),
+            Row("(at (exact-category-id 308 \"c\"))", "(at (any-of exact-category-id \"308\" \"c\"))"),
             Row("(near (any-of chain-id \"a\" \"b\"))"),
             Row("(near (any-of chain-id \"a\"))", "(near (= chain-id \"a\"))"),
             Row(" ( at\n( =  factual-id “a” ) ; here\n)", "(at (= factual-id \"a\"))"),

@@ -201,6 +201,32 @@ struct PlaceImportTests {
         #expect(order.filter { $0 == "category" }.count == 2 && order.first == "category" && requests.unreadableCount == 0)
     }
 
+    @Test("A feature without an id that is refused is told by its place in the input, not in its request")
+    func refusedWithoutID() throws {
+        let filler = String(repeating: "x", count: 100_000)
+        let text = (0..<5).map { #"{"properties":{"shop":"a\#($0 == 0 ? #"","brand":"B"# : "")"},"n":"\#(filler)"}"# }
+        func numbers(isOSM: Bool) throws -> [[String]] {
+            var requests = PlaceRequests([reader(Array(text.joined(separator: "\n").utf8))], .init(isOSM: isOSM))
+            var all: [[String]] = []
+            while let request = try requests.next() {
+                guard request.resource == "place" else { continue }
+                all.append(
+                    try request.numbers.indices.map { place in
+                        let refusal = try JSONValue.parse(
+                            Array(#"{"id":null,"error":{"message":"`id` is required (feature \#(place))"}}"#.utf8))
+                        return PlaceRequests.located(refusal, in: request).member("error")?.member("message")?.asString ?? ""
+                    })
+            }
+            return all
+        }
+        func said(_ numbers: [Int]) -> [String] { numbers.map { "`id` is required (feature \($0))" } }
+        #expect(try numbers(isOSM: false) == [said([0, 1]), said([2, 3]), said([4])])
+        // The one that waits for what may be told of its brand goes last.
+        #expect(try numbers(isOSM: true) == [said([1, 2, 3, 4, 0])])
+        let named: JSONValue = ["id": "a", "error": ["message": "m (feature 0)"]]
+        #expect(PlaceRequests.located(named, in: .init(resource: "place", parameters: [], numbers: [7])) == named)
+    }
+
     @Test("The command keeps several requests on their way, asks again what a store refused, and names what was refused")
     func command() throws {
         let filler = String(repeating: "x", count: 100_000)

@@ -74,6 +74,8 @@ struct AreaPolygonTests {
             Refusal([[(0, 0), (10, 10), (10, 0), (0, 10), (0, 0)]], .crossing(ring: 0, position: 0)),
             Refusal([[(0, 0), (5, 5), (10, 10), (0, 0)]], .flat(ring: 0)),
             Refusal([[(1, 1), (1, 1), (1, 1), (1, 1)]], .flat(ring: 0)),
+            // In line, but for how decimal figures are rounded.
+            Refusal([[(7, 43), (7.01, 43.01), (7.02, 43.02), (7, 43)]], .flat(ring: 0)),
             Refusal([[(-120, 80), (0, 80), (120, 80), (-120, 80)]], .roundPole(ring: 0)),
             Refusal([outer, [(12, 4), (14, 4), (14, 6), (12, 4)]], .hole(ring: 1)),
             Refusal([outer, [(4, 4), (6, 4), (6, 6), (4, 4)], [(4.5, 4.2), (5.5, 4.2), (5.5, 5), (4.5, 4.2)]], .hole(ring: 2)),

@@ -87,6 +87,46 @@ struct PlaceCandidatesTests {
         #expect(mall.hit.isInside && mall.hit.distance == 0)
     }
 
+    private static func square(_ id: String, halfMetres: Double, eastMetres: Double = 0) throws -> Place {
+        let corners = [(-1.0, -1.0), (1, -1), (1, 1), (-1, 1)].map { east, north in
+            Area.Polygon.Vertex(
+                longitude: 20 + (eastMetres + east * halfMetres) / 111_319.5, latitude: north * halfMetres / degree)
+        }
+        return Place(id: id, geometry: try PlaceGeometry(polygons: [[corners]]))
+    }
+
+    @Test(
+        "Whoever is inside the only outline there is, is at it, however large it is", arguments: [5.0, 25, 100, 250, 1000, 9000])
+    func loneOutline(halfMetres: Double) throws {
+        let table = PlaceTable()
+        try table.upsert(try Self.square("park", halfMetres: halfMetres))
+        for accuracy in [5.0, 15, 25] {
+            let inside = table.candidates(latitude: 0, longitude: 20, accuracy: accuracy)
+            #expect((inside.candidates.first?.probability ?? 0) > 0.75)
+            // Outside of it the device is the less at it the farther away it is.
+            let outside = [0.0, 5, 20, 60].map { metres in
+                table.candidates(latitude: 0, longitude: 20 + (halfMetres + metres) / 111_319.5, accuracy: accuracy)
+                    .candidates.first?.probability ?? 0
+            }
+            #expect(zip(outside, outside.dropFirst()).allSatisfy { $0 > $1 })
+            #expect(outside[3] < 0.2)
+        }
+        let closed = table.candidates(latitude: 0, longitude: 20, accuracy: 10) { _ in PlaceEvidence(isOpen: false) }
+        let open = table.candidates(latitude: 0, longitude: 20, accuracy: 10)
+        #expect((closed.candidates.first?.probability ?? 1) < (open.candidates.first?.probability ?? 0))
+    }
+
+    @Test("A kiosk at the other end of a park takes nothing from the park")
+    func farInside() throws {
+        let park = try Self.square("park", halfMetres: 250)
+        let table = try table([80])
+        try table.upsert(park)
+        let found = table.candidates(latitude: 0, longitude: 20, accuracy: 10)
+        #expect(found.candidates.map { table.id($0.handle) } == ["park", "0"])
+        #expect((found.candidates.first?.probability ?? 0) > 0.75)
+        #expect(found.candidates[1].probability < 0.01)
+    }
+
     @Test("In simulated towns the first candidate is right as often as noise allows, and probabilities are what they say")
     func calibration() throws {
         var random = SplitMix64.forTest()

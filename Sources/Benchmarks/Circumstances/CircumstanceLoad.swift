@@ -67,7 +67,7 @@ struct CircumstanceLoad {
     mutating func settle(into report: inout Report) {
         let before = residentBytes()
         for device in positions.indices {
-            let owner = device % 10 == 0 ? nil : "client-\(device % Self.clients)"
+            let owner = Self.isOwnerless(UInt32(device)) ? nil : "client-\(device % Self.clients)"
             engine.restoreDevice(UInt32(device), DeviceIdentity(id: "d\(device)", owner: owner))
         }
         let elapsed = seconds {
@@ -103,66 +103,110 @@ struct CircumstanceLoad {
         }
     }
 
-    /// Readings of a clock, without those in which the machine did something else.
+    /// What updates took, in nanoseconds.
     private struct Timing {
         var count = 0
         var sum = 0.0
         var mean: Double { sum / Double(max(1, count)) }
 
-        mutating func add(_ time: Double) {
-            guard time < 1_000_000 else { return }
-            count += 1
+        mutating func add(_ time: Double, of updates: Int = 1) {
+            count += updates
             sum += time
         }
     }
 
-    /// Times updates from the payload on: every fourth without circumstances, the others with them.
+    /// Times updates from the payload on, a block of them in turn without circumstances, with them, and one by one.
     mutating func measure(_ gait: Gait, updates: Int, into report: inout Report) {
         let homes = positions
         // Who begins to walk leaves the places he stayed at.
         if gait != .still { for _ in 0..<Self.firstSteps { for device in order { go(device, gait, from: homes) } } }
-        var (alone, quiet, flipping) = (Timing(), Timing(), Timing())
-        var flips = 0
-        let (reviews, evaluations) = (engine.reviews, engine.evaluations)
-        let start = now
-        for number in 0..<updates {
-            let device = order[Int.random(in: 0..<order.count, using: &random)]
-            advance(device, gait, from: homes)
-            // A fix of each device every ten seconds.
-            now = start + Int64(number) * 10_000 / Int64(order.count)
-            let payload = Self.payload(positions[Int(device)], at: now)
-            effects.removeAll(keepingCapacity: true)
-            if number % 4 == 0 {
-                let begin = Self.clock()
-                let update = decode(payload)
-                alone.add(Self.clock() - begin)
-                show(device, update)
-                continue
-            }
-            let begin = Self.clock()
-            engine.expect(device)
-            show(device, decode(payload))
-            let time = Self.clock() - begin
-            let count = effects.count { if case .held = $0 { true } else { false } }
-            flips += count
-            if count == 0 { quiet.add(time) } else { flipping.add(time) }
+        for isOwned in [true, false] {
+            let devices = order.filter { Self.isOwnerless($0) != isOwned }
+            measure(
+                gait, isOwned ? "a client's" : "nobody's", devices, updates: isOwned ? updates : updates / 4, homes, into: &report
+            )
         }
-        let share = Double(engine.reviews - reviews) / Double(updates)
-        report.add("\(gait): an update without circumstances", alone.mean, "ns", note: "read from JSON")
-        report.add(
-            "\(gait): more for one without a flip", quiet.mean - alone.mean, "ns",
-            note: "\(quiet.count) of them; \(figure(share)) of all updates looked at places")
-        report.add(
-            "\(gait): more for one that flips", flipping.mean - alone.mean, "ns",
-            note:
-                "\(flips) flips in \(flipping.count) updates; \(figure((flipping.mean - alone.mean) * Double(flipping.count) / Double(max(1, flips)))) ns each"
-        )
-        report.add(
-            "\(gait): evaluations for each look",
-            Double(engine.evaluations - evaluations) / Double(max(1, engine.reviews - reviews)), "")
     }
 
-    private static let firstSteps = 8
+    private mutating func measure(
+        _ gait: Gait, _ whose: String, _ devices: [UInt32], updates: Int, _ homes: [(latitude: Double, longitude: Double)],
+        into report: inout Report
+    ) {
+        var (alone, all, timedAlone, flipping) = (Timing(), Timing(), Timing(), Timing())
+        var flips = 0
+        var timedFlips = 0
+        var looks = 0
+        for number in 0..<updates / Self.blockSize {
+            let block = block(of: devices, gait, homes)
+            effects.removeAll(keepingCapacity: true)
+            switch number % 3 {
+            case 0:
+                alone.add(seconds { for update in block { _ = decode(update.payload) } } * 1e9, of: block.count)
+                for update in block { show(update.device, decode(update.payload)) }
+            case 1:
+                let reviews = engine.reviews
+                all.add(seconds { for update in block { receive(update) } } * 1e9, of: block.count)
+                looks += engine.reviews - reviews
+                flips += heldEffects
+            default:
+                for update in block {
+                    effects.removeAll(keepingCapacity: true)
+                    let begin = Self.clock()
+                    _ = decode(update.payload)
+                    let middle = Self.clock()
+                    receive(update)
+                    let end = Self.clock()
+                    timedAlone.add(middle - begin)
+                    // What takes a millisecond is the machine's.
+                    if heldEffects > 0, end - middle < 1_000_000 {
+                        flipping.add(end - middle - timedAlone.mean)
+                        timedFlips += heldEffects
+                    }
+                }
+            }
+        }
+        let share = Double(flips) / Double(max(1, all.count))
+        let flip = flipping.sum / Double(max(1, timedFlips))
+        report.add("\(gait), \(whose): an update without circumstances", alone.mean, "ns", note: "read from JSON")
+        report.add(
+            "\(gait), \(whose): more with them", all.mean - alone.mean, "ns",
+            note: "\(figure(Double(looks) / Double(max(1, all.count)))) looks and \(figure(share)) flips each; "
+                + "\(figure(all.mean - alone.mean - share * flip)) ns without the flips")
+        report.add("\(gait), \(whose): a flip", flip, "ns", note: "\(timedFlips) of them")
+    }
+
+    private struct Update {
+        var device: UInt32
+        var payload: [UInt8]
+    }
+
+    private static let blockSize = 10_000
+
+    /// Updates of random devices, a fix of each every ten seconds.
+    private mutating func block(
+        of devices: [UInt32], _ gait: Gait, _ homes: [(latitude: Double, longitude: Double)]
+    ) -> [Update] {
+        let start = now
+        return (0..<Self.blockSize).map { number in
+            let device = devices[Int.random(in: 0..<devices.count, using: &random)]
+            advance(device, gait, from: homes)
+            now = start + Int64(number) * 10_000 / Int64(devices.count)
+            return Update(device: device, payload: Self.payload(positions[Int(device)], at: now))
+        }
+    }
+
+    @inline(__always)
+    private mutating func receive(_ update: Update) {
+        engine.expect(update.device)
+        show(update.device, decode(update.payload))
+    }
+
+    private var heldEffects: Int { effects.count { if case .held = $0 { true } else { false } } }
+
+    /// A tenth of the devices is nobody's.
+    private static func isOwnerless(_ device: UInt32) -> Bool { device % 10 == 0 }
+
+    private static let firstSteps = 16
 
     private mutating func advance(_ device: UInt32, _ gait: Gait, from homes: [(latitude: Double, longitude: Double)]) {
         let number = Int(device)

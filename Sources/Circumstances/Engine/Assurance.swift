@@ -2,14 +2,12 @@
 ///
 /// The nearest circles are told apart, so that a device that passes one by need not be looked at again.
 struct Assurance {
-    static let shellsMax = 3
-
     /// Metres to all else that may change something.
     private(set) var outer: Double
     /// The first instant at which time alone may change something.
     private(set) var due = Int64.max
-    private(set) var shells = InlineArray<3, Shell>(repeating: .none)
-    private var slacks = InlineArray<3, Double>(repeating: .infinity)
+    private(set) var shells = Shells()
+    private var slacks = InlineArray<5, Double>(repeating: .infinity)
 
     init(slack: Double) { outer = slack }
 
@@ -23,15 +21,17 @@ struct Assurance {
         due = min(due, outcome.due)
     }
 
-    /// The device is so far from a circle.
-    mutating func take(_ shell: @autoclosure () -> Shell, slack: Double) {
+    /// The device is so far, in metres, from a circle of a watch.
+    mutating func take(_ circle: @autoclosure () -> Shell, of watch: UInt32, _ place: UInt32, slack: Double) {
         guard slack < outer else { return }
-        var shell = shell()
-        for index in 0..<Self.shellsMax where shells[index] == shell { return }
-        var slack = slack
-        for index in 0..<Self.shellsMax where slack < slacks[index] {
+        var (shell, slack) = ((circle: circle(), watch: watch, place: place), slack)
+        for index in 0..<Shells.max where shells.circles[index] == shell.circle {
+            if shells.watches[index] != watch { shells.share(index) }
+            return
+        }
+        for index in 0..<Shells.max where slack < slacks[index] {
             swap(&slacks[index], &slack)
-            swap(&shells[index], &shell)
+            (shells[index], shell) = (shell, shells[index])
         }
         outer = min(outer, slack)
     }

@@ -42,14 +42,14 @@ extension CircumstanceEngine {
         of circumstance: CircumstanceRef, for device: UInt32, at instant: Int64, in world: some CircumstanceWorld
     ) -> Evaluation? {
         guard let entry = entry(circumstance), isInScope(circumstance, device: device) else { return nil }
-        let track = tracks[Int(device)]
+        let (isKnown, fix) = (tracks[Int(device)].isKnown, tracks[Int(device)].fix)
         histories[device]?.findPlaces(epoch: placeEpoch, in: world)
         var situation = situation(of: device, at: instant)
         situation.visits = histories[device]
-        if track.isKnown {
-            let reach = PlaceReach.at(accuracy: track.sentAccuracy)
+        if isKnown {
+            let reach = PlaceReach.at(accuracy: fix.accuracy)
             world.places(
-                latitude: track.latitude, longitude: track.longitude,
+                latitude: fix.latitude, longitude: fix.longitude,
                 radius: entry.program.uses(.near) ? max(reach, entry.rule.nearRadius) : reach, into: &situation.places)
             situation.places.sortByDistance()
         }

@@ -69,6 +69,7 @@ extension CircumstanceEngine {
     private func standNowhere(_ device: UInt32) {
         let index = Int(device)
         cells.remove(device)
+        tracks[index].cell = DeviceCells.none
         liveDevices.remove(device)
         tracks[index].isKnown = false
         tracks[index].wasEvaluated = false
@@ -90,7 +91,12 @@ extension CircumstanceEngine {
         into effects: inout [CircumstanceEffect]
     ) {
         guard exists(device) else { return }
-        if take(fix, of: device, into: &effects) { return }
+        switch take(fix, of: device, into: &effects) {
+        case .unconcerned: return
+        case .crossed:
+            if cross(device, at: instant, in: world(), into: &effects) { return }
+        case .toLookAt: break
+        }
         review(device, isMove: true, at: instant, in: world(), into: &effects)
     }
 
@@ -98,9 +104,11 @@ extension CircumstanceEngine {
     @inline(__always)
     public func expect(_ device: UInt32) { tracks.prefetch(Int(device)) }
 
-    /// Takes a fix in; true when nothing can follow from it.
-    func take(_ fix: Fix, of device: UInt32, into effects: inout [CircumstanceEffect]) -> Bool {
+    /// Takes a fix in.
+    func take(_ fix: Fix, of device: UInt32, into effects: inout [CircumstanceEffect]) -> Consequence {
         let track = tracks.address(Int(device))
+        let passage = track.pointee.passage(to: fix)
+        if passage == .beyondSafe { tracks.prefetchShells(Int(device)) }
         let wasKnown = track.pointee.isKnown
         let wasPrecise = PlaceReach.isPrecise(track.pointee.sentAccuracy)
         let motion = track.pointee.motion(with: fix)
@@ -115,9 +123,17 @@ extension CircumstanceEngine {
             wasPrecise == PlaceReach.isPrecise(fix.accuracy), track.pointee.epoch == epoch || sweepRemaining == 0,
             !track.pointee.hasAskedLive,
             track.pointee.isStayRecorded || fix.timestamp - track.pointee.since < Self.stayMilliseconds
-        else { return false }
-        return track.pointee.isUnconcerned(by: fix)
+        else { return .toLookAt }
+        return track.pointee.consequence(of: fix, passage)
     }
+}
+
+/// What a fix brings about.
+enum Consequence {
+    case unconcerned
+    /// The device has crossed some of its circles, and nothing else.
+    case crossed
+    case toLookAt
 }
 
 extension PlaceReach {
@@ -126,21 +142,56 @@ extension PlaceReach {
 }
 
 extension DeviceTrack {
-    /// Whether the device has neither gone far enough from where it was looked at, nor crossed a circle, for anything to change.
+    /// How far a fix takes the device from where it was looked at.
+    enum Passage {
+        case withinSafe, beyondSafe, beyondOuter
+    }
+
     @inline(__always)
-    func isUnconcerned(by fix: Fix) -> Bool {
-        // As far as `at` reaches otherwise than then, everything is nearer than it was.
-        let spent = abs(PlaceReach.at(accuracy: fix.accuracy) - Double(reach))
-        let moved = QuickDistance.squared(
-            fix.latitude, fix.longitude, Double(anchorLatitude) / Self.anchorSteps, Double(anchorLongitude) / Self.anchorSteps,
-            scale: Double(longitudeScale))
+    func passage(to fix: Fix) -> Passage {
+        let spent = spent(at: fix)
+        let moved = squaredDistanceFromAnchor(fix)
         let safe = Double(self.safe) - spent
-        if safe > 0, moved < safe * safe { return true }
+        if safe > 0, moved < safe * safe { return .withinSafe }
         let outer = Double(self.outer) - spent
-        guard outer > 0, moved < outer * outer else { return false }
-        let point = GridPoint(latitude: fix.latitude, longitude: fix.longitude)
-        for index in shells.indices where !shells[index].holds(at: point, margin: spent) { return false }
-        return true
+        return outer > 0 && moved < outer * outer ? .beyondSafe : .beyondOuter
+    }
+
+    /// As far as `at` reaches otherwise than then, everything is nearer than it was: metres.
+    @inline(__always)
+    private func spent(at fix: Fix) -> Double { abs(PlaceReach.at(accuracy: fix.accuracy) - Double(reach)) }
+
+    /// Whether the device has gone far enough from where it was looked at, or crossed a circle, for anything to change.
+    @inline(__always)
+    func consequence(of fix: Fix, _ passage: Passage) -> Consequence {
+        switch passage {
+        case .withinSafe: return .unconcerned
+        case .beyondSafe: break
+        case .beyondOuter: return .toLookAt
+        }
+        let spent = spent(at: fix)
+        if shells.hold(at: GridPoint(latitude: fix.latitude, longitude: fix.longitude), margin: spent) { return .unconcerned }
+        return spent == 0 ? .crossed : .toLookAt
+    }
+
+    /// At least: square metres.
+    @inline(__always)
+    private func squaredDistanceFromAnchor(_ fix: Fix) -> Double {
+        QuickDistance.squared(
+            fix.latitude, fix.longitude, Double(anchorLatitude) * Self.anchorStep, Double(anchorLongitude) * Self.anchorStep,
+            scale: Double(longitudeScale))
+    }
+
+    /// Metres at most that it is away from its anchor.
+    var distanceFromAnchor: Double { squaredDistanceFromAnchor(fix).squareRoot() }
+
+    /// Remembers where it is and how far it can go from there, metres.
+    mutating func anchor(safe: Double, outer: Double) {
+        anchorLatitude = Int32((latitude / Self.anchorStep).rounded())
+        anchorLongitude = Int32((longitude / Self.anchorStep).rounded())
+        // Distances to places are right to 2 cm; the anchor, the scale and the reach are rounded.
+        self.safe = Float(Swift.max(0, safe * 0.9999 - 0.05))
+        self.outer = Float(Swift.max(0, outer * 0.9999 - 0.05))
     }
 
     /// At least 1 m/s: as sent, else from the last fix to this one beyond their accuracies. Two fixes of one instant tell nothing.

@@ -153,9 +153,9 @@ extension CircumstanceEngine {
         } else {
             number = UInt32(truncatingIfNeeded: watches.count)
             watches.append(watch)
-            plainMargins.append(-1)
+            briefs.append(.ended)
         }
-        plainMargins[Int(number)] = watch.isPlain ? watch.exitMargin : -1
+        briefs[Int(number)] = WatchBrief(watch, in: memory.predicates)
         entries[Int(circumstance.index)]?.watch = number
         if let guards = watch.guards {
             index.insert(number, of: watch.owner, guards)
@@ -203,14 +203,16 @@ extension CircumstanceEngine {
             unguarded[watch.owner]?.removeAll { $0 == number }
         }
         watches[Int(number)] = nil
+        briefs[Int(number)] = .ended
         retired.append(number)
         if retired.count > 1024 + watches.count / 4 { purge() }
     }
 
     /// Takes ended watches out of all tracks, so that their numbers can be given out again.
     private func purge() {
-        for device in tracks.indices where !tracks[device].held.isEmpty {
-            tracks[device].held.removeAll { watches[Int($0)] == nil }
+        for device in tracks.indices {
+            if !tracks[device].held.isEmpty { tracks[device].held.removeAll { watches[Int($0)] == nil } }
+            tracks[device].shells.release { watches[Int($0)] == nil }
         }
         freeWatches += retired
         retired.removeAll()

@@ -1,3 +1,5 @@
+import Geodesy
+
 // Rows that were kept come back.
 //
 // Order: devices (``restoreDevice(_:_:)``), circumstances (``restore(_:isEnabled:in:)``), then the rows of both in any order, positions
@@ -55,7 +57,7 @@ extension CircumstanceEngine {
         tracks[index].take(fix, tracks[index].motion)
         if !isSameStay { tracks[index].beginStay(at: fix) }
         tracks[index].wasEvaluated = true
-        cells.place(device, latitude: fix.latitude, longitude: fix.longitude)
+        place(device, at: GridPoint(latitude: fix.latitude, longitude: fix.longitude))
     }
 
     /// Everything is restored: what became true or false meanwhile is told, in turns of ``advance(to:in:into:)``.

@@ -21,193 +21,70 @@ extension CircumstanceEngine {
         situation.places.removeAll(keepingCapacity: true)
         let isFirst = !tracks[index].wasEvaluated
         tracks[index].hasAskedLive = false
-        gatherStanding(of: tracks[index])
-        situation.foresight = lookAround(device, into: &situation.places, &assurance, in: world)
-        gatherUnconfirmed(of: tracks[index])
+        let track = UnsafePointer(tracks.address(index))
+        let view = View(
+            latitude: track.pointee.latitude, longitude: track.pointee.longitude, accuracy: track.pointee.sentAccuracy)
+        gatherStanding(of: track)
+        situation.foresight = lookAround(from: view, track, into: &situation.places, &assurance, in: world)
+        gatherUnconfirmed(of: track)
         if !candidates.isEmpty {
-            memory.expect(situation.places)
             candidates.sortDistinct()
             situation.places.sortByDistance()
             settle(device, situation, isFirst: isFirst, &assurance, at: instant, in: world, into: &effects)
         }
         swap(&situation.places, &scratch)
-        anchor(device, assurance)
+        anchor(device, view, assurance)
     }
 
     func situation(of device: UInt32, at instant: Int64) -> Situation {
-        let track = tracks[Int(device)]
+        let track = tracks.address(Int(device))
         return Situation(
-            device: device, instant: instant, isKnown: track.isKnown, accuracy: track.sentAccuracy, foresight: 0,
-            isMoving: track.motion.isMoving, dwellingSince: track.since == .min ? nil : track.since,
+            device: device, instant: instant, isKnown: track.pointee.isKnown, accuracy: track.pointee.sentAccuracy, foresight: 0,
+            isMoving: track.pointee.motion.isMoving, dwellingSince: track.pointee.since == .min ? nil : track.pointee.since,
             visits: uses.visits.isEmpty ? nil : histories[device])
     }
 
     /// Begins the candidates with the watches to evaluate wherever the device is.
-    private func gatherStanding(of track: DeviceTrack) {
+    private func gatherStanding(of track: UnsafePointer<DeviceTrack>) {
         candidates.removeAll(keepingCapacity: true)
+        arrivals.removeAll(keepingCapacity: true)
         confirmed.removeAll(keepingCapacity: true)
-        confirmed.append(contentsOf: repeatElement(false, count: track.held.count))
+        if !track.pointee.held.isEmpty { confirmed.append(contentsOf: repeatElement(false, count: track.pointee.held.count)) }
         if unguarded.isEmpty { return }
-        if track.owner == 0 {
+        if track.pointee.owner == 0 {
             for watches in unguarded.values { candidates.append(contentsOf: watches) }
-        } else if let watches = unguarded[track.owner] {
+        } else if let watches = unguarded[track.pointee.owner] {
             candidates.append(contentsOf: watches)
         }
     }
 
-    private func gatherUnconfirmed(of track: DeviceTrack) {
-        for position in track.held.indices where !confirmed[position] { candidates.append(track.held[position]) }
-    }
-
-    /// Finds the places that the device's circumstances are about, adds the watches that may be true of it there to the candidates, and
-    /// says how far it is from the others.
-    ///
-    /// - Returns: Metres beyond the reach of any rule in which all such places are found, or beyond which they do not matter.
-    private func lookAround(
-        _ device: UInt32, into places: inout [NearbyPlace], _ assurance: inout Assurance, in world: some CircumstanceWorld
-    ) -> Double {
-        let track = tracks.address(Int(device))
-        let owner = track.pointee.owner
-        var scales = interests[Int(owner)].scales
-        guard scales != 0 else { return Self.safeMax }
-        let view = View(track.pointee)
-        landmarks.expect(scales, around: view.point)
-        var foresight = Self.safeMax
-        while scales != 0 {
-            let scale = scales.trailingZeroBitCount
-            scales &= scales - 1
-            let cell = landmarks.cell(at: scale, around: view.point, view.position, memory, in: world)
-            foresight = min(foresight, cell.foresight)
-            find(in: cell, within: Scale.reach(scale) + cell.foresight, of: view, owner, in: world)
-            approachFound(at: scale, view.reach, track.pointee, into: &places, &assurance)
-        }
-        assurance.limit(foresight)
-        return foresight
-    }
-
-    /// Lists the landmarks of a cell that the owner asks for.
-    private func find(
-        in cell: LandmarkCell, within farthest: Double, of view: View, _ owner: UInt32, in world: some CircumstanceWorld
-    ) {
-        var found: [FoundLandmark] = []
-        swap(&found, &self.found)
-        found.removeAll(keepingCapacity: true)
-        interests.withUnsafeBufferPointer { interests in
-            let interest = interests.baseAddress.unsafelyUnwrapped + Int(owner)
-            let steps = (farthest + 0.02) * GridPoint.unitsPerMetre
-            var landmark = cell.first
-            let end = cell.end
-            while landmark.words < end {
-                defer { landmark = landmark.next }
-                guard owner == 0 || landmark.owner == owner || landmark.owner == Landmarks.several else { continue }
-                guard landmark.hasOutline || landmark.point.squaredChord(to: view.point) <= steps * steps else { continue }
-                if owner != 0, landmark.owner != owner {
-                    guard (0..<landmark.count).contains(where: { interest.pointee.mayAskFor(landmark.predicate($0)) }) else {
-                        continue
-                    }
-                }
-                guard let distance = distance(to: landmark, from: view, in: world), distance <= farthest else { continue }
-                found.append(FoundLandmark(landmark: landmark, distance: distance))
-                if landmark.count > 0 { index.prefetch(landmark.predicate(0)) }
-            }
-        }
-        swap(&found, &self.found)
-    }
-
-    @inline(__always)
-    private func distance(to landmark: Landmark, from view: View, in world: some CircumstanceWorld) -> Double? {
-        guard landmark.hasOutline else { return view.distance(to: landmark.point) }
-        return world.distance(of: landmark.place, latitude: view.position.latitude, longitude: view.position.longitude)
-    }
-
-    /// First what is near, so that most of what is farther is seen not to matter without asking whose it is.
-    private func approachFound(
-        at scale: Int, _ reach: Double, _ track: DeviceTrack, into places: inout [NearbyPlace], _ assurance: inout Assurance
-    ) {
-        let scaleReach = Scale.reach(scale)
-        let near = scaleReach + Self.nearby
-        for found in found where found.distance <= near {
-            places.append(NearbyPlace(place: found.landmark.place, distance: found.distance))
-            approach(found, at: scale, reach, track, &assurance)
-        }
-        guard assurance.outer > Self.nearby else { return }
-        for found in found where found.distance > near && found.distance - scaleReach < assurance.outer {
-            places.append(NearbyPlace(place: found.landmark.place, distance: found.distance))
-            approach(found, at: scale, reach, track, &assurance)
-        }
-    }
-
-    private static let nearby = 40.0
-
-    private func approach(
-        _ found: FoundLandmark, at scale: Int, _ reach: Double, _ track: DeviceTrack, _ assurance: inout Assurance
-    ) {
-        for place in 0..<found.landmark.count {
-            let predicate = found.landmark.predicate(place)
-            guard Int(predicate) < index.entries.count else { continue }
-            let entry = index.entries[Int(predicate)]
-            if entry.watch == GuardIndex.none { continue }
-            if entry.watch == GuardIndex.several {
-                approachGroups(of: predicate, found, at: scale, reach, track, &assurance)
-            } else if track.owner == 0 || entry.owner == track.owner, entry.scale == scale {
-                approach(entry.watch, found, entry.radius ?? reach, track, &assurance)
-            }
-        }
-    }
-
-    private func approachGroups(
-        of predicate: UInt32, _ found: FoundLandmark, at scale: Int, _ reach: Double, _ track: DeviceTrack,
-        _ assurance: inout Assurance
-    ) {
-        index.groups[predicate]?.withUnsafeBufferPointer { groups in
-            // Nobody's devices are seen by all, a client's only by its own circumstances.
-            var position = track.owner == 0 ? 0 : GuardIndex.firstPosition(of: track.owner, in: groups)
-            while position < groups.count, track.owner == 0 || groups[position].owner == track.owner {
-                if groups[position].scale == scale {
-                    let radius = groups[position].radius ?? reach
-                    for watch in groups[position].watches { approach(watch, found, radius, track, &assurance) }
-                }
-                position += 1
-            }
-        }
-    }
-
-    /// A place is near that a watch may be true of.
-    @inline(__always)
-    private func approach(
-        _ watch: UInt32, _ found: FoundLandmark, _ radius: Double, _ track: DeviceTrack, _ assurance: inout Assurance
-    ) {
-        let margin = plainMargins[Int(watch)]
-        if margin >= 0, !track.held.isEmpty {
-            let position = track.held.firstPosition(of: watch)
-            if position.isFound {
-                // Where it is true of a place, others do not matter.
-                if !confirmed[position.index], assurance.isWithin(found, radius + margin) { confirmed[position.index] = true }
-                return
-            }
-        }
-        if assurance.isReached(found, radius) { candidates.append(watch) }
+    private func gatherUnconfirmed(of track: UnsafePointer<DeviceTrack>) {
+        for position in confirmed.indices where !confirmed[position] { candidates.append(track.pointee.held[position]) }
     }
 
     /// Remembers from where, how far and how long the evaluation holds.
-    private func anchor(_ device: UInt32, _ assurance: Assurance) {
-        let index = Int(device)
-        tracks[index].anchorLatitude = Int32((tracks[index].latitude * DeviceTrack.anchorSteps).rounded())
-        tracks[index].anchorLongitude = Int32((tracks[index].longitude * DeviceTrack.anchorSteps).rounded())
-        tracks[index].longitudeScale = Float(QuickDistance.longitudeScale(latitude: tracks[index].latitude)).nextUp
-        tracks[index].reach = Float(PlaceReach.at(accuracy: tracks[index].sentAccuracy))
-        // Distances to places are right to 2 cm; the anchor, the scale and the reach are rounded.
-        tracks[index].safe = Float(max(0, assurance.safe * 0.9999 - 0.05))
-        tracks[index].outer = Float(max(0, assurance.outer * 0.9999 - 0.05))
-        tracks[index].shells = assurance.shells
-        tracks[index].epoch = epoch
-        tracks[index].wasEvaluated = true
-        tracks[index].due = assurance.due
-        if assurance.due < tracks[index].queued {
+    private func anchor(_ device: UInt32, _ view: View, _ assurance: Assurance) {
+        let track = tracks.address(Int(device))
+        track.pointee.anchor(safe: assurance.safe, outer: assurance.outer)
+        track.pointee.longitudeScale = Float(QuickDistance.longitudeScale(latitude: track.pointee.latitude)).nextUp
+        track.pointee.reach = Float(view.reach)
+        track.pointee.shells = assurance.shells
+        track.pointee.epoch = epoch
+        track.pointee.wasEvaluated = true
+        track.pointee.due = assurance.due
+        if assurance.due < track.pointee.queued {
             heap.push(.init(due: assurance.due, device: device))
-            tracks[index].queued = assurance.due
+            track.pointee.queued = assurance.due
         }
-        cells.place(device, latitude: tracks[index].latitude, longitude: tracks[index].longitude)
+        place(device, at: view.point)
+    }
+
+    /// A changed place finds the device by where it was last looked at.
+    func place(_ device: UInt32, at point: GridPoint) {
+        let cell = DeviceCells.cell(point)
+        guard tracks.address(Int(device)).pointee.cell != cell else { return }
+        tracks.address(Int(device)).pointee.cell = cell
+        cells.place(device, in: cell)
     }
 }
 
@@ -240,26 +117,29 @@ extension CircumstanceEngine {
             if wasHeld { tracks[index].held.remove(at: position.index) }
             return
         }
-        let circumstance = CircumstanceRef(index: watch.circumstance)
         guard isInScope(watch, device) else { return }
         let isFresh = isFirst || watch.epoch > tracks[index].epoch
+        let isQuiet = watch.isSilent && isFresh && !isFirst
+        if watch.isPlain {
+            // It is a candidate because it begins or ends, and the places round it are among the shells.
+            let arrival = arrivals.first { $0.watch == number }?.place
+            change(number, of: device, to: !wasHeld, isQuiet: isQuiet, at: instant, into: &effects) {
+                guard !wasHeld else { return ([], []) }
+                if let arrival { return watch.program.uses(.at) ? ([arrival], []) : ([], [arrival]) }
+                var evaluation = self.evaluation(of: watch, situation, wasHeld: true, isFresh: false, in: world)
+                return evaluation.allPlaces()
+            }
+            return
+        }
         var evaluation = evaluation(of: watch, situation, wasHeld: wasHeld, isFresh: isFresh, in: world)
         var outcome = evaluation.outcome()
         evaluations += 1
         if let value = outcome.truth.asBool, value != wasHeld {
-            if value {
-                tracks[index].held.insert(number, at: position.index)
-            } else {
-                tracks[index].held.remove(at: position.index)
-            }
-            effects.append(.held(circumstance, device: device, value))
             // Its ranges are others now.
             evaluation = self.evaluation(of: watch, situation, wasHeld: value, isFresh: false, in: world)
             outcome = evaluation.outcome()
             evaluations += 1
-            if (watch.trigger == .arriving) == value, !(watch.isSilent && isFresh && !isFirst) {
-                effects.append(.occurred(occurrence(of: watch, device, &evaluation, at: instant)))
-            }
+            change(number, of: device, to: value, isQuiet: isQuiet, at: instant, into: &effects) { evaluation.allPlaces() }
         } else if isFresh {
             evaluation = self.evaluation(of: watch, situation, wasHeld: wasHeld, isFresh: false, in: world)
             outcome = evaluation.outcome()
@@ -271,21 +151,36 @@ extension CircumstanceEngine {
         }
     }
 
+    /// A circumstance becomes true of a device, or false.
+    ///
+    /// - Parameters:
+    ///   - isQuiet: It is not told.
+    ///   - places: Those at and near which it is true now.
+    func change(
+        _ number: UInt32, of device: UInt32, to value: Bool, isQuiet: Bool = false, at instant: Int64,
+        into effects: inout [CircumstanceEffect], places: () -> (at: [NearbyPlace], near: [NearbyPlace])
+    ) {
+        let track = tracks.address(Int(device))
+        let position = track.pointee.held.firstPosition(of: number).index
+        if value { track.pointee.held.insert(number, at: position) } else { track.pointee.held.remove(at: position) }
+        let brief = briefs[Int(number)]
+        let circumstance = CircumstanceRef(index: brief.circumstance)
+        effects.append(.held(circumstance, device: device, value))
+        guard brief.isArriving == value, !isQuiet else { return }
+        let places = places()
+        effects.append(
+            .occurred(
+                Occurrence(
+                    circumstance: circumstance, device: device, trigger: value ? .arriving : .departing, atPlaces: places.at,
+                    nearPlaces: places.near, fix: track.pointee.fix, timestamp: instant)))
+    }
+
     private func evaluation(
         of watch: Watch, _ situation: Situation, wasHeld: Bool, isFresh: Bool, in world: some CircumstanceWorld
     ) -> Evaluation {
         Evaluation(
             world: world, memory: memory, situation: situation, program: watch.program, nearRadius: watch.nearRadius,
             positiveMargin: wasHeld ? watch.exitMargin : 0, negativeMargin: wasHeld || isFresh ? 0 : watch.exitMargin)
-    }
-
-    private func occurrence(
-        of watch: Watch, _ device: UInt32, _ evaluation: inout Evaluation, at instant: Int64
-    ) -> Occurrence {
-        let places = evaluation.allPlaces()
-        return Occurrence(
-            circumstance: CircumstanceRef(index: watch.circumstance), device: device, trigger: watch.trigger, atPlaces: places.at,
-            nearPlaces: places.near, fix: tracks[Int(device)].fix, timestamp: instant)
     }
 
     func isInScope(_ watch: Watch, _ device: UInt32) -> Bool {
@@ -325,63 +220,6 @@ extension [NearbyPlace] {
     /// Nearest first; of equally near ones the lower number first.
     mutating func sortByDistance() {
         sort { $0.distance == $1.distance ? $0.place < $1.place : $0.distance < $1.distance }
-    }
-}
-
-/// A place that a device's circumstances may be about, and how far it is, in metres.
-struct FoundLandmark {
-    var landmark: Landmark
-    var distance: Double
-}
-
-extension Assurance {
-    /// Whether the place is within the radius, in metres; else it must stay outside.
-    @inline(__always)
-    mutating func isReached(_ found: FoundLandmark, _ radius: Double) -> Bool {
-        if found.distance <= radius { return true }
-        if found.landmark.hasOutline {
-            limit(found.distance - radius)
-        } else {
-            take(Shell(found.landmark.point, radius: radius, isInside: false), slack: found.distance - radius)
-        }
-        return false
-    }
-}
-
-extension Assurance {
-    /// Whether the place is within the radius, in metres; then it must stay inside.
-    @inline(__always)
-    mutating func isWithin(_ found: FoundLandmark, _ radius: Double) -> Bool {
-        guard found.distance <= radius else { return false }
-        if found.landmark.hasOutline {
-            limit(radius - found.distance)
-        } else {
-            take(Shell(found.landmark.point, radius: radius, isInside: true), slack: radius - found.distance)
-        }
-        return true
-    }
-}
-
-/// From where a device looks around.
-private struct View {
-    let position: (latitude: Double, longitude: Double)
-    let exact: ECEF
-    let point: GridPoint
-    /// Metres that `at` reaches.
-    let reach: Double
-
-    init(_ track: DeviceTrack) {
-        position = (track.latitude, track.longitude)
-        exact = ECEF(latitude: track.latitude, longitude: track.longitude)
-        point = GridPoint(exact)
-        reach = PlaceReach.at(accuracy: track.sentAccuracy)
-    }
-
-    @inline(__always)
-    func distance(to other: GridPoint) -> Double {
-        let step = 1 / GridPoint.unitsPerMetre
-        let point = ECEF(x: Double(other.x) * step, y: Double(other.y) * step, z: Double(other.z) * step)
-        return Geodesic.arc(ofChord: point.squaredChord(to: exact).squareRoot())
     }
 }
 

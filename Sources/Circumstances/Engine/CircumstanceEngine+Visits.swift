@@ -7,7 +7,7 @@ extension CircumstanceEngine {
         into effects: inout [CircumstanceEffect]
     ) {
         let index = Int(device)
-        let isLongStay = isLongStay(tracks[index])
+        let isLongStay = isLongStay(index)
         guard tracks[index].hasOpenVisits || isLongStay || !uses.visits.isEmpty else { return }
         histories[device]?.findPlaces(epoch: placeEpoch, in: world)
         if tracks[index].hasOpenVisits {
@@ -33,8 +33,9 @@ extension CircumstanceEngine {
         }
     }
 
-    private func isLongStay(_ track: DeviceTrack) -> Bool {
-        !track.isStayRecorded && track.since != .min && track.timestamp - track.since >= Self.stayMilliseconds
+    private func isLongStay(_ index: Int) -> Bool {
+        !tracks[index].isStayRecorded && tracks[index].since != .min
+            && tracks[index].timestamp - tracks[index].since >= Self.stayMilliseconds
     }
 
     /// Where nobody asks for visits, only those to the nearest places are kept: a town square is near dozens.
@@ -57,15 +58,15 @@ extension CircumstanceEngine {
         of device: UInt32, _ place: NearbyPlace, _ assurance: inout Assurance, in world: some CircumstanceWorld,
         into effects: inout [CircumstanceEffect]
     ) {
-        let track = tracks[Int(device)]
+        let (accuracy, now) = (tracks[Int(device)].sentAccuracy, tracks[Int(device)].timestamp)
         let id = world.facts(of: place.place).id
         var history = histories.removeValue(forKey: device) ?? VisitHistory()
         defer { histories[device] = history }
         history.findPlaces(epoch: placeEpoch, in: world)
-        let level = world.threshold(of: place.place, distance: place.distance, accuracy: track.sentAccuracy)
+        let level = world.threshold(of: place.place, distance: place.distance, accuracy: accuracy)
         if let row = history.index(of: id) {
             guard history.rows[row].openSince == nil else { return }
-            history.rows[row].openSince = track.timestamp
+            history.rows[row].openSince = now
             history.rows[row].level = max(history.rows[row].level, level, .low)
             effects.append(.visit(device: device, history.rows[row]))
         } else {
@@ -73,11 +74,11 @@ extension CircumstanceEngine {
                 guard let forgotten = history.removeOldest() else { return }
                 effects.append(.visitForgotten(device: device, placeID: forgotten.placeID))
             }
-            history.append(VisitRow(placeID: id, openSince: track.timestamp, level: max(level, .low)), place: place.place)
+            history.append(VisitRow(placeID: id, openSince: now, level: max(level, .low)), place: place.place)
             effects.append(.visit(device: device, history.rows[history.rows.count - 1]))
         }
         tracks[Int(device)].hasOpenVisits = true
-        assurance.limit(visitSlack(place, track, isHigh: level == .high))
+        assurance.limit(visitSlack(place, accuracy, isHigh: level == .high))
     }
 
     /// Ends the visits to places that the device has left.
@@ -85,13 +86,13 @@ extension CircumstanceEngine {
         of device: UInt32, lastThere: Int64, _ assurance: inout Assurance, in world: some CircumstanceWorld,
         into effects: inout [CircumstanceEffect]
     ) {
-        let track = tracks[Int(device)]
-        let reach = PlaceReach.at(accuracy: track.sentAccuracy) + PlaceReach.visitMargin
+        let fix = tracks[Int(device)].fix
+        let reach = PlaceReach.at(accuracy: fix.accuracy) + PlaceReach.visitMargin
         guard var history = histories.removeValue(forKey: device) else { return }
         var isOpen = false
         for row in history.rows.indices where history.rows[row].openSince != nil {
             guard let number = history.places[row],
-                let distance = world.distance(of: number, latitude: track.latitude, longitude: track.longitude),
+                let distance = world.distance(of: number, latitude: fix.latitude, longitude: fix.longitude),
                 distance <= reach
             else {
                 history.rows[row].end(at: lastThere)
@@ -100,20 +101,20 @@ extension CircumstanceEngine {
             }
             isOpen = true
             let place = NearbyPlace(place: number, distance: distance)
-            let level = world.threshold(of: number, distance: distance, accuracy: track.sentAccuracy)
+            let level = world.threshold(of: number, distance: distance, accuracy: fix.accuracy)
             if level > history.rows[row].level {
                 history.rows[row].level = level
                 effects.append(.visit(device: device, history.rows[row]))
             }
-            assurance.limit(visitSlack(place, track, isHigh: history.rows[row].level == .high))
+            assurance.limit(visitSlack(place, fix.accuracy, isHigh: history.rows[row].level == .high))
         }
         histories[device] = history
         tracks[Int(device)].hasOpenVisits = isOpen
     }
 
     /// How far the device can go before the visit may end or be surer.
-    private func visitSlack(_ place: NearbyPlace, _ track: DeviceTrack, isHigh: Bool) -> Double {
-        let leaving = PlaceReach.at(accuracy: track.sentAccuracy) + PlaceReach.visitMargin - place.distance
+    private func visitSlack(_ place: NearbyPlace, _ accuracy: Double?, isHigh: Bool) -> Double {
+        let leaving = PlaceReach.at(accuracy: accuracy) + PlaceReach.visitMargin - place.distance
         return isHigh || place.distance == 0 || uses.visitLevels == 0
             ? leaving : min(leaving, place.distance, abs(place.distance - PlaceReach.high))
     }

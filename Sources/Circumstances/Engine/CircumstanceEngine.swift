@@ -30,8 +30,8 @@ public final class CircumstanceEngine {
     /// Numbers of watches that ended and may still stand in tracks.
     var retired: [UInt32] = []
     var freeWatches: [UInt32] = []
-    /// By watch the exit margin of those that are plain (``Program/isPlain``), negative for others: what they hold is seen without them.
-    var plainMargins: [Double] = []
+    /// By watch what a look needs of it.
+    var briefs: [WatchBrief] = []
     var index = GuardIndex()
     /// Watches without guards, by owner.
     var unguarded: [UInt32: [UInt32]] = [:]
@@ -66,6 +66,8 @@ public final class CircumstanceEngine {
     var scratch: [NearbyPlace] = []
     var candidates: [UInt32] = []
     var found: [FoundLandmark] = []
+    /// Where the device arrived, by the plain watches about one place that begin.
+    var arrivals: [(watch: UInt32, place: NearbyPlace)] = []
     /// Of what the device holds, what is seen to be true still.
     var confirmed: [Bool] = []
 

@@ -6,14 +6,14 @@ struct DeviceCells {
     /// For each device its cube and its place in there.
     private var homes: [(cell: UInt64, slot: Int)] = []
 
-    private static let none = UInt64.max
+    /// Of a device that is in no cube.
+    static let none = UInt64.max
     private static let shift: Int32 = 18
     static let cubesMax = 1 << 15
 
-    mutating func place(_ device: UInt32, latitude: Double, longitude: Double) {
-        let cell = Self.cell(GridPoint(latitude: latitude, longitude: longitude))
+    /// - Parameter cell: That of ``cell(_:)``, another one than the device is in.
+    mutating func place(_ device: UInt32, in cell: UInt64) {
         while homes.count <= Int(device) { homes.append((Self.none, 0)) }
-        guard homes[Int(device)].cell != cell else { return }
         remove(device)
         homes[Int(device)] = (cell, cells[cell]?.count ?? 0)
         cells[cell, default: []].append(device)
@@ -54,7 +54,7 @@ struct DeviceCells {
 
     private static func index(_ metres: Double) -> Int32 { Int32(metres / 1024 + 16_384) }
 
-    private static func cell(_ point: GridPoint) -> UInt64 {
+    static func cell(_ point: GridPoint) -> UInt64 {
         func index(_ units: Int32) -> Int32 { (units >> shift) &+ 16_384 }
         return key(index(point.x), index(point.y), index(point.z))
     }

@@ -1,7 +1,8 @@
 import Glibc
 
-/// What the engine remembers of a device's way: small, because most fixes touch nothing else.
-struct DeviceTrack {
+/// What the engine remembers of a device's way: small, because most fixes touch nothing else. Not to be copied: that would count the
+/// references of what it holds.
+struct DeviceTrack: ~Copyable {
     enum Motion: UInt8 {
         case unknown, still, moving
 
@@ -9,7 +10,7 @@ struct DeviceTrack {
         var isMoving: Bool? { self == .unknown ? nil : self == .moving }
     }
 
-    // Every fix needs these: two lines of the cache, or three.
+    // Every fix needs these: two lines of the cache.
 
     // The last fix, the time of the one before, and the accuracy: metres, negative where none was sent.
     var latitude = 0.0
@@ -17,11 +18,6 @@ struct DeviceTrack {
     var timestamp: Int64 = 0
     var previousTimestamp: Int64 = 0
     var accuracy = -1.0
-
-    // The first fix of its stay; `Int64.min` while there is none.
-    var stayLatitude = 0.0
-    var stayLongitude = 0.0
-    var since = Int64.min
 
     // Where its circumstances were last evaluated, and how far it can go from there with nothing changing.
     var anchorLatitude: Int32 = 0
@@ -32,35 +28,33 @@ struct DeviceTrack {
     var outer: Float = 0
     /// How far `at` reached then.
     var reach: Float = 0
+
+    // The first fix of its stay; `Int64.min` while there is none.
+    var stayLatitude = 0.0
+    var stayLongitude = 0.0
+    var since = Int64.min
+
     /// Registrations it was evaluated with.
     var epoch: UInt32 = 0
-
-    var motion = Motion.unknown
-    var exists = false
-    /// It has a position.
-    var isKnown = false
-    /// Its circumstances were evaluated where it is, now or before a restart: since it stood nowhere last.
-    var wasEvaluated = false
-    /// The stay is long enough for visits, and they were recorded.
-    var isStayRecorded = false
-    var hasOpenVisits = false
-    var hasAskedLive = false
-
-    // The rest is for when something may change.
-
     var owner: UInt32 = 0
     /// Metres per second; negative where none was sent.
     var speed: Float = -1
+    var motion = Motion.unknown
+    private var flags: Flags = []
     /// When time alone may change something, and the earliest entry for it in the heap.
     var due = Int64.max
     var queued = Int64.max
     /// Circumstances whose last definite value is true, in order of their numbers.
     var held: [UInt32] = []
 
-    var shells = InlineArray<3, Shell>(repeating: .none)
+    // The rest is for when it has gone farther than what is safe.
 
-    /// Steps of the anchor in a degree; half of one is 6 mm.
-    static let anchorSteps = 1e7
+    var shells = Shells()
+    /// Where it is among the ``DeviceCells``.
+    var cell = DeviceCells.none
+
+    /// Degrees of a step of the anchor; half of one is 6 mm.
+    static let anchorStep = 1e-7
 
     var fix: Fix {
         Fix(
@@ -69,6 +63,55 @@ struct DeviceTrack {
     }
 
     var sentAccuracy: Double? { accuracy < 0 ? nil : accuracy }
+}
+
+extension DeviceTrack {
+    private struct Flags: OptionSet {
+        let rawValue: UInt8
+
+        static let exists = Flags(rawValue: 1)
+        static let isKnown = Flags(rawValue: 2)
+        static let wasEvaluated = Flags(rawValue: 4)
+        static let isStayRecorded = Flags(rawValue: 8)
+        static let hasOpenVisits = Flags(rawValue: 16)
+        static let hasAskedLive = Flags(rawValue: 32)
+
+        @inline(__always)
+        mutating func set(_ flag: Flags, _ isSet: Bool) { if isSet { insert(flag) } else { remove(flag) } }
+    }
+
+    var exists: Bool {
+        get { flags.contains(.exists) }
+        set { flags.set(.exists, newValue) }
+    }
+
+    /// It has a position.
+    var isKnown: Bool {
+        get { flags.contains(.isKnown) }
+        set { flags.set(.isKnown, newValue) }
+    }
+
+    /// Its circumstances were evaluated where it is, now or before a restart: since it stood nowhere last.
+    var wasEvaluated: Bool {
+        get { flags.contains(.wasEvaluated) }
+        set { flags.set(.wasEvaluated, newValue) }
+    }
+
+    /// The stay is long enough for visits, and they were recorded.
+    var isStayRecorded: Bool {
+        get { flags.contains(.isStayRecorded) }
+        set { flags.set(.isStayRecorded, newValue) }
+    }
+
+    var hasOpenVisits: Bool {
+        get { flags.contains(.hasOpenVisits) }
+        set { flags.set(.hasOpenVisits, newValue) }
+    }
+
+    var hasAskedLive: Bool {
+        get { flags.contains(.hasAskedLive) }
+        set { flags.set(.hasAskedLive, newValue) }
+    }
 }
 
 /// Lengths that are never too short, for deciding quickly that something is still near.

@@ -1,29 +1,58 @@
 import Geodesy
 
-/// A cell of ``Landmarks``.
+/// A cell of ``Landmarks``: the foresight in metres, where each part ends (in words from the beginning), then the ``Landmark``s part by part.
 struct LandmarkCell {
     let words: UnsafePointer<Int32>
 
+    /// Parts by owner, and the last one for what several owners ask for: so a client's device passes over the others' at a glance.
+    static let parts = 9
+    static let head = 1 + parts
+
+    static func part(of owner: UInt32) -> Int { owner == Landmarks.several ? parts - 1 : Int(owner) % (parts - 1) }
+
     /// Metres beyond the reach of the scale in which all places are shown.
-    var foresight: Double { Double(words[1]) }
-    var first: Landmark { Landmark(words: words + 2) }
-    var end: UnsafePointer<Int32> { words + 2 + Int(words[0]) }
+    var foresight: Double { Double(words[0]) }
+    /// In words.
+    var length: Int { Int(words[Self.parts]) }
+    var all: LandmarkRun { LandmarkRun(first: words + Self.head, end: words + length) }
+
+    @inline(__always)
+    subscript(part: Int) -> LandmarkRun {
+        LandmarkRun(first: words + (part == 0 ? Self.head : Int(words[part])), end: words + Int(words[part + 1]))
+    }
+}
+
+/// ``Landmark``s that stand one after the other.
+struct LandmarkRun {
+    var first: UnsafePointer<Int32>
+    let end: UnsafePointer<Int32>
+
+    @inline(__always)
+    mutating func next() -> Landmark? {
+        guard first < end else { return nil }
+        let landmark = Landmark(words: first)
+        first += Landmark.head + landmark.count
+        return landmark
+    }
 }
 
 /// A place that rules are about: x, y, z of its point, or of the middle of its outline, its number (complemented: it has an outline), the
-/// only owner that asks for it, how many predicates it is shown for, and these.
+/// only owner that asks for it, how far the outline reaches in steps of the grid, how many predicates it is shown for, and these.
 struct Landmark {
     let words: UnsafePointer<Int32>
 
-    static let head = 6
+    static let head = 7
 
     @inline(__always) var point: GridPoint { GridPoint(x: words[0], y: words[1], z: words[2]) }
     @inline(__always) var hasOutline: Bool { words[3] < 0 }
     @inline(__always) var place: UInt32 { UInt32(bitPattern: words[3] < 0 ? ~words[3] : words[3]) }
     /// ``Landmarks/several`` where more than one do.
     @inline(__always) var owner: UInt32 { UInt32(bitPattern: words[4]) }
-    @inline(__always) var count: Int { Int(words[5]) }
-    @inline(__always) var next: Landmark { Landmark(words: words + (Self.head + count)) }
+    @inline(__always) var radius: Double { words[5] == .max ? .infinity : Double(words[5]) }
+    @inline(__always) var count: Int { Int(words[6]) }
+
+    /// A radius in metres as it is kept: larger ones than a continent's have no end.
+    static func steps(_ radius: Double) -> Int32 { Int32(exactly: (radius * GridPoint.unitsPerMetre).rounded(.up)) ?? .max }
 
     @inline(__always)
     func predicate(_ index: Int) -> UInt32 { UInt32(bitPattern: words[Self.head + index]) }

@@ -20,7 +20,7 @@ struct Landmarks: ~Copyable {
     private var cells = CellDirectory()
     /// How many cells each scale has.
     private var counts = [Int](repeating: 0, count: Scale.count)
-    /// Runs of cells: how many words follow, the foresight in metres, then the ``Landmark``s.
+    /// Runs of cells, each a ``LandmarkCell``.
     private var words: UnsafeMutablePointer<Int32>?
     private var capacity = 0
     private var end = 0
@@ -90,7 +90,7 @@ struct Landmarks: ~Copyable {
                 for z in span(centre.z) {
                     guard let start = cells.remove(Self.key(scale, x, y, z)) else { continue }
                     counts[scale] -= 1
-                    lost += Int(words.unsafelyUnwrapped[start]) + 2
+                    lost += LandmarkCell(words: words.unsafelyUnwrapped + start).length
                 }
             }
         }
@@ -103,9 +103,9 @@ struct Landmarks: ~Copyable {
 
     // MARK: Looking
 
-    /// Asks for the memory of the cells that a device at the point is in.
+    /// Asks for the memory of the cells that a device of an owner at the point is in.
     @inline(__always)
-    func expect(_ scales: UInt8, around point: GridPoint) {
+    func expect(_ scales: UInt8, around point: GridPoint, owner: UInt32) {
         var rest = scales
         while rest != 0 {
             let scale = rest.trailingZeroBitCount
@@ -120,7 +120,8 @@ struct Landmarks: ~Copyable {
             rest &= rest - 1
             let shift = Scale.shift(scale)
             guard let start = cells.find(Self.key(scale, point.x >> shift, point.y >> shift, point.z >> shift)) else { continue }
-            for line in 0..<16 { geomatch_prefetch(words + start + 16 * line) }
+            // Nobody's devices need all of it, a client's only its own part.
+            for line in 0..<(owner == 0 ? 16 : 1) { geomatch_prefetch(words + start + 16 * line) }
         }
     }
 
@@ -161,7 +162,7 @@ struct Landmarks: ~Copyable {
             let number = Int32(bitPattern: place.place)
             found.append(
                 Found(
-                    away: away, number: extent.radius > 0 ? ~number : number, point: centre,
+                    away: away, number: extent.radius > 0 ? ~number : number, point: centre, radius: extent.radius,
                     owner: isAlone ? owner : Self.several, predicates: predicates))
         }
         return write(key, at: scale, &found)
@@ -178,6 +179,8 @@ struct Landmarks: ~Copyable {
         /// Complemented: it has an outline.
         var number: Int32
         var point: GridPoint
+        /// Metres to the farthest point of the outline.
+        var radius: Double
         var owner: UInt32
         var predicates: [UInt32]
     }
@@ -188,25 +191,32 @@ struct Landmarks: ~Copyable {
             foresight = shorter
             found.removeAll { $0.away > Scale.reach(scale) + shorter + 1 }
         }
-        makeRoom(for: 2 + found.reduce(0) { $0 + Landmark.head + $1.predicates.count })
+        found.sort { LandmarkCell.part(of: $0.owner) < LandmarkCell.part(of: $1.owner) }
+        makeRoom(for: found.reduce(LandmarkCell.head) { $0 + Landmark.head + $1.predicates.count })
         let start = end
         let words = self.words.unsafelyUnwrapped
-        end += 2
+        words[start] = Int32(foresight)
+        end += LandmarkCell.head
+        var part = 0
         for place in found {
+            while part < LandmarkCell.part(of: place.owner) {
+                words[start + 1 + part] = Int32(end - start)
+                part += 1
+            }
             words[end] = place.point.x
             words[end + 1] = place.point.y
             words[end + 2] = place.point.z
             words[end + 3] = place.number
             words[end + 4] = Int32(bitPattern: place.owner)
-            words[end + 5] = Int32(place.predicates.count)
+            words[end + 5] = Landmark.steps(place.radius)
+            words[end + 6] = Int32(place.predicates.count)
             end += Landmark.head
             for predicate in place.predicates {
                 words[end] = Int32(bitPattern: predicate)
                 end += 1
             }
         }
-        words[start] = Int32(end - start - 2)
-        words[start + 1] = Int32(foresight)
+        for part in part..<LandmarkCell.parts { words[start + 1 + part] = Int32(end - start) }
         cells.insert(key, start)
         counts[scale] += 1
         return start
@@ -221,7 +231,7 @@ struct Landmarks: ~Copyable {
         if let words {
             var kept = 0
             cells.update { start in
-                let length = Int(words[start]) + 2
+                let length = LandmarkCell(words: words + start).length
                 (memory + kept).update(from: words + start, count: length)
                 kept += length
                 return kept - length

@@ -30,7 +30,7 @@ struct TrackTable: ~Copyable {
             }
             base = next
         }
-        address(count).initialize(repeating: DeviceTrack(), count: end - count)
+        for index in count..<end { address(index).initialize(to: DeviceTrack()) }
         count = end
     }
 
@@ -51,11 +51,18 @@ struct TrackTable: ~Copyable {
     @inline(__always)
     func address(_ index: Int) -> UnsafeMutablePointer<DeviceTrack> { base.unsafelyUnwrapped + index }
 
-    /// Asks for the memory of a track, so that it is there when it is needed.
+    /// Asks for what every fix needs of a track, so that it is there then. The second line comes with the first: processors fetch pairs
+    /// of them, and to ask for both costs more than it brings (measured).
     @inline(__always)
     func prefetch(_ index: Int) {
         guard index < count else { return }
+        geomatch_prefetch(address(index))
+    }
+
+    /// Asks for what is needed of a track that has gone farther than what is safe.
+    @inline(__always)
+    func prefetchShells(_ index: Int) {
         let address = UnsafeRawPointer(address(index))
-        for line in 0..<3 { geomatch_prefetch(address + 64 * line) }
+        for line in 2..<4 { geomatch_prefetch(address + 64 * line) }
     }
 }

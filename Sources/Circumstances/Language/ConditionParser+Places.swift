@@ -34,6 +34,12 @@ extension ConditionParser {
             if word == "or" { return .or(rules) }
             guard rules.count == 1 else { throw refused("not takes one rule", rest[rest.startIndex + 1]) }
             return .not(rules[0])
+        case IdentityKey.exactCategory.rawValue:
+            // The one key that also says what it compares by itself.
+            guard !rest.isEmpty else { throw refused("\(word) takes something to compare with", head) }
+            var identifiers: [String] = []
+            for form in rest { identifiers.append(try identifier(form, word)) }
+            return .identity(.exactCategory, identifiers)
         case let word where Vocabulary.comparisons.contains(word): return try comparedRule(word, head, rest)
         default:
             guard let rule = bareRule(word) else { throw unfit(head, inside: place) ?? unknownHead(head) }

@@ -28,6 +28,8 @@ struct RuleReader {
     private var isCommentALabel = false
     /// Whether times came before any selector, as in `10:00-12:00 Mo-Fr`.
     private var isTimeFirst = false
+    /// Whether a state or a comment came before any selector, as in `closed on Sundays`.
+    private var isModifierFirst = false
     private var next = Rule.Joining.normal
 
     init(cursor: TokenCursor, notes: Notes) {
@@ -115,10 +117,10 @@ struct RuleReader {
             return true
         }
         if !hasSelector && finished.isEmpty {
-            isTimeFirst = true
+            if hasTimes { isTimeFirst = true } else { isModifierFirst = true }
             return true
         }
-        if isTimeFirst && !hasModifier { return true }
+        if isTimeFirst && !hasModifier || isModifierFirst && !hasTimes { return true }
         notes.add("a separator is missing between rules; `,` is assumed")
         next = .additional
         return false
@@ -146,7 +148,8 @@ struct RuleReader {
     private mutating func readNumber() throws(NotUnderstood) -> Bool {
         if cursor.number() == 24 {
             if cursor.isSymbol("/", 1), cursor.number(2) == 7 { return readAlways(3) }
-            if cursor.word(1) == .hour { return readAlways(2, isGuess: true) }
+            if cursor.word(1) == .hour { return readAlways(2, guess: "24 hours") }
+            if cursor[1].kind == .word("x"), cursor.number(2) == 7 { return readAlways(3, guess: "24x7") }
         }
         if startsTime() { return try readTimes() }
         guard admitsSelector() else { return false }
@@ -154,12 +157,12 @@ struct RuleReader {
         return true
     }
 
-    private mutating func readAlways(_ tokens: Int, isGuess: Bool = false) -> Bool {
+    private mutating func readAlways(_ tokens: Int, guess: String? = nil) -> Bool {
         if hasTimes || hasModifier {
             next = .additional
             return false
         }
-        if isGuess { notes.add("`24 hours` is read as `24/7`") }
+        if let guess { notes.add("`\(guess)` is read as `24/7`") }
         isAlways = true
         cursor.advance(tokens)
         return true
@@ -184,6 +187,7 @@ struct RuleReader {
         switch word {
         case .state(let state): try readState(state, text)
         case .event, .noon, .midnight: return try readTimes()
+        case .always: return readAlways(1, guess: text)
         case .filler, .and: cursor.advance()
         case .weekday, .weekdays, .holiday, .holidayKind:
             guard admitsSelector() else { return false }

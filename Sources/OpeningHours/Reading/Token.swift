@@ -33,7 +33,14 @@ struct Lexer {
 
     mutating func tokens() -> [Token] {
         var tokens: [Token] = []
-        repeat { tokens.append(next()) } while tokens[tokens.count - 1].kind != .end
+        repeat {
+            let token = next()
+            if case .number = token.kind, !token.isApart, case .number? = tokens.last?.kind {
+                // `8³⁰` is 8:30.
+                tokens.append(Token(kind: .symbol(":"), isApart: false, range: token.range.lowerBound..<token.range.lowerBound))
+            }
+            tokens.append(token)
+        } while tokens[tokens.count - 1].kind != .end
         return tokens
     }
 
@@ -59,7 +66,8 @@ struct Lexer {
     private mutating func number() -> Token.Kind {
         var value = 0
         var digits = 0
-        while position < scalars.count, let digit = Self.digit(scalars[position]) {
+        let isRaised = Self.isRaised(scalars[position])
+        while position < scalars.count, let digit = Self.digit(scalars[position]), Self.isRaised(scalars[position]) == isRaised {
             // Nothing here has more than four digits; the value stops where it is refused anyway.
             value = min(value * 10 + digit, 99_999)
             digits += 1
@@ -96,8 +104,18 @@ struct Lexer {
 
     private static func digit(_ scalar: Unicode.Scalar) -> Int? {
         if scalar.isASCII { return scalar.value >= 0x30 && scalar.value <= 0x39 ? Int(scalar.value) - 0x30 : nil }
-        guard scalar.properties.numericType == .decimal, let value = scalar.properties.numericValue else { return nil }
+        guard scalar.properties.numericType == .decimal || isRaised(scalar), let value = scalar.properties.numericValue else {
+            return nil
+        }
         return Int(value)
+    }
+
+    /// Superscripts and subscripts, which are digits, but no decimals.
+    private static func isRaised(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0xB2, 0xB3, 0xB9, 0x2070, 0x2074...0x2079, 0x2080...0x2089: true
+        default: false
+        }
     }
 
     private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {

@@ -10,6 +10,8 @@ enum Word: Sendable, Equatable {
     case holidayKind(DayPattern.Holiday)
     case state(OpenState)
     case event(Sun.Event)
+    /// Day and night.
+    case always
     case noon
     case midnight
     case week
@@ -53,6 +55,7 @@ enum Word: Sendable, Equatable {
         add(.event(.sunrise), "sunrise sonnenaufgang")
         add(.event(.sunset), "sunset sonnenuntergang")
         add(.event(.dusk), "dusk")
+        add(.always, "always nonstop")
         add(.noon, "noon midday")
         add(.midnight, "midnight mitternacht")
         add(.week, "week weeks")

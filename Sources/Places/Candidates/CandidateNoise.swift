@@ -28,9 +28,8 @@ struct CandidateNoise {
         return exp(-metres * metres / (2 * variance)) / (2 * .pi * variance)
     }
 
-    /// The same where it is anywhere in an outline: the part of the distribution that lies over the outline, for each square
-    /// metre of that.
-    func density(over footprint: Footprint) -> Double {
+    /// How likely the device is inside an outline, wherever in it: the part of the distribution that lies over it, 0…1.
+    func mass(over footprint: Footprint) -> Double {
         let variance = deviation * deviation + Self.outlineDeviation * Self.outlineDeviation
         var mass = 0.0
         for polygon in 0..<footprint.polygonCount {
@@ -39,8 +38,7 @@ struct CandidateNoise {
                 mass += number == 0 ? part : -part
             }
         }
-        // An outline is never smaller than the place a person takes.
-        return max(0, min(1, mass)) / max(10, footprint.squareMetres)
+        return max(0, min(1, mass))
     }
 
     /// The sum over the triangles that the edges make with the position: in polar coordinates around it each one's part is an

@@ -20,6 +20,10 @@ struct CandidatePrior {
     private static let hourVisits = 20.0
     /// Of who is in an outline that has other places inside, so many are at one of these.
     static let shareOfInside = 0.7
+    /// Of who is in an outline and at no other place, so many are at the outline's own; the others only pass through.
+    static let shareOfOutline = 0.8
+    /// An outline is never smaller than the place a person takes, in square metres.
+    static let outlineMin = 10.0
 
     /// - Parameter reach: Within so many metres these are all places there are.
     init(ranks: [Double?], evidence: [PlaceEvidence], reach: Double) {

@@ -17,7 +17,8 @@ extension PlaceTable {
     ///
     /// Each place weighs as much as it is visited (``CandidatePrior``) times how likely the position is where its visitors are:
     /// the normal distribution that the accuracy stands for, at its point or on average over its outline. What is inside the
-    /// outline of another place shares that one's weight. The weights, with that of being at none of the places, add up to 1.
+    /// outline of another place shares that one's weight, and who is at none of the places but in an outline is at that. The
+    /// weights, with that of being at none of the places, add up to 1.
     ///
     /// How often the first one is right is limited by how densely places lie: with an accuracy of 15 m and a thousand places in
     /// a square kilometre 59 % where only the distance is known and 73 % with well-known popularity.
@@ -35,11 +36,17 @@ extension PlaceTable {
         let noise = CandidateNoise(accuracy: accuracy, latitude: latitude, longitude: longitude)
         let known = hits.map { evidence($0.handle) }
         let prior = CandidatePrior(ranks: hits.map { placerank($0.handle) }, evidence: known, reach: reach)
-        var weights = zip(hits, prior.weights).map { hit, weight in
-            weight * (footprint(of: hit.handle).map(noise.density) ?? noise.density(atDistance: hit.distance))
+        let outlines = hits.map { footprint(of: $0.handle) }
+        let masses = outlines.map { $0.map(noise.mass) ?? 0 }
+        var weights = hits.indices.map { place in
+            prior.weights[place]
+                * (outlines[place].map { masses[place] / max(CandidatePrior.outlineMin, $0.squareMetres) }
+                    ?? noise.density(atDistance: hits[place].distance))
         }
+        let none = Self.claim(
+            prior.background, for: &weights, zip(masses, known).map { mass, evidence in evidence.isOpen == false ? 0 : mass })
         share(&weights, among: hits)
-        let total = weights.reduce(0, +) + prior.background
+        let total = weights.reduce(0, +) + none
         var candidates = hits.indices.map { place in
             PlaceCandidates.Candidate(
                 hit: hits[place], threshold: .none, isOpen: known[place].isOpen, probability: weights[place] / total)
@@ -53,11 +60,27 @@ extension PlaceTable {
         for place in candidates.indices {
             candidates[place].threshold = threshold(candidates[place].hit, accuracy: accuracy)
         }
-        return PlaceCandidates(candidates: candidates, probabilityOfNone: prior.background / total)
+        return PlaceCandidates(candidates: candidates, probabilityOfNone: none / total)
+    }
+
+    /// Who is at none of the places, but in an outline, is at that, however large it is: a park has few visitors on each of its
+    /// square metres, and yet whoever is inside is nowhere else.
+    ///
+    /// - Parameters:
+    ///   - background: The weight of being at none of the places.
+    ///   - masses: How likely the device is inside each of the outlines; 0 for those that are closed, whose insides are for nobody.
+    /// - Returns: What of the background is left.
+    private static func claim(_ background: Double, for weights: inout [Double], _ masses: [Double]) -> Double {
+        let inside = masses.reduce(0, +)
+        guard inside > 0 else { return background }
+        let claimed = background * CandidatePrior.shareOfOutline * min(1, inside)
+        for place in weights.indices { weights[place] += claimed * masses[place] / inside }
+        return background - claimed
     }
 
     /// Who is in an outline is at one of the places inside it, or at the outline's own: the weight of the outline goes to them
-    /// by their own weights, but for what it keeps.
+    /// by their own weights, but for what it keeps, and the less of it the less they weigh: a kiosk at the other end of a park is
+    /// no reason to be at that.
     private func share(_ weights: inout [Double], among hits: [Hit]) {
         let outlines = hits.indices.compactMap { place in
             footprint(of: hits[place].handle).map { (place: place, footprint: $0, area: $0.squareMetres) }
@@ -79,7 +102,8 @@ extension PlaceTable {
             let inside = hits.indices.filter { parents[$0] == outline.place }
             let sum = inside.reduce(0) { $0 + weights[$1] }
             guard sum > 0 else { continue }
-            let given = weights[outline.place] * CandidatePrior.shareOfInside
+            let own = weights[outline.place]
+            let given = own * CandidatePrior.shareOfInside * sum / (sum + own)
             weights[outline.place] -= given
             for place in inside { weights[place] += given * weights[place] / sum }
         }

@@ -11,6 +11,8 @@ struct OSMPlace {
     /// What names the brand, and its Wikidata item.
     let brand: String?
     let brandItem: String?
+    /// Which feature of the input it is.
+    var number = 0
     /// Its categories, those above before those below.
     var categories: [Category]
 

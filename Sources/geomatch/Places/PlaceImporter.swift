@@ -152,7 +152,7 @@ final class PlaceImporter: Conversation {
         let notes = result.member("warnings")?.asArray ?? []
         refusedCount += refusals.count
         warningCount += notes.count
-        refused += refusals.prefix(max(0, Self.shownMax - refused.count))
+        refused += refusals.prefix(max(0, Self.shownMax - refused.count)).map { PlaceRequests.located($0, in: request) }
         warnings += notes.prefix(max(0, Self.shownMax - warnings.count))
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Wire
 
 /// Files of any size as requests that are small enough, one after the other.
@@ -6,7 +7,9 @@ struct PlaceRequests {
         var resource: String
         /// Without `requestId`: the members of the object, with a comma before each.
         var parameters: [UInt8]
-        var placeCount = 0
+        var placeCount: Int { numbers.count }
+        /// Which feature of the input each of them is.
+        var numbers: [Int] = []
         /// Bytes of the input that are behind it.
         var bytesRead = 0
     }
@@ -18,11 +21,17 @@ struct PlaceRequests {
         var timeZone: String?
     }
 
+    /// As it is sent, and which one of the input it is.
+    private struct Feature {
+        var bytes: [UInt8]
+        var number: Int
+    }
+
     private let options: Options
     private var readers: [FeatureReader]
     private let parser = JSONParser()
     private var knownCategories: Set<String> = []
-    private var waiting: [UInt8]?
+    private var waiting: Feature?
     private var brands = OSMBrands()
     /// Places whose brand's item another place may tell.
     private var held = HeldPlaces()
@@ -53,20 +62,20 @@ struct PlaceRequests {
     mutating func next() throws(FeatureReader.Failure) -> Request? {
         if !ready.isEmpty { return ready.removeFirst() }
         var features: [UInt8] = []
-        var count = 0
+        var numbers: [Int] = []
         while freshCategories.count < Self.categoriesMax, let feature = try feature() {
-            guard features.count + feature.count < Self.featuresBytesMax || features.isEmpty else {
+            guard features.count + feature.bytes.count < Self.featuresBytesMax || features.isEmpty else {
                 waiting = feature
                 break
             }
             if !features.isEmpty { features.append(UInt8(ascii: ",")) }
-            features += feature
-            count += 1
+            features += feature.bytes
+            numbers.append(feature.number)
         }
-        guard count > 0 else { return nil }
+        guard !numbers.isEmpty else { return nil }
         let bytesRead = bytesBefore + (readers.first?.bytesRead ?? 0)
         let places = Request(
-            resource: "place", parameters: Self.parameters("places", features: features), placeCount: count, bytesRead: bytesRead)
+            resource: "place", parameters: Self.parameters("places", features: features), numbers: numbers, bytesRead: bytesRead)
         guard !freshCategories.isEmpty else { return places }
         defer { freshCategories.removeAll() }
         ready.append(places)
@@ -74,7 +83,7 @@ struct PlaceRequests {
     }
 
     /// One feature as it is sent; nil where there are no more.
-    private mutating func feature() throws(FeatureReader.Failure) -> [UInt8]? {
+    private mutating func feature() throws(FeatureReader.Failure) -> Feature? {
         if let feature = waiting {
             waiting = nil
             return feature
@@ -89,7 +98,7 @@ struct PlaceRequests {
             switch element {
             case .tooLong(let bytes): refuse(Self.tooLarge(bytes))
             case .feature(let bytes):
-                if let feature = take(bytes) { return feature }
+                if let bytes = take(bytes) { return Feature(bytes: bytes, number: featureCount - 1) }
                 if held.isFull, let feature = release() { return feature }
             }
         }
@@ -97,12 +106,13 @@ struct PlaceRequests {
     }
 
     /// The next of the places that were held, with the chain that is known by now.
-    private mutating func release() -> [UInt8]? {
+    private mutating func release() -> Feature? {
         guard let place = held.popFirst() else { return nil }
         var joined = place
         if let brand = place.brand, let item = brands.item(of: brand) { joined.chainID = item }
         let feature = zoned(joined.feature).serialised()
-        return feature.count <= Self.featuresBytesMax ? feature : zoned(place.feature).serialised()
+        let isFitting = feature.count <= Self.featuresBytesMax
+        return Feature(bytes: isFitting ? feature : zoned(place.feature).serialised(), number: place.number)
     }
 
     private mutating func take(_ bytes: [UInt8]) -> [UInt8]? {
@@ -120,10 +130,11 @@ struct PlaceRequests {
         do throws(JSONError) {
             let value = try JSONValue.parse(bytes, using: parser)
             guard options.isOSM else { return fitting(value) }
-            guard let place = OSMPlace(value) else {
+            guard var place = OSMPlace(value) else {
                 leftOutCount += 1
                 return nil
             }
+            place.number = featureCount - 1
             return take(place, bytes: bytes.count)
         } catch {
             refuse(WireError(error))
@@ -169,11 +180,26 @@ struct PlaceRequests {
         unreadableCount += 1
         guard unreadable.count < Self.unreadableMax else { return }
         var error = error
-        error.message += " (feature \(featureCount - 1))"
+        error.message += Self.mark + "\(featureCount - 1))"
         var writer = JSONWriter()
         error.encode(into: &writer)
         unreadable.append(["id": .null, "error": (try? JSONValue.parse(writer.bytes)) ?? .null])
     }
+
+    /// A refusal of a feature without an id: the daemon tells its place in the request, and people look for it in their files.
+    static func located(_ refusal: JSONValue, in request: Request) -> JSONValue {
+        guard refusal.member("id") ?? .null == .null, case .object(var outer) = refusal,
+            case .object(var error)? = outer["error"],
+            let message = error["message"]?.asString, message.hasSuffix(")"),
+            let start = message.range(of: Self.mark, options: .backwards),
+            let place = Int(message[start.upperBound...].dropLast()), request.numbers.indices.contains(place)
+        else { return refusal }
+        error["message"] = .string(message[..<start.upperBound] + "\(request.numbers[place]))")
+        outer["error"] = .object(error)
+        return .object(outer)
+    }
+
+    private static let mark = " (feature "
 
     private static func tooLarge(_ bytes: Int) -> WireError {
         WireError(.tooLarge, "a feature of \(bytes) bytes does not fit into a request of 256 KiB")

@@ -226,6 +226,17 @@ struct CircumstanceTests {
         #expect(warned?["nearRadius"]?.number == 250 && warned?["exitMargin"]?.number == 10)
     }
 
+    @Test("A first registration creates its dataset, unless something is wrong with it")
+    func createsDataset() {
+        let harness = HubHarness()
+        #expect(harness.refusal("circumstance/register", #"{"id":"a","expression":"(at"}"#) == "invalid expression")
+        #expect(harness.hub.datasets.isEmpty && harness.changes.isEmpty)
+        #expect(harness.result("circumstance/register", #"{"id":"a","expression":"true"}"#)?["id"]?.text == "a")
+        #expect(harness.hub.datasetNames == ["d"])
+        harness.restart()
+        #expect(harness.result("circumstance/list")?["circumstances"]?.elements.count == 1)
+    }
+
     @Test("Circumstances belong to who registered them, and reach own devices and those without an owner only")
     func ownership() {
         let harness = harness { $0.limits.circumstances = 2 }
