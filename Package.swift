@@ -133,6 +133,7 @@ let package = Package(
             swiftSettings: strict),
 
         // The tests: one folder for each target, and the programs on a real broker.
+        .target(name: "Loopback", path: "Tests/Loopback", swiftSettings: strict),
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
         .target(
             name: "PlaceTrials", dependencies: ["Geodesy", "Places"], path: "Tests/PlaceTrials", swiftSettings: unchecked),
@@ -161,7 +162,7 @@ let package = Package(
         .testTarget(name: "WireTests", dependencies: ["Ranging", "Wire", "SeededRandom"]),
         .testTarget(
             name: "DatasetsTests", dependencies: ["Datasets", "FlatRecording", "MemoryStore", "Ranging", "SeededRandom"]),
-        .testTarget(name: "MQTTLinkTests", dependencies: ["MQTTLink", "SeededRandom"]),
+        .testTarget(name: "MQTTLinkTests", dependencies: ["Loopback", "MQTTLink", "SeededRandom"]),
         .testTarget(
             name: "StoreTests",
             dependencies: [
@@ -182,7 +183,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "GeomatchClientTests",
-            dependencies: ["Datasets", "GeomatchClient", "MQTTLink", "MemoryStore", "SeededRandom", "Wire"]),
+            dependencies: ["Datasets", "GeomatchClient", "Loopback", "MQTTLink", "MemoryStore", "SeededRandom", "Wire"]),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
@@ -190,11 +191,14 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
-            name: "CommandLineTests", dependencies: ["CZlib", "geomatch", "MQTTLink", "Ranging", "SeededRandom", "Wire"]),
+            name: "CommandLineTests",
+            dependencies: ["CZlib", "geomatch", "Loopback", "MQTTLink", "Ranging", "SeededRandom", "Wire"]),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "FlatRecording", "Geodesy", "GeomatchClient", "MQTTLink", "Ranging", "SeededRandom", "WebhookReceiver", "Wire",
+                "FlatRecording", "Geodesy", "GeomatchClient", "Loopback", "MQTTLink", "Ranging", "SeededRandom",
+                "WebhookReceiver",
+                "Wire",
             ],
             resources: [.copy("Data")]),
     ],

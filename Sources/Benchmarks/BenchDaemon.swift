@@ -3,15 +3,21 @@ import Foundation
 /// A daemon for one measurement, on its own broker and a data directory that is removed afterwards.
 enum BenchDaemon {
     static func run(_ body: (_ port: Int, Program) throws -> Void) throws {
+        try withFolder { folder, port in
+            let programs = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+            let daemon = try Program(
+                programs.appendingPathComponent("geomatchd").path,
+                ["--listen", "127.0.0.1:\(port)", "--data-dir", folder, "--datasets", "bench", "--http", "off"], until: " online")
+            defer { daemon.stop() }
+            try body(port, daemon)
+        }
+    }
+
+    /// A folder that is removed afterwards, and a port that is probably free.
+    static func withFolder(_ body: (_ folder: String, _ port: Int) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("geomatch-bench-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let port = Int.random(in: 20_000...29_999)
-        let programs = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
-        let daemon = try Program(
-            programs.appendingPathComponent("geomatchd").path,
-            ["--listen", "127.0.0.1:\(port)", "--data-dir", folder, "--datasets", "bench", "--http", "off"], until: " online")
-        defer { daemon.stop() }
-        try body(port, daemon)
+        try body(folder, Int.random(in: 20_000...29_999))
     }
 }

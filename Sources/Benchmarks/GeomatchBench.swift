@@ -1,18 +1,14 @@
 import ArgumentParser
 
+/// One program for every measurement: `geomatch-bench engine`.
 @main
 struct GeomatchBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "geomatch-bench",
         abstract: "Measures geomatch on this machine.",
         subcommands: [
-            EngineBenchmark.self, ScenarioBenchmark.self, CriteriaBenchmark.self, PlacesBenchmark.self, PlaceStoreBenchmark.self,
-            NoiseBenchmark.self,
-            RangingBenchmark.self, EndToEnd.self, CircumstanceBenchmark.self,
-            LiveFanOut.self,
-            HoursBenchmark.self,
-            NoOpRelay.self,
-            WebhookBenchmark.self,
-            SyncBenchmark.self,
+            EngineBenchmark.self, ScenarioBenchmark.self, NoiseBenchmark.self, CriteriaBenchmark.self, LiveFanOut.self,
+            EndToEnd.self, WebhookBenchmark.self, RangingBenchmark.self, PlacesBenchmark.self, PlaceStoreBenchmark.self,
+            HoursBenchmark.self, CircumstanceBenchmark.self, SyncBenchmark.self, NoOpRelay.self,
         ])
 }

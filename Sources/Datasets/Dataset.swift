@@ -229,11 +229,6 @@ final class Dataset {
     func subscriptions(of device: Device) -> [Subscription] {
         engine.subscriptions(of: device.reference).compactMap(subscription)
     }
-
-    /// Whether a client may read, change or attach to an object: its owner may, anybody where it has none, administrators always.
-    func allows(_ client: RequestingClient, owner: String?) -> Bool {
-        owner == nil || owner == client.name || client.isAdministrator
-    }
 }
 
 extension Array {

@@ -134,6 +134,7 @@ public struct HubEffects: Sendable {
 
 /// A question only the store can answer.
 public struct StoreQuery: Sendable {
+    /// What is asked.
     public enum Kind: Sendable {
         /// The newest hundred matches of a device, or those after one of them.
         case matches(dataset: String, deviceId: String, after: String?)

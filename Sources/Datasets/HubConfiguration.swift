@@ -91,6 +91,7 @@ public struct AccessPatterns: Equatable, Sendable {
 
     public init(_ patterns: [String]) { self.patterns = patterns }
 
+    /// Whether one of the patterns names this client, in this dataset or in any.
     public func allow(client: String, in dataset: String) -> Bool {
         for pattern in patterns {
             if let slash = pattern.utf8.firstIndex(of: UInt8(ascii: "/")) {

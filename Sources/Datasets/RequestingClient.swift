@@ -2,4 +2,7 @@
 struct RequestingClient {
     var name: String
     var isAdministrator: Bool
+
+    /// Whether it may read, change or attach to an object: its owner may, anybody where it has none, administrators always.
+    func reaches(owner: String?) -> Bool { owner == nil || owner == name || isAdministrator }
 }

@@ -7,6 +7,7 @@ import Glibc
 public enum BigMemory {
     private static let hugePage = 2 << 20
 
+    /// At least so many bytes, aligned to 128 bytes, or to a large page from 4 MB on. Not cleared.
     public static func allocate(bytes: Int) -> UnsafeMutableRawPointer {
         let huge = bytes >= 2 * hugePage
         var memory: UnsafeMutableRawPointer?
@@ -31,5 +32,6 @@ public enum BigMemory {
         return next
     }
 
+    /// Gives back what ``allocate(bytes:)`` or ``resize(_:used:bytes:)`` returned; nil is nothing.
     public static func release(_ memory: UnsafeMutableRawPointer?) { free(memory) }
 }

@@ -27,6 +27,7 @@ public struct Meeting: Equatable, Sendable {
 
 /// A visit ended.
 public struct VisitEnd: Equatable, Sendable {
+    /// Why it ended; the wire has the same words.
     public enum Reason: Sendable {
         /// Out of range by more than the exit margin, or an update made the visit impossible.
         case left

@@ -70,11 +70,13 @@ public final class Engine {
         return FloorRef(number: world.pointee.devices[d.index].floor)
     }
 
+    /// What hangs on a device, in the order of references; empty where the device is not there.
     public func publications(of d: DeviceRef) -> [PublicationRef] {
         guard world.pointee.isAlive(d) else { return [] }
         return world.pointee.entries(.publication, of: d.index).map { PublicationRef(index: $0) }
     }
 
+    /// What hangs on a device, in the order of references; empty where the device is not there.
     public func subscriptions(of d: DeviceRef) -> [SubscriptionRef] {
         guard world.pointee.isAlive(d) else { return [] }
         return world.pointee.entries(.subscription, of: d.index).map { SubscriptionRef(index: $0) }

@@ -5,6 +5,7 @@ import Glibc
 /// A straight line through the readings over the logarithm of the distance, by least squares. Readings farther than three deviations
 /// from it are left out, once.
 public struct Calibration: Sendable {
+    /// One reading of the walk, with where it was taken.
     public struct Sample: Equatable, Sendable {
         /// Metres, above 0.
         public var distance: Double
@@ -17,6 +18,7 @@ public struct Calibration: Sendable {
         }
     }
 
+    /// What fits the walk best, and how well.
     public struct Result: Equatable, Sendable {
         public var n: Double
         /// dB to add to every reading.

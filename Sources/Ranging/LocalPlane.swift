@@ -3,6 +3,7 @@ import Glibc
 
 /// Metres east and north of an origin: flat, right to a thousandth of a distance within some kilometres.
 public struct LocalPlane: Sendable {
+    /// A point of the plane.
     public struct Point: Equatable, Sendable {
         /// Metres east.
         public var x: Double
@@ -14,6 +15,7 @@ public struct LocalPlane: Sendable {
             self.y = y
         }
 
+        /// Metres, in a straight line.
         public func distance(to other: Point) -> Double {
             ((x - other.x) * (x - other.x) + (y - other.y) * (y - other.y)).squareRoot()
         }

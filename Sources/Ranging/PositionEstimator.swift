@@ -29,6 +29,7 @@ public enum PositionEstimator {
         public var distance: Double { PathLoss.distance(loss: loss, n: n) }
     }
 
+    /// Where the beacon is taken to be.
     public struct Estimate: Equatable, Sendable {
         public var place: LocalPlane.Point
         /// Metres: two of three estimates lie within, as measured in a furnished flat.

@@ -160,10 +160,12 @@ public final class ProximityTable {
 
     // MARK: Reading
 
+    /// What an observer knows of a beacon; nil: it does not see it.
     public func fact(of observer: UInt32, _ beacon: UInt32) -> Fact? {
         index.find(observer, beacon, in: memory.facts).map(fact)
     }
 
+    /// How many beacons an observer sees.
     public func count(of observer: UInt32) -> Int {
         Int(observer) < countOfObserver.count ? Int(countOfObserver[Int(observer)]) : 0
     }

@@ -29,6 +29,7 @@ public struct RoomTrack: Equatable, Sendable {
         case unheard
     }
 
+    /// That the beacon is in another room from now on, and why.
     public struct Switch: Equatable, Sendable {
         public var from: Int?
         public var to: Candidate

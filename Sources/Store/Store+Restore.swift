@@ -26,7 +26,7 @@ extension Store {
             try queue.inDatabase { db in
                 try Self.restoreObjects(db, places, of: dataset, visit)
                 try Self.restoreMatches(db, of: dataset, visit)
-                try Self.restoreReplies(db, of: dataset, since: repliesSince, visit)
+                try Self.restoreReplies(db, of: dataset, since: repliesSince, keeping: repliesMax, visit)
                 guard dataset == nil else { return }
                 try Self.restoreFilters(db, visit)
                 // The pages of a whole database were read: give the memory back.
@@ -72,11 +72,13 @@ extension Store {
     }
 
     private static func restoreReplies(
-        _ db: Database, of dataset: String?, since: Int64, _ visit: (DurableChange) throws -> Void
+        _ db: Database, of dataset: String?, since: Int64, keeping most: Int64, _ visit: (DurableChange) throws -> Void
     ) throws {
         // What a client has too much of are its oldest, which come first.
         var surplus: [Client: Int64] = [:]
-        for client in try surplusReplies(db, of: dataset) { surplus[Client(client.dataset, client.client)] = client.count }
+        for client in try surplusReplies(db, of: dataset, keeping: most) {
+            surplus[Client(client.dataset, client.client)] = client.count
+        }
         let scope = dataset == nil ? "?1 IS NULL" : "dataset = ?1"
         let sql = "SELECT dataset, client, requestId, at, body FROM reply WHERE \(scope) ORDER BY number"
         try db.rows(sql, dataset) { row in

@@ -8,6 +8,8 @@ import GRDB
 /// durable: each transaction is synced to the disk before it ends. The daemon writes through a ``Journal``.
 public final class Store: Sendable {
     let queue: DatabaseQueue
+    /// How many replies of one client are kept, the newest ones.
+    let repliesMax: Int64
     /// Belongs to whoever is using the connection.
     nonisolated(unsafe) let places = PlaceRows()
 
@@ -15,8 +17,11 @@ public final class Store: Sendable {
     ///
     /// A file that is damaged, newer, or another program's is left as it is.
     ///
-    /// - Parameter path: The database file; its folder must exist. SQLite keeps two more files beside it, `-wal` and `-shm`.
-    public init(path: String) throws(StoreError) {
+    /// - Parameters:
+    ///   - path: The database file; its folder must exist. SQLite keeps two more files beside it, `-wal` and `-shm`.
+    ///   - repliesMax: How many replies of one client are kept, the newest ones; at least 0.
+    public init(path: String, repliesMax: Int = 10_000) throws(StoreError) {
+        self.repliesMax = Int64(repliesMax)
         // The store tells where people are: nobody else may read it, whatever the folder allows. SQLite gives its other files the same mode.
         createPrivateFile(path)
         // SQLite takes a file shorter than any database for a new one, and would write over it.

@@ -22,7 +22,7 @@ struct Geomatchd: AsyncParsableCommand {
             """,
         version: release)
 
-    @Option(help: ArgumentHelp("A YAML file with the keys of the flags.", valueName: "FILE"))
+    @Option(help: ArgumentHelp("A YAML file; deploy/geomatchd.yaml lists its keys.", valueName: "FILE"))
     var config: String?
 
     @Option(help: ArgumentHelp("Use this broker instead of an own one.", valueName: "mqtt[s]://user:password@host:port"))

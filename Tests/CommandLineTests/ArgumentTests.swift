@@ -1,3 +1,4 @@
+import Loopback
 import Testing
 
 @testable import geomatch
@@ -115,7 +116,7 @@ struct ArgumentTests {
 
     @Test("A broker that is not there ends with 69 and says what to do")
     func unreachable() throws {
-        let port = TestBroker.freePort()
+        let port = Loopback.freePort()
         #expect(
             try geomatch("--broker", "mqtt://127.0.0.1:\(port)", "device", "list")
                 == Said(

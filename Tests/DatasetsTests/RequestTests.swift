@@ -261,6 +261,23 @@ struct RequestTests {
         #expect(closed.result("dataset/create", client: "admin")?["id"]?.text == "d")
     }
 
+    @Test(
+        "A first create, import or register creates its dataset, a refused one does not",
+        arguments: [
+            ("device/create", #"{"deviceType":"MobileDevice"}"#),
+            ("place/import", #"{"places":{"type":"FeatureCollection","features":[]}}"#),
+            ("category/import", #"{"categories":[]}"#),
+            ("circumstance/register", #"{"id":"c","expression":"true","when":"arriving"}"#),
+        ])
+    func firstUse(_ request: String, _ parameters: String) {
+        let harness = HubHarness()
+        #expect(harness.refusal(request, "{}")?.hasPrefix("invalid ") == true)
+        #expect(harness.hub.datasets.isEmpty && harness.changes.isEmpty && harness.notices.isEmpty)
+        #expect(harness.result(request, parameters) != nil)
+        harness.restart()
+        #expect(harness.hub.datasetNames == ["d"])
+    }
+
     @Test("A retained request is an old one and gets no answer")
     func retained() {
         let harness = HubHarness()

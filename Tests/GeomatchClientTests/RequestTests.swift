@@ -1,4 +1,5 @@
 import Foundation
+import Loopback
 import Testing
 import struct Wire.JSONObject
 
@@ -108,7 +109,7 @@ struct RequestTests {
     @Test("A broker that is not there is a time-out that says so")
     func noBroker() async throws {
         var configuration = GeomatchConfiguration(
-            broker: "mqtt://127.0.0.1:\(TestBroker.freePort())", dataset: "museum", client: "app")
+            broker: "mqtt://127.0.0.1:\(Loopback.freePort())", dataset: "museum", client: "app")
         configuration.requestTimeout = .milliseconds(100)
         let client = try GeomatchClient(configuration)
         let error = await failure { () throws(GeomatchError) in try await client.devices.get("x") }

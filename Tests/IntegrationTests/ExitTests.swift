@@ -1,4 +1,5 @@
 import Foundation
+import Loopback
 import Testing
 
 extension Integration {
@@ -71,7 +72,8 @@ extension Integration {
         func directoryInUse() throws {
             try withDaemon { daemon in
                 let (code, text) = try run(
-                    ["--data-dir", daemon.folder + "/data", "--listen", "127.0.0.1:\(freePort())"], folder: daemon.folder)
+                    ["--data-dir", daemon.folder + "/data", "--listen", "127.0.0.1:\(Loopback.freePort())"], folder: daemon.folder
+                )
                 #expect(code == 69)
                 #expect(text.contains("\(daemon.program.processID)") && text.contains("--data-dir"), "\(text)")
                 try withClient(daemon.endpoint) { _ = try $0.ask("dataset/get") }
@@ -99,7 +101,7 @@ extension Integration {
                     for place in /usr/sbin/mosquitto /usr/local/sbin/mosquitto; do
                         if [ -e $place ]; then mount --bind /dev/null $place || exit 99; fi
                     done
-                    PATH=/nowhere exec \(Daemon.executable) --listen 127.0.0.1:\(freePort())
+                    PATH=/nowhere exec \(Daemon.executable) --listen 127.0.0.1:\(Loopback.freePort())
                     """
                 let program = try Program("/usr/bin/env", ["unshare", "-m", "sh", "-c", script], folder: folder)
                 defer { program.end() }
@@ -116,7 +118,8 @@ extension Integration {
                 try FileManager.default.createDirectory(atPath: folder + "/data", withIntermediateDirectories: true)
                 let damaged = Data("not a database, whatever the name says".utf8) + Data(repeating: 7, count: 5000)
                 try damaged.write(to: URL(fileURLWithPath: folder + "/data/geomatch.sqlite"))
-                let (code, text) = try run(["--data-dir", "data", "--listen", "127.0.0.1:\(freePort())"], folder: folder)
+                let (code, text) = try run(
+                    ["--data-dir", "data", "--listen", "127.0.0.1:\(Loopback.freePort())"], folder: folder)
                 #expect(code == 70 && text.contains("geomatch.sqlite"), "\(text)")
                 #expect(try Data(contentsOf: URL(fileURLWithPath: folder + "/data/geomatch.sqlite")) == damaged)
             }

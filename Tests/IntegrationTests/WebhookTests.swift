@@ -1,4 +1,5 @@
 import Foundation
+import Loopback
 import SeededRandom
 import Testing
 import WebhookReceiver
@@ -57,7 +58,7 @@ extension Integration {
                 try withHook(random: SplitMix64.forTest("deadNeighbour")) { hook in
                     try withClient(daemon.endpoint) { client in
                         try CrashLoad.prepare(client, ["pushers": [.string(hook.url)]])
-                        for (id, port) in [("closed", freePort()), ("silent", silent.port)] {
+                        for (id, port) in [("closed", Loopback.freePort()), ("silent", silent.port)] {
                             try client.request(
                                 "subscription/create",
                                 [
@@ -83,7 +84,7 @@ extension Integration {
         func restart() throws {
             try withDaemon { daemon in
                 try withClient(daemon.endpoint, filters: ["geomatch/d/alice/match/#"], session: "reader") { client in
-                    let port = freePort()
+                    let port = Loopback.freePort()
                     try CrashLoad.prepare(client, ["pushers": [.string("http://127.0.0.1:\(port)/hook")]])
                     try publish(client, count: 20)
                     daemon.program.end(SIGKILL)

@@ -1,4 +1,5 @@
 import Foundation
+import Loopback
 import Testing
 
 @testable import MQTTLink
@@ -37,7 +38,7 @@ struct AccessListTests {
                 try runProgram("/usr/bin/mosquitto_passwd", ["-b"] + create + [folder + "/users", name, name])
             }
             let configuration = EmbeddedBrokerConfiguration(
-                dataDirectory: folder + "/data", port: freePort(), usersFile: folder + "/users", topicsPrefix: prefix,
+                dataDirectory: folder + "/data", port: Loopback.freePort(), usersFile: folder + "/users", topicsPrefix: prefix,
                 log: { _ in })
             let broker = EmbeddedBroker(configuration)
             try broker.start(timeoutSeconds: 20)

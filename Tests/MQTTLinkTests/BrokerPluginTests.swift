@@ -1,4 +1,5 @@
 import Foundation
+import Loopback
 import SeededRandom
 import Testing
 
@@ -8,7 +9,8 @@ import Testing
 struct BrokerPluginTests {
     private func withPlugin(_ body: (EmbeddedBroker, EmbeddedBrokerConfiguration) throws -> Void) throws {
         try withFolder { folder in
-            var configuration = EmbeddedBrokerConfiguration(dataDirectory: folder + "/data", port: freePort(), log: { _ in })
+            var configuration = EmbeddedBrokerConfiguration(
+                dataDirectory: folder + "/data", port: Loopback.freePort(), log: { _ in })
             let plugin: String = try #require(BrokerPlugin.find(), "the product geomatch-broker-plugin is not built")
             configuration.pluginFile = plugin
             let broker = EmbeddedBroker(configuration)

@@ -1,4 +1,5 @@
 import Foundation
+import Loopback
 import Testing
 
 @testable import MQTTLink
@@ -9,7 +10,7 @@ struct EmbeddedBrokerTests {
         _ folder: String, users: String? = nil, change: (inout EmbeddedBrokerConfiguration) -> Void = { _ in }
     ) -> EmbeddedBrokerConfiguration {
         var configuration = EmbeddedBrokerConfiguration(
-            dataDirectory: folder + "/data", port: freePort(), usersFile: users, log: { _ in })
+            dataDirectory: folder + "/data", port: Loopback.freePort(), usersFile: users, log: { _ in })
         change(&configuration)
         return configuration
     }

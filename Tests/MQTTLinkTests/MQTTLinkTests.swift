@@ -1,4 +1,5 @@
 import Foundation
+import Loopback
 import Testing
 
 @testable import MQTTLink
@@ -274,7 +275,7 @@ struct MQTTLinkTests {
     @Test("Stopping works without a connection, and before one")
     func stopUnconnected() throws {
         var configuration = MQTTLinkConfiguration(
-            endpoint: MQTTEndpoint(host: "127.0.0.1", port: freePort()), clientID: "nobody")
+            endpoint: MQTTEndpoint(host: "127.0.0.1", port: Loopback.freePort()), clientID: "nobody")
         configuration.backoffMinimumSeconds = 30
         let link = try LinkRecorder(configuration)
         #expect(link.stop())

@@ -17,7 +17,7 @@ struct Scratch {
 
     var storePath: String { path + "/geomatch.sqlite" }
 
-    func store() throws -> Store { try Store(path: storePath) }
+    func store(repliesMax: Int = 10_000) throws -> Store { try Store(path: storePath, repliesMax: repliesMax) }
 
     func bytes(_ suffix: String = "") throws -> Data {
         try Data(contentsOf: URL(fileURLWithPath: storePath + suffix))

@@ -118,6 +118,23 @@ struct StoreHistoryTests {
         }
     }
 
+    @Test("As many replies of a client are kept as the configuration says", arguments: [0, 1, 20, 50])
+    func configuredReplies(_ most: Int) throws {
+        try withScratch { scratch in
+            var store = try scratch.store(repliesMax: most)
+            let replies = (0..<30).map { number in
+                ReplyRecord(dataset: "city", client: "busy", requestId: "r\(number)", at: Int64(number), body: [1])
+            }
+            try store.commit(replies.map { .putReply($0) })
+            try store.commit([.forgetReplies(before: 0)])
+            try store.close()
+            store = try scratch.store(repliesMax: most)
+            var known: [String] = []
+            try store.restore { if case .putReply(let reply) = $0 { known.append(reply.requestId) } }
+            #expect(known == replies.suffix(most).map(\.requestId))
+        }
+    }
+
     @Test("Numbers are not given twice, also when what had them is gone")
     func numbersOnlyRise() throws {
         try withScratch { scratch in

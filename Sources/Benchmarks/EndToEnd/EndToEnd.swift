@@ -71,19 +71,13 @@ struct EndToEnd: ParsableCommand {
     // MARK: Cases
 
     private func withCase(_ kind: Case, _ body: (Int, Program) throws -> Void) throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("geomatch-bench-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let port = Int.random(in: 20_000...29_999)
-        let programs = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
-        if kind == .daemon {
-            let daemon = try Program(
-                programs.appendingPathComponent("geomatchd").path,
-                ["--listen", "127.0.0.1:\(port)", "--data-dir", folder, "--datasets", "bench"], until: " online")
-            defer { daemon.stop() }
-            try subscribe(port: port)
-            try body(port, daemon)
-        } else {
+        guard kind != .daemon else {
+            return try BenchDaemon.run { port, daemon in
+                try subscribe(port: port)
+                try body(port, daemon)
+            }
+        }
+        try BenchDaemon.withFolder { folder, port in
             let broker = EmbeddedBroker(EmbeddedBrokerConfiguration(dataDirectory: folder, port: port, log: { _ in }))
             try broker.start(timeoutSeconds: 10)
             defer { broker.stop() }

@@ -41,9 +41,7 @@ extension Hub {
     private func checkDevices(_ names: [String]?, _ call: Call) throws(WireError) {
         for name in names ?? [] {
             guard let device = call.dataset.devices[name] else { continue }
-            guard call.dataset.allows(call.client, owner: device.record.owner) else {
-                throw WireError(.forbidden, "the device `\(name)` belongs to another client", field: "devices")
-            }
+            try call.checkOwner(device.record.owner, of: "device", name, field: "devices")
         }
     }
 

@@ -66,6 +66,7 @@ public struct DocumentHistory: Equatable, Sendable {
         if !leaves.isEmpty { leaves[0].content = content }
     }
 
+    /// Whether the revision is a leaf, or was one within the generations that are remembered.
     public func isKnown(_ revision: RevisionID) -> Bool {
         ancestors.contains(revision.text) || leaves.contains { $0.revision == revision }
     }

@@ -54,7 +54,7 @@ extension Hub {
     ) throws(WireError) -> DocumentHistory.Fate {
         if let fault = document.fault { throw fault }
         let (type, id) = (document.key.type.text, document.key.id.text)
-        guard known.history.winner == nil || call.dataset.allows(call.client, owner: known.owner) else {
+        guard known.history.winner == nil || call.client.reaches(owner: known.owner) else {
             throw WireError(.forbidden, "the \(type) `\(id)` belongs to another client", field: "id")
         }
         var leaf = DocumentLeaf(revision: document.revision, isDeleted: document.isDeleted, content: try document.content())

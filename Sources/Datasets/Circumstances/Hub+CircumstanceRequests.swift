@@ -9,9 +9,7 @@ extension Hub {
         let parameters = call.parameters
         let id = try parameters.id("id")
         let known = dataset.circumstances.circumstances[id]
-        if let known, !dataset.allows(call.client, owner: known.record.owner) {
-            throw WireError(.forbidden, "the circumstance `\(id)` belongs to another client", field: "id")
-        }
+        if let known { try call.checkOwner(known.record.owner, of: "circumstance", id) }
         if let known { try parameters.checkRevision(known.record.revision) }
         let owner = known?.record.owner ?? call.owner ?? call.client.name
         let text = try parameters.string("expression")
@@ -118,15 +116,13 @@ extension Hub {
         guard let circumstance = call.dataset.circumstances.circumstances[id] else {
             throw WireError(.notFound, "there is no circumstance `\(id)`", field: "id")
         }
-        guard call.dataset.allows(call.client, owner: circumstance.record.owner) else {
-            throw WireError(.forbidden, "the circumstance `\(id)` belongs to another client", field: "id")
-        }
+        try call.checkOwner(circumstance.record.owner, of: "circumstance", id)
         return circumstance
     }
 
     private func visibleCircumstances(_ call: Call) -> [Circumstance] {
         let all = call.dataset.circumstances.circumstances
-        return all.keys.compactMap { all[$0] }.filter { call.dataset.allows(call.client, owner: $0.record.owner) }
+        return all.keys.compactMap { all[$0] }.filter { call.client.reaches(owner: $0.record.owner) }
     }
 
     private func change(

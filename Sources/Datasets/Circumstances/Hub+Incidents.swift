@@ -150,16 +150,3 @@ extension Hub {
         writer.endArray()
     }
 }
-
-extension JSONWriter {
-    /// A member that is always there.
-    mutating func member(_ key: String, orNull text: String?) {
-        self.key(key)
-        if let text { string(text) } else { null() }
-    }
-
-    /// Unknown is `null`.
-    mutating func truth(_ value: Bool?) {
-        if let value { bool(value) } else { null() }
-    }
-}

@@ -47,6 +47,7 @@ extension Hub {
         resumeFollowers(into: &effects)
     }
 
+    /// Nothing is handed to the broker until it is back; what it did not acknowledge is sent again then.
     public func brokerLost() { outbox.lanes.isOpen = false }
 
     /// What became of a ``WebhookPost``.

@@ -15,9 +15,7 @@ extension Hub {
         guard let subscription = subscription(subscriptionID, of: call) else {
             throw Self.notFound("subscription", subscriptionID, field: "subscriptionId")
         }
-        guard call.dataset.allows(call.client, owner: subscription.record.owner) else {
-            throw WireError(.forbidden, "the subscription `\(subscriptionID)` belongs to another client", field: "subscriptionId")
-        }
+        try call.checkOwner(subscription.record.owner, of: "subscription", subscriptionID, field: "subscriptionId")
         guard let publication = publication(publicationID, of: call) else {
             throw Self.notFound("publication", publicationID, field: "publicationId")
         }
@@ -26,7 +24,7 @@ extension Hub {
             publicationPlace: place(of: publication.record.deviceId, in: call.dataset), subscription: subscription.record,
             subscriptionLife: subscription.life,
             subscriptionPlace: place(of: subscription.record.deviceId, in: call.dataset), memory: .nothing, now: call.now,
-            isOwn: call.dataset.allows(call.client, owner: publication.record.owner))
+            isOwn: call.client.reaches(owner: publication.record.owner))
         if let here = call.dataset.devices[publication.record.deviceId],
             let there = call.dataset.devices[subscription.record.deviceId]
         {

@@ -80,19 +80,6 @@ extension LiveSubscriptionRecord {
     var topic: String { "geomatch/\(dataset)/\(client)/live/\(LevelCoding.encode(id))" }
 }
 
-extension AreaCoding {
-    /// Reads what a record holds.
-    static func decode(text: String) throws(WireError) -> Area {
-        let value: JSONValue
-        do throws(JSONError) {
-            value = try JSONValue.parse(text)
-        } catch {
-            throw WireError(error)
-        }
-        return try decode(value)
-    }
-}
-
 /// The live subscriptions of one dataset.
 struct LiveSubscriptions {
     private struct Key: Hashable {

@@ -10,9 +10,7 @@ extension Hub {
         var place = try reader.place(.object(call.parameters.object))
         let table = call.dataset.places.table
         let before = table[place.id]
-        if let before, !call.dataset.allows(call.client, owner: before.owner) {
-            throw WireError(.forbidden, "the place `\(place.id)` belongs to another client", field: "id")
-        }
+        if let before { try call.checkOwner(before.owner, of: "place", place.id) }
         place.owner = before == nil ? call.owner : before?.owner
         place.revision = call.revision(after: before?.revision, content: place.content())
         guard before != nil || table.count < configuration.limits.places else {
@@ -41,9 +39,7 @@ extension Hub {
         var category = try CategoryReader.category(.object(call.parameters.object))
         let table = call.dataset.places.table
         let before = table.categories[category.id]
-        if let before, !call.dataset.allows(call.client, owner: before.owner) {
-            throw WireError(.forbidden, "the category `\(category.id)` belongs to another client", field: "id")
-        }
+        if let before { try call.checkOwner(before.owner, of: "category", category.id) }
         category.owner = before == nil ? call.owner : before?.owner
         category.revision = call.revision(after: before?.revision, content: category.content())
         guard before != nil || table.categories.count < configuration.limits.categories else {

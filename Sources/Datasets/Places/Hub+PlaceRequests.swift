@@ -28,9 +28,7 @@ extension Hub {
     func deletePlace(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
         let (id, handle) = try place(named: "id", call)
         let book = call.dataset.places
-        guard call.dataset.allows(call.client, owner: book.table.owner(handle)) else {
-            throw WireError(.forbidden, "the place `\(id)` belongs to another client", field: "id")
-        }
+        try call.checkOwner(book.table.owner(handle), of: "place", id)
         try call.parameters.checkRevision(book.table.revision(handle) ?? "")
         effects.formerPlaces.append(
             .verifications(dataset: call.dataset.id, placeID: id, book.verifications[id] ?? [:], device: nil))
@@ -86,9 +84,7 @@ extension Hub {
     private func category(_ value: JSONValue, _ call: Call) throws(WireError) -> Category {
         var category = try CategoryReader.category(value)
         let known = call.dataset.places.table.categories[category.id]
-        if let known, !call.dataset.allows(call.client, owner: known.owner) {
-            throw WireError(.forbidden, "the category `\(category.id)` belongs to another client", field: "id")
-        }
+        if let known { try call.checkOwner(known.owner, of: "category", category.id) }
         category.owner = known == nil ? call.client.name : known?.owner
         let revision = Revision.next(after: known?.revision, content: category.content())
         category.revision = known?.revision.flatMap { Revision.saysTheSame($0, revision) ? $0 : nil } ?? revision

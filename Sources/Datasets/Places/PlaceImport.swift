@@ -47,7 +47,7 @@ struct PlaceImport {
         let known = book.table.handle(of: place.id)
         if let known {
             let owner = book.table.owner(known)
-            guard owner == nil || owner == client.name || client.isAdministrator else {
+            guard client.reaches(owner: owner) else {
                 throw WireError(.forbidden, "the place `\(place.id)` belongs to another client", field: "id")
             }
             place.owner = owner

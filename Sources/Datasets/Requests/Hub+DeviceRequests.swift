@@ -52,7 +52,7 @@ extension Hub {
             "devices", dataset.deviceOrder.ids(after: page.after) { Array(dataset.devices.keys) }, id: { $0 },
             item: { id in
                 guard let device = dataset.devices[id], type == nil || device.record.type == type,
-                    dataset.allows(client, owner: device.record.owner)
+                    client.reaches(owner: device.record.owner)
                 else { return nil }
                 return self.describe(device)
             })
@@ -125,9 +125,7 @@ extension Hub {
         guard let device = call.dataset.devices[id] else {
             throw WireError(.notFound, "there is no device `\(id)`", field: key)
         }
-        guard call.dataset.allows(call.client, owner: device.record.owner) else {
-            throw WireError(.forbidden, "the device `\(id)` belongs to another client", field: key)
-        }
+        try call.checkOwner(device.record.owner, of: "device", id, field: key)
         if let ownerless, device.record.owner == nil, !call.client.isAdministrator {
             throw WireError(.forbidden, ownerless, field: key)
         }

@@ -29,7 +29,7 @@ extension Hub {
             throw WireError(.notFound, "`after` names no match that is kept", field: "after")
         case .match(let match):
             guard let match else { throw WireError(.notFound, "there is no such match", field: "id") }
-            guard dataset.allows(client, owner: match.owner) else {
+            guard client.reaches(owner: match.owner) else {
                 throw WireError(.forbidden, "the match belongs to another client's subscription", field: "id")
             }
             return match.body
@@ -40,7 +40,7 @@ extension Hub {
             guard case .document(let lookup) = query.kind else { throw .unknownDataset(context.dataset) }
             return try result(document, of: query, lookup, for: client)
         case .matches(let matches):
-            let visible = matches.filter { dataset.allows(client, owner: $0.owner) }
+            let visible = matches.filter { client.reaches(owner: $0.owner) }
             return Page(limit: query.limit).encode("matches", visible, id: \.id, item: \.body)
         }
     }

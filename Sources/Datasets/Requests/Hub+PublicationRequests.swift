@@ -57,7 +57,7 @@ extension Hub {
         let dataset = call.dataset
         let client = call.client
         let visible = dataset.publications(of: device).filter {
-            $0.expiresAt > now && dataset.allows(client, owner: $0.record.owner)
+            $0.expiresAt > now && client.reaches(owner: $0.record.owner)
         }
         return page.encode(
             "publications", page.sorted(visible, by: \.record.id), id: \.record.id, item: { $0.record.encoded() })
@@ -102,9 +102,7 @@ extension Hub {
         guard let publication = livePublication(id, in: call.dataset, at: call.now) else {
             throw WireError(.notFound, "there is no publication `\(id)`", field: "id")
         }
-        guard call.dataset.allows(call.client, owner: publication.record.owner) else {
-            throw WireError(.forbidden, "the publication `\(id)` belongs to another client", field: "id")
-        }
+        try call.checkOwner(publication.record.owner, of: "publication", id)
         return publication
     }
 

@@ -231,22 +231,3 @@ extension Result where Success == Request, Failure == Request.Refusal {
         }
     }
 }
-
-/// One request, being answered.
-struct Call {
-    let dataset: Dataset
-    let client: RequestingClient
-    var parameters: Parameters
-    let now: Int64
-    /// What the store knows of a push's documents, where it was asked.
-    var documents: [KnownDocument?]?
-    /// Of the pushed document it is carried out for.
-    var stamp: PushStamp?
-}
-
-/// A push that waits for what the store knows.
-struct AwaitedDocuments {
-    var lookups: [DocumentLookup]
-    var call: Call
-    var context: ReplyContext
-}

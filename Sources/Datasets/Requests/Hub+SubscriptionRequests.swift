@@ -59,7 +59,7 @@ extension Hub {
         let dataset = call.dataset
         let client = call.client
         let visible = dataset.subscriptions(of: device).filter {
-            $0.expiresAt > now && dataset.allows(client, owner: $0.record.owner)
+            $0.expiresAt > now && client.reaches(owner: $0.record.owner)
         }
         return page.encode(
             "subscriptions", page.sorted(visible, by: \.record.id), id: \.record.id, item: { self.describe($0) })
@@ -156,9 +156,7 @@ extension Hub {
         guard let subscription = liveSubscription(id, in: call.dataset, at: call.now) else {
             throw WireError(.notFound, "there is no subscription `\(id)`", field: "id")
         }
-        guard call.dataset.allows(call.client, owner: subscription.record.owner) else {
-            throw WireError(.forbidden, "the subscription `\(id)` belongs to another client", field: "id")
-        }
+        try call.checkOwner(subscription.record.owner, of: "subscription", id)
         return subscription
     }
 

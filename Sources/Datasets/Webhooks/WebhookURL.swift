@@ -2,6 +2,7 @@ import Wire
 
 /// The address of a webhook, parsed once so that nothing behind it has to guess: `http://host:port/path?query`.
 public struct WebhookURL: Hashable, Sendable {
+    /// Plain or encrypted.
     public enum Scheme: String, Sendable {
         case http
         case https
@@ -9,6 +10,7 @@ public struct WebhookURL: Hashable, Sendable {
         public var defaultPort: Int { self == .http ? 80 : 443 }
     }
 
+    /// A name to be looked up, or an address.
     public enum Host: Hashable, Sendable {
         /// In lower case, ASCII.
         case name(String)
@@ -45,7 +47,7 @@ public struct WebhookURL: Hashable, Sendable {
     public var normalized: String { origin + target }
 
     /// The host as it stands in a URL.
-    public var authorityHost: String {
+    private var authorityHost: String {
         switch host {
         case .name(let name): name
         case .address(.v4(let number)): "\(IPAddress.v4(number))"

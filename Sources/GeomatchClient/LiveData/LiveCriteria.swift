@@ -32,12 +32,17 @@ public struct LiveCriteria: Sendable, Hashable {
         levels[0] = dataset
     }
 
+    /// Only what is in this venue; each level left out is open.
     public func venue(_ id: String) -> LiveCriteria { with(level: 1, id) }
+    /// Only what is in this building.
     public func building(_ id: String) -> LiveCriteria { with(level: 2, id) }
+    /// Only what is on this floor.
     public func floor(_ id: String) -> LiveCriteria { with(level: 3, id) }
+    /// Only what is in this room.
     public func room(_ id: String) -> LiveCriteria { with(level: 4, id) }
     /// One device, where the domain is ``LiveDomain/position``.
     public func location(_ id: String) -> LiveCriteria { with(level: 5, id) }
+    /// Only updates of this domain.
     public func domain(_ domain: LiveDomain) -> LiveCriteria { with(level: 6, domain.rawValue) }
 
     /// Only updates whose properties fulfil this SQL-92 condition (the language of subscriptions' selectors).
@@ -49,6 +54,7 @@ public struct LiveCriteria: Sendable, Hashable {
     /// At most one update of one topic in this time: the newest.
     public func minInterval(_ interval: Duration) -> LiveCriteria { changed { $0.interval = interval } }
 
+    /// How surely updates come through; ``Delivery/atMostOnce`` where it is not said.
     public func delivery(_ delivery: Delivery) -> LiveCriteria { changed { $0.delivery = delivery } }
 
     /// Whether what is known comes first (default), or only what changes from now on.

@@ -1,4 +1,3 @@
-internal import Synchronization
 internal import Wire
 
 /// Live data by criteria: connects with the first subscription, disconnects after the last, and recovers by itself.
@@ -22,12 +21,7 @@ public final class LiveDataManager: Sendable {
     /// Keeps a client made for this manager alone, or the shared one.
     let client: GeomatchClient
     private let number: Int
-    private let delegation = Mutex(Delegation())
-
-    private struct Delegation {
-        weak var delegate: (any LiveDataManagerDelegate)?
-        var task: Task<Void, Never>?
-    }
+    private let delegation = Delegation<LiveDataEvent>()
 
     /// On the connection of a client; both keep it as long as they need it.
     public init(_ client: GeomatchClient) {
@@ -52,10 +46,7 @@ public final class LiveDataManager: Sendable {
         try self.init(GeomatchConfiguration(broker: broker, dataset: dataset, client: client))
     }
 
-    deinit {
-        end()
-        delegation.withLock { $0.task }?.cancel()
-    }
+    deinit { end() }
 
     // MARK: State
 
@@ -164,23 +155,13 @@ public final class LiveDataManager: Sendable {
 
     /// Told everything from now on. Held weakly; the one before hears nothing more.
     public var delegate: (any LiveDataManagerDelegate)? {
-        get { delegation.withLock { $0.delegate } }
+        get { delegation.delegate as? any LiveDataManagerDelegate }
         set {
-            let mailbox = eventMailbox()
-            // A free task: it ends with the manager, or when another delegate takes over.
-            let task = newValue.map { delegate in
-                Task { [weak self, weak delegate] in
-                    while let event = await mailbox.next() {
-                        guard let self, let delegate, !Task.isCancelled else { return }
-                        await delegate.take(event, of: self)
-                    }
-                }
+            delegation.replace(by: newValue, reading: eventMailbox) { [weak self, weak newValue] event in
+                guard let self, let newValue else { return false }
+                await newValue.take(event, of: self)
+                return true
             }
-            let before = delegation.withLock { delegation in
-                defer { delegation = Delegation(delegate: newValue, task: task) }
-                return delegation.task
-            }
-            before?.cancel()
         }
     }
 

@@ -4,6 +4,7 @@ public import Foundation
 ///
 /// The id is stable: the same match delivered again has the same one.
 public struct GeoMatch: Sendable, Identifiable {
+    /// That it began, or (in visit mode) that it ended.
     public enum Event: String, Sendable {
         case matched, ended
     }
@@ -41,6 +42,7 @@ public struct GeoMatch: Sendable, Identifiable {
 
 /// Why a pair matches now, or does not.
 public struct MatchExplanation: Sendable {
+    /// One rule of matching, whether it holds, and with which figures.
     public struct Check: Sendable {
         /// `topic`, `lifetime`, `location`, `floor`, `range`, `selector` or `suppression`.
         public var name: String

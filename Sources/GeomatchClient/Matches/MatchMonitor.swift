@@ -1,4 +1,3 @@
-internal import Synchronization
 internal import Wire
 
 /// Tells of the matches of devices as they happen, each once, also across lost connections.
@@ -16,12 +15,7 @@ public final class MatchMonitor: Sendable {
     private let session: Session
     private let client: GeomatchClient
     private let number: Int
-    private let delegation = Mutex(Delegation())
-
-    private struct Delegation {
-        weak var delegate: (any MatchMonitorDelegate)?
-        var task: Task<Void, Never>?
-    }
+    private let delegation = Delegation<MatchEvent>()
 
     /// On the connection of a client; both keep it as long as they need it.
     public init(_ client: GeomatchClient) {
@@ -34,10 +28,7 @@ public final class MatchMonitor: Sendable {
         }
     }
 
-    deinit {
-        close()
-        delegation.withLock { $0.task }?.cancel()
-    }
+    deinit { close() }
 
     /// The devices that are monitored.
     public var devices: [String] { withMonitor { monitor, _ in monitor.devices } ?? [] }
@@ -86,27 +77,17 @@ public final class MatchMonitor: Sendable {
 
     /// Told everything from now on. Held weakly; the one before hears nothing more.
     public var delegate: (any MatchMonitorDelegate)? {
-        get { delegation.withLock { $0.delegate } }
+        get { delegation.delegate as? any MatchMonitorDelegate }
         set {
-            let mailbox = eventMailbox()
-            // A free task: it ends with the monitor, or when another delegate takes over.
-            let task = newValue.map { delegate in
-                Task { [weak self, weak delegate] in
-                    while let event = await mailbox.next() {
-                        guard let self, let delegate, !Task.isCancelled else { return }
-                        if case .matched(let match) = event {
-                            await delegate.matchMonitor(self, didFind: match)
-                        } else {
-                            await delegate.matchMonitor(self, didNotice: event)
-                        }
-                    }
+            delegation.replace(by: newValue, reading: eventMailbox) { [weak self, weak newValue] event in
+                guard let self, let newValue else { return false }
+                if case .matched(let match) = event {
+                    await newValue.matchMonitor(self, didFind: match)
+                } else {
+                    await newValue.matchMonitor(self, didNotice: event)
                 }
+                return true
             }
-            let before = delegation.withLock { delegation in
-                defer { delegation = Delegation(delegate: newValue, task: task) }
-                return delegation.task
-            }
-            before?.cancel()
         }
     }
 

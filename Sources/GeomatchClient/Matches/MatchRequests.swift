@@ -13,6 +13,9 @@ public struct MatchRequests: Sendable {
         return try Self.matches(in: await client.send("match/list", parameters))
     }
 
+    /// One match, as long as it is among the newest hundred of its device.
+    ///
+    /// - Throws: `notFound`, or `forbidden` where the subscription is another client's.
     public func get(_ id: String) async throws(GeomatchError) -> GeoMatch {
         try GeoMatch(members: await client.request("match/get", parameters: ["id": .string(id)]))
     }

@@ -2,6 +2,7 @@ public import Foundation
 
 /// Something with a position: a phone, a tag, a fixed point, or a beacon that is known by proximity only.
 public struct GeoDevice: GeomatchObject, Identifiable {
+    /// What it is; the raw value is the `deviceType` on the wire.
     public enum Kind: String, Sendable {
         case mobile = "MobileDevice"
         case pin = "PinDevice"

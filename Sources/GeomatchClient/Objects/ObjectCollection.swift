@@ -34,6 +34,9 @@ public struct ObjectCollection<Object: GeomatchObject>: Sendable {
         }
     }
 
+    /// The object as it is now.
+    ///
+    /// - Throws: `notFound`, or `forbidden` for another client's.
     public func get(_ id: String) async throws(GeomatchError) -> Object {
         try Object(members: await client.request("\(Object.resource)/get", parameters: ["id": .string(id)]))
     }

@@ -10,6 +10,7 @@ internal import Synchronization
 ///
 /// The work goes on without the handle too; letting it go cancels nothing.
 public final class ObjectHandle<Object: GeomatchObject>: Sendable {
+    /// How far the object has come, from its creation to its deletion.
     public enum State: Sendable {
         case creating
         case created(Object)

@@ -18,6 +18,7 @@ public struct OfflineDocument: Sendable, Equatable {
 
 /// One document changed, here or there.
 public struct OfflineChange: Sendable, Equatable {
+    /// Where the change comes from.
     public enum Source: Sendable, Equatable {
         /// A write of this program.
         case local

@@ -1,5 +1,6 @@
 /// How far a replication is.
 public struct SyncProgress: Sendable, Equatable {
+    /// What the replication does now.
     public enum Status: String, Sendable {
         /// None was started, or it ended: finished, or failed for good.
         case stopped

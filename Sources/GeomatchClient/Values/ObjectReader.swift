@@ -26,8 +26,6 @@ struct ObjectReader {
 
     func optionalNumber(_ key: String) -> Double? { object[key]?.asDouble }
 
-    func optionalInt(_ key: String) -> Int? { object[key]?.asInt64.flatMap { Int(exactly: $0) } }
-
     func flag(_ key: String) -> Bool { object[key]?.asBool ?? false }
 
     func strings(_ key: String) -> [String] { (object[key]?.asArray ?? []).compactMap(\.asString) }

@@ -1,5 +1,6 @@
 /// At which places a device may be, the most probable first.
 public struct PlaceCandidates: Equatable, Sendable {
+    /// One place the device may be at.
     public struct Candidate: Equatable, Sendable {
         public var hit: PlaceTable.Hit
         public var threshold: Threshold

@@ -31,16 +31,9 @@ public struct AdapterFormat: Sendable {
         TheThingsStackAdapter.self, MeshtasticAdapter.self, PlainJSONAdapter.self,
     ]
 
-    /// A line for each format: its name, a usual filter, and what is read.
+    /// Two lines for each format: its name and a usual filter, and what is read. They fit into 80 columns.
     public static var help: String {
-        all.map { adapter in
-            let format = adapter.format
-            return "\(padded(format.name, 18))\(padded(format.usualFilter, 42))\(format.reads)"
-        }.joined(separator: "\n")
-    }
-
-    private static func padded(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(1, width - text.utf8.count))
+        all.map { "\($0.format.name) \($0.format.usualFilter)\n    \($0.format.reads)" }.joined(separator: "\n")
     }
 
     /// The adapter with this name or alias, in any case; hyphens do not count.

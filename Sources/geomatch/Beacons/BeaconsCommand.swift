@@ -20,6 +20,7 @@ struct BeaconListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "The beacons that are registered.",
+        usage: "geomatch beacons list",
         discussion: """
             One line each: UUID, major, minor and device.
 
@@ -57,6 +58,7 @@ struct BeaconWatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
         abstract: "Who sees which beacons, nearest first, one line for each message, until Ctrl-C.",
+        usage: "geomatch beacons watch [CRITERIA] [--count N]",
         discussion: """
             A live subscription kept by the daemon, over the domain `proximity`. CRITERIA is a topic with + and #, or a JSON object \
             of levels.

@@ -8,11 +8,13 @@ struct CalibrateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "calibrate",
         abstract: "Fit n and rssiOffset of each receiver to a walk with a beacon.",
+        usage: "geomatch beacons calibrate FILE [--gateways FILE] [--tx-power DBM] [--apply]",
         discussion: """
             FILE is CSV with a header, one reading on a line:
 
               gateway,rssi,distance            metres, as measured
-              gateway,rssi,latitude,longitude  where the beacon was; the gateway's position is asked of the daemon
+              gateway,rssi,latitude,longitude  where the beacon was; the daemon
+                                               knows where the gateway is
 
             or, of a walk that all gateways heard, one instant on a line, in metres of any plan:
 

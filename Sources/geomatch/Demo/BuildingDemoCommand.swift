@@ -5,6 +5,7 @@ struct BuildingDemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "building",
         abstract: "A day of an office building: people, desks and rooms.",
+        usage: "geomatch demo building [OPTION]…",
         discussion: """
             The building's structure is imported first, which an administrator may; without a name the client is `admin`. Then \
             people come in by the lobby, sit down at desks, meet, eat and go home (position), desks tell whether they are free \

@@ -7,13 +7,14 @@ struct CircumstanceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "circumstance",
         abstract: "The normalised expression of a circumstance, or where it is wrong.",
-        usage: "geomatch eval circumstance EXPRESSION\n       geomatch eval circumstance -",
+        usage: "geomatch eval circumstance EXPRESSION\ngeomatch eval circumstance -",
         discussion: """
             Lines: {"expression"}.
 
             Examples:
               geomatch eval circumstance '(and (at (= category-id "cafe")) is-open)'
-              echo '{"expression":"(near any-factual-place)"}' | geomatch eval circumstance -
+              echo '{"expression":"(near any-factual-place)"}' |
+                  geomatch eval circumstance -
             """)
 
     @OptionGroup

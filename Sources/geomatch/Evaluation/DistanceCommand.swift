@@ -7,7 +7,7 @@ struct DistanceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "distance",
         abstract: "The geodesic distance of two points on WGS 84, in metres.",
-        usage: "geomatch eval distance LAT1 LON1 LAT2 LON2\n       geomatch eval distance -",
+        usage: "geomatch eval distance LAT1 LON1 LAT2 LON2\ngeomatch eval distance -",
         discussion: """
             Degrees; negative numbers may follow `--`, but need not. Lines: {"from":[lat,lon],"to":[lat,lon]}.
 

@@ -8,7 +8,7 @@ struct HoursCommand: ParsableCommand {
         abstract: "When OpenStreetMap opening_hours are open or unknown between two local times.",
         usage: """
             geomatch eval hours VALUE --from T --to T [--zone Z] [--lat N --lon N] [--ph DATES] [--sh RANGES]
-                   geomatch eval hours -
+            geomatch eval hours -
             """,
         discussion: """
             T is a wall-clock time of the place, YYYY-MM-DDTHH:MM, at most 10 years after the other. What is not understood is \
@@ -16,9 +16,12 @@ struct HoursCommand: ParsableCommand {
             sh a list of [from,to].
 
             Examples:
-              geomatch eval hours 'Mo-Fr 08:00-18:00; PH off' --from 2026-12-24T00:00 --to 2026-12-28T00:00 --ph 2026-12-25,2026-12-26
-              geomatch eval hours sunrise-sunset --from 2026-06-21T00:00 --to 2026-06-22T00:00 --zone Europe/Oslo --lat 59.9 --lon 10.7
-              echo '{"value":"8-18","from":"2026-01-05T00:00","to":"2026-01-06T00:00"}' | geomatch eval hours -
+              geomatch eval hours 'Mo-Fr 08:00-18:00; PH off' \\
+                  --from 2026-12-24T00:00 --to 2026-12-28T00:00 --ph 2026-12-25,2026-12-26
+              geomatch eval hours sunrise-sunset --zone Europe/Oslo --lat 59.9 --lon 10.7 \\
+                  --from 2026-06-21T00:00 --to 2026-06-22T00:00
+              echo '{"value":"8-18","from":"2026-01-05T00:00","to":"2026-01-06T00:00"}' |
+                  geomatch eval hours -
             """)
 
     @Option(help: ArgumentHelp("The first time.", valueName: "T"))

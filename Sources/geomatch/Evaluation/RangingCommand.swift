@@ -7,7 +7,7 @@ struct RangingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ranging",
         abstract: "How far a beacon is that was heard so loudly: metres and band.",
-        usage: "geomatch eval ranging RSSI...\n       geomatch eval ranging -",
+        usage: "geomatch eval ranging RSSI...\ngeomatch eval ranging -",
         discussion: """
             Readings in dBm, a second apart; 0 is none. Lines: {"samples":[{"rssi","timestamp"}],"txPower"?,"n"?,"filter"?}, with \
             timestamps in milliseconds.
@@ -18,7 +18,8 @@ struct RangingCommand: ParsableCommand {
             Examples:
               geomatch eval ranging -70 -68 -75 -71
               geomatch eval ranging --n 2 --tx-power=-65 --filter none -70
-              echo '{"samples":[{"rssi":-70,"timestamp":0}],"filter":"kalman"}' | geomatch eval ranging -
+              echo '{"samples":[{"rssi":-70,"timestamp":0}],"filter":"kalman"}' |
+                  geomatch eval ranging -
             """)
 
     @OptionGroup

@@ -7,13 +7,15 @@ struct SelectorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "selector",
         abstract: "The truth of a selector for properties: true, false or null (unknown).",
-        usage: "geomatch eval selector EXPRESSION PROPERTIES\n       geomatch eval selector -",
+        usage: "geomatch eval selector EXPRESSION PROPERTIES\ngeomatch eval selector -",
         discussion: """
             PROPERTIES is a JSON object; a property that is null counts as missing. Lines: {"selector","properties"}.
 
             Examples:
-              geomatch eval selector "price < 3 AND kind = 'tea'" '{"price":2.5,"kind":"tea"}'
-              echo '{"id":1,"selector":"a IS NULL","properties":{}}' | geomatch eval selector -
+              geomatch eval selector "price < 3 AND kind = 'tea'" \\
+                  '{"price":2.5,"kind":"tea"}'
+              echo '{"id":1,"selector":"a IS NULL","properties":{}}' |
+                  geomatch eval selector -
             """)
 
     @OptionGroup

@@ -7,7 +7,7 @@ struct TopicCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "topic",
         abstract: "Whether an MQTT topic filter matches a topic: true or false.",
-        usage: "geomatch eval topic FILTER TOPIC\n       geomatch eval topic -",
+        usage: "geomatch eval topic FILTER TOPIC\ngeomatch eval topic -",
         discussion: """
             The rules of MQTT 3.1.1 and 5, section 4.7. Lines: {"filter","topic"}.
 

@@ -8,7 +8,7 @@ struct ExplainCommand: ParsableCommand {
         abstract: "Say why a publication and a subscription match or not.",
         usage: "geomatch explain PUBLICATION SUBSCRIPTION",
         discussion: """
-            One line for each rule of matching, with its figures, and last what comes of them. Nothing is changed. What expired or
+            One line for each rule of matching, with its figures, and last what comes of them. Nothing is changed. What expired or \
             was deleted within the last 24 hours is explained, too. Only the subscription's owner may ask.
 
             Ends with 0 when it could be explained, match or not: `--json` and `.matches` tell scripts.

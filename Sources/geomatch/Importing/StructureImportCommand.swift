@@ -6,6 +6,7 @@ struct StructureImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "structure",
         abstract: "Import venues, buildings, floors, rooms and locations, as an administrator.",
+        usage: "geomatch import structure FILE [--ids ids|names]",
         discussion: """
             FILE is a GeoJSON FeatureCollection, or an IMDF archive: a zip file, or the folder it unpacks to.
 

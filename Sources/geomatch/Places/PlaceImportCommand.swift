@@ -8,6 +8,7 @@ struct PlaceImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "places",
         abstract: "Import places from files of any size.",
+        usage: "geomatch import places FILE… [--osm] [--time-zone ZONE]",
         discussion: """
             FILE is a GeoJSON FeatureCollection, or features one on each line. It is read as it is sent: memory does not grow with \
             it, and standard input serves as well.
@@ -25,7 +26,8 @@ struct PlaceImportCommand: ParsableCommand {
 
             Examples:
               geomatch --dataset city import places places.geojson
-              geomatch --dataset city import places --osm --time-zone Europe/Monaco pois.geojson
+              geomatch --dataset city import places --osm \\
+                  --time-zone Europe/Monaco pois.geojson
               zcat world.geojsonl.gz | geomatch --dataset world import places -
             """)
 

@@ -14,7 +14,8 @@ struct PlacesNearCommand: ParsableCommand {
 
             Examples:
               geomatch --dataset city places near 43.7312 7.4197
-              geomatch --dataset city places near --radius 500 --category amenity=cafe -- 43.7312 7.4197
+              geomatch --dataset city places near --radius 500 --category amenity=cafe \\
+                  -- 43.7312 7.4197
               geomatch --dataset city --json places near 43.7312 7.4197 | jq '.places[].id'
             """)
 

@@ -8,6 +8,7 @@ struct PublishCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pub",
         abstract: "Publish one live update.",
+        usage: "geomatch pub TOPIC JSON [--retain] [--qos 0|1]",
         discussion: """
             The topic and the payload go out as they are, so that refusals can be tried too: `geomatch watch diagnostics` \
             shows them. An empty payload clears the state; `-` reads it from standard input.

@@ -6,6 +6,7 @@ struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
         abstract: "Publish recorded positions, in the order of time across all devices.",
+        usage: "geomatch replay FILE [--speed X] [--now] [--qos 0|1]",
         discussion: """
             CSV with a header device,timestamp,latitude,longitude[,altitude,accuracy] (also lat, lon; other columns are left \
             out), the tracks of a GPX file, or GeoJSON Features of Points, one on a line, with the properties device and \

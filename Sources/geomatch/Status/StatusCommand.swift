@@ -6,6 +6,7 @@ struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Say whether geomatchd is online, with the counters of the dataset.",
+        usage: "geomatch status",
         discussion: """
             Exit code 0 means online; 69 offline, never seen at this broker, or no broker. With --json: \
             {"status":…,"dataset":…}, each as it was published or null.

@@ -7,6 +7,7 @@ struct SyncCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
         abstract: "Keep a file with the documents of a dataset in step with the daemon, both ways.",
+        usage: "geomatch sync FILE [--once | --offline] [--put JSON]… [--show TYPE]",
         discussion: """
             The file is a SQLite database of this client and dataset, made where it is not there. What the daemon has comes into it, \
             what was written into it goes to the daemon: until Ctrl-C, across lost connections, or with --once until all is \
@@ -19,7 +20,8 @@ struct SyncCommand: ParsableCommand {
 
             Examples:
               geomatch sync replica.sqlite
-              geomatch sync replica.sqlite --put '{"type":"note","id":"1","text":"hello"}' --offline
+              geomatch sync replica.sqlite --offline \\
+                  --put '{"type":"note","id":"1","text":"hello"}'
               geomatch sync replica.sqlite --once
               geomatch sync replica.sqlite --show note
             """)

@@ -6,14 +6,16 @@ struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
         abstract: "Print what comes in, one line for each message, until Ctrl-C.",
+        usage: "geomatch watch SUBJECT [CRITERIA] [OPTION]…",
         discussion: """
               matches         this client's matches; --device: those of one device
-              live            live state and its updates; CRITERIA is a topic with + and #, or a JSON object of levels
+              live            live state and its updates
               diagnostics     why input of the dataset was refused
               circumstances   this client's circumstances
-              changes         what changes of the objects and documents this client may see; --since 0: all of it first
+              changes         what changes of this client's objects and documents;
+                              --since 0: all of it first
 
-            `watch live` is a live subscription kept by the daemon: first what is there, then what changes, and what leaves. On a \
+            CRITERIA is a topic with + and #, or a JSON object of levels. `watch live` is a live subscription kept by the daemon: first what is there, then what changes, and what leaves. On a \
             terminal it is a table; with --json, --count or into a pipe it is lines. NO_COLOR takes the colours away. The dataset \
             is that of the criteria where --dataset is not given. With --direct the daemon is not asked: it is the broker's \
             subscription to live/….
@@ -24,7 +26,8 @@ struct WatchCommand: ParsableCommand {
             Examples:
               geomatch watch matches --device phone
               geomatch watch live 'default/hq/#'
-              geomatch watch live 'default/hq/+/+/+/+/occupancy' --where 'nrOfPeople > capacity' --json
+              geomatch watch live 'default/hq/+/+/+/+/occupancy' --json \\
+                  --where 'nrOfPeople > capacity'
               geomatch watch live '{"domain":"position"}' --min-interval 1000 \\
                   --within '{"circle":{"latitude":43.73,"longitude":7.42,"radius":500}}'
               geomatch watch diagnostics --count 1

@@ -23,19 +23,8 @@ extension Settings {
         lines += ["topics:", "  prefix: \(Self.quoted(topicsPrefix))"]
         lines += ["live:", "  qos: \(liveQoS)", "  input-qos: \(liveInputQoS)", "  readers: \(Self.list(liveReaders))"]
         lines += adapterLines
-        lines += [
-            "limits:", "  datasets: \(limits.datasets)", "  live-topics: \(limits.liveTopics)", "  devices: \(limits.devices)",
-            "  attachments-per-device: \(limits.attachmentsPerDevice)", "  remembered-replies: \(limits.rememberedReplies)",
-            "  beacons-per-observer: \(limits.beaconsPerObserver)", "  beacons-in-sight: \(limits.beaconsInSight)",
-            "  sightings-per-second: \(limits.sightingsPerSecond)", "  beacon-monitors: \(limits.beaconMonitors)",
-            "  live-subscriptions: \(limits.liveSubscriptions)", "  documents: \(limits.documents)",
-            "  followers: \(limits.followers)", "  places: \(limits.places)", "  categories: \(limits.categories)",
-            "  circumstances: \(limits.circumstances)",
-            "  structure-objects: \(limits.structureObjects)", "  occupancy-silence: \(limits.occupancySilenceSeconds)",
-            "  pending-matches: \(limits.pendingMatches)", "  pending-matches-per-client: \(limits.pendingMatchesPerClient)",
-            "  partners-per-subscription: \(limits.partnersPerSubscription)", "  pairs: \(limits.pairs)",
-            "  inflight-matches: \(limits.inflightMatches)",
-        ]
+        lines.append("\(SettingsLimit.section):")
+        lines += SettingsLimit.all.map { "  \($0.name): \(limits[keyPath: $0.path])" }
         return lines.joined(separator: "\n")
     }
 

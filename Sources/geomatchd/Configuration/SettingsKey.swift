@@ -17,7 +17,9 @@ struct SettingsKey: Sendable {
         "GEOMATCH_" + key.uppercased().replacing("-", with: "_").replacing(".", with: "_")
     }
 
-    static let all: [SettingsKey] = [
+    static let all: [SettingsKey] = named + SettingsLimit.all.map { SettingsKey($0.key, $0.takes, fileOnly: true) }
+
+    private static let named: [SettingsKey] = [
         SettingsKey("broker", "mqtt[s]://user:password@host:port"),
         SettingsKey("listen", "HOST:PORT"),
         SettingsKey("data-dir", "a directory"),
@@ -38,27 +40,5 @@ struct SettingsKey: Sendable {
         SettingsKey("live.input-qos", "0 or 1", fileOnly: true),
         SettingsKey("live.readers", "client patterns, comma-separated or a list", fileOnly: true),
         SettingsKey("adapters", "a list of entries with \(AdapterRule.keys.joined(separator: ", "))", fileOnly: true),
-        SettingsKey("limits.datasets", "1 to 1000000", fileOnly: true),
-        SettingsKey("limits.live-topics", "1 to 100000000", fileOnly: true),
-        SettingsKey("limits.devices", "1 to 100000000", fileOnly: true),
-        SettingsKey("limits.attachments-per-device", "1 to 100000", fileOnly: true),
-        SettingsKey("limits.structure-objects", "1 to 10000000", fileOnly: true),
-        SettingsKey("limits.places", "1 to 50000000", fileOnly: true),
-        SettingsKey("limits.categories", "1 to 1000000", fileOnly: true),
-        SettingsKey("limits.circumstances", "1 to 1000000", fileOnly: true),
-        SettingsKey("limits.occupancy-silence", "1 to 86400 seconds", fileOnly: true),
-        SettingsKey("limits.remembered-replies", "0 to 1000000", fileOnly: true),
-        SettingsKey("limits.live-subscriptions", "1 to 1000000", fileOnly: true),
-        SettingsKey("limits.beacons-per-observer", "1 to 100000", fileOnly: true),
-        SettingsKey("limits.sightings-per-second", "1 to 1000000", fileOnly: true),
-        SettingsKey("limits.beacons-in-sight", "1 to 100000000", fileOnly: true),
-        SettingsKey("limits.beacon-monitors", "1 to 100000", fileOnly: true),
-        SettingsKey("limits.documents", "1 to 1000000000", fileOnly: true),
-        SettingsKey("limits.followers", "1 to 1000000", fileOnly: true),
-        SettingsKey("limits.pending-matches", "1 to 100000000", fileOnly: true),
-        SettingsKey("limits.pending-matches-per-client", "1 to 100000000", fileOnly: true),
-        SettingsKey("limits.partners-per-subscription", "1 to 100000000", fileOnly: true),
-        SettingsKey("limits.pairs", "1 to 1000000000", fileOnly: true),
-        SettingsKey("limits.inflight-matches", "1 to 10000", fileOnly: true),
     ]
 }

@@ -83,32 +83,9 @@ struct SettingsReader {
     }
 
     private func readLimits(into limits: inout HubLimits) throws(SettingsError) {
-        limits.datasets = try integer("limits.datasets", 1...1_000_000) ?? limits.datasets
-        limits.liveTopics = try integer("limits.live-topics", 1...100_000_000) ?? limits.liveTopics
-        limits.devices = try integer("limits.devices", 1...100_000_000) ?? limits.devices
-        limits.attachmentsPerDevice =
-            try integer("limits.attachments-per-device", 1...100_000) ?? limits.attachmentsPerDevice
-        limits.structureObjects = try integer("limits.structure-objects", 1...10_000_000) ?? limits.structureObjects
-        limits.places = try integer("limits.places", 1...50_000_000) ?? limits.places
-        limits.categories = try integer("limits.categories", 1...1_000_000) ?? limits.categories
-        limits.circumstances = try integer("limits.circumstances", 1...1_000_000) ?? limits.circumstances
-        limits.occupancySilenceSeconds =
-            try integer("limits.occupancy-silence", 1...86_400) ?? limits.occupancySilenceSeconds
-        limits.rememberedReplies = try integer("limits.remembered-replies", 0...1_000_000) ?? limits.rememberedReplies
-        limits.liveSubscriptions = try integer("limits.live-subscriptions", 1...1_000_000) ?? limits.liveSubscriptions
-        limits.beaconsPerObserver = try integer("limits.beacons-per-observer", 1...100_000) ?? limits.beaconsPerObserver
-        limits.sightingsPerSecond = try integer("limits.sightings-per-second", 1...1_000_000) ?? limits.sightingsPerSecond
-        limits.beaconsInSight = try integer("limits.beacons-in-sight", 1...100_000_000) ?? limits.beaconsInSight
-        limits.beaconMonitors = try integer("limits.beacon-monitors", 1...100_000) ?? limits.beaconMonitors
-        limits.documents = try integer("limits.documents", 1...1_000_000_000) ?? limits.documents
-        limits.followers = try integer("limits.followers", 1...1_000_000) ?? limits.followers
-        limits.pendingMatches = try integer("limits.pending-matches", 1...100_000_000) ?? limits.pendingMatches
-        limits.pendingMatchesPerClient =
-            try integer("limits.pending-matches-per-client", 1...100_000_000) ?? limits.pendingMatchesPerClient
-        limits.partnersPerSubscription =
-            try integer("limits.partners-per-subscription", 1...100_000_000) ?? limits.partnersPerSubscription
-        limits.pairs = try integer("limits.pairs", 1...1_000_000_000) ?? limits.pairs
-        limits.inflightMatches = try integer("limits.inflight-matches", 1...10_000) ?? limits.inflightMatches
+        for limit in SettingsLimit.all {
+            if let value = try integer(limit.key, limit.allowed) { limits[keyPath: limit.path] = value }
+        }
     }
 
     private func readTLS(into settings: inout Settings) throws(SettingsError) {

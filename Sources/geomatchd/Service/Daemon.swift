@@ -78,7 +78,7 @@ struct Daemon {
 
     private func openStore(_ directory: DataDirectory) throws(Failure) -> Store {
         do throws(StoreError) {
-            return try Store(path: directory.storePath)
+            return try Store(path: directory.storePath, repliesMax: settings.limits.rememberedReplies)
         } catch {
             throw .internal("\(directory.storePath): \(error)")
         }

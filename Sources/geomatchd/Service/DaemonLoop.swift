@@ -36,17 +36,17 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     private let adapters: Adapters
     var session = Session()
     var effects = HubEffects()
-    private var current = HubEffects()
+    var current = HubEffects()
     /// Changes on their way to the disk: in order, with the number of the last match before the next.
-    private var unconfirmed = Deque<(token: UInt64, changes: [DurableChange], matchNumber: Int64)>()
-    private var queries: [UInt64: StoreQuery] = [:]
-    private var lastToken: UInt64 = 0
+    var unconfirmed = Deque<(token: UInt64, changes: [DurableChange], matchNumber: Int64)>()
+    var queries: [UInt64: StoreQuery] = [:]
+    var lastToken: UInt64 = 0
     /// Replies the broker was not there for.
-    private var unsent = Deque<UnsentMessage>()
+    var unsent = Deque<UnsentMessage>()
     private var nextAdvanceAt: Int64 = 0
-    private var nextResyncAt: Int64 = 0
-    private var nextMarkAt: Int64 = 0
-    private var markTold: Int64 = -1
+    var nextResyncAt: Int64 = 0
+    var nextMarkAt: Int64 = 0
+    var markTold: Int64 = -1
     /// The journal ended with nothing left; set when the loop has ended.
     var wroteEverything = false
     private var isStopping = false
@@ -79,6 +79,11 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
     func stop() {
         stopRequested.store(true, ordering: .releasing)
         link?.wake()
+    }
+
+    /// Creates what the configuration names and does not exist yet.
+    func createDatasets(_ names: [String]) {
+        for name in names { hub.ensureDataset(name, at: clock.now(), into: &effects) }
     }
 
     // MARK: The link
@@ -166,214 +171,8 @@ final class DaemonLoop: MQTTLinkHandler, @unchecked Sendable {
         hub.liveBacklog = link.queuedMessages + link.unacknowledged
     }
 
-    private static let unsentMaximum = 10_000
     private static let statesPerPortion = 200
     private static let backlogMaximum = 400
-
-    // MARK: Effects
-
-    func finishBatch(at now: Int64) {
-        hub.endBatch(at: now, into: &effects)
-        perform(at: now)
-    }
-
-    /// Does what the hub wants, and what it wants then.
-    func perform(at now: Int64) {
-        while !effects.isEmpty {
-            // What changed a counter is durable together with it, whichever way it came.
-            hub.endBatch(at: now, into: &effects)
-            swap(&effects, &current)
-            publish(current.messages)
-            webhooks?.post(current.posts)
-            keep(&current, at: now)
-            for query in current.queries { ask(query) }
-            for notice in current.notices { log.notice(notice) }
-            let filtersChanged = current.filtersChanged
-            current.removeAll()
-            if filtersChanged { updateFilters() }
-        }
-    }
-
-    /// Makes changes durable. Requests wait for it, with everything behind them; what nobody asked for does not.
-    private func keep(_ current: inout HubEffects, at now: Int64) {
-        guard !current.changes.isEmpty else {
-            publish(current.gated)
-            return
-        }
-        guard current.hasRequests else {
-            append(current.changes)
-            return
-        }
-        do throws(StoreError) {
-            guard let journal else { throw .other("the journal is closed") }
-            try journal.commitNow(current.changes)
-            while let first = unconfirmed.first { confirm(first.token) }
-            publish(current.gated)
-            hub.committed(current.deletions, at: now, into: &effects)
-            hub.durable(matchesThrough: hub.matchNumber, into: &effects)
-        } catch {
-            refuse(current, error, at: now)
-        }
-    }
-
-    private func append(_ changes: [DurableChange]) {
-        lastToken += 1
-        unconfirmed.append((lastToken, changes, hub.matchNumber))
-        journal?.append(changes, token: lastToken)
-    }
-
-    private func confirm(_ token: UInt64) {
-        guard let first = unconfirmed.first, first.token <= token else { return }
-        while let first = unconfirmed.first, first.token <= token {
-            unconfirmed.removeFirst()
-            hub.durable(matchesThrough: first.matchNumber, into: &effects)
-        }
-    }
-
-    /// The store took nothing of what was asked: memory goes back to what is durable, and to what waits to be.
-    private func refuse(_ refused: HubEffects, _ error: StoreError, at now: Int64) {
-        let (waiting, datasets) = hub.refused(refused, reason: error.description, at: now, into: &effects)
-        if !waiting.isEmpty { append(waiting) }
-        var known = Set<String>()
-        hub.beginRebuilding(datasets)
-        let restore = { [hub] (change: DurableChange) throws(WireError) in
-            switch change {
-            // Memory knows these better: it was never changed by what was refused.
-            case .putReply, .putLiveState: return
-            case .putDataset(let record): known.insert(record.id)
-            default: break
-            }
-            try hub.restore(change, at: now)
-        }
-        do {
-            for name in datasets {
-                try store.restore(dataset: name) { try restore($0) }
-                for (_, changes, _) in unconfirmed {
-                    for change in changes where change.dataset == name { try restore(change) }
-                }
-            }
-        } catch {
-            log.critical("store cannot be read", metadata: ["error": "\(error)"])
-            health.fail(.storeUnreadable("\(error)"))
-        }
-        hub.endRebuilding(datasets, known: known, at: now, into: &effects)
-    }
-
-    private func ask(_ query: StoreQuery) {
-        lastToken += 1
-        queries[lastToken] = query
-        journal?.ask(query.kind, token: lastToken)
-    }
-
-    // MARK: Publishing
-
-    private func publish(_ batch: OutboundBatch) {
-        guard !batch.isEmpty else { return }
-        batch.bytes.withUnsafeBytes { bytes in
-            for message in batch.messages { publish(message, bytes) }
-        }
-    }
-
-    private func publish(_ message: OutboundMessage, _ bytes: UnsafeRawBufferPointer) {
-        guard let base = bytes.baseAddress, let link else { return }
-        let result = link.publish(
-            OutgoingMessage(
-                topic: (base + message.topic.lowerBound).assumingMemoryBound(to: CChar.self),
-                payload: UnsafeRawBufferPointer(rebasing: bytes[message.payload]), qos: Int32(message.qos),
-                retain: message.retain, token: message.token,
-                correlation: message.correlation.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) }))
-        if result != .accepted { handle(result, message, bytes) }
-    }
-
-    private func handle(_ result: MQTTPublishResult, _ message: OutboundMessage, _ bytes: UnsafeRawBufferPointer) {
-        switch result {
-        case .notConnected, .windowFull, .failed:
-            if message.token != 0 {
-                hub.returned(message.token)
-            } else if message.qos > 0, !message.retain {
-                // What is retained is told anew at the next connection; a reply is told once.
-                unsent.append(
-                    UnsentMessage(
-                        topic: String(decoding: bytes[message.topic], as: UTF8.self), payload: Array(bytes[message.payload]),
-                        qos: Int32(message.qos), retain: message.retain, correlation: message.correlation.map { Array(bytes[$0]) }
-                    ))
-                if unsent.count > Self.unsentMaximum {
-                    unsent.removeFirst()
-                    log.warning("a reply was dropped: too many wait for the broker", metadata: ["count": "\(Self.unsentMaximum)"])
-                }
-            }
-        case .tooLarge, .invalidTopic:
-            // MQTT 5 reasons: packet too large, topic name invalid.
-            if message.token != 0 {
-                hub.acknowledged(message.token, reason: result == .tooLarge ? 0x95 : 0x90, into: &effects)
-            }
-            log.error("message cannot be published", metadata: ["reason": "\(result)"])
-        case .accepted: break
-        }
-    }
-
-    /// Sends what the broker was not there for; what it refuses again waits on.
-    func publishUnsent() {
-        for _ in 0..<unsent.count {
-            guard let message = unsent.popFirst() else { return }
-            let result = message.topic.withCString { topic in
-                message.payload.withUnsafeBytes { payload in
-                    (message.correlation ?? []).withUnsafeBytes { correlation in
-                        link?.publish(
-                            OutgoingMessage(
-                                topic: topic, payload: payload, qos: message.qos, retain: message.retain,
-                                correlation: message.correlation == nil ? nil : correlation))
-                    }
-                }
-            }
-            switch result {
-            case .accepted, .tooLarge, .invalidTopic: continue
-            case .notConnected, .windowFull, .failed, nil:
-                unsent.prepend(message)
-                return
-            }
-        }
-    }
-
-    func publish(_ payload: [UInt8], on topic: String, qos: Int32, retain: Bool) {
-        let topic = configuration.prefix + topic
-        _ = topic.withCString { name in
-            payload.withUnsafeBytes {
-                link?.publish(OutgoingMessage(topic: name, payload: $0, qos: qos, retain: retain))
-            }
-        }
-    }
-
-    // MARK: What the broker retains
-
-    /// Makes the retained messages right again, paced, and then marks how far they are.
-    ///
-    /// - Returns: When to go on.
-    private func settleBroker(at now: Int64) -> Int64 {
-        guard session.phase == .online, let link else { return .max }
-        // A clock that was set back must not stop it.
-        nextResyncAt = min(nextResyncAt, now + 10)
-        nextMarkAt = min(nextMarkAt, now + 1000)
-        if !hub.isSettled {
-            guard now >= nextResyncAt else { return nextResyncAt }
-            nextResyncAt = now + 10
-            if link.queuedMessages < 500 {
-                _ = hub.continueResync(count: 100, at: now, into: &effects)
-                perform(at: now)
-            }
-            return nextResyncAt
-        }
-        // With `live.qos: 1` what waits for an acknowledgement may not have come.
-        guard hub.liveNumber != markTold, link.unacknowledged == 0 else { return .max }
-        guard now >= nextMarkAt else { return nextMarkAt }
-        nextMarkAt = now + 1000
-        markTold = hub.liveNumber
-        // Never repeated by the library after a lost connection, as QoS 1 would be: the messages it covers are not either.
-        publish(Array(String(markTold).utf8), on: markTopic, qos: 0, retain: true)
-        return .max
-    }
-
-    func forgetMark() { markTold = -1 }
 
     // MARK: The end
 
@@ -405,27 +204,5 @@ extension StoreFinding {
         case .document(let document): self = .document(document)
         case .failed: self = .failed
         }
-    }
-}
-
-extension Logger {
-    fileprivate func notice(_ notice: Notice) {
-        switch notice {
-        case .datasetCreated(let name): info("dataset created", metadata: ["dataset": "\(name)"])
-        case .datasetDeleted(let name): info("dataset deleted", metadata: ["dataset": "\(name)"])
-        case .malformedDataset(let count):
-            warning("live updates refused: malformed dataset level", metadata: ["count": "\(count)"])
-        case .internalFailure(let id, let request):
-            error("request failed", metadata: ["id": "\(id)", "request": "\(request)"])
-        case .matchesDropped(let dataset, let count):
-            error("matches dropped", metadata: ["dataset": "\(dataset)", "count": "\(count)"])
-        }
-    }
-}
-
-extension DaemonLoop {
-    /// Creates what the configuration names and does not exist yet.
-    func createDatasets(_ names: [String]) {
-        for name in names { hub.ensureDataset(name, at: clock.now(), into: &effects) }
     }
 }

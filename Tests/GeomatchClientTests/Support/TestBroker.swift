@@ -1,4 +1,5 @@
 import Foundation
+import Loopback
 import Testing
 
 @testable import GeomatchClient
@@ -16,7 +17,7 @@ final class TestBroker {
     init(folder: String, lines: String) {
         self.folder = folder
         self.lines = lines
-        port = Self.freePort()
+        port = Loopback.freePort()
     }
 
     func start() throws {
@@ -54,22 +55,6 @@ final class TestBroker {
             broker: "mqtt://\(user.map { $0 + "@" } ?? "")127.0.0.1:\(port)", dataset: "museum", client: client)
         configuration.backoff = (0.05, 0.2)
         return configuration
-    }
-
-    static func freePort() -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        return withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                _ = bind(descriptor, $0, size)
-                getsockname(descriptor, $0, &size)
-            }
-            return Int(UInt16(bigEndian: $0.pointee.sin_port))
-        }
     }
 }
 

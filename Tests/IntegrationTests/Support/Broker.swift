@@ -1,11 +1,12 @@
 import Foundation
+import Loopback
 import MQTTLink
 import Testing
 
 /// A mosquitto that belongs to somebody else than the daemon.
 final class Broker {
     let folder: String
-    let port = freePort()
+    let port = Loopback.freePort()
     private let lines: String
     private var program: Program?
 
@@ -30,7 +31,7 @@ final class Broker {
         try text.write(toFile: folder + "/mosquitto.conf", atomically: true, encoding: .utf8)
         let program = try Program(Tool.path("mosquitto"), ["-c", folder + "/mosquitto.conf"])
         self.program = program
-        try #require(eventually { accepts(port: port) || !program.isRunning } && program.isRunning, "\(program.lines)")
+        try #require(eventually { Loopback.accepts(port: port) || !program.isRunning } && program.isRunning, "\(program.lines)")
     }
 
     func end(_ signal: Int32 = SIGKILL) {

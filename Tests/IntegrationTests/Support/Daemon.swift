@@ -1,4 +1,5 @@
 import Foundation
+import Loopback
 import MQTTLink
 import Testing
 
@@ -20,7 +21,7 @@ final class Daemon {
         throws
     {
         self.folder = folder
-        self.port = port ?? freePort()
+        self.port = port ?? Loopback.freePort()
         let place = broker.map { ["--broker", $0] } ?? ["--listen", "127.0.0.1:\(self.port)"]
         self.arguments = place + ["--data-dir", folder + "/data"] + arguments
         self.environment = environment

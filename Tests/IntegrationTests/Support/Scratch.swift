@@ -16,23 +16,6 @@ func makeFolder() throws -> String {
     return String(cString: template)
 }
 
-/// A loopback port nobody has at the moment.
-func freePort() -> Int {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    return withUnsafeMutablePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            _ = bind(descriptor, $0, size)
-            getsockname(descriptor, $0, &size)
-        }
-        return Int(UInt16(bigEndian: $0.pointee.sin_port))
-    }
-}
-
 /// True as soon as `isReached` holds; false after `seconds`. For what nobody tells: files, ports, other processes.
 func eventually(seconds: Double = 20, _ isReached: () throws -> Bool) rethrows -> Bool {
     let limit = Date(timeIntervalSinceNow: seconds)
@@ -41,19 +24,4 @@ func eventually(seconds: Double = 20, _ isReached: () throws -> Bool) rethrows -
         usleep(10_000)
     }
     return try isReached()
-}
-
-/// Whether somebody accepts connections on this loopback port.
-func accepts(port: Int) -> Bool {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(port).bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    return withUnsafePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-        }
-    }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Loopback
 import Testing
 
 @testable import MQTTLink
@@ -12,7 +13,7 @@ final class TestBroker {
 
     init(folder: String, lines: String) {
         self.folder = folder
-        self.port = freePort()
+        self.port = Loopback.freePort()
         self.lines = lines
     }
 
@@ -65,23 +66,6 @@ func withBroker<Result>(
         try broker.start()
         defer { broker.end(SIGKILL) }
         return try body(broker)
-    }
-}
-
-/// A loopback port nobody has at the moment.
-func freePort() -> Int {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    return withUnsafeMutablePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            _ = bind(descriptor, $0, size)
-            getsockname(descriptor, $0, &size)
-        }
-        return Int(UInt16(bigEndian: $0.pointee.sin_port))
     }
 }
 

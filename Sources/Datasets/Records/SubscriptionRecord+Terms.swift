@@ -1,0 +1,33 @@
+import Matching
+import Wire
+
+extension SubscriptionRecord {
+    /// How the engine is to match it.
+    var terms: Terms {
+        var terms = Terms(
+            matchTTL: Self.milliseconds(effectiveMatchTTL), matchDTL: effectiveMatchDTL, excludesSelf: excludeSelf,
+            exitMargin: exitMargin, dwell: Self.milliseconds(dwell), staleAfter: staleAfter.map(Self.milliseconds) ?? .max,
+            sameFloor: floor == .same)
+        switch mode {
+        case .once: terms.mode = .once
+        case .visit: terms.mode = .visit
+        }
+        switch accuracy {
+        case .centre: terms.accuracy = .centre
+        case .possible: terms.accuracy = .possible
+        case .certain: terms.accuracy = .certain
+        }
+        return terms
+    }
+
+    /// Of seconds without an upper limit.
+    private static func milliseconds(_ seconds: Double) -> Int64 {
+        let milliseconds = seconds * 1000
+        return milliseconds < 4e18 ? Int64(milliseconds.rounded(.up)) : .max
+    }
+
+    func readPushers() throws(WireError) -> [Pusher] {
+        try [Pusher](
+            reading: pushers, dataset: dataset, owner: owner ?? "-", deviceId: deviceId, subscriptionId: id)
+    }
+}

@@ -1,0 +1,29 @@
+import Wire
+
+/// One request, being answered.
+struct Call {
+    let dataset: Dataset
+    let client: RequestingClient
+    var parameters: Parameters
+    let now: Int64
+    /// What the store knows of a push's documents, where it was asked.
+    var documents: [KnownDocument?]?
+    /// Of the pushed document it is carried out for.
+    var stamp: PushStamp?
+}
+
+extension Call {
+    /// Refuses what belongs to another client, see ``RequestingClient/reaches(owner:)``.
+    func checkOwner(_ owner: String?, of kind: String, _ id: String, field: String = "id") throws(WireError) {
+        guard client.reaches(owner: owner) else {
+            throw WireError(.forbidden, "the \(kind) `\(id)` belongs to another client", field: field)
+        }
+    }
+}
+
+/// A push that waits for what the store knows.
+struct AwaitedDocuments {
+    var lookups: [DocumentLookup]
+    var call: Call
+    var context: ReplyContext
+}

@@ -1,0 +1,35 @@
+import Datasets
+import MQTTLink
+
+// What the broker retains: it may come back with old messages, or none.
+
+extension DaemonLoop {
+    /// Makes the retained messages right again, paced, and then marks how far they are.
+    ///
+    /// - Returns: When to go on.
+    func settleBroker(at now: Int64) -> Int64 {
+        guard session.phase == .online, let link else { return .max }
+        // A clock that was set back must not stop it.
+        nextResyncAt = min(nextResyncAt, now + 10)
+        nextMarkAt = min(nextMarkAt, now + 1000)
+        if !hub.isSettled {
+            guard now >= nextResyncAt else { return nextResyncAt }
+            nextResyncAt = now + 10
+            if link.queuedMessages < 500 {
+                _ = hub.continueResync(count: 100, at: now, into: &effects)
+                perform(at: now)
+            }
+            return nextResyncAt
+        }
+        // With `live.qos: 1` what waits for an acknowledgement may not have come.
+        guard hub.liveNumber != markTold, link.unacknowledged == 0 else { return .max }
+        guard now >= nextMarkAt else { return nextMarkAt }
+        nextMarkAt = now + 1000
+        markTold = hub.liveNumber
+        // Never repeated by the library after a lost connection, as QoS 1 would be: the messages it covers are not either.
+        publish(Array(String(markTold).utf8), on: markTopic, qos: 0, retain: true)
+        return .max
+    }
+
+    func forgetMark() { markTold = -1 }
+}
