@@ -142,7 +142,7 @@ struct CircumstanceLoad {
             switch number % 3 {
             case 0:
                 alone.add(seconds { for update in block { _ = decode(update.payload) } } * 1e9, of: block.count)
-                for update in block { show(update.device, decode(update.payload)) }
+                for update in block { receive(update) }
             case 1:
                 let reviews = engine.reviews
                 all.add(seconds { for update in block { receive(update) } } * 1e9, of: block.count)
@@ -198,7 +198,7 @@ struct CircumstanceLoad {
     @inline(__always)
     private mutating func receive(_ update: Update) {
         engine.expect(update.device)
-        show(update.device, decode(update.payload))
+        if let read = decode(update.payload) { show(update.device, read) }
     }
 
     private var heldEffects: Int { effects.count { if case .held = $0 { true } else { false } } }
@@ -245,8 +245,8 @@ struct CircumstanceLoad {
     }
 
     @inline(never)
-    private mutating func show(_ device: UInt32, _ update: LiveUpdate?) {
-        guard let update, let position = update.position, let timestamp = update.timestamp else { return }
+    private mutating func show(_ device: UInt32, _ update: LiveUpdate) {
+        guard let position = update.position, let timestamp = update.timestamp else { return }
         let fix = Fix(
             latitude: position.latitude, longitude: position.longitude, accuracy: position.horizontalAccuracy,
             speed: update.speed, timestamp: timestamp)

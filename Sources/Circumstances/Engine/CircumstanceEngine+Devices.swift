@@ -195,6 +195,9 @@ extension DeviceTrack {
     }
 
     /// At least 1 m/s: as sent, else from the last fix to this one beyond their accuracies. Two fixes of one instant tell nothing.
+    ///
+    /// Inlined, as all that every fix needs: called, it would be given a copy of the whole track.
+    @inline(__always)
     func motion(with fix: Fix) -> Motion {
         if let speed = fix.speed { return speed >= 1 ? .moving : .still }
         guard isKnown else { return .unknown }
@@ -208,6 +211,7 @@ extension DeviceTrack {
         return distance(fix, latitude, longitude) >= needed ? .moving : .still
     }
 
+    @inline(__always)
     func isStaying(at fix: Fix) -> Bool {
         let radius = CircumstanceEngine.stayRadius
         let most = QuickDistance.squared(
@@ -220,6 +224,7 @@ extension DeviceTrack {
             fromLatitude: latitude, fromLongitude: longitude, toLatitude: fix.latitude, toLongitude: fix.longitude)
     }
 
+    @inline(__always)
     mutating func take(_ fix: Fix, _ motion: Motion) {
         previousTimestamp = isKnown ? timestamp : fix.timestamp
         latitude = fix.latitude

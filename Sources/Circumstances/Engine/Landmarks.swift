@@ -147,6 +147,7 @@ struct Landmarks: ~Copyable {
         let farthest = Scale.reach(scale) + Self.foresights[0]
         world.places(
             latitude: position.latitude, longitude: position.longitude, radius: farthest + cube.diagonal, into: &places)
+        memory.expect(places)
         var found: [Found] = []
         for place in places where place.place < UInt32(Int32.max) {
             var predicates: [UInt32] = []

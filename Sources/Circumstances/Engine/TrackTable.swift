@@ -51,18 +51,20 @@ struct TrackTable: ~Copyable {
     @inline(__always)
     func address(_ index: Int) -> UnsafeMutablePointer<DeviceTrack> { base.unsafelyUnwrapped + index }
 
-    /// Asks for what every fix needs of a track, so that it is there then. The second line comes with the first: processors fetch pairs
-    /// of them, and to ask for both costs more than it brings (measured).
+    /// Asks for what every fix needs of a track, so that it is there then.
     @inline(__always)
     func prefetch(_ index: Int) {
         guard index < count else { return }
-        geomatch_prefetch(address(index))
+        prefetch(index, lines: 0..<2)
     }
 
     /// Asks for what is needed of a track that has gone farther than what is safe.
     @inline(__always)
-    func prefetchShells(_ index: Int) {
+    func prefetchShells(_ index: Int) { prefetch(index, lines: 2..<4) }
+
+    @inline(__always)
+    private func prefetch(_ index: Int, lines: Range<Int>) {
         let address = UnsafeRawPointer(address(index))
-        for line in 2..<4 { geomatch_prefetch(address + 64 * line) }
+        for line in lines { geomatch_prefetch(address + 64 * line) }
     }
 }
