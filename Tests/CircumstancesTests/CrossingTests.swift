@@ -108,7 +108,7 @@ struct CrossingTests {
             #expect(sorted(fired) == sorted(expected), "step \(step)")
             guard sorted(fired) == sorted(expected) else { return }
         }
-        #expect(flips > 0)
+        if run > 0 { #expect(flips > 0) }
         #expect(walk.engine.reviews < 600)
 
     }

@@ -12,8 +12,7 @@ extension CircumstanceEngine {
         into effects: inout [CircumstanceEffect]
     ) -> Bool {
         let track = tracks.address(Int(device))
-        let view = View(
-            latitude: track.pointee.latitude, longitude: track.pointee.longitude, accuracy: track.pointee.sentAccuracy)
+        let view = View(track.pointee.fix, at: instant)
         var crossings = InlineArray<5, Crossing>(repeating: Crossing())
         var count = 0
         for index in 0..<Shells.max where !track.pointee.shells.circles[index].holds(at: view.point, margin: 0) {

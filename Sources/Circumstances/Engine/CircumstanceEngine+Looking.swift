@@ -104,16 +104,16 @@ extension CircumstanceEngine {
             let entry = index.entries[Int(predicate)]
             if entry.watch == GuardIndex.none { continue }
             if entry.watch == GuardIndex.several {
-                approachGroups(of: predicate, near, at: scale, view.reach, track, &assurance)
+                approachGroups(of: predicate, near, at: scale, from: view, track, &assurance, in: world)
             } else if track.pointee.owner == 0 || entry.owner == track.pointee.owner, entry.scale == scale {
-                approach(entry.watch, near, entry.radius ?? view.reach, track, &assurance)
+                approach(entry.watch, near, entry.radius ?? view.reach, from: view, track, &assurance, in: world)
             }
         }
     }
 
     private func approachGroups(
-        of predicate: UInt32, _ near: Neighbour, at scale: Int, _ reach: Double, _ track: UnsafePointer<DeviceTrack>,
-        _ assurance: inout Assurance
+        of predicate: UInt32, _ near: Neighbour, at scale: Int, from view: View, _ track: UnsafePointer<DeviceTrack>,
+        _ assurance: inout Assurance, in world: some CircumstanceWorld
     ) {
         let owner = track.pointee.owner
         index.groups[predicate]?.withUnsafeBufferPointer { groups in
@@ -121,8 +121,10 @@ extension CircumstanceEngine {
             var position = owner == 0 ? 0 : GuardIndex.firstPosition(of: owner, in: groups)
             while position < groups.count, owner == 0 || groups[position].owner == owner {
                 if groups[position].scale == scale {
-                    let radius = groups[position].radius ?? reach
-                    for watch in groups[position].watches { approach(watch, near, radius, track, &assurance) }
+                    let radius = groups[position].radius ?? view.reach
+                    for watch in groups[position].watches {
+                        approach(watch, near, radius, from: view, track, &assurance, in: world)
+                    }
                 }
                 position += 1
             }
@@ -132,10 +134,11 @@ extension CircumstanceEngine {
     /// A place is near that a watch may be true of.
     @inline(__always)
     private func approach(
-        _ watch: UInt32, _ near: Neighbour, _ radius: Double, _ track: UnsafePointer<DeviceTrack>, _ assurance: inout Assurance
+        _ watch: UInt32, _ near: Neighbour, _ radius: Double, from view: View, _ track: UnsafePointer<DeviceTrack>,
+        _ assurance: inout Assurance, in world: some CircumstanceWorld
     ) {
         let brief = briefs[Int(watch)]
-        guard brief.isPlain else {
+        guard brief.basis != .everything else {
             if assurance.isReached(near, radius, of: Shells.several) { candidates.append(watch) }
             return
         }
@@ -145,8 +148,11 @@ extension CircumstanceEngine {
             if position.isFound {
                 // Where it is true of a place, others do not matter.
                 if confirmed[position.index] { return }
-                if assurance.isWithin(near, radius + brief.margin, of: sole) {
+                if near.distance <= radius + brief.margin,
+                    rules(of: watch, brief, at: near, view, &assurance, in: world) != .false
+                {
                     confirmed[position.index] = true
+                    _ = assurance.isWithin(near, radius + brief.margin, of: sole)
                 } else {
                     // Unless another place confirms it, it ends now and may begin anew here.
                     _ = assurance.isReached(near, radius, of: sole)
@@ -154,14 +160,28 @@ extension CircumstanceEngine {
                 return
             }
         }
-        guard near.distance <= radius else {
-            _ = assurance.isReached(near, radius, of: sole)
-            return
-        }
+        guard assurance.isReached(near, radius, of: sole), rules(of: watch, brief, at: near, view, &assurance, in: world) == .true
+        else { return }
         // It begins now, and ends beyond the margin.
         candidates.append(watch)
         _ = assurance.isWithin(near, radius + brief.margin, of: sole)
         if brief.isSingle { arrivals.append((watch, NearbyPlace(place: near.landmark.place, distance: near.distance))) }
+    }
+
+    /// The truth of the rules of a watch for a place, as long as time does not change it.
+    @inline(__always)
+    private func rules(
+        of watch: UInt32, _ brief: WatchBrief, at near: Neighbour, _ view: View, _ assurance: inout Assurance,
+        in world: some CircumstanceWorld
+    ) -> Truth {
+        guard brief.basis == .rules, let watch = watches[Int(watch)] else { return .true }
+        var evaluation = Evaluation(
+            world: world, memory: memory, situation: Situation(instant: view.instant), program: watch.program,
+            nearRadius: watch.nearRadius)
+        let outcome = evaluation.rulesOutcome(of: near.landmark.place)
+        evaluations += 1
+        assurance.take(outcome)
+        return outcome.truth
     }
 }
 
@@ -227,13 +247,16 @@ struct View {
     let point: GridPoint
     /// Metres that `at` reaches.
     let reach: Double
+    /// Milliseconds since 1970 UTC.
+    let instant: Int64
     private let exact: ECEF
 
-    init(latitude: Double, longitude: Double, accuracy: Double?) {
-        position = (latitude, longitude)
-        exact = ECEF(latitude: latitude, longitude: longitude)
+    init(_ fix: Fix, at instant: Int64) {
+        position = (fix.latitude, fix.longitude)
+        exact = ECEF(latitude: fix.latitude, longitude: fix.longitude)
         point = GridPoint(exact)
-        reach = PlaceReach.at(accuracy: accuracy)
+        reach = PlaceReach.at(accuracy: fix.accuracy)
+        self.instant = instant
     }
 
     /// Metres; nil where it is beyond 20 km.

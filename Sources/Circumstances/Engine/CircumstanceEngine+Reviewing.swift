@@ -22,8 +22,7 @@ extension CircumstanceEngine {
         let isFirst = !tracks[index].wasEvaluated
         tracks[index].hasAskedLive = false
         let track = UnsafePointer(tracks.address(index))
-        let view = View(
-            latitude: track.pointee.latitude, longitude: track.pointee.longitude, accuracy: track.pointee.sentAccuracy)
+        let view = View(track.pointee.fix, at: instant)
         gatherStanding(of: track)
         situation.foresight = lookAround(from: view, track, into: &situation.places, &assurance, in: world)
         gatherUnconfirmed(of: track)
@@ -120,7 +119,7 @@ extension CircumstanceEngine {
         guard isInScope(watch, device) else { return }
         let isFresh = isFirst || watch.epoch > tracks[index].epoch
         let isQuiet = watch.isSilent && isFresh && !isFirst
-        if watch.isPlain {
+        if watch.basis != .everything {
             // It is a candidate because it begins or ends, and the places round it are among the shells.
             let arrival = arrivals.first { $0.watch == number }?.place
             change(number, of: device, to: !wasHeld, isQuiet: isQuiet, at: instant, into: &effects) {

@@ -67,11 +67,12 @@ extension Program {
         return parts
     }
 
-    /// Whether it is true exactly where some place of its guard is within reach: an `at` or `near` of one identity.
-    var isPlain: Bool {
-        guard nodes[0].operation == .at || nodes[0].operation == .near else { return false }
+    /// What its value rests on.
+    var basis: Basis {
+        guard nodes[0].operation == .at || nodes[0].operation == .near, !uses(.threshold) else { return .everything }
         let rules = parts(of: 0)
-        return rules.count == 1 && (nodes[rules[0]].operation == .identity || nodes[rules[0]].operation == .always)
+        let isPlain = rules.count == 1 && (nodes[rules[0]].operation == .identity || nodes[rules[0]].operation == .always)
+        return isPlain ? .reach : .rules
     }
 
     /// How many places are expected, roughly: one with an id, tens of a chain, thousands of a category.

@@ -12,7 +12,7 @@ final class Watch {
     let guards: [Guard]?
     let sights: Set<Sight>
     /// As of its program.
-    let isPlain: Bool
+    let basis: Basis
     /// Devices evaluated with an earlier epoch have not seen it; 0 when all have.
     var epoch: UInt32 = 0
     /// The first value is taken silently.
@@ -27,7 +27,7 @@ final class Watch {
         nearRadius = entry.rule.nearRadius
         exitMargin = entry.rule.exitMargin
         guards = program.guards(nearRadius: nearRadius, exitMargin: exitMargin, in: table)
-        isPlain = program.isPlain
+        basis = program.basis
         sights = program.sights(nearRadius: nearRadius, exitMargin: exitMargin, in: table)
     }
 }

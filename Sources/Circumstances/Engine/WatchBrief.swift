@@ -2,18 +2,17 @@
 struct WatchBrief: BitwiseCopyable {
     /// Metres; negative for `at`, whose reach depends on the accuracy of a fix.
     var radius = -1.0
-    /// The exit margin of what is plain (``Program/isPlain``), metres; negative for what is not, and for what has ended.
-    var margin = -1.0
+    /// The exit margin, metres.
+    var margin = 0.0
     var circumstance: UInt32 = 0
-    /// It is plain, and about one place by its id.
+    var basis = Basis.everything
+    /// It rests on the reach of one place, named by its id.
     var isSingle = false
     var isArriving = false
     /// It is about all devices of its owner and nobody's.
     var isForAll = false
 
     static let ended = WatchBrief()
-
-    var isPlain: Bool { margin >= 0 }
 
     /// Metres within which a place must be for it to become true.
     ///
@@ -27,9 +26,10 @@ extension WatchBrief {
         circumstance = watch.circumstance
         isArriving = watch.trigger == .arriving
         isForAll = watch.devices.isEmpty
-        guard watch.isPlain, let entry = watch.guards?.first else { return }
+        guard watch.basis != .everything, let entry = watch.guards?.first else { return }
+        basis = watch.basis
         radius = entry.radius ?? -1
         margin = watch.exitMargin
-        isSingle = entry.predicates.count == 1 && table[entry.predicates[0]]?.key == .place
+        isSingle = basis == .reach && entry.predicates.count == 1 && table[entry.predicates[0]]?.key == .place
     }
 }

@@ -114,6 +114,13 @@ extension Evaluation {
         return truth
     }
 
+    /// All rules of an `at` or `near` that is the whole condition, for one place; none may ask for thresholds.
+    mutating func rulesOutcome(of place: UInt32) -> Outcome {
+        ruleDue = .max
+        let truth = rules(0, program.nodes[0], place, .low)
+        return Outcome(truth: truth, due: ruleDue)
+    }
+
     /// A rule's truth of one place. Lowers `ruleDue` to when time may change it.
     mutating func rule(_ index: Int, _ place: UInt32, _ level: ThresholdLevel) -> Truth {
         let node = program.nodes[index]

@@ -15,3 +15,10 @@ struct Situation {
     var dwellingSince: Int64?
     var visits: VisitHistory?
 }
+
+extension Situation {
+    /// For rules of places, which ask for nothing but the time.
+    init(instant: Int64) {
+        self.init(device: 0, instant: instant, isKnown: true, foresight: 0)
+    }
+}
