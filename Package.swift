@@ -53,10 +53,15 @@ let package = Package(
             name: "Wire",
             dependencies: ["CSimdJSON", "Geodesy", "LiveTopics", "Ranging", "Selectors"],
             swiftSettings: strict),
+        // What is durable: values, how they are written, what they mean for the change feed.
+        .target(
+            name: "Records",
+            dependencies: ["Circumstances", "Geodesy", "Places", "Ranging", "Selectors", "Wire"],
+            swiftSettings: strict),
         .target(
             name: "Datasets",
             dependencies: [
-                "Circumstances", "Geodesy", "LiveTopics", "Matching", "OpeningHours", "Places", "Ranging", "Selectors", "Wire",
+                "Circumstances", "Geodesy", "LiveTopics", "Matching", "OpeningHours", "Places", "Ranging", "Records", "Selectors", "Wire",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: strict),
@@ -75,7 +80,7 @@ let package = Package(
         .target(
             name: "Store",
             dependencies: [
-                "Circumstances", "Datasets", "Geodesy", "Places", "Ranging", .product(name: "GRDB", package: "GRDB.swift"),
+                "Circumstances", "Geodesy", "Places", "Ranging", "Records", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .target(
@@ -102,7 +107,7 @@ let package = Package(
         .executableTarget(
             name: "geomatchd",
             dependencies: [
-                "Datasets", "LiveTopics", "MQTTLink", "Store", "Webhooks", "Wire", "Yams",
+                "Datasets", "LiveTopics", "MQTTLink", "Records", "Store", "Webhooks", "Wire", "Yams",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -121,7 +126,7 @@ let package = Package(
             name: "geomatch-bench",
             dependencies: [
                 "Circumstances", "Datasets", "FlatRecording", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink", "Matching",
-                "OpeningHours", "PlaceTrials", "Places", "Ranging", "Selectors", "Store", "WebhookReceiver", "Wire",
+                "OpeningHours", "PlaceTrials", "Places", "Ranging", "Records", "Selectors", "Store", "WebhookReceiver", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Benchmarks",
@@ -140,7 +145,7 @@ let package = Package(
         .target(
             name: "FlatRecording", dependencies: ["Ranging"], path: "Tests/FlatRecording", resources: [.copy("Data")],
             swiftSettings: strict),
-        .target(name: "MemoryStore", dependencies: ["Datasets"], path: "Tests/MemoryStore", swiftSettings: strict),
+        .target(name: "MemoryStore", dependencies: ["Datasets", "Records"], path: "Tests/MemoryStore", swiftSettings: strict),
         .target(
             name: "WebhookReceiver",
             dependencies: [
@@ -161,12 +166,12 @@ let package = Package(
         .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "PlaceTrials", "Places", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Ranging", "Wire", "SeededRandom"]),
         .testTarget(
-            name: "DatasetsTests", dependencies: ["Datasets", "FlatRecording", "MemoryStore", "Ranging", "SeededRandom"]),
+            name: "DatasetsTests", dependencies: ["Datasets", "FlatRecording", "MemoryStore", "Ranging", "Records", "SeededRandom"]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["Loopback", "MQTTLink", "SeededRandom"]),
         .testTarget(
             name: "StoreTests",
             dependencies: [
-                "Circumstances", "Datasets", "Geodesy", "MemoryStore", "Places", "Ranging", "SeededRandom", "Store",
+                "Circumstances", "Datasets", "Geodesy", "MemoryStore", "Places", "Ranging", "Records", "SeededRandom", "Store",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
@@ -177,17 +182,17 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "Datasets", "LiveTopics", "MQTTLink", "SeededRandom", "Store", "Wire", "geomatchd",
+                "Datasets", "LiveTopics", "MQTTLink", "Records", "SeededRandom", "Store", "Wire", "geomatchd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         .testTarget(
             name: "GeomatchClientTests",
-            dependencies: ["Datasets", "GeomatchClient", "Loopback", "MQTTLink", "MemoryStore", "SeededRandom", "Wire"]),
+            dependencies: ["Datasets", "GeomatchClient", "Loopback", "MQTTLink", "MemoryStore", "Records", "SeededRandom", "Wire"]),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "Datasets", "Geodesy", "LiveTopics", "MQTTLink", "MemoryStore", "SeededRandom", "Store", "Wire", "geomatchd",
+                "Datasets", "Geodesy", "LiveTopics", "MQTTLink", "MemoryStore", "Records", "SeededRandom", "Store", "Wire", "geomatchd",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(

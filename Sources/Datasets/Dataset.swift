@@ -4,6 +4,7 @@ import Matching
 import Ranging
 import Selectors
 import Wire
+import Records
 
 /// One tenant: its devices and what hangs on them, the engine that matches them, its counters.
 ///

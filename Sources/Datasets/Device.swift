@@ -1,4 +1,5 @@
 import Matching
+import Records
 
 /// A device as the hub holds it.
 final class Device {

@@ -1,3 +1,5 @@
+import Records
+
 /// A message to publish; topic and payload lie in the buffer of the effects that hold it.
 public struct OutboundMessage: Sendable {
     /// Without the NUL that follows it in the buffer.

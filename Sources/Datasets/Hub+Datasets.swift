@@ -1,5 +1,6 @@
 import LiveTopics
 import Wire
+import Records
 
 extension Hub {
     /// Whether first use may create this dataset; what a broker replays never creates a deleted one again.

@@ -6,6 +6,7 @@ import Matching
 import Places
 import Selectors
 import Wire
+import Records
 
 /// The daemon's whole logic: takes messages and the time, changes its own state, and says what is to be done.
 ///

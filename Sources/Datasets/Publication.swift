@@ -1,4 +1,5 @@
 import Matching
+import Records
 
 /// A publication as the hub holds it.
 final class Publication {

@@ -1,4 +1,5 @@
 import DequeModule
+import Records
 
 /// The first replies to `requestId`s, given again for 24 hours: the newest 10,000 of each client, bounded in bytes.
 struct ReplyMemory {

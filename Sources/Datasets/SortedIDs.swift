@@ -1,3 +1,5 @@
+import Records
+
 /// Ids in order, made when first asked for and kept from then on: most datasets are never listed.
 ///
 /// What is removed may still be given: whoever lists looks each id up anyway.

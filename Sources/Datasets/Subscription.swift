@@ -1,4 +1,5 @@
 import Matching
+import Records
 
 /// A subscription as the hub holds it.
 final class Subscription {

@@ -1,4 +1,4 @@
-import Datasets
+import Records
 
 /// What waits for the store, first in, first out. Belongs to the journal's thread.
 struct Backlog {

@@ -1,4 +1,4 @@
-import Datasets
+import Records
 
 extension [DurableChange] {
     /// The same history without what a later change of it replaces anyway.

@@ -1,5 +1,3 @@
-import Datasets
-
 // The journal's own thread. `wake` and `report` are called, and the store is used, only while the gate is not locked.
 
 extension Journal {

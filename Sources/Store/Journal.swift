@@ -1,5 +1,5 @@
-import Datasets
 import Foundation
+import Records
 
 /// The thread that writes the store: what is handed to it is written in order, and what could not be written waits.
 ///

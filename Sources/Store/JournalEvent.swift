@@ -1,4 +1,4 @@
-import Datasets
+import Records
 
 /// Something about the journal that an operator should know; each is told once an episode.
 public enum JournalEvent: Equatable, Sendable {

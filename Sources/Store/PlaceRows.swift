@@ -1,4 +1,5 @@
 import GRDB
+import Records
 
 /// In which row of the database each place stands, and which datasets' places are still to be removed there.
 ///

@@ -1,6 +1,6 @@
-import Datasets
 import GRDB
 import Ranging
+import Records
 
 // What devices carry and how they range, and the monitors of beacon regions.
 

@@ -1,5 +1,5 @@
-import Datasets
 import GRDB
+import Records
 
 // The change feed: which revision each object has, what documents hold, and in which order they changed.
 

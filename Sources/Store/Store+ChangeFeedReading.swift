@@ -1,5 +1,5 @@
-import Datasets
 import GRDB
+import Records
 
 // The change feed as it is read: pages, documents with their leaves, followers.
 

@@ -1,6 +1,6 @@
 import Circumstances
-import Datasets
 import GRDB
+import Records
 
 // Circumstances, what is held of them, where devices were, and incidents on their way.
 

@@ -1,5 +1,5 @@
-import Datasets
 import GRDB
+import Records
 
 extension Store {
     /// Writes the changes in order, in one transaction. When it throws, none of them was kept.

@@ -1,5 +1,5 @@
-import Datasets
 import GRDB
+import Records
 
 // Datasets with a great many places are removed in pieces. A deletion marks them, in the transaction that removes all the rest of the
 // dataset: from then on nothing of them is read. Their places and documents go afterwards, a few thousand at a time, also behind a

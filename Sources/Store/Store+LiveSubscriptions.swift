@@ -1,5 +1,5 @@
-import Datasets
 import GRDB
+import Records
 
 // Live subscriptions that the daemon manages.
 

@@ -1,5 +1,5 @@
-import Datasets
 import GRDB
+import Records
 
 // Writing matches: listed with their device, and owed until they are delivered.
 

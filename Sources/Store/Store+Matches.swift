@@ -1,5 +1,5 @@
-import Datasets
 import GRDB
+import Records
 
 extension Store {
     /// The newest matches of a device, oldest first.

@@ -1,5 +1,5 @@
-import Datasets
 import GRDB
+import Records
 
 // Writing what clients make, and what is known of it: a row each.
 

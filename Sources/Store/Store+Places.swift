@@ -1,7 +1,7 @@
-import Datasets
 import GRDB
 import Geodesy
 import Places
+import Records
 
 // Places, categories, and how often places were verified.
 

@@ -1,6 +1,6 @@
-import Datasets
 import GRDB
 import Ranging
+import Records
 
 extension Store {
     /// Gives everything back, one row in memory at a time.

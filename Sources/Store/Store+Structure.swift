@@ -1,5 +1,5 @@
-import Datasets
 import GRDB
+import Records
 
 // Venues, buildings, floors, rooms and locations.
 

@@ -3,6 +3,7 @@ import Testing
 import Wire
 
 @testable import geomatchd
+@testable import Records
 
 @Suite("The key adapters[]")
 struct AdapterSettingsTests {

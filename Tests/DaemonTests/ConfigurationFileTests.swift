@@ -3,6 +3,7 @@ import SeededRandom
 import Testing
 
 @testable import geomatchd
+@testable import Records
 
 @Suite("The configuration file")
 struct ConfigurationFileTests {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import geomatchd
+@testable import Records
 
 @Suite("Reference")
 struct ReferenceTests {

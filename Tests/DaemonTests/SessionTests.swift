@@ -6,6 +6,7 @@ import Testing
 
 @testable import MQTTLink
 @testable import geomatchd
+@testable import Records
 
 /// A loop without a link: what it decides is seen in its session and in what waits for it.
 private struct LoopBench {

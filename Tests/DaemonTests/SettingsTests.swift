@@ -4,6 +4,7 @@ import SeededRandom
 import Testing
 
 @testable import geomatchd
+@testable import Records
 
 /// Runs `body` with a file of this text, which is removed afterwards.
 func withFile<Result>(_ text: String, _ body: (String) throws -> Result) throws -> Result {

@@ -2,6 +2,7 @@ import ServiceLifecycle
 import Testing
 
 @testable import geomatchd
+@testable import Records
 
 @Suite("The daemon's start")
 struct StartTests {

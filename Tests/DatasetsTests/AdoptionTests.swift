@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Datasets
+@testable import Records
 
 @Suite("Live state that only the broker remembers after a kill")
 struct AdoptionTests {

@@ -3,6 +3,7 @@ import Testing
 import Wire
 
 @testable import Datasets
+@testable import Records
 
 /// Random movements, requests, kills, restarts, full disks, lost brokers and failing webhooks.
 @Suite("Delivery under faults")

@@ -4,6 +4,7 @@ import Testing
 import Wire
 
 @testable import Datasets
+@testable import Records
 
 @Suite("Hostile input")
 struct HubFuzzTests {

@@ -2,6 +2,7 @@ import MemoryStore
 import Wire
 
 @testable import Datasets
+@testable import Records
 
 /// A hub with a store that is a few tables, a broker that remembers what it retains, and a clock that is advanced.
 final class HubHarness {

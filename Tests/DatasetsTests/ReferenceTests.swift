@@ -3,6 +3,7 @@ import Testing
 import Wire
 
 @testable import Datasets
+@testable import Records
 
 @Suite("Reference")
 struct ReferenceTests {

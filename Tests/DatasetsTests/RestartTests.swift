@@ -3,6 +3,7 @@ import Testing
 import Wire
 
 @testable import Datasets
+@testable import Records
 
 /// The same random history in two daemons, of which one is restarted again and again.
 @Suite("A restart")

@@ -2,6 +2,7 @@ import Testing
 import Wire
 
 @testable import Datasets
+@testable import Records
 
 @Suite("A store that refuses")
 struct StoreRefusalTests {

@@ -3,6 +3,7 @@ import Testing
 import Wire
 
 @testable import Datasets
+@testable import Records
 
 @Suite("Importing structure")
 struct StructureImportTests {

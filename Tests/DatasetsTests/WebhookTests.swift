@@ -2,6 +2,7 @@ import Testing
 import Wire
 
 @testable import Datasets
+@testable import Records
 
 @Suite("Matches to pushers")
 struct WebhookTests {

@@ -1,4 +1,5 @@
 import Datasets
+import Records
 
 /// The change feed of a store, in a few tables.
 struct MemoryFeed {

@@ -1,4 +1,5 @@
 import Datasets
+import Records
 
 /// What the store promises of durable changes, in a few tables: a restart is a replay of them.
 public struct MemoryStore {

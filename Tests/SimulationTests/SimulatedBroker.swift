@@ -1,4 +1,5 @@
 import LiveTopics
+@testable import Records
 
 /// A broker as mosquitto is one: retained messages, one persistent session, and what it has saved of both when it dies.
 final class SimulatedBroker {

@@ -3,6 +3,7 @@ import MemoryStore
 import Store
 
 @testable import geomatchd
+@testable import Records
 
 /// What outlives a crash, and the log in front of it: written when the simulation says so, full when it says so, and able to
 /// end the process with any one of its writes, just before it or just after.

@@ -1,4 +1,5 @@
 import Wire
+@testable import Records
 
 // What clients saw, beside what the twin says.
 

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Store
+@testable import Records
 
 @Suite("Data directory")
 struct DataDirectoryTests {

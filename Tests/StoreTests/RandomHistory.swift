@@ -4,6 +4,7 @@ import Geodesy
 import Places
 import Ranging
 import SeededRandom
+@testable import Records
 
 /// Random changes over a few names, so that they meet.
 struct RandomHistory {

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Store
+@testable import Records
 
 /// A crash leaves the database file as the last checkpoint left it and a prefix of what was written to the log. The process cannot be
 /// killed here, so copies of both files, taken while it writes, stand for what a crash leaves.

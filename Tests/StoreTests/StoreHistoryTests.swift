@@ -4,6 +4,7 @@ import SeededRandom
 import Testing
 
 @testable import Store
+@testable import Records
 
 @Suite("Store")
 struct StoreHistoryTests {

@@ -2,6 +2,7 @@ import Datasets
 import Testing
 
 @testable import Store
+@testable import Records
 
 @Suite("Matches of the store")
 struct StoreMatchTests {

@@ -3,6 +3,7 @@ import GRDB
 import Testing
 
 @testable import Store
+@testable import Records
 
 /// The schemas as they were released, written out: a released migration is never edited, and its data always come along.
 @Suite("Migrations of the store")

@@ -5,6 +5,7 @@ import SeededRandom
 import Testing
 
 @testable import Store
+@testable import Records
 
 @Suite("What the store refuses")
 struct StoreRefusalTests {

@@ -1,5 +1,6 @@
 import Datasets
 import Testing
+@testable import Records
 
 /// The naive twin of the store: dictionaries, and each change as its documentation says.
 struct TwinStore {

@@ -3,6 +3,7 @@ import Datasets
 import Foundation
 import Places
 import Store
+import Records
 
 /// Places on the disk: written as an import writes them, taken back as the daemon does at its start, deleted with their dataset.
 struct PlaceStoreBenchmark: ParsableCommand {

@@ -1,4 +1,5 @@
 import Ranging
+import Records
 
 /// What a dataset knows of beacons by radio: who sees which, who carries them about, and who wants to hear of it.
 ///

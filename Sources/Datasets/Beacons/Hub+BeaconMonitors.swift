@@ -1,5 +1,6 @@
 import Ranging
 import Wire
+import Records
 
 // beacon/monitor · unmonitor, and the events they ask for.
 
@@ -121,14 +122,6 @@ extension Hub {
             IncidentRecord(
                 number: matchNumber + 1, dataset: record.dataset, id: identifiers.uuid(), source: .beacon, sourceID: record.id,
                 owner: record.client, createdAt: instant, body: writer.bytes), in: dataset, into: &effects)
-    }
-}
-
-extension BeaconMonitorRecord {
-    func encodeRegion(into writer: inout JSONWriter) {
-        writer.member("proximityUUID", proximityUUID)
-        if let major { writer.member("major", major) }
-        if let minor { writer.member("minor", minor) }
     }
 }
 

@@ -1,6 +1,7 @@
 import LiveTopics
 import Ranging
 import Wire
+import Records
 
 // beacon/list, and what device/create and device/update say of beacons.
 
@@ -70,33 +71,6 @@ extension Parameters {
             settings.filter = filter ?? .trimmedMean
         }
         return settings
-    }
-}
-
-extension BeaconIdentity {
-    func encodeMembers(into writer: inout JSONWriter) {
-        writer.member("proximityUUID", proximityUUID)
-        writer.member("major", major)
-        writer.member("minor", minor)
-    }
-}
-
-extension DeviceRecord {
-    func encodeBeaconMembers(into writer: inout JSONWriter) {
-        if let carries {
-            writer.key("carries")
-            writer.beginObject()
-            carries.encodeMembers(into: &writer)
-            writer.endObject()
-        }
-        if let ranging {
-            writer.key("ranging")
-            writer.beginObject()
-            writer.member("n", ranging.n)
-            writer.member("rssiOffset", ranging.rssiOffset)
-            writer.member("filter", ranging.filter.rawValue)
-            writer.endObject()
-        }
     }
 }
 

@@ -3,6 +3,7 @@ import LiveTopics
 import Matching
 import Ranging
 import Wire
+import Records
 
 // Who sees what survives a restart as live state does: with what the readings came to, and for as long as a fact lives.
 

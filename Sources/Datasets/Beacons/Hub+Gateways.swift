@@ -3,6 +3,7 @@ import LiveTopics
 import Matching
 import Ranging
 import Wire
+import Records
 
 // Gateways: who hears a beacon that a device carries tells where that device is.
 

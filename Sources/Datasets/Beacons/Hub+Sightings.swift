@@ -2,6 +2,7 @@ import LiveTopics
 import Matching
 import Ranging
 import Wire
+import Records
 
 // What observers tell of beacons: from a message to facts, and to whoever is concerned by them.
 

@@ -1,5 +1,6 @@
 import Geodesy
 import Ranging
+import Records
 
 /// Somebody who sees beacons: a phone, or a gateway on a wall.
 final class Observer {

@@ -1,3 +1,5 @@
+import Records
+
 /// A client that the feed of its dataset is sent to: a page at a time, the next one when the broker has taken it.
 final class Follower {
     enum State: Equatable {

@@ -1,5 +1,6 @@
 import LiveTopics
 import Wire
+import Records
 
 // changes/get · follow · unfollow · conflicts
 

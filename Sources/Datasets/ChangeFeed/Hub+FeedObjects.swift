@@ -1,4 +1,5 @@
 import Wire
+import Records
 
 // Objects of ours as documents.
 

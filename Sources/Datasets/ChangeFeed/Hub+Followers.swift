@@ -1,4 +1,5 @@
 import Wire
+import Records
 
 // The feed as it is streamed: always read from the store, so that it costs no memory and nothing is told before it is durable.
 

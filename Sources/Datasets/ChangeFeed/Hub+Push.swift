@@ -1,4 +1,5 @@
 import Wire
+import Records
 
 // changes/push: documents that were made offline
 

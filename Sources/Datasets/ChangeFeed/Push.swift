@@ -1,3 +1,5 @@
+import Records
+
 /// The documents of one push and what is known of them.
 struct Push {
     let documents: [PushedDocument]

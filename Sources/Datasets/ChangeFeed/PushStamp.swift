@@ -1,4 +1,5 @@
 import Wire
+import Records
 
 /// What a pushed document says of itself that a request would be given: when a request is carried out for one, this takes the place.
 struct PushStamp {

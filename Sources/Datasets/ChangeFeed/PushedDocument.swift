@@ -1,5 +1,6 @@
 import LiveTopics
 import Wire
+import Records
 
 /// One document of a `changes/push`, read but not yet judged.
 struct PushedDocument {

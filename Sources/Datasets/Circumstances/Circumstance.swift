@@ -1,5 +1,6 @@
 import Circumstances
 import Wire
+import Records
 
 /// A circumstance as the hub holds it.
 final class Circumstance {
@@ -87,32 +88,6 @@ extension ByteKeyed {
 }
 
 extension CircumstanceRecord {
-    /// The circumstance as requests answer with it and the change feed shows it.
-    func encodeMembers(into writer: inout JSONWriter) {
-        writer.member("id", id)
-        writer.member("expression", expression)
-        writer.member("when", optional: trigger?.rawValue)
-        writer.member("name", optional: name)
-        writer.member("tags", tags)
-        if !devices.isEmpty { writer.member("devices", devices) }
-        writer.member("nearRadius", nearRadius)
-        writer.member("exitMargin", exitMargin)
-        if debug { writer.member("debug", true) }
-        writer.member("enabled", isEnabled)
-        writer.member("createdAt", createdAt)
-        writer.member("updatedAt", updatedAt)
-        writer.member("owner", owner)
-        writer.member("revision", optional: revision.isEmpty ? nil : revision)
-    }
-
-    func encoded() -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        encodeMembers(into: &writer)
-        writer.endObject()
-        return writer.bytes
-    }
-
     func rule(_ expression: CircumstanceExpression) -> CircumstanceRule {
         CircumstanceRule(
             expression, trigger: trigger, owner: owner, devices: devices, nearRadius: nearRadius, exitMargin: exitMargin)

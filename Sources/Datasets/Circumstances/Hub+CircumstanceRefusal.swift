@@ -1,3 +1,5 @@
+import Records
+
 extension Hub {
     /// Where in the changes stands what followed from a circumstance that a refused request was to register, enable or take away: it
     /// is as it was before, and what positions in the same batch led to is decided again.

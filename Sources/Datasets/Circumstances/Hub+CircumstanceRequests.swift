@@ -1,5 +1,6 @@
 import Circumstances
 import Wire
+import Records
 
 // circumstance/register · enable · disable · unregister · list · evaluate · evaluateAll
 

@@ -1,6 +1,7 @@
 import Circumstances
 import Matching
 import Wire
+import Records
 
 // How circumstances come back: nothing is invented, and nothing lost.
 

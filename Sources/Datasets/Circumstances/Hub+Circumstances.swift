@@ -2,6 +2,7 @@ import Circumstances
 import Matching
 import Places
 import Wire
+import Records
 
 // What the circumstances of a dataset are shown, and what comes of it.
 

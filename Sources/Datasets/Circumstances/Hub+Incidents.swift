@@ -2,6 +2,7 @@ import Circumstances
 import LiveTopics
 import Places
 import Wire
+import Records
 
 // A circumstance occurred, or a region of beacons was entered or left: numbered, durable, then delivered like a match.
 

@@ -3,6 +3,7 @@ import LiveTopics
 import OpeningHours
 import Places
 import Wire
+import Records
 
 /// What the circumstances of a dataset are about: its places, their hours, its live data.
 struct PlaceWorld: CircumstanceWorld {

@@ -1,5 +1,6 @@
 import Matching
 import Wire
+import Records
 
 // How matches come to whom they are for, and how that is counted.
 

@@ -1,4 +1,5 @@
 import DequeModule
+import Records
 
 /// Matches that are not yet with everyone they are for.
 ///

@@ -1,3 +1,5 @@
+import Records
+
 /// A match on its way to whom it is for: durable, numbered, settled when each of its targets took it or never will.
 struct Parcel {
     var number: Int64

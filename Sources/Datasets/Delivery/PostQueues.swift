@@ -1,4 +1,5 @@
 import DequeModule
+import Records
 
 /// What waits for webhooks: a queue for each URL of each client, served in turn by host and then by URL.
 ///

@@ -1,5 +1,6 @@
 import LiveTopics
 import Wire
+import Records
 
 /// Where a match goes, beside the match topic of its subscription.
 enum Pusher: Equatable {

@@ -3,6 +3,7 @@ import LiveTopics
 import Matching
 import Selectors
 import Wire
+import Records
 
 // How the hub comes back: a restart is a replay of what is durable.
 

@@ -1,5 +1,6 @@
 import LiveTopics
 import Wire
+import Records
 
 // Deletions wait for the store's word, and memory goes back where the store refuses what was asked.
 

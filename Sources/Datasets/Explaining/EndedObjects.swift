@@ -1,4 +1,5 @@
 import DequeModule
+import Records
 
 /// Publications and subscriptions that ended within a day, so that one can still ask why they did not match.
 struct EndedObjects {

@@ -1,4 +1,5 @@
 import Matching
+import Records
 
 // What of the past keeps a pair from matching now, and when it may match again.
 

@@ -1,6 +1,7 @@
 import Geodesy
 import Matching
 import Selectors
+import Records
 
 /// All that is known of a publication and a subscription at one instant, whether they live or have ended.
 struct ExplainedPair {

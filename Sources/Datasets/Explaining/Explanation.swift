@@ -1,4 +1,5 @@
 import Wire
+import Records
 
 /// What `match/explain` answers: each rule of matching for one pair, in the order in which they are told.
 struct Explanation {

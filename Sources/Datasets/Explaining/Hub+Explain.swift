@@ -1,6 +1,7 @@
 import Matching
 import Selectors
 import Wire
+import Records
 
 // match/explain
 

@@ -1,5 +1,6 @@
 import LiveTopics
 import Matching
+import Records
 
 /// The floors of a dataset as numbers: equal where building and floor are.
 struct Floors {

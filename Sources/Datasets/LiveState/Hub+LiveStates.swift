@@ -2,6 +2,7 @@ import Geodesy
 import LiveTopics
 import Matching
 import Wire
+import Records
 
 // The known states: told, cleared, and one position for each id.
 

@@ -1,6 +1,7 @@
 import LiveTopics
 import Matching
 import Wire
+import Records
 
 // A live update from its bytes to the known state: what is accepted, and what becomes of the rest.
 

@@ -1,5 +1,6 @@
 import LiveTopics
 import Wire
+import Records
 
 /// The last known state of a live topic, or that it was cleared.
 final class LiveState {

@@ -1,4 +1,5 @@
 import DequeModule
+import Records
 
 /// Making the retained `live/…` messages right again after a connection: a broker that came back may hold old ones, or none.
 ///

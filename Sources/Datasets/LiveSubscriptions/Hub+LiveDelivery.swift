@@ -1,6 +1,7 @@
 import LiveTopics
 import Selectors
 import Wire
+import Records
 
 // From a changed live state to the messages of those who subscribed to it.
 //

@@ -1,5 +1,6 @@
 import LiveTopics
 import Wire
+import Records
 
 // Snapshots, and what is told again after the broker was away: paced by the link, never queued.
 

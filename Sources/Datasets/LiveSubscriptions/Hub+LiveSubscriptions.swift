@@ -1,4 +1,5 @@
 import Wire
+import Records
 
 // The live subscriptions there are: made, ended, restored, put back.
 

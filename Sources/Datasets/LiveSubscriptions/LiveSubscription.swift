@@ -3,6 +3,7 @@ import Geodesy
 import LiveTopics
 import Selectors
 import Wire
+import Records
 
 /// A live subscription as the hub holds it.
 final class LiveSubscription {

@@ -1,6 +1,7 @@
 import Geodesy
 import Matching
 import Wire
+import Records
 
 // From the engine's effects to matches: numbered, durable, then delivered.
 

@@ -1,6 +1,7 @@
 import Geodesy
 import Matching
 import Wire
+import Records
 
 // Visits: the begin and the end of being in range, tied together by the id of the begin.
 

@@ -1,6 +1,7 @@
 import Geodesy
 import Matching
 import Wire
+import Records
 
 /// What a match, or the end of a visit, tells.
 struct MatchMessage {

@@ -1,5 +1,6 @@
 import LiveTopics
 import Wire
+import Records
 
 // Occupancy derived from positions: `live/{dataset}/{venue}/{building}/{floor}/{room}/-/occupancy` for each room, and for each
 // floor with `-` as the room. Every declared room and floor is told from the beginning, at most once a second, the empty ones

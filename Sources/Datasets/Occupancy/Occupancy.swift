@@ -1,6 +1,7 @@
 import DequeModule
 import Geodesy
 import LiveTopics
+import Records
 
 /// Who is in which room: devices counted by the room and the floor they were last seen in.
 ///

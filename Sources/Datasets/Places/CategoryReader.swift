@@ -1,5 +1,6 @@
 import Places
 import Wire
+import Records
 
 /// Reads one category as it is sent: `{"id","name","parentId"?}`.
 enum CategoryReader {

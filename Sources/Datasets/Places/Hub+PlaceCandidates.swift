@@ -3,6 +3,7 @@ import Glibc
 import Matching
 import Places
 import Wire
+import Records
 
 // place/candidates
 

@@ -1,6 +1,7 @@
 import OpeningHours
 import Places
 import Wire
+import Records
 
 // Places and categories that were made offline: one document each, by the checks of their imports.
 

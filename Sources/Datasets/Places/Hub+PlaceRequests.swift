@@ -1,6 +1,7 @@
 import Geodesy
 import Places
 import Wire
+import Records
 
 // place/import · get · list · delete, category/import · list
 

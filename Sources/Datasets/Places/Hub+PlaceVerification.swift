@@ -1,5 +1,6 @@
 import Places
 import Wire
+import Records
 
 // place/verify
 

@@ -1,6 +1,7 @@
 import Geodesy
 import Places
 import Wire
+import Records
 
 // A place as requests answer with it, the change feed shows it and its revision is made from.
 

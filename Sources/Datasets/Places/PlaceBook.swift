@@ -1,5 +1,6 @@
 import OpeningHours
 import Places
+import Records
 
 /// The places of one dataset, their categories and hours, and what devices were told of them.
 final class PlaceBook {

@@ -1,6 +1,7 @@
 import OpeningHours
 import Places
 import Wire
+import Records
 
 /// One `place/import`: what became of each feature.
 ///

@@ -2,6 +2,7 @@ import Geodesy
 import LiveTopics
 import Places
 import Wire
+import Records
 
 /// Reads one place as it is sent: a GeoJSON feature, or a place as `place/get` shows it.
 ///

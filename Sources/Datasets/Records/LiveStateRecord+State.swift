@@ -1,3 +1,5 @@
+import Records
+
 extension LiveStateRecord {
     /// What is left of a state whose dataset was deleted: nothing is known of it, but the broker may retain it.
     static func remnant(of state: LiveState) -> LiveStateRecord {

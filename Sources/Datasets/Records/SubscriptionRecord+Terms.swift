@@ -1,5 +1,6 @@
 import Matching
 import Wire
+import Records
 
 extension SubscriptionRecord {
     /// How the engine is to match it.

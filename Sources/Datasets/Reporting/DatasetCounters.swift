@@ -1,4 +1,5 @@
 import Wire
+import Records
 
 /// What a dataset counted since the daemon started.
 struct DatasetCounters: Equatable {

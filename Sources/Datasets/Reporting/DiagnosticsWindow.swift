@@ -1,5 +1,6 @@
 import DequeModule
 import Wire
+import Records
 
 /// Why input was refused, told at most once a second for each source topic and of at most a hundred topics a second.
 ///

@@ -1,4 +1,5 @@
 import Wire
+import Records
 
 /// One request, being answered.
 struct Call {

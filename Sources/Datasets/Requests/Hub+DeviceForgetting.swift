@@ -1,5 +1,6 @@
 import Matching
 import Wire
+import Records
 
 // device/forget
 

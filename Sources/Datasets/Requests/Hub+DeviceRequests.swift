@@ -2,6 +2,7 @@ import Geodesy
 import LiveTopics
 import Matching
 import Wire
+import Records
 
 // device/create · get · list · update · delete
 

@@ -1,4 +1,5 @@
 import Wire
+import Records
 
 // device/create · publication/create · subscription/create with `items`: a fleet in one request
 

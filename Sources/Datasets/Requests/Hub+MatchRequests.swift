@@ -1,4 +1,5 @@
 import Wire
+import Records
 
 // match/get · list: the store has the bodies
 

@@ -1,6 +1,7 @@
 import Matching
 import Selectors
 import Wire
+import Records
 
 // publication/create · get · list · update · delete
 

@@ -1,5 +1,6 @@
 import LiveTopics
 import Wire
+import Records
 
 // Each request gets one reply, and the same `requestId` the first one again.
 

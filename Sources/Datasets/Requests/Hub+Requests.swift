@@ -1,5 +1,6 @@
 import LiveTopics
 import Wire
+import Records
 
 extension Hub {
     /// What a request comes to.

@@ -1,4 +1,5 @@
 import Wire
+import Records
 
 /// What became of each element of an import: `{"imported","replaced","refused":[{"id","error"}],"warnings":[…]}`.
 ///

@@ -1,4 +1,5 @@
 import Wire
+import Records
 
 /// One page of a list: `limit` and `after` of the request, and a reply below 256 KiB.
 struct Page {

@@ -1,5 +1,6 @@
 import LiveTopics
 import Wire
+import Records
 
 // The rules that several requests share.
 

@@ -1,5 +1,6 @@
 import LiveTopics
 import Wire
+import Records
 
 // What a strict dataset lets in: structure that was imported, and domains that are active.
 

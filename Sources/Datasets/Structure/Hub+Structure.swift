@@ -1,4 +1,5 @@
 import Wire
+import Records
 
 // dataset/import, and how the structure comes back.
 

@@ -1,6 +1,7 @@
 import Geodesy
 import LiveTopics
 import Wire
+import Records
 
 // In which room a position is, as its live message and the occupancy say.
 

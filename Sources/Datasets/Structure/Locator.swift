@@ -1,5 +1,6 @@
 import Geodesy
 import LiveTopics
+import Records
 
 /// Answers in which room a position is, from its topic, its floor index and the outlines of one state of a structure.
 ///

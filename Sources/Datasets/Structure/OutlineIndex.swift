@@ -1,5 +1,6 @@
 import Geodesy
 import Glibc
+import Records
 
 /// Finds the outlines that may hold a position: a grid for each size of outline, so that a hall and a booth both lie in at most
 /// four cells.

@@ -1,6 +1,7 @@
 import Geodesy
 import LiveTopics
 import Wire
+import Records
 
 /// The venues, buildings, floors, rooms and locations of a dataset.
 ///

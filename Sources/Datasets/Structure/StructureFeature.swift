@@ -1,5 +1,6 @@
 import LiveTopics
 import Wire
+import Records
 
 /// One feature of an imported structure, read and checked by itself.
 ///

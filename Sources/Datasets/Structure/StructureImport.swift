@@ -1,5 +1,6 @@
 import LiveTopics
 import Wire
+import Records
 
 /// One `dataset/import`: what became of each feature.
 ///

@@ -1,5 +1,6 @@
 import LiveTopics
 import Wire
+import Records
 
 /// One venue, building, floor, room or location as the hub holds it.
 final class StructureNode {

@@ -1,5 +1,6 @@
 import LiveTopics
 import Wire
+import Records
 
 /// In which room something stands, or at least on which floor, and what lies above that.
 final class Whereabouts {

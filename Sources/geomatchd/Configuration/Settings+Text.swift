@@ -1,3 +1,5 @@
+import Records
+
 extension Settings {
     /// The configuration as a file would have it, without credentials: read back, it is the same but for those.
     var text: String {

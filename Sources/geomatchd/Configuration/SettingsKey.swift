@@ -1,4 +1,5 @@
 import Wire
+import Records
 
 /// Every key of the configuration: its name, what it takes, and whether only the file has it.
 struct SettingsKey: Sendable {

@@ -4,6 +4,7 @@ import LiveTopics
 import Logging
 import MQTTLink
 import Wire
+import Records
 
 /// Reads the configuration: flag before environment before file before default.
 struct SettingsReader {

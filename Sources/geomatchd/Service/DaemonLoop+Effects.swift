@@ -2,6 +2,7 @@ import Datasets
 import Logging
 import Store
 import Wire
+import Records
 
 // What the hub wants: to be durable first where a request waits for it, then to be told.
 

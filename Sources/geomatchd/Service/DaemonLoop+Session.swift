@@ -1,6 +1,7 @@
 import Datasets
 import Logging
 import MQTTLink
+import Records
 
 // From a connection to `online`: subscribe, let go of filters of an earlier life, probe.
 

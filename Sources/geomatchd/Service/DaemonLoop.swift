@@ -5,6 +5,7 @@ import MQTTLink
 import Store
 import Synchronization
 import Wire
+import Records
 
 /// The shell around the hub: hands it what comes in, and does what it says.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Records
 
 /// One line for each record, on standard error: `time level message key=value …`, or a JSON object.
 struct LineLogHandler: LogHandler {

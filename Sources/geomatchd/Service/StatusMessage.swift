@@ -1,4 +1,5 @@
 import Wire
+import Records
 
 /// `geomatch/status`: retained, and the daemon's last will.
 struct StatusMessage {

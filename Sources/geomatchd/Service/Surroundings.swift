@@ -3,6 +3,7 @@ import Glibc
 import MQTTLink
 import Store
 import Webhooks
+import Records
 
 // What the loop stands between: a broker, a log of what is durable, webhooks, a clock. The daemon gives it the real ones, the simulation
 // others that lose, repeat, refuse and crash as told.

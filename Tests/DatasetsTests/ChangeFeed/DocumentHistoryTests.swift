@@ -2,6 +2,7 @@ import SeededRandom
 import Testing
 
 @testable import Datasets
+@testable import Records
 
 @Suite("The revisions of a document")
 struct DocumentHistoryTests {

@@ -3,6 +3,7 @@ import Testing
 import Wire
 
 @testable import Datasets
+@testable import Records
 
 @Suite("Documents made offline")
 struct PushTests {

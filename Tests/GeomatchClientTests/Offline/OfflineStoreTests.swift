@@ -5,6 +5,7 @@ import struct Wire.JSONObject
 import enum Wire.JSONValue
 
 @testable import GeomatchClient
+@testable import Records
 
 @Suite("The offline store without a network", .timeLimit(.minutes(1)))
 struct OfflineStoreTests {

@@ -3,6 +3,7 @@ import SeededRandom
 import Testing
 
 @testable import GeomatchClient
+@testable import Records
 
 @Suite("Replicas and a daemon", .timeLimit(.minutes(2)))
 struct ReplicationTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import GeomatchClient
+@testable import Records
 
 extension BufferedSequence where Failure == Never {
     /// The next element for which `is` holds; those before it are passed over.

@@ -3,6 +3,7 @@ import Foundation
 import MQTTLink
 import MemoryStore
 import Synchronization
+@testable import Records
 
 /// The daemon's own logic on a store of tables, behind a real broker: what replicas are tested with.
 ///

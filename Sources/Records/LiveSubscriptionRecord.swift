@@ -1,5 +1,3 @@
-import Wire
-
 /// What a live subscription managed by the daemon is durably.
 public struct LiveSubscriptionRecord: Equatable, Sendable {
     public var dataset: String

@@ -87,7 +87,7 @@ extension DurableChange {
     }
 
     /// Followers of its dataset have something to be told.
-    var changesFeed: Bool {
+    package var changesFeed: Bool {
         if case .putDocument = self { return true }
         return feedEntry != nil
     }

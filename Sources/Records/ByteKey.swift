@@ -2,56 +2,58 @@
 ///
 /// Swift compares strings by canonical equivalence, brokers and the store by bytes: `é` has two forms, and each of them
 /// can name another device.
-struct ByteKey: Hashable, Comparable {
-    let text: String
+package struct ByteKey: Hashable, Comparable {
+    package let text: String
 
-    init(_ text: String) { self.text = text }
+    package init(_ text: String) { self.text = text }
 
-    static func == (left: ByteKey, right: ByteKey) -> Bool {
+    package static func == (left: ByteKey, right: ByteKey) -> Bool {
         left.text.withBytes { left in right.text.withBytes { left.isEqual(to: $0) } }
     }
 
     /// The order lists have, and the store.
-    static func < (left: ByteKey, right: ByteKey) -> Bool {
+    package static func < (left: ByteKey, right: ByteKey) -> Bool {
         left.text.withBytes { left in right.text.withBytes { left.precedes($0) } }
     }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         text.withBytes { hasher.combine(bytes: $0) }
     }
 }
 
 /// A dictionary whose keys are told apart by their bytes.
-struct ByteKeyed<Value> {
+package struct ByteKeyed<Value> {
     private var entries: [ByteKey: Value] = [:]
 
-    subscript(key: String) -> Value? {
+    package init() {}
+
+    package subscript(key: String) -> Value? {
         get { entries[ByteKey(key)] }
         _modify { yield &entries[ByteKey(key)] }
     }
 
-    var count: Int { entries.count }
-    var isEmpty: Bool { entries.isEmpty }
+    package var count: Int { entries.count }
+    package var isEmpty: Bool { entries.isEmpty }
     /// In no order.
-    var keys: some Collection<String> { entries.keys.lazy.map(\.text) }
+    package var keys: some Collection<String> { entries.keys.lazy.map(\.text) }
 
-    mutating func removeValue(forKey key: String) -> Value? { entries.removeValue(forKey: ByteKey(key)) }
-    mutating func removeAll() { entries.removeAll() }
+    package mutating func removeValue(forKey key: String) -> Value? { entries.removeValue(forKey: ByteKey(key)) }
+    package mutating func removeAll() { entries.removeAll() }
 }
 
 extension String {
-    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }
         var copy = self
         return copy.withUTF8 { body(UnsafeRawBufferPointer($0)) }
     }
 
-    func hasSameBytes(as other: String) -> Bool { ByteKey(self) == ByteKey(other) }
+    package func hasSameBytes(as other: String) -> Bool { ByteKey(self) == ByteKey(other) }
 }
 
 extension UnsafeRawBufferPointer {
     /// Eight bytes at a time: topics of fifty bytes are compared with every update.
-    func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
+    package func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         var offset = 0
         while offset + 8 <= count {

@@ -56,13 +56,13 @@ public struct DocumentHistory: Equatable, Sendable {
     }
 
     /// Takes out a leaf that cannot be what the document is.
-    mutating func discard(_ revision: RevisionID) {
+    package mutating func discard(_ revision: RevisionID) {
         leaves.removeAll { $0.revision == revision }
         ancestors.insert(revision.text)
     }
 
     /// The content of the winner, which a caller keeps elsewhere.
-    mutating func describeWinner(_ content: [UInt8]) {
+    package mutating func describeWinner(_ content: [UInt8]) {
         if !leaves.isEmpty { leaves[0].content = content }
     }
 

@@ -13,7 +13,7 @@ public struct BeaconIdentity: Hashable, Sendable {
     }
 
     /// nil: it is none that a parser let through.
-    var key: BeaconKey? {
+    package var key: BeaconKey? {
         guard let major = UInt16(exactly: major), let minor = UInt16(exactly: minor) else { return nil }
         return BeaconKey(uuid: proximityUUID.utf8, major: major, minor: minor)
     }

@@ -4,7 +4,7 @@ import Wire
 // The objects as requests answer with them and matches carry them.
 
 extension DatasetRecord {
-    func encodeMembers(into writer: inout JSONWriter) {
+    package func encodeMembers(into writer: inout JSONWriter) {
         writer.member("id", id)
         writer.member("name", optional: name)
         writer.member("policy", policy)
@@ -17,11 +17,11 @@ extension DatasetRecord {
         writer.member("revision", optional: revision.isEmpty ? nil : revision)
     }
 
-    func encoded() -> [UInt8] { encodedObject(encodeMembers) }
+    package func encoded() -> [UInt8] { encodedObject(encodeMembers) }
 }
 
 extension DeviceRecord {
-    func encodeMembers(into writer: inout JSONWriter) {
+    package func encodeMembers(into writer: inout JSONWriter) {
         writer.member("id", id)
         writer.member("deviceType", type.rawValue)
         writer.member("name", name)
@@ -40,11 +40,11 @@ extension DeviceRecord {
         writer.member("revision", optional: revision.isEmpty ? nil : revision)
     }
 
-    func encoded() -> [UInt8] { encodedObject(encodeMembers) }
+    package func encoded() -> [UInt8] { encodedObject(encodeMembers) }
 }
 
 extension PublicationRecord {
-    func encodeMembers(into writer: inout JSONWriter) {
+    package func encodeMembers(into writer: inout JSONWriter) {
         writer.member("id", id)
         writer.member("deviceId", deviceId)
         writer.member("topic", topic)
@@ -58,12 +58,12 @@ extension PublicationRecord {
         writer.member("revision", optional: revision.isEmpty ? nil : revision)
     }
 
-    func encoded() -> [UInt8] { encodedObject(encodeMembers) }
+    package func encoded() -> [UInt8] { encodedObject(encodeMembers) }
 }
 
 extension SubscriptionRecord {
     /// Without `delivery` and `hints`, which change while a match is on its way, and without the secret, which nobody is shown.
-    func encodeMembers(into writer: inout JSONWriter) {
+    package func encodeMembers(into writer: inout JSONWriter) {
         writer.member("id", id)
         writer.member("deviceId", deviceId)
         writer.member("topic", topic)
@@ -86,17 +86,17 @@ extension SubscriptionRecord {
         writer.member("revision", optional: revision.isEmpty ? nil : revision)
     }
 
-    func encoded() -> [UInt8] { encodedObject(encodeMembers) }
+    package func encoded() -> [UInt8] { encodedObject(encodeMembers) }
 
     /// Seconds.
-    var effectiveMatchTTL: Double { matchTTL ?? duration }
+    package var effectiveMatchTTL: Double { matchTTL ?? duration }
 
     /// Metres.
-    var effectiveMatchDTL: Double { matchDTL ?? 2 * range }
+    package var effectiveMatchDTL: Double { matchDTL ?? 2 * range }
 }
 
 extension Delivery {
-    func encode(into writer: inout JSONWriter) {
+    package func encode(into writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("matched", matched)
         writer.member("delivered", delivered)
@@ -111,7 +111,7 @@ extension Delivery {
 }
 
 extension Position {
-    func encode(into writer: inout JSONWriter) {
+    package func encode(into writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("latitude", latitude)
         writer.member("longitude", longitude)
@@ -119,6 +119,55 @@ extension Position {
         writer.member("horizontalAccuracy", optional: horizontalAccuracy)
         writer.endObject()
     }
+}
+
+extension BeaconIdentity {
+    package func encodeMembers(into writer: inout JSONWriter) {
+        writer.member("proximityUUID", proximityUUID)
+        writer.member("major", major)
+        writer.member("minor", minor)
+    }
+}
+
+extension DeviceRecord {
+    package func encodeBeaconMembers(into writer: inout JSONWriter) {
+        if let carries {
+            writer.key("carries")
+            writer.beginObject()
+            carries.encodeMembers(into: &writer)
+            writer.endObject()
+        }
+        if let ranging {
+            writer.key("ranging")
+            writer.beginObject()
+            writer.member("n", ranging.n)
+            writer.member("rssiOffset", ranging.rssiOffset)
+            writer.member("filter", ranging.filter.rawValue)
+            writer.endObject()
+        }
+    }
+}
+
+extension CircumstanceRecord {
+    /// The circumstance as requests answer with it and the change feed shows it.
+    package func encodeMembers(into writer: inout JSONWriter) {
+        writer.member("id", id)
+        writer.member("expression", expression)
+        writer.member("when", optional: trigger?.rawValue)
+        writer.member("name", optional: name)
+        writer.member("tags", tags)
+        if !devices.isEmpty { writer.member("devices", devices) }
+        writer.member("nearRadius", nearRadius)
+        writer.member("exitMargin", exitMargin)
+        if debug { writer.member("debug", true) }
+        writer.member("enabled", isEnabled)
+        writer.member("createdAt", createdAt)
+        writer.member("updatedAt", updatedAt)
+        writer.member("owner", owner)
+        writer.member("revision", optional: revision.isEmpty ? nil : revision)
+    }
+
+    package func encoded() -> [UInt8] { encodedObject(encodeMembers) }
 }
 
 private func encodedObject(_ members: (inout JSONWriter) -> Void) -> [UInt8] {

@@ -1,45 +1,43 @@
-import Wire
-
 extension JSONWriter {
-    mutating func member(_ key: String, _ value: Int) {
+    package mutating func member(_ key: String, _ value: Int) {
         self.key(key)
         integer(Int64(value))
     }
 
-    mutating func member(_ key: String, _ value: Int64) {
+    package mutating func member(_ key: String, _ value: Int64) {
         self.key(key)
         integer(value)
     }
 
-    mutating func member(_ key: String, _ value: Double) {
+    package mutating func member(_ key: String, _ value: Double) {
         self.key(key)
         double(value)
     }
 
-    mutating func member(_ key: String, _ value: String) {
+    package mutating func member(_ key: String, _ value: String) {
         self.key(key)
         string(value)
     }
 
-    mutating func member(_ key: String, _ value: Bool) {
+    package mutating func member(_ key: String, _ value: Bool) {
         self.key(key)
         bool(value)
     }
 
     /// Writes nothing where there is no value.
-    mutating func member(_ key: String, optional value: String?) {
+    package mutating func member(_ key: String, optional value: String?) {
         if let value { member(key, value) }
     }
 
-    mutating func member(_ key: String, optional value: Double?) {
+    package mutating func member(_ key: String, optional value: Double?) {
         if let value { member(key, value) }
     }
 
-    mutating func member(_ key: String, optional value: Int64?) {
+    package mutating func member(_ key: String, optional value: Int64?) {
         if let value { member(key, value) }
     }
 
-    mutating func member(_ key: String, _ values: [String]) {
+    package mutating func member(_ key: String, _ values: [String]) {
         self.key(key)
         beginArray()
         for value in values { string(value) }
@@ -47,13 +45,13 @@ extension JSONWriter {
     }
 
     /// A member that is always there.
-    mutating func member(_ key: String, orNull text: String?) {
+    package mutating func member(_ key: String, orNull text: String?) {
         self.key(key)
         if let text { string(text) } else { null() }
     }
 
     /// Unknown is `null`.
-    mutating func truth(_ value: Bool?) {
+    package mutating func truth(_ value: Bool?) {
         if let value { bool(value) } else { null() }
     }
 }

@@ -6,7 +6,7 @@ public struct RevisionID: Equatable, Comparable, Sendable {
     private let hash: Substring.UTF8View
 
     /// Bytes of the longest hash.
-    static let hashBytesMax = 64
+    package static let hashBytesMax = 64
 
     /// nil unless the text is a generation of 1…2^53 without leading zeros, a hyphen, and 1–64 of `A-Z a-z 0-9 . _ -`.
     public init?(_ text: String) {
