@@ -61,7 +61,8 @@ let package = Package(
         .target(
             name: "Datasets",
             dependencies: [
-                "Circumstances", "Geodesy", "LiveTopics", "Matching", "OpeningHours", "Places", "Ranging", "Records", "Selectors", "Wire",
+                "Circumstances", "Geodesy", "LiveTopics", "Matching", "OpeningHours", "Places", "Ranging", "Records", "Selectors",
+                "Wire",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: strict),
@@ -81,6 +82,21 @@ let package = Package(
             name: "Store",
             dependencies: [
                 "Circumstances", "Geodesy", "Places", "Ranging", "Records", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        // What drives the deciders, and what connects them: the one loop, the MQTT door.
+        .target(
+            name: "DaemonCore",
+            dependencies: [
+                "Datasets", "Records", "Wire",
+                .product(name: "DequeModule", package: "swift-collections"), .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "MQTTDoor",
+            dependencies: [
+                "DaemonCore", "Datasets", "LiveTopics", "MQTTLink", "Wire",
+                .product(name: "DequeModule", package: "swift-collections"), .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .target(
@@ -107,7 +123,7 @@ let package = Package(
         .executableTarget(
             name: "geomatchd",
             dependencies: [
-                "Datasets", "LiveTopics", "MQTTLink", "Records", "Store", "Webhooks", "Wire", "Yams",
+                "DaemonCore", "Datasets", "LiveTopics", "MQTTDoor", "MQTTLink", "Records", "Store", "Webhooks", "Wire", "Yams",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -145,7 +161,9 @@ let package = Package(
         .target(
             name: "FlatRecording", dependencies: ["Ranging"], path: "Tests/FlatRecording", resources: [.copy("Data")],
             swiftSettings: strict),
-        .target(name: "MemoryStore", dependencies: ["Datasets", "Records"], path: "Tests/MemoryStore", swiftSettings: strict),
+        .target(
+            name: "MemoryStore", dependencies: ["DaemonCore", "Datasets", "Records"], path: "Tests/MemoryStore",
+            swiftSettings: strict),
         .target(
             name: "WebhookReceiver",
             dependencies: [
@@ -166,7 +184,11 @@ let package = Package(
         .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "PlaceTrials", "Places", "SeededRandom"]),
         .testTarget(name: "WireTests", dependencies: ["Ranging", "Wire", "SeededRandom"]),
         .testTarget(
-            name: "DatasetsTests", dependencies: ["Datasets", "FlatRecording", "MemoryStore", "Ranging", "Records", "SeededRandom"]),
+            name: "DatasetsTests",
+            dependencies: [
+                "DaemonCore", "Datasets", "FlatRecording", "MQTTDoor", "MemoryStore", "Ranging", "Records", "SeededRandom",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         .testTarget(name: "MQTTLinkTests", dependencies: ["Loopback", "MQTTLink", "SeededRandom"]),
         .testTarget(
             name: "StoreTests",
@@ -182,17 +204,28 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "Datasets", "LiveTopics", "MQTTLink", "Records", "SeededRandom", "Store", "Wire", "geomatchd",
+                "DaemonCore", "Datasets", "LiveTopics", "MQTTDoor", "MQTTLink", "MemoryStore", "Records", "SeededRandom", "Store",
+                "Wire", "geomatchd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         .testTarget(
+            name: "MQTTDoorTests",
+            dependencies: [
+                "DaemonCore", "Datasets", "LiveTopics", "MQTTDoor", "MQTTLink", "MemoryStore", "SeededRandom", "Wire",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(
             name: "GeomatchClientTests",
-            dependencies: ["Datasets", "GeomatchClient", "Loopback", "MQTTLink", "MemoryStore", "Records", "SeededRandom", "Wire"]),
+            dependencies: [
+                "DaemonCore", "Datasets", "GeomatchClient", "Loopback", "MQTTDoor", "MQTTLink", "MemoryStore", "Records",
+                "SeededRandom", "Wire", .product(name: "Logging", package: "swift-log"),
+            ]),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "Datasets", "Geodesy", "LiveTopics", "MQTTLink", "MemoryStore", "Records", "SeededRandom", "Store", "Wire", "geomatchd",
+                "Datasets", "Geodesy", "LiveTopics", "MQTTLink", "MemoryStore", "Records", "SeededRandom", "Store", "Wire",
+                "geomatchd",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(

@@ -1,3 +1,4 @@
+import DequeModule
 import Geodesy
 import LiveTopics
 import Matching
@@ -77,6 +78,9 @@ final class Dataset {
     var deliveriesChanged: [Subscription] = []
     /// Matches dropped since the log was last told.
     var droppedMatches = 0
+    /// Why what comes in for it waits, and what waits.
+    var suspension: Suspension?
+    var waiting = Deque<WaitingInput>()
     /// The figures of the status message as last published, and when.
     var statusTold: StatusFigures?
     var statusToldAt: Int64 = .min

@@ -9,11 +9,11 @@ extension Hub {
             && !(replayed && deletedDatasets[name] != nil)
     }
 
-    func createDataset(_ name: String, at now: Int64, into effects: inout HubEffects) throws(WireError) -> Dataset {
-        try createDataset(DatasetRecord(id: name, createdAt: now, updatedAt: now, revision: ""), into: &effects)
+    func createDataset(_ name: String, _ turn: inout Turn) throws(WireError) -> Dataset {
+        try createDataset(DatasetRecord(id: name, createdAt: turn.now, updatedAt: turn.now, revision: ""), &turn)
     }
 
-    func createDataset(_ record: DatasetRecord, into effects: inout HubEffects) throws(WireError) -> Dataset {
+    func createDataset(_ record: DatasetRecord, _ turn: inout Turn) throws(WireError) -> Dataset {
         guard datasets.count < configuration.limits.datasets else {
             throw WireError(
                 .limit, "there are \(configuration.limits.datasets) datasets, the maximum", field: "dataset")
@@ -29,9 +29,9 @@ extension Hub {
         dataset.replies = repliesOfDeleted.removeValue(forKey: record.id) ?? ReplyMemory()
         datasets[record.id] = dataset
         deletedDatasets[record.id] = nil
-        effects.changes.append(.putDataset(record))
-        effects.filtersChanged = true
-        effects.notices.append(.datasetCreated(record.id))
+        turn.keep(.putDataset(record))
+        turn.effects.datasetsChanged = true
+        turn.note(.datasetCreated(record.id))
         return dataset
     }
 
@@ -43,11 +43,11 @@ extension Hub {
     }
 
     /// Lets go of a dataset with all it holds; the store has done so already.
-    func removeDataset(_ dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
-        removeLiveSubscriptions(of: dataset, into: &effects)
+    func removeDataset(_ dataset: Dataset, _ turn: inout Turn) {
+        removeLiveSubscriptions(of: dataset, &turn)
         removeFollowers(of: dataset)
         datasets[dataset.id] = nil
-        deletedDatasets[dataset.id] = now
+        deletedDatasets[dataset.id] = turn.now
         let replies = dataset.replies.afterDeletion()
         if !replies.isEmpty { repliesOfDeleted[dataset.id] = replies }
         liveStates.removeAll { state in
@@ -65,29 +65,29 @@ extension Hub {
         dataset.reset()
         dataset.clearedStates = ClearedStates()
         clearances.prepend(Clearance(dataset: dataset.id, topic: nil))
-        effects.filtersChanged = true
-        effects.notices.append(.datasetDeleted(dataset.id))
+        turn.effects.datasetsChanged = true
+        turn.note(.datasetDeleted(dataset.id))
     }
 
     /// Tells the counters of a dataset every ten seconds when they changed.
-    func tellStatus(of dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
-        guard dataset.statusToldAt == .min || now - dataset.statusToldAt >= 10_000 || now < dataset.statusToldAt else { return }
+    func tellStatus(of dataset: Dataset, _ turn: inout Turn) {
+        guard dataset.statusToldAt == .min || turn.now - dataset.statusToldAt >= 10_000 || turn.now < dataset.statusToldAt else {
+            return
+        }
         let figures = dataset.statusFigures
         guard figures != dataset.statusTold else { return }
         dataset.statusTold = figures
-        dataset.statusToldAt = now
+        dataset.statusToldAt = turn.now
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("dataset", dataset.id)
-        writer.member("at", now)
+        writer.member("at", turn.now)
         figures.encode(into: &writer)
         writer.endObject()
-        effects.messages.append(
-            topic: "geomatch/\(dataset.id)/status", prefix: configuration.topicsPrefix, qos: 1, retain: true,
-            payload: writer.bytes)
+        turn.effects.output.append(.status, name: dataset.id, payload: writer.bytes)
     }
 
-    /// Says every dataset's status again: a broker that came back may have lost it.
+    /// Reports every dataset's status again: who kept it may have lost it.
     public func repeatStatus() {
         for dataset in datasets.values {
             dataset.statusTold = nil
@@ -98,8 +98,8 @@ extension Hub {
 
 extension Hub {
     /// Creates a dataset that an operator names, unless it exists.
-    public func ensureDataset(_ name: String, at now: Int64, into effects: inout HubEffects) {
+    public func ensureDataset(_ name: String, _ turn: inout Turn) {
         guard datasets[name] == nil else { return }
-        _ = try? createDataset(name, at: now, into: &effects)
+        _ = try? createDataset(name, &turn)
     }
 }

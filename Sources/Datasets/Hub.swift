@@ -49,7 +49,6 @@ public final class Hub {
     var resync: Resync?
     /// What a broker may still retain of deleted datasets.
     var clearances = Deque<Clearance>()
-    var identifiers: Identifiers
     /// Datasets whose engines have not yet seen every position of this batch.
     var moved: [Dataset] = []
     /// Datasets with subscriptions whose delivery counters are to be made durable.
@@ -66,8 +65,10 @@ public final class Hub {
     var unresumed: Set<String> = []
     /// Who waits for a question to the store that was asked with the same `requestId`.
     var waitingForAnswer: [RequestKey: [ReplyContext]] = [:]
-    /// Datasets are being given back by the store after it refused; what only memory knows stays.
-    var isRebuilding = false
+    /// Datasets are loaded again after a refusal; what only memory knows stays.
+    var isReloading = false
+    /// Datasets that were to be loaded again and are not in the store.
+    var vanished: Set<String> = []
     /// Categories that the store gave back, by dataset, until all are there.
     var restoredCategories: [String: [Category]] = [:]
     /// Live subscriptions of all datasets.
@@ -86,8 +87,11 @@ public final class Hub {
     /// Who follows the feed of its dataset, over all datasets, by number.
     var followers: [UInt32: (Follower, Dataset)] = [:]
     var lastFollower: UInt32 = 0
-    /// A push that waits for what the store knows of its documents.
-    var awaitedDocuments: AwaitedDocuments?
+    var recentMoves = RecentMoves()
+    /// How many pushes wait for what the store knows of their documents.
+    var pushesWaiting = 0
+    /// Matches up to here wait for a commit, or are past it.
+    private var matchesAnnounced: Int64 = 0
     /// How many messages wait at the link: where they are many, live subscribers get the newest only.
     public var liveBacklog = 0
     let decoder = LiveUpdateDecoder()
@@ -104,85 +108,75 @@ public final class Hub {
     }
     /// What the log calls the present refusal of the store.
     var outageID: String?
-    /// `live/` below the configured prefix.
-    let livePrefix: String
 
     public init(_ configuration: HubConfiguration) {
         self.configuration = configuration
-        livePrefix = configuration.topicsPrefix + "live/"
-        identifiers = Identifiers(seed: configuration.seed)
     }
+
+    /// How a door calls what leaves.
+    var naming: Naming { configuration.naming }
 
     /// The datasets that exist, in order.
     public var datasetNames: [String] { datasets.keys.sorted() }
 
-    /// Handles one message. Batches end with ``endBatch(at:into:)``.
-    public func receive(_ message: Inbound, at now: Int64, into effects: inout HubEffects) {
-        guard let topic = message.topic.dropping(prefix: configuration.topicsPrefix) else { return }
-        begin(at: now, into: &effects)
-        if topic.hasFirstLevel("geomatch") {
-            showMoves(at: now, into: &effects)
-            receiveRequest(topic, message, at: now, into: &effects)
-        } else if !topic.hasFirstLevel("live") {
-            receiveLive(topic, message, at: now, into: &effects)
-        }
+    /// Handles a live update. Batches end with ``endBatch(_:)``.
+    public func receive(_ update: IncomingUpdate, _ turn: inout Turn) {
+        begin(&turn)
+        receiveLive(update.topic, update, &turn)
     }
 
-    func begin(at now: Int64, into effects: inout HubEffects) {
-        latestAt = max(latestAt, now)
-        if !unresumed.isEmpty { resume(at: now, into: &effects) }
+    func begin(_ turn: inout Turn) {
+        latestAt = max(latestAt, turn.now)
+        if !unresumed.isEmpty { resume(&turn) }
     }
 
-    /// An update of this topic was left out for a newer one that waits: the daemon could not keep up.
-    public func conflated(_ topic: UnsafeRawBufferPointer) {
-        guard let topic = topic.dropping(prefix: configuration.topicsPrefix) else { return }
-        let level = String(decoding: topic.prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self)
-        datasets[level]?.counters.received += 1
-        datasets[level]?.counters.conflated += 1
-    }
-
-    /// Shows the engines what the batch moved; afterwards every effect of the batch is in `effects`.
-    public func endBatch(at now: Int64, into effects: inout HubEffects) {
-        showMoves(at: now, into: &effects)
-        tellDeliveries(into: &effects)
-        tellFollowers(&effects)
+    /// Shows the engines what the batch moved; afterwards every effect of the batch is in the turn.
+    public func endBatch(_ turn: inout Turn) {
+        showMoves(&turn)
+        recordDeliveries(&turn)
+        noteOutdatedPushes(turn.effects.changes.dropFirst(turn.effects.changesSeenByFollowers))
+        announceToFollowers(&turn)
+        guard matchNumber > matchesAnnounced else { return }
+        matchesAnnounced = matchNumber
+        turn.effects.sequels.append(.matches(through: matchNumber))
     }
 
     /// Lets time pass: expiries, matches due again, diagnostics, status, what is written behind.
     ///
     /// To be called every ``tickMilliseconds``; being late changes no decision.
-    public func advance(to now: Int64, into effects: inout HubEffects) {
+    public func advance(_ turn: inout Turn) {
+        let now = turn.now
         let secondIsOver = now - lastTickAt >= 1000 || now < lastTickAt
         latestAt = now
-        if !unresumed.isEmpty { resume(at: now, into: &effects) }
+        if !unresumed.isEmpty { resume(&turn) }
         for dataset in orderedDatasets {
             if let deadline = dataset.engine.nextDeadline, deadline <= now {
-                advanceEngine(of: dataset, to: now, into: &effects)
+                advanceEngine(of: dataset, to: now, &turn)
             }
-            if dataset.floorsOutdatedAt != nil { refreshFloors(of: dataset, at: now, into: &effects) }
-            advanceCircumstances(of: dataset, to: now, into: &effects)
+            if dataset.floorsOutdatedAt != nil { refreshFloors(of: dataset, &turn) }
+            advanceCircumstances(of: dataset, to: now, &turn)
             if dataset.record.derivedOccupancy || dataset.occupancy != nil {
-                advanceOccupancy(of: dataset, to: now, secondIsOver: secondIsOver, into: &effects)
+                advanceOccupancy(of: dataset, to: now, secondIsOver: secondIsOver, &turn)
             }
-            advanceBeacons(of: dataset, to: now, into: &effects)
-            for diagnostic in dataset.diagnostics.end(at: now) { tell(diagnostic, of: dataset.id, into: &effects) }
-            if secondIsOver { tellStatus(of: dataset, at: now, into: &effects) }
+            advanceBeacons(of: dataset, to: now, &turn)
+            for diagnostic in dataset.diagnostics.end(at: now) { tell(diagnostic, of: dataset.id, &turn) }
+            if secondIsOver { tellStatus(of: dataset, &turn) }
         }
-        advanceDelivery(to: now, secondIsOver: secondIsOver, into: &effects)
-        advanceStrangers(to: now, into: &effects)
-        advanceLiveSubscriptions(to: now, into: &effects)
+        advanceDelivery(to: now, secondIsOver: secondIsOver, &turn)
+        advanceStrangers(to: now, &turn)
+        advanceLiveSubscriptions(to: now, &turn)
         if secondIsOver {
             lastTickAt = now
-            noteForLog(into: &effects)
-            forgetOld(at: now, into: &effects)
+            noteForLog(&turn)
+            forgetOld(&turn)
             repairLiveSubscriptions(at: now)
-            advanceFollowers(to: now, into: &effects)
+            advanceFollowers(to: now, &turn)
         }
         if now - writtenBehindAt >= Self.writeBehindMilliseconds || now < writtenBehindAt {
             writtenBehindAt = now
             dueToWrite = dirty.count
         }
-        tellDeliveries(into: &effects)
+        recordDeliveries(&turn)
     }
 
     /// With the time the writing takes, a crash costs the live state at most its last second.
@@ -190,21 +184,21 @@ public final class Hub {
     public static let tickMilliseconds: Int64 = 100
 
     /// Forgets replies a day old and cleared states thirty days old.
-    private func forgetOld(at now: Int64, into effects: inout HubEffects) {
+    private func forgetOld(_ turn: inout Turn) {
         for dataset in orderedDatasets {
-            dataset.replies.expire(at: now)
-            dataset.ended.expire(at: now)
-            forgetCleared(of: dataset, before: now - Self.clearedMilliseconds, into: &effects)
+            dataset.replies.expire(at: turn.now)
+            dataset.ended.expire(at: turn.now)
+            forgetCleared(of: dataset, before: turn.now - Self.clearedMilliseconds, &turn)
         }
-        guard now >= nextHousekeepingAt || now < nextHousekeepingAt - 2 * Self.housekeepingMilliseconds else { return }
-        nextHousekeepingAt = now + Self.housekeepingMilliseconds
-        effects.changes.append(.forgetReplies(before: now - ReplyMemory.lifetimeMilliseconds))
-        effects.changes.append(.forgetTombstones(before: now - Self.tombstoneMilliseconds, at: now))
+        guard turn.now >= nextHousekeepingAt || turn.now < nextHousekeepingAt - 2 * Self.housekeepingMilliseconds else { return }
+        nextHousekeepingAt = turn.now + Self.housekeepingMilliseconds
+        turn.keep(.forgetReplies(before: turn.now - ReplyMemory.lifetimeMilliseconds))
+        turn.keep(.forgetTombstones(before: turn.now - Self.tombstoneMilliseconds, at: turn.now))
         for name in repliesOfDeleted.keys {
-            repliesOfDeleted[name]?.expire(at: now)
+            repliesOfDeleted[name]?.expire(at: turn.now)
             if repliesOfDeleted[name]?.isEmpty == true { repliesOfDeleted[name] = nil }
         }
-        for (name, at) in deletedDatasets where now - at >= Self.clearedMilliseconds { deletedDatasets[name] = nil }
+        for (name, at) in deletedDatasets where turn.now - at >= Self.clearedMilliseconds { deletedDatasets[name] = nil }
     }
 
     private static let housekeepingMilliseconds: Int64 = 3_600_000
@@ -214,45 +208,4 @@ public final class Hub {
     /// How long a deletion stays in the change feed.
     static let tombstoneMilliseconds: Int64 = 30 * 86_400_000
     private var nextHousekeepingAt: Int64 = 0
-}
-
-/// A message as it came in; the bytes are borrowed for the call.
-public struct Inbound {
-    public var topic: UnsafeRawBufferPointer
-    public var payload: UnsafeRawBufferPointer
-    /// The payload is followed by at least 64 readable bytes.
-    public var padded: Bool
-    /// The broker replayed it from what it retains.
-    public var retained: Bool
-    public var responseTopic: UnsafeRawBufferPointer?
-    public var correlation: UnsafeRawBufferPointer?
-
-    public init(
-        topic: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, padded: Bool = false, retained: Bool = false,
-        responseTopic: UnsafeRawBufferPointer? = nil, correlation: UnsafeRawBufferPointer? = nil
-    ) {
-        self.topic = topic
-        self.payload = payload
-        self.padded = padded
-        self.retained = retained
-        self.responseTopic = responseTopic
-        self.correlation = correlation
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    /// Without the prefix; nil where it is missing.
-    func dropping(prefix: String) -> UnsafeRawBufferPointer? {
-        let length = prefix.utf8.count
-        if length == 0 { return self }
-        guard count >= length, zip(self, prefix.utf8).allSatisfy({ $0 == $1 }) else { return nil }
-        return UnsafeRawBufferPointer(rebasing: self[length...])
-    }
-
-    fileprivate func hasFirstLevel(_ level: StaticString) -> Bool {
-        let length = level.utf8CodeUnitCount
-        guard count >= length else { return false }
-        for index in 0..<length where self[index] != level.utf8Start[index] { return false }
-        return count == length || self[length] == UInt8(ascii: "/")
-    }
 }

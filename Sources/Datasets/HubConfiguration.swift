@@ -2,10 +2,8 @@ import LiveTopics
 
 /// What an operator decides about the hub.
 public struct HubConfiguration: Sendable {
-    /// Put before each of the three trees; empty, or ends with `/`.
-    public var topicsPrefix = ""
-    /// The QoS of `live/…` messages: 0 or 1.
-    public var liveQoS: UInt8 = 0
+    /// How a door calls what leaves, in replies and diagnostics that name it.
+    public var naming = Naming { dataset, client in "\(dataset)/\(client)/" }
     /// A first live update or a first `…/create` of an unknown dataset creates it.
     public var autoCreateDatasets = true
     /// Who administers which datasets.
@@ -23,8 +21,6 @@ public struct HubConfiguration: Sendable {
     public var version = ""
     /// Names this daemon's store: its mark and its probe at the broker.
     public var instance = ""
-    /// Where generated ids come from; the hub draws no other random numbers.
-    public var seed: (UInt64, UInt64) = (0, 0)
 
     public init() {}
 }

@@ -5,14 +5,14 @@ import Records
 final class Subscription {
     var record: SubscriptionRecord
     let reference: SubscriptionRef
-    /// What its `pushers` name beside the match topic.
+    /// Of its matches.
+    let recipient: Recipient
+    /// What its `pushers` name beside that.
     var pushers: [Pusher]
     /// The ids of its visits under way, by the publication's number.
     var visits: [UInt32: String] = [:]
     /// Stands in the dataset's list of changed deliveries.
     var deliveryChanged = false
-    /// Its last match when its delivery was last made durable.
-    var lastMatchAtTold: Int64?
     /// Deleted, expired or never stored: its matches still on their way are counted for the dataset only, also where
     /// another subscription has its id by now.
     var isGone = false
@@ -23,6 +23,6 @@ final class Subscription {
         self.record = record
         self.pushers = pushers
         self.reference = reference
-        lastMatchAtTold = record.delivery.lastMatchAt
+        recipient = record.recipient
     }
 }

@@ -2,6 +2,7 @@ import LiveTopics
 import Testing
 import Wire
 
+@testable import MQTTDoor
 @testable import geomatchd
 @testable import Records
 

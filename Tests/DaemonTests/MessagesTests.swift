@@ -2,6 +2,7 @@ import Logging
 import Testing
 import Wire
 
+@testable import MQTTDoor
 @testable import geomatchd
 
 @Suite("What the daemon says of itself")

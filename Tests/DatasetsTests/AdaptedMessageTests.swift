@@ -90,14 +90,13 @@ struct AdaptedMessageTests {
 extension HubHarness {
     /// A message as the daemon's loop handles it where an adapter's filter matches.
     func adapt(_ topic: String, _ payload: String, retained: Bool = false, by adapters: Adapters) {
-        var effects = HubEffects()
+        core.begin()
         Array(topic.utf8).withUnsafeBytes { topic in
             Array(payload.utf8).withUnsafeBytes { payload in
                 guard let adapted = adapters.read(topic: topic, payload: payload, retained: retained) else { return }
-                hub.receive(adapted, published: topic, retained: retained, at: now, into: &effects)
+                core.receive(adapted, published: topic, isRepeated: retained)
             }
         }
-        hub.endBatch(at: now, into: &effects)
-        perform(effects)
+        end()
     }
 }

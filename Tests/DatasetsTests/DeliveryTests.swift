@@ -63,13 +63,13 @@ struct DeliveryTests {
     @Test("waits for the broker, in order")
     func broker() {
         let (harness, _) = matching(count: 0)
-        harness.hub.brokerLost()
+        harness.loseBroker()
         for metres in 1...3 { harness.move(metres: Double(metres)) }
         #expect(harness.matches.isEmpty)
         harness.connect()
         #expect(harness.matches.compactMap { $0.json?["distance"]?.number?.rounded() } == [1, 2, 3])
-        harness.hub.returned(harness.matches[1].token)
-        harness.hub.returned(harness.matches[0].token)
+        harness.core.returned(harness.matches[1].token)
+        harness.core.returned(harness.matches[0].token)
         let sent = harness.matches
         harness.published.removeAll()
         // Returned ones were never sent; the third was, and its acknowledgement may be lost with the connection.
@@ -99,7 +99,7 @@ struct DeliveryTests {
         #expect(delivery(harness)["dropped"] == 3 && delivery(harness)["pending"] == 2)
         #expect(harness.result("match/list", #"{"deviceId":"phone"}"#)?["matches"]?.elements.count == 5)
         harness.advance(milliseconds: 1000)
-        #expect(harness.notices.filter { $0 == .matchesDropped(dataset: "d", count: 3) }.count == 1)
+        #expect(harness.notices.filter { $0 == "matches dropped count=3 dataset=d" }.count == 1)
         matches.forEach { harness.acknowledge($0.token) }
         harness.move(metres: 1)
         #expect(harness.matches.count == 1)
@@ -135,14 +135,14 @@ struct DeliveryTests {
     @Test("and its counters become durable together")
     func together() {
         let (harness, matches) = matching(count: 1)
-        var effects = HubEffects()
-        harness.hub.acknowledged(matches[0].token, reason: 0, into: &effects)
+        let known = harness.changes.count
+        harness.core.delivered(matches[0].token, refusal: nil)
         // Killed here, the match is delivered again and the counters say so.
-        #expect(effects.changes.isEmpty)
-        harness.hub.advance(to: harness.now, into: &effects)
-        #expect(effects.changes.contains(.matchSettled(number: ParcelToken(raw: matches[0].token).number)))
-        #expect(
-            effects.changes.contains { if case .putDelivery(_, _, let delivery) = $0 { delivery.delivered == 1 } else { false } })
+        #expect(harness.changes.count == known)
+        harness.end()
+        let changes = harness.changes[known...]
+        #expect(changes.contains(.matchSettled(number: ParcelToken(raw: matches[0].token).number)))
+        #expect(changes.contains { if case .putDelivery(_, _, let delivery) = $0 { delivery.delivered == 1 } else { false } })
     }
 
     @Test("that left the newest hundred is forgotten when the broker has it")

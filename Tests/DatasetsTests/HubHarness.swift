@@ -1,31 +1,63 @@
+import DaemonCore
+import Logging
+import MQTTDoor
 import MemoryStore
 import Wire
 
 @testable import Datasets
 @testable import Records
 
-/// A hub with a store that is a few tables, a broker that remembers what it retains, and a clock that is advanced.
+/// The core with a store that is a few tables, a door that remembers what left and what is retained, and a clock that is advanced.
 final class HubHarness {
-    var hub: Hub
-    var now: Int64 = 1_700_000_000_000
-    var store = MemoryStore()
-    /// What became durable, in order.
-    var changes: [DurableChange] = []
-    /// What was published since the last request.
-    var published: [Published] = []
-    /// What the broker retains.
-    var retained: [String: String] = [:]
-    var notices: [Notice] = []
-    /// What was posted to webhooks and not yet answered for.
-    var posts: [WebhookPost] = []
-    /// The broker takes each match at once.
-    var acknowledges = false
-    /// The store can be written; it is noticed when something is.
-    var isDiskFull = false
-    private(set) var isRefusalKnown = false
-    private var waiting: [(changes: [DurableChange], matchNumber: Int64)] = []
+    private(set) var core: Core
+    var hub: Hub { core.hub }
+    private let clock = HarnessClock()
+    let log = MemoryLog()
+    private let door: HarnessDoor
+    private let poster = HarnessPoster()
     private var configuration: HubConfiguration
     private var lives: UInt64 = 1
+
+    var now: Int64 {
+        get { clock.now }
+        set { clock.now = newValue }
+    }
+    var store: MemoryStore { log.store }
+    /// What became durable, in order.
+    var changes: [DurableChange] {
+        get { log.committed }
+        set { log.committed = newValue }
+    }
+    /// What was published since the last request.
+    var published: [Published] {
+        get { door.published }
+        set { door.published = newValue }
+    }
+    /// What the broker retains.
+    var retained: [String: String] { door.retained }
+    /// What was posted to webhooks and not yet answered for.
+    var posts: [WebhookPost] {
+        get { poster.posts }
+        set { poster.posts = newValue }
+    }
+    /// What was noted for the log.
+    var notices: [String] { door.notices.lines }
+    /// The broker takes each match at once.
+    var acknowledges: Bool {
+        get { door.acknowledges }
+        set { door.acknowledges = newValue }
+    }
+    /// How much waits at the link.
+    var backlog: Int {
+        get { door.backlog }
+        set { door.backlog = newValue }
+    }
+    /// The store can be written; it is noticed when something is.
+    var isDiskFull: Bool {
+        get { log.isFull }
+        set { log.isFull = newValue }
+    }
+    var isRefusalKnown: Bool { !log.isWritable }
 
     struct Published: Equatable {
         var topic: String
@@ -38,19 +70,34 @@ final class HubHarness {
         var json: JSONValue? { try? JSONValue.parse(payload) }
     }
 
-    init(_ adjust: (inout HubConfiguration) -> Void = { _ in }) {
-        var configuration = HubConfiguration()
-        configuration.seed = (lives, 2)
+    init(prefix: String = "", liveQoS: Int32 = 0, _ adjust: (inout HubConfiguration) -> Void = { _ in }) {
+        door = HarnessDoor(Topics(prefix: prefix), liveQoS: liveQoS)
+        configuration = HubConfiguration()
+        configuration.naming = door.topics.naming
         adjust(&configuration)
-        self.configuration = configuration
-        hub = Hub(configuration)
+        core = Self.core(configuration, log, clock, door, life: lives)
+        core.log = log
+        core.poster = poster
         connect()
     }
 
+    private static func core(
+        _ configuration: HubConfiguration, _ log: MemoryLog, _ clock: HarnessClock, _ door: HarnessDoor, life: UInt64
+    ) -> Core {
+        let notices = door.notices
+        let core = Core(
+            hub: Hub(configuration), state: log, seed: (life, 2),
+            clock: CoreClock(now: { clock.now }, monotonic: { clock.now }), logger: Logger(label: "harness") { _ in notices },
+            health: Health())
+        core.add(door)
+        door.core = core
+        return core
+    }
+
     func connect() {
-        var effects = HubEffects()
-        hub.brokerConnected(into: &effects)
-        perform(effects)
+        core.begin()
+        core.doorOpened(holding: nil)
+        end()
     }
 
     // MARK: Input
@@ -86,53 +133,18 @@ final class HubHarness {
 
     func send(_ topic: String, bytes: [UInt8]) { batch([Message(bytes: Array(topic.utf8), bytes)]) }
 
-    /// A `live/…` message that the broker retained over a kill.
+    /// A live state that the broker retained over a kill.
     func adopt(_ topic: String, _ payload: String) {
-        var effects = HubEffects()
-        Array(topic.utf8).withUnsafeBytes { topic in
-            Array(payload.utf8).withUnsafeBytes { payload in
-                hub.adopt(Inbound(topic: topic, payload: payload, retained: true), at: now, into: &effects)
-            }
-        }
-        hub.endBatch(at: now, into: &effects)
-        perform(effects)
+        core.begin()
+        door.adopt(topic, payload)
+        end()
     }
 
     /// Several messages in one batch, as the daemon's loop handles them.
     func batch(_ messages: [Message]) {
-        var effects = HubEffects()
-        hub.storeIsWritable = !isRefusalKnown
-        for message in messages {
-            receive(message, &effects)
-            if let lookups = hub.documentLookups {
-                hub.endBatch(at: now, into: &effects)
-                perform(effects)
-                effects = HubEffects()
-                hub.resume(with: store.documents(lookups), at: now, into: &effects)
-            }
-            guard !effects.deletions.isEmpty else { continue }
-            hub.endBatch(at: now, into: &effects)
-            perform(effects)
-            effects = HubEffects()
-        }
-        hub.endBatch(at: now, into: &effects)
-        perform(effects)
-    }
-
-    private func receive(_ message: Message, _ effects: inout HubEffects) {
-        message.topic.withUnsafeBytes { topic in
-            message.payload.withUnsafeBytes { payload in
-                (message.responseTopic ?? []).withUnsafeBytes { response in
-                    (message.correlation ?? []).withUnsafeBytes { correlation in
-                        hub.receive(
-                            Inbound(
-                                topic: topic, payload: payload, retained: message.retained,
-                                responseTopic: message.responseTopic == nil ? nil : response,
-                                correlation: message.correlation == nil ? nil : correlation), at: now, into: &effects)
-                    }
-                }
-            }
-        }
+        core.begin()
+        for message in messages { door.receive(message) }
+        end()
     }
 
     /// Lets time pass in steps of a tick.
@@ -140,138 +152,82 @@ final class HubHarness {
         let end = now + milliseconds
         while now < end {
             now = min(end, now + step)
-            var effects = HubEffects()
-            hub.storeIsWritable = !isRefusalKnown
-            hub.advance(to: now, into: &effects)
-            hub.writeBehind(count: .max, into: &effects)
-            perform(effects)
+            _ = core.tick()
+            settleLog()
         }
     }
 
-    func loseBroker() { hub.brokerLost() }
+    func loseBroker() { core.doorClosed() }
 
     func acknowledge(_ token: UInt64, reason: UInt8 = 0) {
-        var effects = HubEffects()
-        hub.acknowledged(token, reason: reason, into: &effects)
-        hub.endBatch(at: now, into: &effects)
-        perform(effects)
+        core.begin()
+        core.delivered(token, refusal: reason < 0x80 ? nil : "the broker refused it with reason \(reason)")
+        end()
     }
 
     /// What became of a post.
     func answer(_ post: WebhookPost, _ outcome: WebhookOutcome = .taken(status: 200)) {
-        posts.removeAll { $0.token == post.token }
-        var effects = HubEffects()
-        hub.posted(post.token, outcome, at: now, into: &effects)
-        hub.endBatch(at: now, into: &effects)
-        perform(effects)
+        poster.answer(post, outcome)
+        core.woken()
+        end()
     }
 
-    // MARK: What the daemon's loop does
+    /// Ends a batch, and lets the disk do all it has to.
+    func end() {
+        core.end()
+        settleLog()
+    }
 
-    func perform(_ effects: HubEffects) {
-        var effects = effects
-        while !effects.isEmpty {
-            var next = HubEffects()
-            hub.endBatch(at: now, into: &effects)
-            publish(effects.messages, &next)
-            keep(effects, &next)
-            for query in effects.queries { hub.answer(query, with: store.finding(query.kind), at: now, into: &next) }
-            notices += effects.notices
-            posts += effects.posts
-            effects = next
+    /// Lets the disk do all it has to.
+    func settleLog() {
+        log.work()
+        while log.hasCompletions {
+            core.woken()
+            log.work()
         }
-    }
-
-    private func keep(_ effects: HubEffects, _ next: inout HubEffects) {
-        if effects.changes.isEmpty {
-            publish(effects.gated, &next)
-        } else if isDiskFull {
-            isRefusalKnown = true
-            if effects.hasRequests { refuse(effects, &next) } else { waiting.append((effects.changes, hub.matchNumber)) }
-        } else {
-            commit(effects.changes)
-            publish(effects.gated, &next)
-            hub.committed(effects.deletions, at: now, into: &next)
-            hub.durable(matchesThrough: hub.matchNumber, into: &next)
-        }
-    }
-
-    private func commit(_ changes: [DurableChange]) {
-        self.changes += changes
-        for change in changes { store.apply(change) }
-    }
-
-    private func refuse(_ effects: HubEffects, _ next: inout HubEffects) {
-        let (left, datasets) = hub.refused(effects, reason: "no space", at: now, into: &next)
-        if !left.isEmpty { waiting.append((left, hub.matchNumber)) }
-        var known = Set<String>()
-        hub.beginRebuilding(datasets)
-        for name in datasets {
-            let unconfirmed = waiting.flatMap(\.changes).filter { $0.dataset == name }
-            for change in store.restored(name) + unconfirmed {
-                if case .putDataset(let record) = change { known.insert(record.id) }
-                try? hub.restore(change, at: now)
-            }
-        }
-        hub.endRebuilding(datasets, known: known, at: now, into: &next)
     }
 
     /// There is room on the disk again.
     func heal() {
         isDiskFull = false
-        isRefusalKnown = false
-        hub.storeIsWritable = true
-        for (changes, number) in waiting {
-            commit(changes)
-            var effects = HubEffects()
-            hub.durable(matchesThrough: number, into: &effects)
-            perform(effects)
-        }
-        waiting = []
-    }
-
-    private func publish(_ batch: OutboundBatch, _ next: inout HubEffects) {
-        for message in batch.messages {
-            let published = Published(
-                topic: String(decoding: batch.bytes[message.topic], as: UTF8.self),
-                payload: String(decoding: batch.bytes[message.payload], as: UTF8.self), qos: message.qos,
-                retain: message.retain, token: message.token, correlation: message.correlation.map { Array(batch.bytes[$0]) })
-            self.published.append(published)
-            if message.retain { retained[published.topic] = published.payload.isEmpty ? nil : published.payload }
-            if message.token != 0, acknowledges { hub.acknowledged(message.token, reason: 0, into: &next) }
-        }
+        core.begin()
+        end()
+        core.begin()
+        end()
     }
 
     /// The daemon ends, or is killed, and starts again on the same store and broker; `meanwhile` is before the broker is reached.
     func restart(killed: Bool = false, meanwhile: () -> Void = {}) {
         if !killed {
-            var effects = HubEffects()
-            hub.finish(into: &effects)
-            perform(effects)
+            core.finish()
+            settleLog()
         }
         let mark = killed ? 0 : hub.liveNumber
         lives += 1
-        configuration.seed = (lives, 2)
-        hub = Hub(configuration)
+        log.forgetUnwritten()
+        core = Self.core(configuration, log, clock, door, life: lives)
+        core.log = log
+        core.poster = poster
         for change in store.restored() { try? hub.restore(change, at: now) }
         hub.endRestoration(liveNumber: store.highestLiveNumber, matchNumber: store.highestMatchNumber)
         published.removeAll()
         posts.removeAll()
         meanwhile()
-        hub.brokerHolds(through: mark)
+        core.begin()
+        core.doorOpened(holding: mark)
+        end()
         settle()
-        connect()
     }
 
     /// What the operator changes takes effect with the next life.
     func adjust(_ change: (inout HubConfiguration) -> Void) { change(&configuration) }
 
-    /// Makes what the broker retains right again.
+    /// Has what the broker retains reported again as far as it may be missing.
     func settle() {
         while !hub.isSettled {
-            var effects = HubEffects()
-            _ = hub.continueResync(count: 100, at: now, into: &effects)
-            perform(effects)
+            core.begin()
+            core.continueResync(count: 100)
+            end()
         }
     }
 

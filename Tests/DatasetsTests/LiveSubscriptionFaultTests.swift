@@ -7,12 +7,12 @@ import Wire
 struct LiveSubscriptionFaultTests {
     private func news(_ harness: HubHarness) -> [String] { LiveSubscriptionTests.news(harness) }
 
-    private func lose(_ harness: HubHarness) { harness.hub.brokerLost() }
+    private func lose(_ harness: HubHarness) { harness.loseBroker() }
 
     /// The broker is back and holds what was told up to a number.
     private func comeBack(_ harness: HubHarness, holding number: Int64) {
         harness.published.removeAll()
-        harness.hub.brokerHolds(through: number)
+        harness.hub.doorHolds(through: number)
         harness.connect()
         harness.settle()
     }
@@ -134,12 +134,12 @@ struct LiveSubscriptionFaultTests {
     func overload() {
         let harness = LiveSubscriptionTests.harness { $0.limits.liveBacklog = 10 }
         _ = harness.request("live/subscribe", #"{"criteria":"d/#","snapshot":false,"id":"l"}"#)
-        harness.hub.liveBacklog = 100
+        harness.backlog = 100
         for value in 1...50 { harness.send("d/v/b/0/hall/-/temperature", #"{"temperature":\#(value)}"#) }
         harness.send("d/v/b/1/office/-/temperature", #"{"temperature":7}"#)
         harness.advance(milliseconds: 500)
         #expect(news(harness).isEmpty)
-        harness.hub.liveBacklog = 0
+        harness.backlog = 0
         harness.advance(milliseconds: 100)
         #expect(news(harness) == ["hall 50", "office 7"])
         let listed = harness.result("live/list")?["subscriptions"]?.elements.first
@@ -154,11 +154,11 @@ struct LiveSubscriptionFaultTests {
             $0.limits.heldLiveTopics = 1
         }
         _ = harness.request("live/subscribe", #"{"criteria":"d/#","id":"l"}"#)
-        harness.hub.liveBacklog = 100
+        harness.backlog = 100
         harness.send("d/v/b/0/hall/-/temperature", #"{"temperature":1}"#)
         harness.send("d/v/b/1/office/-/temperature", #"{"temperature":2}"#)
         harness.published.removeAll()
-        harness.hub.liveBacklog = 0
+        harness.backlog = 0
         harness.advance(milliseconds: 2000)
         harness.settle()
         #expect(news(harness).contains("hall 1") && news(harness).contains("office 2"))

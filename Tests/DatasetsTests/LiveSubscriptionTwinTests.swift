@@ -39,10 +39,10 @@ struct LiveSubscriptionTwinTests {
         case .unsubscribe(let id): _ = harness.request("live/unsubscribe", #"{"id":"\#(id)"}"#)
         case .away(let updates):
             let mark = harness.hub.liveNumber
-            harness.hub.brokerLost()
+            harness.loseBroker()
             for update in updates { perform(update, on: harness) }
             #expect(messages(harness).isEmpty)
-            harness.hub.brokerHolds(through: mark)
+            harness.hub.doorHolds(through: mark)
             harness.connect()
             harness.settle()
         case .restart: harness.restart()

@@ -101,7 +101,7 @@ struct LiveTopicRulesTests {
         #expect(harness.published.isEmpty)
         #expect(harness.hub.datasets.isEmpty)
         harness.advance(milliseconds: 1000)
-        #expect(harness.notices == [.malformedDataset(count: 1)])
+        #expect(harness.notices == ["live updates refused: malformed dataset level count=1"])
     }
 
     @Test("What comes in below `live` or `geomatch` is no live update", arguments: ["live", "geomatch"])
@@ -124,7 +124,7 @@ struct LiveTopicRulesTests {
 
     @Test("A prefix stands before each of the three trees and in no `topic` field")
     func prefix() {
-        let harness = HubHarness { $0.topicsPrefix = "acme/geo/" }
+        let harness = HubHarness(prefix: "acme/geo/")
         harness.send("acme/geo/d/-/-/-/-/l/co2", #"{"co2":400}"#)
         harness.send("acme/geo/d/-/-/-/-/l/co2", "rubbish")
         harness.send("acme/geo/geomatch/d/alice/request/device/list", "{}")
@@ -155,7 +155,7 @@ struct LiveTopicRulesTests {
 
     @Test("Live messages go out with the QoS that is configured")
     func qos() {
-        let harness = HubHarness { $0.liveQoS = 1 }
+        let harness = HubHarness(liveQoS: 1)
         harness.send("d/-/-/-/-/l/co2", #"{"co2":400}"#)
         #expect(harness.published.first?.qos == 1)
     }

@@ -255,12 +255,4 @@ struct LiveUpdateTests {
         #expect(harness.retained.keys.sorted() == ["live/d/-/-/-/-/a/position"])
         #expect(harness.refusal("device/create", #"{"deviceType":"MobileDevice"}"#) == "limit")
     }
-
-    @Test("What was left out for a newer one is counted")
-    func conflated() {
-        let harness = HubHarness()
-        harness.send(Self.topic, #"{"co2":1}"#)
-        Array(Self.topic.utf8).withUnsafeBytes { harness.hub.conflated($0) }
-        #expect(harness.counters.conflated == 1 && harness.counters.received == 2)
-    }
 }

@@ -131,9 +131,8 @@ struct ProximityMatchTests {
     func longRestart() {
         offer("beacon", "phone", #","mode":"visit""#)
         see(2)
-        var effects = HubEffects()
-        harness.hub.finish(into: &effects)
-        harness.perform(effects)
+        harness.core.finish()
+        harness.settleLog()
         harness.now += 600_000
         harness.restart()
         harness.advance(milliseconds: 2_000, step: 1000)

@@ -1,3 +1,4 @@
+import MQTTDoor
 import Testing
 import Wire
 
@@ -6,6 +7,9 @@ import Wire
 
 @Suite("Pushers")
 struct PusherTests {
+    private static let naming = Topics(prefix: "").naming
+    private static let recipient = Recipient("d", "alice", .match, "phone", "s")
+
     struct Row: CustomTestStringConvertible {
         var text: String
         /// What it comes to, in words; or the error's name.
@@ -39,9 +43,9 @@ struct PusherTests {
     func meaning(_ row: Row) {
         let meaning: String
         do throws(WireError) {
-            switch try Pusher(row.text, dataset: "d", owner: "alice", deviceId: "phone", subscriptionId: "s") {
-            case .matchTopic: meaning = "match"
-            case .topic(let topic): meaning = topic
+            switch try Pusher(row.text, of: Self.recipient, naming: Self.naming) {
+            case .match: meaning = "match"
+            case .path(let recipient): meaning = Self.naming.name(of: recipient)
             case .webhook(let url): meaning = url.origin
             }
         } catch {
@@ -54,7 +58,7 @@ struct PusherTests {
     @Test("that come to the same are refused, those that only look alike are not")
     func duplicates() {
         func isRefused(_ texts: [String]) -> Bool {
-            (try? [Pusher](reading: texts, dataset: "d", owner: "alice", deviceId: "phone", subscriptionId: "s")) == nil
+            (try? [Pusher](reading: texts, of: Self.recipient, naming: Self.naming)) == nil
         }
         #expect(isRefused(["mqtt:a", "mqtt:geomatch/d/alice/a"]) && isRefused(["ws", "ws"]))
         #expect(isRefused(["http://EXAMPLE.com", "http://example.com:80/"]))

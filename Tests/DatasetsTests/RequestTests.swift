@@ -242,8 +242,8 @@ struct RequestTests {
     @Test("A request to an unknown dataset is told so at the client's reply topic, and only a creation creates it")
     func unknownDataset() {
         let harness = HubHarness()
-        for name in RequestName.allCases where !name.createsDataset {
-            #expect(harness.refusal(name.rawValue, #"{"id":"x","deviceId":"x"}"#, client: "admin") == "unknownDataset dataset")
+        for row in RequestTable.rows where !row.createsDataset {
+            #expect(harness.refusal(row.name, #"{"id":"x","deviceId":"x"}"#, client: "admin") == "unknownDataset dataset")
         }
         #expect(
             harness.refusal("publication/create", #"{"deviceId":"x","topic":"t","range":1,"duration":1}"#) == "notFound deviceId")

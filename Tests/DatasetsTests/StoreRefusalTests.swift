@@ -89,8 +89,8 @@ struct StoreRefusalTests {
         }
         #expect(ids.count == 1)
         #expect(
-            harness.notices.filter { if case .internalFailure = $0 { true } else { false } } == [
-                .internalFailure(id: ids.first ?? "", request: "publication/delete")
+            harness.notices.filter { $0.hasPrefix("request failed") } == [
+                "request failed id=\(ids.first ?? "") request=publication/delete"
             ])
         harness.heal()
         #expect(harness.result("publication/delete", #"{"requestId":"1","id":"p"}"#)?["state"]?.text == "deleted")

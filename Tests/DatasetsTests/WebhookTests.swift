@@ -120,7 +120,7 @@ struct WebhookTests {
         harness.posts.forEach { harness.answer($0, .failed(reason: "no", retryAfter: nil)) }
         #expect(delivery(harness).dropped == 1 && delivery(harness).expired == 0 && delivery(harness).pending == 0)
         harness.advance(milliseconds: 1000)
-        #expect(harness.notices.contains(.matchesDropped(dataset: "d", count: 1)))
+        #expect(harness.notices.contains("matches dropped count=1 dataset=d"))
     }
 
     @Test("come again after a restart to those who have not taken them, under the same id", arguments: [false, true])
@@ -234,10 +234,9 @@ struct WebhookTests {
         let harness = matching(Self.hook)
         let post = harness.posts[0]
         for token in [0, 1, post.token ^ 32, .max] {
-            var effects = HubEffects()
-            harness.hub.posted(token, .taken(status: 200), at: harness.now, into: &effects)
-            harness.hub.acknowledged(token, reason: 0, into: &effects)
-            harness.hub.returned(token)
+            harness.answer(WebhookPost(token: token, url: post.url, matchID: "-", body: [], secret: nil))
+            harness.acknowledge(token)
+            harness.core.returned(token)
         }
         #expect(delivery(harness).pending == 1)
         harness.answer(post)

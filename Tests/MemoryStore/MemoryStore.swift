@@ -268,7 +268,7 @@ public struct MemoryStore {
         let listed = sortedMatches.filter(\.listed).map(\.record)
         switch kind {
         case .feed(let query): return .feed(feed.page(query))
-        case .document(let lookup): return .document(feed.document(lookup))
+        case .documents(let lookups): return .documents(documents(lookups))
         case .match(let dataset, let id): return .match(listed.first { $0.dataset == dataset && $0.id == id })
         case .matches(let dataset, let device, let after):
             let all = listed.filter { $0.dataset == dataset && $0.deviceId.hasSameBytes(as: device) }.suffix(100)

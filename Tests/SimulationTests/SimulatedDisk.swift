@@ -1,19 +1,14 @@
+import DaemonCore
 import Datasets
 import MemoryStore
-import Store
 
-@testable import geomatchd
 @testable import Records
 
 /// What outlives a crash, and the log in front of it: written when the simulation says so, full when it says so, and able to
 /// end the process with any one of its writes, just before it or just after.
 final class SimulatedDisk: DurableLog, DurableState {
-    private enum Entry {
-        case changes([DurableChange], token: UInt64)
-        case question(StoreQuery.Kind, token: UInt64)
-    }
-
-    private(set) var durable = MemoryStore()
+    private var durableLog = MemoryLog()
+    var durable: MemoryStore { durableLog.store }
     /// Filters the broker may hold, as last made durable.
     private(set) var filters: [String] = []
     var isFull = false
@@ -26,95 +21,93 @@ final class SimulatedDisk: DurableLog, DurableState {
     private(set) var writes = 0
     /// The first durable counter that did not fit the durable matches.
     private(set) var fault: String?
+    /// Called when the loop has taken in that everything undecided was refused.
+    var refusalTaken: (() -> Void)?
     private var matchesWritten: [String: Int64] = [:]
-    private var entries: [Entry] = []
-    private var completions: [JournalCompletion] = []
+    private var entries: [(changes: [DurableChange], token: UInt64, mayWait: Bool)] = []
+    private var questions: [(kind: StoreQuery.Kind, token: UInt64)] = []
+    private var completions: [LogCompletion] = []
+    private var isRefusing = false
 
     // MARK: What the loop uses
 
     private(set) var isWritable = true
 
-    var backlog: Int {
-        entries.reduce(0) { sum, entry in
-            if case .changes(let changes, _) = entry { sum + changes.count } else { sum }
-        }
+    var backlog: Int { entries.reduce(0) { $0 + $1.changes.count } }
+
+    func append(_ changes: [DurableChange], token: UInt64, mayWait: Bool) {
+        guard !isRefusing else { return }
+        guard isWritable || mayWait else { return refuse(from: token) }
+        entries.append((changes, token, mayWait))
     }
 
-    func append(_ changes: [DurableChange], token: UInt64) { entries.append(.changes(changes, token: token)) }
-
-    func commitNow(_ changes: [DurableChange]) throws(StoreError) {
-        guard !hasCrashed else { return }
-        guard isWritable else { throw .full }
-        try flush(entries.count)
-        try write(changes)
+    func resume(afterRefusal token: UInt64) {
+        isRefusing = false
+        refusalTaken?()
     }
 
-    func ask(_ question: StoreQuery.Kind, token: UInt64) { entries.append(.question(question, token: token)) }
+    func read(_ question: StoreQuery.Kind, token: UInt64) { questions.append((question, token)) }
 
-    func lookUp(_ lookups: [DocumentLookup]) throws(StoreError) -> [KnownDocument?] {
-        try commitNow([])
-        return durable.documents(lookups)
-    }
-
-    func collect() -> [JournalCompletion] {
+    func collect() -> [LogCompletion] {
         defer { completions = [] }
         return completions
     }
 
     func restore(dataset: String, _ visit: (DurableChange) throws -> Void) throws {
-        for change in durable.restored(dataset) { try visit(change) }
+        try durableLog.restore(dataset: dataset, visit)
+    }
+
+    func restore(like changes: [DurableChange], _ visit: (DurableChange) throws -> Void) throws {
+        try durableLog.restore(like: changes, visit)
     }
 
     // MARK: What the simulation does
 
     var hasNews: Bool { !completions.isEmpty }
-    var isIdle: Bool { entries.isEmpty && completions.isEmpty }
+    var isIdle: Bool { entries.isEmpty && questions.isEmpty && completions.isEmpty }
 
-    /// The log's thread gets so far: changes that stand side by side are one write.
+    /// The log's threads get so far: changes that stand side by side are one write.
     func work(_ count: Int) {
         // The real log tries each second, also where nothing waits.
         if !isFull { isWritable = true }
-        try? flush(count)
+        guard !hasCrashed else { return }
+        flush(min(count, entries.count))
+        guard !hasCrashed else { return }
+        for (kind, token) in questions.prefix(count) { completions.append(.answer(token, durable.finding(kind))) }
+        questions.removeFirst(min(count, questions.count))
     }
 
     /// The machine starts again: what was not written is gone.
     func restart() {
         entries = []
+        questions = []
         completions = []
         isWritable = true
+        isRefusing = false
         hasCrashed = false
         writesUntilCrash = nil
     }
 
-    private func flush(_ count: Int) throws(StoreError) {
-        var left = count
-        while left > 0, !entries.isEmpty, !hasCrashed {
-            var changes: [DurableChange] = []
-            var tokens: [UInt64] = []
-            while left > 0, case .changes(let next, let token)? = entries.dropFirst(tokens.count).first {
-                changes += next
-                tokens.append(token)
-                left -= 1
-            }
-            if !tokens.isEmpty {
-                try write(changes)
-                guard !hasCrashed else { return }
-                entries.removeFirst(tokens.count)
-                completions += tokens.map { .durable($0) }
-            } else if case .question(let question, let token) = entries[0] {
-                entries.removeFirst()
-                left -= 1
-                completions.append(.answer(token, StoreAnswer(durable.finding(question))))
-            }
-        }
-    }
-
-    private func write(_ changes: [DurableChange]) throws(StoreError) {
-        guard !hasCrashed else { return }
+    private func flush(_ count: Int) {
+        guard count > 0, let last = entries.prefix(count).last else { return }
         guard !isFull else {
             isWritable = false
-            throw .full
+            if let first = entries.first(where: { !$0.mayWait }) { refuse(from: first.token) }
+            return
         }
+        write(entries.prefix(count).flatMap(\.changes))
+        guard !hasCrashed else { return }
+        entries.removeFirst(count)
+        completions.append(.durable(through: last.token))
+    }
+
+    private func refuse(from token: UInt64) {
+        entries.removeAll { $0.token >= token }
+        completions.append(.refused(from: token, reason: "the disk is full"))
+        isRefusing = true
+    }
+
+    private func write(_ changes: [DurableChange]) {
         if let left = writesUntilCrash {
             writesUntilCrash = left - 1
             if left == 0 {
@@ -132,20 +125,7 @@ final class SimulatedDisk: DurableLog, DurableState {
                 fault = "\(id) counts \(delivery.matched) matches, \(matchesWritten[id] ?? 0) were written, in \(changes)"
             }
             if case .putFilters(_, let held) = change { filters = held }
-            durable.apply(change)
-        }
-    }
-}
-
-extension StoreAnswer {
-    fileprivate init(_ finding: StoreFinding) {
-        switch finding {
-        case .matches(let matches): self = .matches(matches)
-        case .noSuchMatch: self = .noSuchMatch
-        case .match(let match): self = .match(match)
-        case .feed(let page): self = .feed(page)
-        case .document(let document): self = .document(document)
-        case .failed: self = .failed
+            durableLog.store.apply(change)
         }
     }
 }

@@ -1,10 +1,10 @@
 import Datasets
 import SeededRandom
 
-@testable import geomatchd
+import DaemonCore
 
 /// Everybody's webhook: slow, refusing now and then, and sometimes taking a post whose answer gets lost.
-final class SimulatedEndpoint: WebhookPosting {
+final class SimulatedEndpoint: Poster {
     private let disk: SimulatedDisk
     private var underWay: [WebhookPost] = []
     private var outcomes: [(token: UInt64, outcome: WebhookOutcome)] = []

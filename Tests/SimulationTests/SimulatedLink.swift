@@ -1,6 +1,6 @@
 import MQTTLink
 
-@testable import geomatchd
+@testable import MQTTDoor
 
 /// One daemon's connection: packets that travel both ways as slowly as the simulation wants, and are lost with it.
 final class SimulatedLink: BrokerLink {

@@ -1,3 +1,4 @@
+import DaemonCore
 import Datasets
 import Logging
 import MemoryStore
@@ -5,7 +6,7 @@ import SeededRandom
 import Wire
 
 @testable import MQTTLink
-@testable import geomatchd
+@testable import MQTTDoor
 
 /// The whole daemon logic on virtual time, network and disk.
 ///
@@ -17,9 +18,10 @@ final class Simulation {
     let disk = SimulatedDisk()
     let broker = SimulatedBroker()
     let endpoint: SimulatedEndpoint
-    private(set) var loop: DaemonLoop
+    private(set) var loop: MQTTDoor
     private(set) var link: SimulatedLink
-    var twin = NaiveTwin()
+    private var undecided = UndecidedTwin()
+    var twin: NaiveTwin { undecided.twin }
     private(set) var crashes = 0
     private var lives: UInt64 = 1
     private let clock = VirtualClock()
@@ -51,6 +53,7 @@ final class Simulation {
         random = SplitMix64(seed: seed)
         endpoint = SimulatedEndpoint(disk: disk)
         (loop, link) = Self.start(disk, broker, endpoint, clock, life: lives, now: now)
+        disk.refusalTaken = { [unowned self] in decide(refused: true) }
     }
 
     // MARK: The process
@@ -58,31 +61,35 @@ final class Simulation {
     private static func start(
         _ disk: SimulatedDisk, _ broker: SimulatedBroker, _ endpoint: SimulatedEndpoint, _ clock: VirtualClock, life: UInt64,
         now: Int64
-    ) -> (DaemonLoop, SimulatedLink) {
+    ) -> (MQTTDoor, SimulatedLink) {
         clock.now = now
         var configuration = HubConfiguration()
         configuration.instance = "i"
         configuration.version = "1"
         var seeds = SplitMix64(seed: life)
-        configuration.seed = (seeds.next(), seeds.next())
+        let topics = Topics(prefix: "")
+        configuration.naming = topics.naming
         let hub = Hub(configuration)
         for change in disk.durable.restored() {
             do { try hub.restore(change, at: now) } catch { preconditionFailure("\(error.message) at \(change)") }
         }
         hub.endRestoration(liveNumber: disk.durable.highestLiveNumber, matchNumber: disk.durable.highestMatchNumber)
-        let loop = DaemonLoop(
-            configuration: .init(
-                broker: "simulated", prefix: "", instance: "i", readsEveryDataset: true, inputQoS: 0,
+        let core = Core(
+            hub: hub, state: disk, seed: (seeds.next(), seeds.next()), clock: clock.coreClock,
+            logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }, health: Health())
+        let door = MQTTDoor(
+            MQTTDoor.Configuration(
+                broker: "simulated", topics: topics, instance: "i", readsEveryDataset: true, inputQoS: 0,
                 status: StatusMessage(version: "1", instance: "i", startedAt: now)),
-            hub: hub, store: disk, heldFilters: disk.filters, clock: clock.loopClock,
-            log: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }, health: Health())
+            core: core, heldFilters: disk.filters)
         let link = SimulatedLink(broker: broker, disk: disk)
-        loop.link = link
-        loop.journal = disk
-        loop.webhooks = endpoint
-        loop.session.mustAdopt = life > 1
-        loop.createDatasets(["d"])
-        return (loop, link)
+        door.link = link
+        core.log = disk
+        core.poster = endpoint
+        door.mustAdopt = life > 1
+        core.createDatasets(["d"])
+        core.end()
+        return (door, link)
     }
 
     func crash() {
@@ -95,7 +102,8 @@ final class Simulation {
         // What was not written is not known any more, nor who was shown it.
         for (device, place) in followed where durablePlace(of: device) != place { unsure.insert(device) }
         disk.restart()
-        twin.crash(at: now) { [disk] pair in
+        decide(refused: true)
+        undecided.crash(at: now) { [disk] pair in
             disk.durable.hasPair(
                 dataset: "d", subscriptionId: pair.subscription, publicationId: pair.publication)
         }
@@ -177,10 +185,12 @@ final class Simulation {
         if let trace {
             for message in batch { trace("\(now) in \(message.topic) \(String(decoding: message.payload, as: UTF8.self))") }
         }
-        loop.linkReceived(buffer.batch(0..<batch.count))
-        if let trace { trace("\(now) disk \(disk.isWritable ? "fine" : "refuses")\(disk.hasCrashed ? ", crashed" : "")") }
+        let isWritable = disk.isWritable
         let known = twin.met
-        for message in batch { tellTwin(of: message) }
+        for message in batch { recount(message, isWritable: isWritable) }
+        loop.linkReceived(buffer.batch(0..<batch.count))
+        decide(refused: false)
+        if let trace { trace("\(now) disk \(disk.isWritable ? "fine" : "refuses")\(disk.hasCrashed ? ", crashed" : "")") }
         if let trace, twin.met != known { trace("\(now) twin: met \(twin.met.subtracting(known))") }
         turn()
         if let request = batch.last, request.topic.hasPrefix("geomatch/d/"), !request.retain { lastRequestHanded = request }
@@ -190,7 +200,10 @@ final class Simulation {
     func turn() {
         clock.now = now
         guard !disk.hasCrashed else { return crash() }
-        if disk.hasNews || endpoint.hasNews { loop.linkWoken() }
+        if disk.hasNews || endpoint.hasNews {
+            decide(refused: false)
+            loop.linkWoken()
+        }
         if !disk.hasCrashed { _ = loop.linkTick(now: now) }
         if disk.hasCrashed { crash() }
         if let trace, let fault = disk.fault { trace("\(now) fault: \(fault)") }
@@ -209,22 +222,36 @@ final class Simulation {
         broker.publish(.init(topic: "d/-/-/-/-/\(device)/position", payload: Array(text.utf8), qos: 0))
     }
 
-    private func tellTwin(of message: SimulatedBroker.Message) {
+    private func recount(_ message: SimulatedBroker.Message, isWritable: Bool) {
         guard !message.retain, let value = try? JSONValue.parse(message.payload), let object = value.asObject else { return }
         if message.topic.hasSuffix("/position") {
             let device = String(message.topic.split(separator: "/")[5])
             guard let place = object["place"]?.asInt64, let timestamp = object["timestamp"]?.asInt64 else { return }
-            twin.move(device, to: Int(place), timestamp: timestamp, at: now)
-        } else if message.topic.hasPrefix("geomatch/d/c/"), let id = object["requestId"]?.asString,
-            let request = asked[id],
-            let reply = disk.durable.reply(dataset: "d", client: "c", requestId: id), applied.insert(id).inserted,
-            (try? JSONValue.parse(reply))?.asObject?["result"] != nil
+            undecided.move(device, to: Int(place), timestamp: timestamp, at: now)
+        } else if isWritable, message.topic.hasPrefix("geomatch/d/c/"), let id = object["requestId"]?.asString,
+            let request = asked[id], !applied.contains(id), handed.insert(id).inserted
         {
-            request.apply(to: &twin, at: now)
-            twin.evaluate(at: now)
+            undecided.ask(id, request, at: now)
         }
     }
 
+    /// What of the requests that were handed over became durable.
+    ///
+    /// - Parameter refused: The rest did not.
+    private func decide(refused: Bool) {
+        undecided.decide { id in
+            guard id != UndecidedTwin.sure else { return nil }
+            guard let reply = disk.durable.reply(dataset: "d", client: "c", requestId: id) else {
+                return refused || !handed.contains(id) ? false : nil
+            }
+            applied.insert(id)
+            return (try? JSONValue.parse(reply))?.asObject?["result"] != nil
+        }
+        handed = refused ? [] : handed.subtracting(applied)
+    }
+
+    /// Undecided.
+    private var handed: Set<String> = []
     private var applied: Set<String> = []
     /// Also those answered: a copy of them may still be on its way.
     private var asked: [String: ClientRequest] = [:]
@@ -301,5 +328,5 @@ final class Simulation {
 /// The time the daemon is told; single-threaded like everything here.
 final class VirtualClock: @unchecked Sendable {
     var now: Int64 = 0
-    var loopClock: LoopClock { LoopClock(now: { self.now }, monotonic: { self.now }) }
+    var coreClock: CoreClock { CoreClock(now: { self.now }, monotonic: { self.now }) }
 }

@@ -6,8 +6,7 @@ import Records
 final class BeaconMonitor {
     let record: BeaconMonitorRecord
     let region: BeaconRegion
-    /// Without the configured prefix.
-    let topic: String
+    let recipient: Recipient
     var presence = RegionPresence<ByteKey>()
     /// Nobody has looked yet who is in the region.
     var isUnexamined = true
@@ -19,7 +18,7 @@ final class BeaconMonitor {
         self.record = record
         region = BeaconRegion(
             uuid: key, major: record.major == nil ? nil : key.major, minor: record.minor == nil ? nil : key.minor)
-        topic = "geomatch/\(record.dataset)/\(record.client)/beacon/\(LevelCoding.encode(record.id))"
+        recipient = Recipient(record.dataset, record.client, .beacon, record.id)
     }
 }
 

@@ -5,7 +5,7 @@ import Records
 // beacon/monitor · unmonitor, and the events they ask for.
 
 extension Hub {
-    func monitorBeacons(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func monitorBeacons(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let parameters = call.parameters
         let dataset = call.dataset
         let id = try parameters.id("id")
@@ -23,18 +23,18 @@ extension Hub {
         }
         guard let monitor = BeaconMonitor(record) else { throw parameters.error("proximityUUID", "must be a UUID") }
         dataset.beaconField.monitors.insert(monitor)
-        effects.changes.append(.putBeaconMonitor(record))
+        turn.keep(.putBeaconMonitor(record))
         return describe(monitor)
     }
 
-    func unmonitorBeacons(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func unmonitorBeacons(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let id = try call.parameters.id("id")
         let client = call.client.name
         guard call.dataset.beaconField.monitors[client, id] != nil else {
             throw WireError(.notFound, "there is no monitor `\(id)` of `\(client)`", field: "id")
         }
         call.dataset.beaconField.monitors.remove(client: client, id: id)
-        effects.changes.append(.deleteBeaconMonitor(dataset: call.dataset.id, client: client, id: id))
+        turn.keep(.deleteBeaconMonitor(dataset: call.dataset.id, client: client, id: id))
         return deleted(id)
     }
 
@@ -50,7 +50,7 @@ extension Hub {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("id", monitor.record.id)
-        writer.member("topic", configuration.topicsPrefix + monitor.topic)
+        writer.member("topic", naming.prefix + naming.name(of: monitor.recipient))
         monitor.record.encodeRegion(into: &writer)
         if let devices = monitor.record.devices { writer.member("devices", devices) }
         writer.member("createdAt", monitor.record.createdAt)
@@ -66,49 +66,44 @@ extension Hub {
     // MARK: Events
 
     /// An observer saw a beacon: it may have come into regions.
-    func enterRegions(
-        _ beacon: BeaconKey, _ observer: Observer, seenAt: Int64, in dataset: Dataset, at now: Int64,
-        into effects: inout HubEffects
-    ) {
+    func enterRegions(_ beacon: BeaconKey, _ observer: Observer, seenAt: Int64, in dataset: Dataset, _ turn: inout Turn) {
         for monitor in dataset.beaconField.monitors.about(beacon) where monitor.region.contains(beacon) {
-            enterRegion(monitor, observer, seenAt: seenAt, in: dataset, at: now, into: &effects)
+            enterRegion(monitor, observer, seenAt: seenAt, in: dataset, &turn)
         }
     }
 
     /// Exits, and who was in a region when its monitor was asked for.
-    func advanceMonitors(of dataset: Dataset, to now: Int64, into effects: inout HubEffects) {
+    func advanceMonitors(of dataset: Dataset, to now: Int64, _ turn: inout Turn) {
         for monitor in dataset.beaconField.monitors.inOrder() {
             for end in monitor.presence.end(at: now) {
-                tell(monitor, "exited", end.observer.text, of: dataset, at: end.at, into: &effects)
+                tell(monitor, "exited", end.observer.text, of: dataset, at: end.at, &turn)
             }
             guard monitor.isUnexamined else { continue }
             monitor.isUnexamined = false
-            examine(monitor, of: dataset, at: now, into: &effects)
+            examine(monitor, of: dataset, &turn)
         }
     }
 
-    private func examine(_ monitor: BeaconMonitor, of dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
+    private func examine(_ monitor: BeaconMonitor, of dataset: Dataset, _ turn: inout Turn) {
         let field = dataset.beaconField
         for observer in field.allObservers {
             for fact in field.table.facts(of: observer.number) where monitor.region.contains(field.beacon(fact.beacon)) {
-                enterRegion(monitor, observer, seenAt: fact.seenAt, in: dataset, at: now, into: &effects)
+                enterRegion(monitor, observer, seenAt: fact.seenAt, in: dataset, &turn)
             }
         }
     }
 
     private func enterRegion(
-        _ monitor: BeaconMonitor, _ observer: Observer, seenAt: Int64, in dataset: Dataset, at now: Int64,
-        into effects: inout HubEffects
+        _ monitor: BeaconMonitor, _ observer: Observer, seenAt: Int64, in dataset: Dataset, _ turn: inout Turn
     ) {
-        guard now - seenAt < RegionPresence<ByteKey>.holdMilliseconds, dataset.reaches(monitor.record, observer),
+        guard turn.now - seenAt < RegionPresence<ByteKey>.holdMilliseconds, dataset.reaches(monitor.record, observer),
             monitor.presence.see(ByteKey(observer.id), at: seenAt)
         else { return }
-        tell(monitor, "entered", observer.id, of: dataset, at: seenAt, into: &effects)
+        tell(monitor, "entered", observer.id, of: dataset, at: seenAt, &turn)
     }
 
     private func tell(
-        _ monitor: BeaconMonitor, _ event: String, _ device: String, of dataset: Dataset, at instant: Int64,
-        into effects: inout HubEffects
+        _ monitor: BeaconMonitor, _ event: String, _ device: String, of dataset: Dataset, at instant: Int64, _ turn: inout Turn
     ) {
         var writer = JSONWriter()
         writer.beginObject()
@@ -120,8 +115,9 @@ extension Hub {
         let record = monitor.record
         send(
             IncidentRecord(
-                number: matchNumber + 1, dataset: record.dataset, id: identifiers.uuid(), source: .beacon, sourceID: record.id,
-                owner: record.client, createdAt: instant, body: writer.bytes), in: dataset, into: &effects)
+                number: matchNumber + 1, dataset: record.dataset, id: turn.identifiers.uuid(), source: .beacon,
+                sourceID: record.id,
+                owner: record.client, createdAt: instant, body: writer.bytes), in: dataset, &turn)
     }
 }
 

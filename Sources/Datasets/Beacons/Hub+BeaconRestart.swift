@@ -51,7 +51,7 @@ extension Hub {
 
 extension Hub {
     /// After a restart: visits with beacons that nobody is known to see are lost.
-    func endUnseenVisits(of dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
+    func endUnseenVisits(of dataset: Dataset, _ turn: inout Turn) {
         for id in dataset.beacons.values.sorted(by: { ByteKey($0) < ByteKey($1) }) {
             guard let beacon = dataset.devices[id] else { continue }
             var others: Set<DeviceRef> = []
@@ -63,8 +63,8 @@ extension Hub {
             }
             for other in others.sorted(by: { $0.index < $1.index }) where dataset.engine.sight(beacon.reference, other) == nil {
                 engineEffects.removeAll(keepingCapacity: true)
-                dataset.engine.loseSight(of: beacon.reference, by: other, at: now, into: &engineEffects)
-                handleEngineEffects(of: dataset, at: now, into: &effects)
+                dataset.engine.loseSight(of: beacon.reference, by: other, at: turn.now, into: &engineEffects)
+                handleEngineEffects(of: dataset, &turn)
             }
         }
     }

@@ -25,7 +25,7 @@ extension Hub {
     }
 
     /// Locates what was seen since the last time, if that is long enough ago.
-    func locateCarried(of dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
+    func locateCarried(of dataset: Dataset, _ turn: inout Turn) {
         let field = dataset.beaconField
         let seen = field.seenCarried
         field.seenCarried.removeAll()
@@ -34,25 +34,25 @@ extension Hub {
                 field.carried[beacon]?.isNoted = false
                 continue
             }
-            if now >= carried.locatedAt, carried.locatedAt != .min, now - carried.locatedAt < Self.locatingMilliseconds {
+            if turn.now >= carried.locatedAt, carried.locatedAt != .min, turn.now - carried.locatedAt < Self.locatingMilliseconds
+            {
                 field.seenCarried.append(beacon)
                 continue
             }
             carried.isNoted = false
-            carried.locatedAt = now
-            locate(beacon, &carried, device, in: dataset, at: now, into: &effects)
+            carried.locatedAt = turn.now
+            locate(beacon, &carried, device, in: dataset, &turn)
             field.carried[beacon] = carried
         }
     }
 
     private func locate(
-        _ beacon: BeaconKey, _ carried: inout CarriedBeacon, _ device: Device, in dataset: Dataset, at now: Int64,
-        into effects: inout HubEffects
+        _ beacon: BeaconKey, _ carried: inout CarriedBeacon, _ device: Device, in dataset: Dataset, _ turn: inout Turn
     ) {
-        let gateways = gateways(hearing: beacon, carriedBy: device, in: dataset, at: now)
-        if let change = carried.room.take(nearestOfRooms(gateways), at: now) {
+        let gateways = gateways(hearing: beacon, carriedBy: device, in: dataset, at: turn.now)
+        if let change = carried.room.take(nearestOfRooms(gateways), at: turn.now) {
             carried.reason = text(of: change, in: dataset)
-            carried.since = now
+            carried.since = turn.now
         }
         let placed = gateways.compactMap { gateway in gateway.position.map { (gateway, $0) } }
         guard let origin = placed.first?.1 else { return }
@@ -66,11 +66,11 @@ extension Hub {
             PositionEstimator.Reading(
                 place: plane.point(position), loss: gateway.loss, n: gateway.settings.n, isCalibrated: gateway.isCalibrated)
         }
-        carried.track.take(readings, at: now)
+        carried.track.take(readings, at: turn.now)
         guard let told = carried.track.estimate else { return }
         var position = plane.position(told.place)
         position.horizontalAccuracy = (told.accuracy * 100).rounded() / 100
-        publish(position, carried, nearest: gateways.first?.observer.id, of: device, in: dataset, at: now, into: &effects)
+        publish(position, carried, nearest: gateways.first?.observer.id, of: device, in: dataset, &turn)
     }
 
     // MARK: Gateways
@@ -167,8 +167,8 @@ extension Hub {
 
     /// The device stands here: as if it had sent that itself, but for `derived`.
     private func publish(
-        _ position: Position, _ carried: CarriedBeacon, nearest: String?, of device: Device, in dataset: Dataset, at now: Int64,
-        into effects: inout HubEffects
+        _ position: Position, _ carried: CarriedBeacon, nearest: String?, of device: Device, in dataset: Dataset,
+        _ turn: inout Turn
     ) {
         let room = carried.room.room.map { dataset.beaconField.rooms[$0] } ?? Array(repeating: LiveTopic.notApplicable, count: 4)
         let live = LiveTopic(
@@ -178,11 +178,13 @@ extension Hub {
         let state = liveStates[topic] ?? LiveState(dataset: dataset, live: live, topic: topic)
         let standing = standing(of: state)
         // A fix of the device's own that is newer stands.
-        guard now >= max(state.sentAt, standing?.sentAt ?? .min), !isBetter(standing, than: position, at: now) else { return }
+        guard turn.now >= max(state.sentAt, standing?.sentAt ?? .min), !isBetter(standing, than: position, at: turn.now) else {
+            return
+        }
         do throws(WireError) {
-            try admit(state, instead: standing, at: now, into: &effects)
+            try admit(state, instead: standing, &turn)
         } catch {
-            return report(.init(topic: topic, refused: error), of: dataset, at: now, into: &effects)
+            return report(.init(topic: topic, refused: error), of: dataset, &turn)
         }
         properties.removeAll(keepingCapacity: true)
         var writer = JSONWriter()
@@ -199,8 +201,8 @@ extension Hub {
         writer.member("gateway", optional: nearest)
         writer.endObject()
         swap(&writer.bytes, &properties)
-        let update = LiveUpdate(timestamp: now, position: position)
-        let found = store(update, at: now, for: state, derived: true, receivedAt: now, into: &effects)
-        showMove(of: state, update, found: found, at: now, now: now, into: &effects)
+        let update = LiveUpdate(timestamp: turn.now, position: position)
+        let found = store(update, at: turn.now, for: state, derived: true, receivedAt: turn.now, &turn)
+        showMove(of: state, update, found: found, at: turn.now, &turn)
     }
 }

@@ -16,49 +16,49 @@ extension Hub {
     /// Of each beacon the newest sighting counts; one that lies in the future was seen now. The message is refused as a whole where its
     /// observer tells too many, and is `late` where not one of its sightings tells anything new.
     func receiveSightings(
-        _ update: LiveUpdate, of state: LiveState, published: UnsafeRawBufferPointer, _ message: Inbound, at now: Int64,
-        into effects: inout HubEffects
+        _ update: LiveUpdate, of state: LiveState, published: UnsafeRawBufferPointer, _ message: IncomingUpdate,
+        _ turn: inout Turn
     ) throws(WireError) {
         let dataset = state.dataset
         let sightings = decoder.sightings
         let extras = decoder.sightingExtras.map { Array(properties[$0...].dropLast()) } ?? []
-        let skewedFrom = now + Self.skewMaximumMilliseconds
-        if message.retained, state.isKnown {
+        let skewedFrom = turn.now + Self.skewMaximumMilliseconds
+        if message.isRepeated, state.isKnown {
             guard let told = update.timestamp, told <= skewedFrom, told > state.timestamp else { return }
         }
         let field = dataset.beaconField
         let isNew = field.knownObserver(of: state) == nil
         if state.payload == nil { try checkRoomForLiveTopic(in: dataset) }
         let observer = field.observer(of: state)
-        guard observer.spend(sightings.count, at: now, rate: configuration.limits.sightingsPerSecond) else {
+        guard observer.spend(sightings.count, at: turn.now, rate: configuration.limits.sightingsPerSecond) else {
             throw WireError(
                 .limit, "`\(observer.id)` tells more than \(configuration.limits.sightingsPerSecond) sightings a second",
                 field: "sightings")
         }
-        showMoves(at: now, into: &effects)
+        showMoves(&turn)
         var tally = SightingTally()
-        for sighting in Self.inOrder(sightings, told: update.timestamp, at: now) {
-            take(sighting, update.timestamp, by: observer, in: dataset, &tally, at: now, into: &effects)
+        for sighting in Self.inOrder(sightings, told: update.timestamp, at: turn.now) {
+            take(sighting, update.timestamp, by: observer, in: dataset, &tally, &turn)
         }
         guard tally.taken > 0 || sightings.isEmpty else {
             if isNew, field.table.count(of: observer.number) == 0 { field.forget(observer) }
             guard tally.full == 0 else { throw tooManyBeacons(in: dataset) }
-            if !message.retained {
-                refuseLate(tally.latest, now - ProximityTable.factMilliseconds, state, published, at: now, into: &effects)
+            if !message.isRepeated {
+                refuseLate(tally.latest, turn.now - ProximityTable.factMilliseconds, state, published, &turn)
             }
             return
         }
-        if message.retained { dataset.counters.received += 1 }
+        if message.isRepeated { dataset.counters.received += 1 }
         dataset.counters.accepted += 1
-        if tally.skewed > 0 { tellSkewed(state, published, at: now, into: &effects) }
+        if tally.skewed > 0 { tellSkewed(state, published, &turn) }
         if tally.full > 0 {
             tellOverload(
-                state.topic, tooManyBeacons(in: dataset).message, count: tally.full, of: dataset, into: &effects)
+                state.topic, tooManyBeacons(in: dataset).message, count: tally.full, of: dataset, &turn)
         }
-        stand(observer, at: state, at: now, into: &effects)
+        stand(observer, at: state, &turn)
         let isShort = field.table.count(of: observer.number) <= Self.longList
-        if isShort || now - observer.toldAt >= Self.longListMilliseconds || now < observer.toldAt {
-            tell(observer, extras: extras, update.originSourceId, at: now, into: &effects)
+        if isShort || turn.now - observer.toldAt >= Self.longListMilliseconds || turn.now < observer.toldAt {
+            tell(observer, extras: extras, update.originSourceId, &turn)
         } else {
             field.note(observer)
         }
@@ -92,26 +92,25 @@ extension Hub {
 
     private func take(
         _ sighting: Sighting, _ told: Int64?, by observer: Observer, in dataset: Dataset, _ tally: inout SightingTally,
-        at now: Int64,
-        into effects: inout HubEffects
+        _ turn: inout Turn
     ) {
         let field = dataset.beaconField
-        var instant = sighting.timestamp ?? told ?? now
-        if instant > now + Self.skewMaximumMilliseconds {
+        var instant = sighting.timestamp ?? told ?? turn.now
+        if instant > turn.now + Self.skewMaximumMilliseconds {
             tally.skewed += 1
-            instant = now
+            instant = turn.now
         }
-        let seenAt = min(instant, now)
+        let seenAt = min(instant, turn.now)
         let number = field.number(of: sighting.beacon)
         let outcome = field.table.take(
-            sighting, by: observer.number, of: number, settings(of: observer, in: dataset), seenAt: seenAt, at: now,
+            sighting, by: observer.number, of: number, settings(of: observer, in: dataset), seenAt: seenAt, at: turn.now,
             maximum: field.table.count < configuration.limits.beaconsInSight ? configuration.limits.beaconsPerObserver : 0)
         switch outcome {
         case .began(let fact), .changed(let fact):
             tally.taken += 1
-            show(fact, sighting.beacon, observer, in: dataset, at: now, into: &effects)
-            enterRegions(sighting.beacon, observer, seenAt: seenAt, in: dataset, at: now, into: &effects)
-            noteCarried(sighting.beacon, in: dataset, at: now)
+            show(fact, sighting.beacon, observer, in: dataset, &turn)
+            enterRegions(sighting.beacon, observer, seenAt: seenAt, in: dataset, &turn)
+            noteCarried(sighting.beacon, in: dataset, at: turn.now)
         case .late:
             tally.latest = max(tally.latest, instant)
             field.releaseIfUnseen(number)
@@ -127,33 +126,31 @@ extension Hub {
 
     /// Shows the engine how far a device sees a beacon, where both are devices.
     private func show(
-        _ fact: ProximityTable.Fact, _ beacon: BeaconKey, _ observer: Observer, in dataset: Dataset, at now: Int64,
-        into effects: inout HubEffects
+        _ fact: ProximityTable.Fact, _ beacon: BeaconKey, _ observer: Observer, in dataset: Dataset, _ turn: inout Turn
     ) {
         guard let id = dataset.beacons[beacon], let device = dataset.devices[id], let seer = dataset.devices[observer.id] else {
             return
         }
         engineEffects.removeAll(keepingCapacity: true)
         dataset.engine.see(
-            device.reference, by: seer.reference, distance: fact.distance, seenAt: fact.seenAt, at: now, into: &engineEffects)
-        handleEngineEffects(of: dataset, at: now, into: &effects)
+            device.reference, by: seer.reference, distance: fact.distance, seenAt: fact.seenAt, at: turn.now, into: &engineEffects
+        )
+        handleEngineEffects(of: dataset, &turn)
     }
 
     /// An observer tells its sightings on this topic from now on; what it said on another is no longer true.
-    private func stand(_ observer: Observer, at state: LiveState, at now: Int64, into effects: inout HubEffects) {
+    private func stand(_ observer: Observer, at state: LiveState, _ turn: inout Turn) {
         guard observer.state !== state else { return }
         let former = observer.state
         observer.state = state
         observer.place = nil
-        if let former, former.payload != nil { forgetState(former, asOf: now, receivedAt: now, into: &effects) }
+        if let former, former.payload != nil { forgetState(former, asOf: turn.now, receivedAt: turn.now, &turn) }
     }
 
     // MARK: Telling
 
     /// Tells the beacons of an observer, nearest first.
-    func tell(
-        _ observer: Observer, extras: [UInt8] = [], _ originSourceId: String? = nil, at now: Int64, into effects: inout HubEffects
-    ) {
+    func tell(_ observer: Observer, extras: [UInt8], _ originSourceId: String? = nil, _ turn: inout Turn) {
         guard let state = observer.state else { return }
         let facts = state.dataset.nearestFirst(observer)
         properties.removeAll(keepingCapacity: true)
@@ -162,59 +159,57 @@ extension Hub {
         writer.beginObject()
         writer.key("beacons")
         writer.beginArray()
-        for fact in facts { state.dataset.encode(fact, at: now, into: &writer) }
+        for fact in facts { state.dataset.encode(fact, at: turn.now, into: &writer) }
         writer.endArray()
         writer.bytes.append(contentsOf: extras)
         writer.endObject()
         swap(&writer.bytes, &properties)
-        observer.toldAt = now
+        observer.toldAt = turn.now
         observer.isUntold = false
-        let timestamp = max(facts.map(\.seenAt).max() ?? now, state.timestamp == .min ? 0 : min(state.timestamp, now))
+        let timestamp = max(facts.map(\.seenAt).max() ?? turn.now, state.timestamp == .min ? 0 : min(state.timestamp, turn.now))
         store(
-            LiveUpdate(timestamp: timestamp, originSourceId: originSourceId), at: timestamp, for: state, receivedAt: now,
-            into: &effects)
+            LiveUpdate(timestamp: timestamp, originSourceId: originSourceId), at: timestamp, for: state, receivedAt: turn.now,
+            &turn)
     }
 
     /// What an observer told on a topic was cleared: it sees nothing, and its visits with beacons end.
-    func forgetSightings(of state: LiveState, at now: Int64, into effects: inout HubEffects) {
+    func forgetSightings(of state: LiveState, _ turn: inout Turn) {
         let field = state.dataset.beaconField
         guard let observer = field.knownObserver(of: state), observer.state === state else { return }
         for fact in field.table.forget(observer: observer.number) {
-            lose(fact, observer, in: state.dataset, at: now, into: &effects)
+            lose(fact, observer, in: state.dataset, &turn)
         }
         field.forget(observer)
     }
 
     /// A fact is over.
-    private func lose(
-        _ fact: ProximityTable.Fact, _ observer: Observer?, in dataset: Dataset, at now: Int64, into effects: inout HubEffects
-    ) {
+    private func lose(_ fact: ProximityTable.Fact, _ observer: Observer?, in dataset: Dataset, _ turn: inout Turn) {
         let beacon = dataset.beaconField.beacon(fact.beacon)
         defer { dataset.beaconField.releaseIfUnseen(fact.beacon) }
         guard let observer else { return }
-        noteCarried(beacon, in: dataset, at: now)
+        noteCarried(beacon, in: dataset, at: turn.now)
         guard let id = dataset.beacons[beacon], let device = dataset.devices[id], let seer = dataset.devices[observer.id] else {
             return
         }
         engineEffects.removeAll(keepingCapacity: true)
-        dataset.engine.loseSight(of: device.reference, by: seer.reference, at: now, into: &engineEffects)
-        handleEngineEffects(of: dataset, at: now, into: &effects)
+        dataset.engine.loseSight(of: device.reference, by: seer.reference, at: turn.now, into: &engineEffects)
+        handleEngineEffects(of: dataset, &turn)
     }
 
     // MARK: Time
 
     /// Facts that are over, exits, positions of what is carried, live messages that are behind.
-    func advanceBeacons(of dataset: Dataset, to now: Int64, into effects: inout HubEffects) {
+    func advanceBeacons(of dataset: Dataset, to now: Int64, _ turn: inout Turn) {
         let field = dataset.beaconField
         if field.table.count > 0 {
             for fact in field.table.expire(at: now) {
                 let observer = field.observer(fact.observer)
-                lose(fact, observer, in: dataset, at: now, into: &effects)
+                lose(fact, observer, in: dataset, &turn)
                 if let observer { field.note(observer) }
             }
         }
-        if !field.monitors.isEmpty { advanceMonitors(of: dataset, to: now, into: &effects) }
-        if !field.seenCarried.isEmpty { locateCarried(of: dataset, at: now, into: &effects) }
+        if !field.monitors.isEmpty { advanceMonitors(of: dataset, to: now, &turn) }
+        if !field.seenCarried.isEmpty { locateCarried(of: dataset, &turn) }
         guard !field.untold.isEmpty else { return }
         let untold = field.untold
         field.untold.removeAll()
@@ -223,7 +218,7 @@ extension Hub {
             if now >= observer.toldAt, now - observer.toldAt < Self.longListMilliseconds {
                 field.note(observer)
             } else {
-                tell(observer, at: now, into: &effects)
+                tell(observer, extras: [], nil, &turn)
             }
         }
     }

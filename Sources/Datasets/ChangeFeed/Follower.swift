@@ -11,6 +11,7 @@ final class Follower {
     }
 
     let number: UInt32
+    let recipient: Recipient
     var record: FollowerRecord
     var state = State.idle
     /// Of the page that was sent last.
@@ -23,6 +24,7 @@ final class Follower {
     init(_ record: FollowerRecord, number: UInt32) {
         self.record = record
         self.number = number
+        recipient = Recipient(record.dataset, record.client, .changes)
         sinceTold = record.since
     }
 }

@@ -16,7 +16,7 @@ extension Hub {
         try checkStoreId(call)
         let since = try call.parameters.since() ?? 0
         let limit = try call.parameters.listLimit()
-        return .query(.feed(query(since: since, limit: limit, call)), limit: limit, .get)
+        return .query(.feed(query(since: since, limit: limit, call)), .feed(.get))
     }
 
     /// Without `since` it goes on where it is, or begins with what comes from now on. The store is asked where the feed ends before
@@ -29,12 +29,12 @@ extension Hub {
             call.dataset.followers[call.client.name] != nil || call.dataset.followers.count < configuration.limits.followers
         else { throw WireError(.limit, "the dataset has \(configuration.limits.followers) followers, the maximum") }
         return .query(
-            .feed(query(since: since ?? 0, limit: 1, call)), limit: 1, .follow(since: since, lease: lease))
+            .feed(query(since: since ?? 0, limit: 1, call)), .feed(.follow(since: since, lease: lease)))
     }
 
     /// It takes the same way as `follow`, so that the later of the two counts.
     func unfollowChanges(_ call: Call) throws(WireError) -> Outcome {
-        .query(.feed(query(since: .max - 1, limit: 1, call)), limit: 1, .unfollow)
+        .query(.feed(query(since: .max - 1, limit: 1, call)), .feed(.unfollow))
     }
 
     func listConflicts(_ call: Call) throws(WireError) -> Outcome {
@@ -42,7 +42,7 @@ extension Hub {
         let lookup = DocumentLookup(
             dataset: call.dataset.id, type: try call.parameters.id("type"), id: try call.parameters.id("id"), revisions: [],
             after: page.after)
-        return .query(.document(lookup), limit: page.limit, .get)
+        return .query(.documents([lookup]), .reply(limit: page.limit))
     }
 
     private func query(since: Int64, limit: Int, _ call: Call) -> FeedQuery {
@@ -61,11 +61,11 @@ extension Hub {
 
     // MARK: What the store found
 
-    func result(
-        of query: StoreQuery, _ feed: FeedQuery, _ page: FeedPage, in dataset: Dataset, at now: Int64,
-        into effects: inout HubEffects
-    ) throws(WireError) -> [UInt8] {
-        switch query.feedUse {
+    func result(of query: StoreQuery, _ feed: FeedQuery, _ page: FeedPage, in dataset: Dataset, _ turn: inout Turn)
+        throws(WireError) -> [UInt8]
+    {
+        guard case .feed(let use) = query.use else { return encodeEnd(page, of: dataset) }
+        switch use {
         case .get:
             try check(feed.since, page)
             return encode(page, since: feed.since, of: dataset).bytes
@@ -76,11 +76,11 @@ extension Hub {
             follow(
                 FollowerRecord(
                     dataset: dataset.id, client: client, since: since ?? known?.record.since ?? page.last, lease: lease,
-                    leaseUntil: deadline(from: now, duration: lease)),
-                keeping: since == nil ? known : nil, in: dataset, into: &effects)
+                    leaseUntil: deadline(from: turn.now, duration: lease)),
+                keeping: since == nil ? known : nil, in: dataset, &turn)
             return encodeEnd(page, of: dataset)
         case .unfollow, .stream:
-            if let known = dataset.followers[query.reply.client] { unfollow(known, in: dataset, into: &effects) }
+            if let known = dataset.followers[query.reply.client] { unfollow(known, in: dataset, &turn) }
             return encodeEnd(page, of: dataset)
         }
     }
@@ -97,9 +97,9 @@ extension Hub {
     }
 
     /// What lost against the winner, best first; a deletion as `{"id","type","revision","deleted":true}`.
-    func result(_ document: KnownDocument?, of query: StoreQuery, _ lookup: DocumentLookup, for client: RequestingClient)
-        throws(WireError) -> [UInt8]
-    {
+    func result(
+        _ document: KnownDocument?, _ lookup: DocumentLookup, limit: Int, for client: RequestingClient
+    ) throws(WireError) -> [UInt8] {
         guard let document, document.history.winner != nil else {
             throw WireError(.notFound, "there is no \(lookup.type) `\(lookup.id)`", field: "id")
         }
@@ -113,7 +113,7 @@ extension Hub {
             }
             losers = losers[(place + 1)...]
         }
-        return Page(limit: query.limit).encode(
+        return Page(limit: limit).encode(
             "conflicts", losers, id: \.revision.text,
             item: { leaf in
                 guard leaf.isDeleted || leaf.content == nil else { return leaf.content }

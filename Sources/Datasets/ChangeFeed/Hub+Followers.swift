@@ -5,9 +5,7 @@ import Records
 
 extension Hub {
     /// - Parameter known: The follower whose lease is renewed; nil where it begins anew.
-    func follow(
-        _ record: FollowerRecord, keeping known: Follower?, in dataset: Dataset, into effects: inout HubEffects
-    ) {
+    func follow(_ record: FollowerRecord, keeping known: Follower?, in dataset: Dataset, _ turn: inout Turn) {
         if let known {
             known.record.lease = record.lease
             known.record.leaseUntil = record.leaseUntil
@@ -15,17 +13,17 @@ extension Hub {
         } else {
             addFollower(record, in: dataset)
         }
-        effects.changes.append(.putFollower(record))
-        pumpFollowers(of: dataset, into: &effects)
+        turn.keep(.putFollower(record))
+        pumpFollowers(of: dataset, &turn)
     }
 
-    func unfollow(_ follower: Follower, in dataset: Dataset, into effects: inout HubEffects) {
+    func unfollow(_ follower: Follower, in dataset: Dataset, _ turn: inout Turn) {
         removeFollower(follower, in: dataset)
-        effects.changes.append(.deleteFollower(dataset: dataset.id, client: follower.record.client))
+        turn.keep(.deleteFollower(dataset: dataset.id, client: follower.record.client))
     }
 
     func restore(_ record: FollowerRecord) {
-        guard !isRebuilding, let dataset = datasets[record.dataset] else { return }
+        guard let dataset = datasets[record.dataset] else { return }
         addFollower(record, in: dataset)
     }
 
@@ -37,7 +35,7 @@ extension Hub {
         followers[follower.number] = (follower, dataset)
     }
 
-    private func removeFollower(_ follower: Follower, in dataset: Dataset) {
+    func removeFollower(_ follower: Follower, in dataset: Dataset) {
         dataset.followers[follower.record.client] = nil
         followers[follower.number] = nil
     }
@@ -50,28 +48,28 @@ extension Hub {
     // MARK: Sending
 
     /// Followers of what these effects change are told of it when it is durable: the store answers in order.
-    func tellFollowers(_ effects: inout HubEffects) {
+    func announceToFollowers(_ turn: inout Turn) {
         guard !followers.isEmpty else { return }
         var changed: [String] = []
-        for change in effects.changes.dropFirst(effects.changesSeenByFollowers) where change.changesFeed {
+        for change in turn.effects.changes.dropFirst(turn.effects.changesSeenByFollowers) where change.changesFeed {
             guard let name = change.dataset, changed.last != name else { continue }
             changed.append(name)
         }
-        effects.changesSeenByFollowers = effects.changes.count
+        turn.effects.changesSeenByFollowers = turn.effects.changes.count
         for name in Set(changed).sorted() {
             guard let dataset = datasets[name] else { continue }
             for follower in dataset.followers.values { follower.isPoked = true }
-            pumpFollowers(of: dataset, into: &effects)
+            pumpFollowers(of: dataset, &turn)
         }
     }
 
-    private func pumpFollowers(of dataset: Dataset, into effects: inout HubEffects) {
+    private func pumpFollowers(of dataset: Dataset, _ turn: inout Turn) {
         for follower in dataset.followers.values.sorted(by: { $0.number < $1.number }) {
-            pump(follower, in: dataset, into: &effects)
+            pump(follower, in: dataset, &turn)
         }
     }
 
-    private func pump(_ follower: Follower, in dataset: Dataset, into effects: inout HubEffects) {
+    private func pump(_ follower: Follower, in dataset: Dataset, _ turn: inout Turn) {
         guard outbox.lanes.isOpen, follower.isPoked, follower.state == .idle else { return }
         follower.isPoked = false
         follower.state = .asking
@@ -80,15 +78,15 @@ extension Hub {
         let query = FeedQuery(
             dataset: dataset.id, since: follower.record.since, limit: Page.maximum, bytes: Self.feedPageBytes,
             reader: isAdministrator ? nil : client)
-        effects.queries.append(
+        turn.effects.queries.append(
             StoreQuery(
                 kind: .feed(query),
-                reply: ReplyContext(topic: "", request: "changes/follow", dataset: dataset.id, client: client),
-                feedUse: .stream(follower.number)))
+                reply: ReplyContext(address: .nobody, request: "changes/follow", dataset: dataset.id, client: client),
+                use: .feed(.stream(follower.number))))
     }
 
     /// The store's answer to a follower.
-    func stream(_ finding: StoreFinding, to number: UInt32, into effects: inout HubEffects) {
+    func stream(_ finding: StoreFinding, to number: UInt32, _ turn: inout Turn) {
         guard let (follower, dataset) = followers[number], follower.state == .asking else { return }
         follower.state = .idle
         guard case .feed(let page) = finding else {
@@ -102,24 +100,24 @@ extension Hub {
         guard message.rows > 0 else {
             follower.record.since = message.last
             follower.isPoked = follower.isPoked || message.isPart
-            return pump(follower, in: dataset, into: &effects)
+            return pump(follower, in: dataset, &turn)
         }
         follower.page &+= 1
         follower.state = .sending(through: message.last, isPart: message.isPart)
-        effects.messages.append(
-            topic: "geomatch/\(dataset.id)/\(follower.record.client)/changes", prefix: configuration.topicsPrefix, qos: 1,
-            retain: false, token: FollowerToken(number: number, page: follower.page).token, payload: message.bytes)
+        let notification = Notification(
+            recipient: follower.recipient, token: FollowerToken(number: number, page: follower.page).token)
+        turn.effects.output.append(.notification(notification), payload: message.bytes)
     }
 
     /// The broker took a page, or refused it for good.
-    func followerAcknowledged(_ token: FollowerToken, into effects: inout HubEffects) {
+    func followerAcknowledged(_ token: FollowerToken, _ turn: inout Turn) {
         guard let (follower, dataset) = followers[token.number], follower.page == token.page,
             case .sending(let through, let isPart) = follower.state
         else { return }
         follower.record.since = through
         follower.state = .idle
         if isPart { follower.isPoked = true }
-        pump(follower, in: dataset, into: &effects)
+        pump(follower, in: dataset, &turn)
     }
 
     /// A page could not be handed over: it is read again with the next connection.
@@ -132,31 +130,31 @@ extension Hub {
     }
 
     /// What was sent over a former connection and not acknowledged is sent again.
-    func resumeFollowers(into effects: inout HubEffects) {
+    func resumeFollowers(_ turn: inout Turn) {
         for (follower, dataset) in followers.values.sorted(by: { $0.0.number < $1.0.number }) {
             if follower.state != .asking {
                 follower.state = .idle
                 follower.isPoked = true
             }
-            pump(follower, in: dataset, into: &effects)
+            pump(follower, in: dataset, &turn)
         }
     }
 
     // MARK: Time
 
     /// Once a second: leases that are over, how far each is, and questions that the store could not answer.
-    func advanceFollowers(to now: Int64, into effects: inout HubEffects) {
+    func advanceFollowers(to now: Int64, _ turn: inout Turn) {
         guard !followers.isEmpty else { return }
         for (follower, dataset) in followers.values.sorted(by: { $0.0.number < $1.0.number }) {
             guard follower.record.leaseUntil > now else {
-                unfollow(follower, in: dataset, into: &effects)
+                unfollow(follower, in: dataset, &turn)
                 continue
             }
             if follower.record.since != follower.sinceTold {
                 follower.sinceTold = follower.record.since
-                effects.changes.append(.putFollower(follower.record))
+                turn.keep(.putFollower(follower.record))
             }
-            pump(follower, in: dataset, into: &effects)
+            pump(follower, in: dataset, &turn)
         }
     }
 }

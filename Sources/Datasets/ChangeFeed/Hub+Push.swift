@@ -6,36 +6,75 @@ import Records
 extension Hub {
     static let pushedMaximum = 1000
 
-    /// Judges each document against what is known of it. The store is asked for that first, and nothing else is handled meanwhile.
-    func pushChanges(_ call: Call, into effects: inout HubEffects) throws(WireError) -> Outcome {
+    /// Judges each document against what is known of it. The store is asked for that first; requests of the dataset wait meanwhile.
+    func pushChanges(_ call: Call, _ turn: inout Turn) throws(WireError) -> Outcome {
         let values = try call.parameters.array("docs", count: 0...Self.pushedMaximum)
         var documents: [PushedDocument] = []
         documents.reserveCapacity(values.count)
         for (index, value) in values.enumerated() { documents.append(try PushedDocument(value, at: index)) }
         var push = Push(documents, in: call.dataset.id)
         guard !documents.isEmpty else { return .result(encode([], [])) }
-        guard let known = call.documents else { return .lookUp(push.lookups, call) }
+        guard let known = call.documents else {
+            let keys = Set(push.lookups.indices.map(push.key))
+            call.dataset.suspension = .push(AwaitedDocuments(lookups: push.lookups, call: call, keys: keys))
+            pushesWaiting += 1
+            return .query(.documents(push.lookups), .push)
+        }
         push.take(known)
         var results = [Result<DocumentHistory.Fate, WireError>?](repeating: nil, count: documents.count)
         for place in push.lookups.indices.filter({ push.makesDevice[$0] })
             + push.lookups.indices.filter({ !push.makesDevice[$0] })
         {
-            take(place, of: &push, call, &results, into: &effects)
+            take(place, of: &push, call, &results, &turn)
         }
         return .result(encode(documents, results))
+    }
+
+    /// Goes on with the push that waits for documents, and then with what waited for it.
+    func resumePush(_ context: ReplyContext, _ finding: StoreFinding, _ turn: inout Turn) {
+        guard let dataset = datasets[context.dataset], case .push(var awaited)? = dataset.suspension else { return }
+        if case .documents = finding, awaited.isOutdated {
+            awaited.isOutdated = false
+            dataset.suspension = .push(awaited)
+            turn.effects.queries.append(StoreQuery(kind: .documents(awaited.lookups), reply: context, use: .push))
+            return
+        }
+        pushesWaiting -= 1
+        dataset.suspension = nil
+        _ = takeWaiting(for: context)
+        conclude(RequestTable.byName[context.request], context, &turn) { turn throws(WireError) in
+            guard case .documents(let documents) = finding else { throw self.unreadable(context, &turn) }
+            var call = awaited.call
+            call.now = turn.now
+            call.documents = documents
+            return try self.pushChanges(call, &turn)
+        }
+        resume(dataset, &turn)
+    }
+
+    /// A push that waits is outdated where what was kept since changes its documents.
+    func noteOutdatedPushes(_ changes: ArraySlice<DurableChange>) {
+        guard pushesWaiting > 0 else { return }
+        for change in changes {
+            guard let dataset = change.dataset.flatMap({ datasets[$0] }), case .push(var awaited)? = dataset.suspension,
+                let key = change.documentKey, awaited.keys.contains(key)
+            else { continue }
+            awaited.isOutdated = true
+            dataset.suspension = .push(awaited)
+        }
     }
 
     /// Takes all that was pushed of one document, and then makes of it what its winner says.
     private func take(
         _ place: Int, of push: inout Push, _ call: Call, _ results: inout [Result<DocumentHistory.Fate, WireError>?],
-        into effects: inout HubEffects
+        _ turn: inout Turn
     ) {
         let former = push.known[place] ?? KnownDocument(owner: nil, reader: nil, history: DocumentHistory())
         var known = former
         var taken: [Int] = []
         for index in push.parts[place] {
             do throws(WireError) {
-                results[index] = .success(try add(push.documents[index], to: &known, push, call, into: &effects))
+                results[index] = .success(try add(push.documents[index], to: &known, push, call, &turn))
                 taken.append(index)
             } catch {
                 results[index] = .failure(error)
@@ -43,16 +82,16 @@ extension Hub {
         }
         guard known.history != former.history else { return }
         do throws(WireError) {
-            try settle(place, &known, former, &push, call, into: &effects)
+            try settle(place, &known, former, &push, call, &turn)
         } catch {
             for index in taken { results[index] = .failure(error) }
         }
     }
 
     /// Adds one revision to what is known of its document, if it may be.
-    private func add(
-        _ document: PushedDocument, to known: inout KnownDocument, _ push: Push, _ call: Call, into effects: inout HubEffects
-    ) throws(WireError) -> DocumentHistory.Fate {
+    private func add(_ document: PushedDocument, to known: inout KnownDocument, _ push: Push, _ call: Call, _ turn: inout Turn)
+        throws(WireError) -> DocumentHistory.Fate
+    {
         if let fault = document.fault { throw fault }
         let (type, id) = (document.key.type.text, document.key.id.text)
         guard known.history.winner == nil || call.client.reaches(owner: known.owner) else {
@@ -67,7 +106,7 @@ extension Hub {
             throw WireError(.limit, "the dataset has \(configuration.limits.documents) documents, the maximum")
         }
         if let type = DocumentType(rawValue: type), !known.history.isKnown(document.revision) {
-            leaf.content = try check(document, type, known, push, call, into: &effects)
+            leaf.content = try check(document, type, known, push, call, &turn)
         }
         if known.history.winner == nil { known.owner = call.client.name }
         // What it says now may be kept beside from now on.
@@ -81,20 +120,19 @@ extension Hub {
 
     /// Makes the outcome durable, and the object, where it is one of ours, what the winner says.
     private func settle(
-        _ place: Int, _ known: inout KnownDocument, _ former: KnownDocument, _ push: inout Push, _ call: Call,
-        into effects: inout HubEffects
+        _ place: Int, _ known: inout KnownDocument, _ former: KnownDocument, _ push: inout Push, _ call: Call, _ turn: inout Turn
     ) throws(WireError) {
         let key = push.key(at: place)
-        let first = effects.changes.count
+        let mark = turn.effects.mark
         if let type = DocumentType(rawValue: key.type.text), known.history.winner?.revision != former.history.winner?.revision {
-            try install(type, at: place, &known, isNew: former.history.winner == nil, &push, call, into: &effects)
+            try install(type, at: place, &known, isNew: former.history.winner == nil, &push, call, &turn)
         }
         if former.history.winner == nil, DocumentType(rawValue: key.type.text) == nil { call.dataset.documentCount += 1 }
         let record = DocumentRecord(
             dataset: call.dataset.id, type: key.type.text, id: key.id.text, owner: known.owner, reader: known.reader,
             leaves: known.history.leaves, ancestors: known.history.ancestors.subtracting(former.history.ancestors).sorted())
         // What follows it is then no further revision.
-        effects.changes.insert(.putDocument(record), at: effects.changes[first...].firstIndex { $0.puts(key) } ?? first)
+        turn.effects.insert(.putDocument(record), before: { $0.documentKey == key && !$0.isBurial }, since: mark)
     }
 
     // MARK: Objects of ours
@@ -103,8 +141,7 @@ extension Hub {
     ///
     /// - Returns: The document as it would be shown; empty for a deletion.
     private func check(
-        _ document: PushedDocument, _ type: DocumentType, _ known: KnownDocument, _ push: Push, _ call: Call,
-        into effects: inout HubEffects
+        _ document: PushedDocument, _ type: DocumentType, _ known: KnownDocument, _ push: Push, _ call: Call, _ turn: inout Turn
     ) throws(WireError) -> [UInt8] {
         let isNew = known.history.winner == nil
         let owner = isNew ? call.client.name : known.owner
@@ -115,7 +152,7 @@ extension Hub {
         guard document.isDeleted else {
             var stamp = PushStamp(document.revision.text, document.members, owner: owner)
             stamp.isTrial = true
-            let object = try write(type, document.key, document.members, stamp, push, call, into: &effects)
+            let object = try write(type, document.key, document.members, stamp, push, call, &turn)
             var content = Array(#"{"type":"\#(type.rawValue)","#.utf8) + object.dropFirst()
             if type == .device, let location = document.members["location"], location != .null {
                 content.removeLast()
@@ -132,15 +169,14 @@ extension Hub {
     /// Makes the object what its winner says. A leaf that was kept beside and cannot be the object any more is let go of.
     private func install(
         _ type: DocumentType, at place: Int, _ known: inout KnownDocument, isNew: Bool, _ push: inout Push, _ call: Call,
-        into effects: inout HubEffects
+        _ turn: inout Turn
     ) throws(WireError) {
         let key = push.key(at: place)
         var last = WireError(.internal, "the document has no leaf")
         while let winner = known.history.winner {
             do throws(WireError) {
                 if winner.isDeleted {
-                    try delete(type, key, call, into: &effects)
-                    if type == .device { push.dying.insert(key.id) }
+                    try delete(type, key, call, &turn)
                 } else {
                     // As it was sent: what nobody is shown, such as a secret, is in no content.
                     let sent = push.parts[place].first { push.documents[$0].revision == winner.revision }
@@ -149,7 +185,7 @@ extension Hub {
                             try JSONValue.members(of: winner.content ?? [], using: parser)
                         }
                     let stamp = PushStamp(winner.revision.text, members, owner: known.owner)
-                    _ = try write(type, key, members, stamp, push, call, into: &effects)
+                    _ = try write(type, key, members, stamp, push, call, &turn)
                     known.reader = reader(of: type, key.id.text, in: call.dataset)
                 }
                 if isNew, winner.isDeleted { known.reader = known.owner }
@@ -165,14 +201,8 @@ extension Hub {
     /// Creates or updates an object, or only checks whether that could be.
     private func write(
         _ type: DocumentType, _ key: DocumentKey, _ members: JSONObject, _ stamp: PushStamp, _ push: Push, _ call: Call,
-        into effects: inout HubEffects
+        _ turn: inout Turn
     ) throws(WireError) -> [UInt8] {
-        guard !push.dying.contains(key.id) || type != .device else {
-            throw WireError(.conflict, "the device is being deleted; push it again", field: "id")
-        }
-        if type != .device, let device = members["deviceId"]?.asString, push.dying.contains(ByteKey(device)) {
-            throw WireError(.notFound, "there is no device `\(device.prefix(128))`", field: "deviceId")
-        }
         if type != .device { try checkLifetime(members, stamp, call) }
         let isThere = isThere(type, key.id.text, in: call.dataset, at: call.now)
         var call = call
@@ -180,16 +210,16 @@ extension Hub {
         call.parameters = Parameters(
             isThere ? try replacement(type, key.id.text, members, in: call.dataset) : members.withoutMeta)
         switch (type, isThere) {
-        case (.device, false): return try createDevice(call, into: &effects)
-        case (.device, true): return try updateDevice(call, into: &effects)
-        case (.publication, false): return try createPublication(call, into: &effects)
-        case (.publication, true): return try updatePublication(call, into: &effects)
-        case (.subscription, false): return try createSubscription(call, into: &effects)
-        case (.subscription, true): return try updateSubscription(call, into: &effects)
+        case (.device, false): return try createDevice(call, &turn)
+        case (.device, true): return try updateDevice(call, &turn)
+        case (.publication, false): return try createPublication(call, &turn)
+        case (.publication, true): return try updatePublication(call, &turn)
+        case (.subscription, false): return try createSubscription(call, &turn)
+        case (.subscription, true): return try updateSubscription(call, &turn)
         // What a whole document says replaces what is there, as their requests do.
-        case (.place, _): return try pushPlace(call, into: &effects)
-        case (.category, _): return try pushCategory(call, into: &effects)
-        case (.circumstance, _): return try registerCircumstance(call, into: &effects)
+        case (.place, _): return try pushPlace(call, &turn)
+        case (.category, _): return try pushCategory(call, &turn)
+        case (.circumstance, _): return try registerCircumstance(call, &turn)
         }
     }
 
@@ -202,17 +232,16 @@ extension Hub {
         }
     }
 
-    private func delete(_ type: DocumentType, _ key: DocumentKey, _ call: Call, into effects: inout HubEffects) throws(WireError)
-    {
+    private func delete(_ type: DocumentType, _ key: DocumentKey, _ call: Call, _ turn: inout Turn) throws(WireError) {
         guard isThere(type, key.id.text, in: call.dataset, at: call.now) else { return }
         var call = call
         call.parameters = Parameters(["id": .string(key.id.text)])
         switch type {
-        case .device: _ = try deleteDevice(call, into: &effects)
-        case .publication: _ = try deletePublication(call, into: &effects)
-        case .subscription: _ = try deleteSubscription(call, into: &effects)
-        case .place: _ = try deletePlace(call, into: &effects)
-        case .circumstance: _ = try unregisterCircumstance(call, into: &effects)
+        case .device: _ = try deleteDevice(call, &turn)
+        case .publication: _ = try deletePublication(call, &turn)
+        case .subscription: _ = try deleteSubscription(call, &turn)
+        case .place: _ = try deletePlace(call, &turn)
+        case .circumstance: _ = try unregisterCircumstance(call, &turn)
         case .category: throw WireError(.unsupported, "a category is changed, never deleted", field: "type")
         }
     }
@@ -255,10 +284,17 @@ extension PushStamp {
 }
 
 extension DurableChange {
-    /// It is the object that a document is.
-    fileprivate func puts(_ key: DocumentKey) -> Bool {
-        guard case .object(let type, let id, _, _, _)? = feedEntry else { return false }
-        return DocumentKey(type: type.rawValue, id: id) == key
+    /// The document that it changes.
+    fileprivate var documentKey: DocumentKey? {
+        if case .putDocument(let record) = self { return DocumentKey(type: record.type, id: record.id) }
+        switch feedEntry {
+        case .object(let type, let id, _, _, _), .burial(let type, let id): return DocumentKey(type: type.rawValue, id: id)
+        case nil: return nil
+        }
+    }
+
+    fileprivate var isBurial: Bool {
+        if case .burial? = feedEntry { true } else { false }
     }
 }
 

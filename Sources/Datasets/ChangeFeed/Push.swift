@@ -10,8 +10,6 @@ struct Push {
     /// The same: what hangs on a device comes after it, whatever the order they were sent in.
     private(set) var makesDevice: [Bool] = []
     private(set) var known: [KnownDocument?] = []
-    /// Devices that this push deletes: in memory they are there until that is durable.
-    var dying: Set<ByteKey> = []
 
     init(_ documents: [PushedDocument], in dataset: String) {
         self.documents = documents

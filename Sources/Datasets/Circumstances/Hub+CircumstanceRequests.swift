@@ -5,7 +5,7 @@ import Records
 // circumstance/register · enable · disable · unregister · list · evaluate · evaluateAll
 
 extension Hub {
-    func registerCircumstance(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func registerCircumstance(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let dataset = call.dataset
         let parameters = call.parameters
         let id = try parameters.id("id")
@@ -35,7 +35,7 @@ extension Hub {
         activateCircumstances(of: dataset, at: call.now)
         if let known { dataset.circumstances.remove(known) }
         // First what is registered, then what is held of it.
-        effects.changes.append(.putCircumstance(record))
+        turn.keep(.putCircumstance(record))
         let engine = dataset.circumstances.engine
         let reference = engine.register(
             record.rule(expression), replacing: known?.reference, isEnabled: record.isEnabled, at: call.now,
@@ -43,34 +43,34 @@ extension Hub {
             into: &circumstanceEffects)
         let circumstance = Circumstance(record, expression, reference: reference)
         dataset.circumstances.insert(circumstance)
-        handleCircumstanceEffects(of: dataset, into: &effects)
+        handleCircumstanceEffects(of: dataset, &turn)
         return describe(circumstance, warnings: warnings(of: expression, in: dataset))
     }
 
-    func enableCircumstance(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func enableCircumstance(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let circumstance = try circumstance(call)
         guard !circumstance.record.isEnabled else { return describe(circumstance) }
-        change(circumstance, call, into: &effects) { $0.isEnabled = true }
+        change(circumstance, call, &turn) { $0.isEnabled = true }
         call.dataset.circumstances.engine.enable(
             circumstance.reference, at: call.now, in: world(of: call.dataset), into: &circumstanceEffects)
-        handleCircumstanceEffects(of: call.dataset, into: &effects)
+        handleCircumstanceEffects(of: call.dataset, &turn)
         return describe(circumstance)
     }
 
-    func disableCircumstance(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func disableCircumstance(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let circumstance = try circumstance(call)
         guard circumstance.record.isEnabled else { return describe(circumstance) }
         call.dataset.circumstances.engine.disable(circumstance.reference)
-        change(circumstance, call, into: &effects) { $0.isEnabled = false }
+        change(circumstance, call, &turn) { $0.isEnabled = false }
         return describe(circumstance)
     }
 
-    func unregisterCircumstance(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func unregisterCircumstance(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let circumstance = try circumstance(call)
         try call.parameters.checkRevision(circumstance.record.revision)
         call.dataset.circumstances.remove(circumstance)
         call.dataset.circumstances.engine.unregister(circumstance.reference)
-        effects.changes.append(.deleteCircumstance(dataset: call.dataset.id, id: circumstance.record.id))
+        turn.keep(.deleteCircumstance(dataset: call.dataset.id, id: circumstance.record.id))
         return deleted(circumstance.record.id)
     }
 
@@ -127,13 +127,13 @@ extension Hub {
     }
 
     private func change(
-        _ circumstance: Circumstance, _ call: Call, into effects: inout HubEffects, _ change: (inout CircumstanceRecord) -> Void
+        _ circumstance: Circumstance, _ call: Call, _ turn: inout Turn, _ change: (inout CircumstanceRecord) -> Void
     ) {
         change(&circumstance.record)
         circumstance.record.updatedAt = call.now
         circumstance.record.revision = Revision.next(
             after: circumstance.record.revision, content: circumstance.record.encoded())
-        effects.changes.append(.putCircumstance(circumstance.record))
+        turn.keep(.putCircumstance(circumstance.record))
     }
 
     /// `"value"`, `"atPlaces"`, `"nearPlaces"` and, where asked for, `"trace"`.

@@ -32,53 +32,50 @@ extension Hub {
     // MARK: Inputs
 
     /// A position was accepted: the device stands there.
-    func showCircumstances(
-        _ device: Device, _ update: LiveUpdate, at timestamp: Int64, in dataset: Dataset, now: Int64,
-        into effects: inout HubEffects
-    ) {
+    func showCircumstances(_ device: Device, _ update: LiveUpdate, at timestamp: Int64, in dataset: Dataset, _ turn: inout Turn) {
         let book = dataset.circumstances
         // What is not yet resumed is shown where everything stands then.
-        guard book.isActive, !unresumed.contains(dataset.id), let fix = Fix(update, at: min(timestamp, now)) else { return }
-        book.engine.move(device.reference.index, to: fix, at: now, in: world(of: dataset), into: &circumstanceEffects)
-        if !circumstanceEffects.isEmpty { handleCircumstanceEffects(of: dataset, into: &effects) }
+        guard book.isActive, !unresumed.contains(dataset.id), let fix = Fix(update, at: min(timestamp, turn.now)) else { return }
+        book.engine.move(device.reference.index, to: fix, at: turn.now, in: world(of: dataset), into: &circumstanceEffects)
+        if !circumstanceEffects.isEmpty { handleCircumstanceEffects(of: dataset, &turn) }
     }
 
     /// A device's position was taken over from before it was one.
-    func showCircumstances(_ device: Device, in dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
+    func showCircumstances(_ device: Device, in dataset: Dataset, _ turn: inout Turn) {
         guard dataset.circumstances.isActive, let state = device.positionTopic, let payload = state.payload,
             let update = LiveMessage.update(inPayload: payload, using: parser)
         else { return }
-        showCircumstances(device, update, at: state.timestamp, in: dataset, now: now, into: &effects)
+        showCircumstances(device, update, at: state.timestamp, in: dataset, &turn)
     }
 
     /// A device's last position was cleared.
-    func clearCircumstances(_ device: Device, in dataset: Dataset, into effects: inout HubEffects) {
+    func clearCircumstances(_ device: Device, in dataset: Dataset, _ turn: inout Turn) {
         guard dataset.circumstances.isActive else { return }
         dataset.circumstances.engine.clear(device.reference.index, into: &circumstanceEffects)
-        handleCircumstanceEffects(of: dataset, into: &effects)
+        handleCircumstanceEffects(of: dataset, &turn)
     }
 
     /// A device's groups changed.
-    func identityChanged(_ device: Device, in dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
+    func identityChanged(_ device: Device, in dataset: Dataset, _ turn: inout Turn) {
         guard dataset.circumstances.isActive else { return }
         dataset.circumstances.engine.setDevice(
-            device.reference.index, device.identity, at: now, in: world(of: dataset), into: &circumstanceEffects)
-        handleCircumstanceEffects(of: dataset, into: &effects)
+            device.reference.index, device.identity, at: turn.now, in: world(of: dataset), into: &circumstanceEffects)
+        handleCircumstanceEffects(of: dataset, &turn)
     }
 
     /// Live data changed that circumstances may have asked for.
-    func liveDataChanged(_ state: LiveState, at now: Int64, into effects: inout HubEffects) {
+    func liveDataChanged(_ state: LiveState, _ turn: inout Turn) {
         let dataset = state.dataset
         guard dataset.circumstances.isActive, state.domain != "position", !unresumed.contains(dataset.id) else { return }
         for device in dataset.circumstances.takeAskers(of: state.topic) {
-            dataset.circumstances.engine.review(device, at: now, in: world(of: dataset), into: &circumstanceEffects)
+            dataset.circumstances.engine.review(device, at: turn.now, in: world(of: dataset), into: &circumstanceEffects)
         }
-        if !circumstanceEffects.isEmpty { handleCircumstanceEffects(of: dataset, into: &effects) }
+        if !circumstanceEffects.isEmpty { handleCircumstanceEffects(of: dataset, &turn) }
     }
 
     /// Changes a place by `change`, and shows it to the circumstances before and after.
     func changePlace(
-        _ id: String, in dataset: Dataset, at now: Int64, into effects: inout HubEffects, _ change: () throws(WireError) -> Void
+        _ id: String, in dataset: Dataset, _ turn: inout Turn, _ change: () throws(WireError) -> Void
     ) throws(WireError) {
         let book = dataset.circumstances
         guard book.isActive else { return try change() }
@@ -89,9 +86,9 @@ extension Hub {
             let handle = table.handle(of: id)
             if let place = handle ?? known {
                 book.engine.placeDidChange(
-                    place, exists: handle != nil, at: now, in: world(of: dataset), into: &circumstanceEffects)
+                    place, exists: handle != nil, at: turn.now, in: world(of: dataset), into: &circumstanceEffects)
             }
-            handleCircumstanceEffects(of: dataset, into: &effects)
+            handleCircumstanceEffects(of: dataset, &turn)
         }
         try change()
     }
@@ -102,14 +99,14 @@ extension Hub {
     }
 
     /// What time alone brings about.
-    func advanceCircumstances(of dataset: Dataset, to now: Int64, into effects: inout HubEffects) {
+    func advanceCircumstances(of dataset: Dataset, to now: Int64, _ turn: inout Turn) {
         let engine = dataset.circumstances.engine
         guard dataset.circumstances.isActive, !unresumed.contains(dataset.id) else { return }
         // Some thousand devices in a turn: what is left has to wait for the next tick.
         for _ in 0..<Self.turnsMax {
             guard let due = engine.nextDue, due <= now else { return }
             engine.advance(to: now, in: world(of: dataset), into: &circumstanceEffects)
-            handleCircumstanceEffects(of: dataset, into: &effects)
+            handleCircumstanceEffects(of: dataset, &turn)
         }
     }
 
@@ -117,7 +114,7 @@ extension Hub {
 
     // MARK: Effects
 
-    func handleCircumstanceEffects(of dataset: Dataset, into effects: inout HubEffects) {
+    func handleCircumstanceEffects(of dataset: Dataset, _ turn: inout Turn) {
         guard !circumstanceEffects.isEmpty else { return }
         let all = circumstanceEffects
         circumstanceEffects.removeAll(keepingCapacity: true)
@@ -129,21 +126,21 @@ extension Hub {
                 guard let circumstance = dataset.circumstances.circumstance(reference) else { continue }
                 let record = HeldRecord(
                     dataset: dataset.id, circumstanceID: circumstance.record.id, deviceID: device.record.id)
-                effects.changes.append(isHeld ? .putHeld(record) : .deleteHeld(record))
+                turn.keep(isHeld ? .putHeld(record) : .deleteHeld(record))
             case .visit(_, let row):
-                effects.changes.append(
+                turn.keep(
                     .putPlaceVisit(PlaceVisitRecord(dataset: dataset.id, deviceID: device.record.id, visits: row)))
             case .visitForgotten(_, let placeID):
-                effects.changes.append(
+                turn.keep(
                     .deletePlaceVisit(dataset: dataset.id, deviceId: device.record.id, placeId: placeID))
             case .stay(_, let stay):
-                effects.changes.append(.putStay(StayRecord(dataset: dataset.id, deviceID: device.record.id, stay: stay)))
-            case .occurred(let occurrence): send(occurrence, of: device, in: dataset, into: &effects)
+                turn.keep(.putStay(StayRecord(dataset: dataset.id, deviceID: device.record.id, stay: stay)))
+            case .occurred(let occurrence): send(occurrence, of: device, in: dataset, &turn)
             }
             if let state = device.positionTopic, !places.contains(where: { $0 === state }) { places.append(state) }
         }
         // Written behind, a crash could bring back where a device was before, and what it did there would be told again.
-        for state in places { effects.changes.append(.putLiveState(LiveStateRecord(state))) }
+        for state in places { turn.keep(.putLiveState(LiveStateRecord(state))) }
     }
 }
 

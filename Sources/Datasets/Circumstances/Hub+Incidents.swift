@@ -7,10 +7,10 @@ import Records
 // A circumstance occurred, or a region of beacons was entered or left: numbered, durable, then delivered like a match.
 
 extension Hub {
-    func send(_ occurrence: Occurrence, of device: Device, in dataset: Dataset, into effects: inout HubEffects) {
+    func send(_ occurrence: Occurrence, of device: Device, in dataset: Dataset, _ turn: inout Turn) {
         guard let circumstance = dataset.circumstances.circumstance(occurrence.circumstance) else { return }
         let record = circumstance.record
-        let id = identifiers.uuid()
+        let id = turn.identifiers.uuid()
         var body = encode(occurrence, id: id, circumstance, device, in: dataset)
         if body.count > Self.incidentBytesMax {
             let failure = WireError(
@@ -22,37 +22,41 @@ extension Hub {
         send(
             IncidentRecord(
                 number: matchNumber + 1, dataset: dataset.id, id: id, source: .circumstance, sourceID: record.id,
-                owner: record.owner, createdAt: occurrence.timestamp, body: body), in: dataset, into: &effects)
+                owner: record.owner, createdAt: occurrence.timestamp, body: body), in: dataset, &turn)
     }
 
     /// - Parameter record: With the next number.
-    func send(_ record: IncidentRecord, in dataset: Dataset, into effects: inout HubEffects) {
+    func send(_ record: IncidentRecord, in dataset: Dataset, _ turn: inout Turn) {
         matchNumber = record.number
         let parcel = parcel(of: record, in: dataset)
         guard outbox.waiting(of: parcel.client) < configuration.limits.pendingMatchesPerClient else {
             tellLoss(
-                MatchFate.dropped.rawValue, parcel.matchTopic,
+                MatchFate.dropped.rawValue, parcel.recipient,
                 "the incident \(record.id) is lost: \(configuration.limits.pendingMatchesPerClient) messages of the client wait for delivery, the maximum",
-                of: dataset, into: &effects)
+                of: dataset, &turn)
             return
         }
-        effects.changes.append(.putIncident(record))
+        turn.keep(.putIncident(record))
         outbox.append(parcel)
     }
 
     /// One that the store gives back is still owed.
     func restore(_ record: IncidentRecord) {
         matchNumber = max(matchNumber, record.number)
-        guard !isRebuilding, let dataset = datasets[record.dataset] else { return }
+        guard outbox.parcels[record.number] == nil, let dataset = datasets[record.dataset] else { return }
         outbox.append(parcel(of: record, in: dataset))
     }
 
     private func parcel(of record: IncidentRecord, in dataset: Dataset) -> Parcel {
-        let topic = "geomatch/\(dataset.id)/\(record.owner)/\(record.source.rawValue)/\(LevelCoding.encode(record.sourceID))"
+        let kind: Recipient.Kind =
+            switch record.source {
+            case .circumstance: .circumstance
+            case .beacon: .beacon
+            }
         return Parcel(
-            number: record.number, dataset: dataset, subscription: nil, client: clientKey(dataset.id, record.owner),
-            id: record.id,
-            createdAt: record.createdAt, body: record.body, matchTopic: topic, pushers: [], isIncident: true)
+            number: record.number, dataset: dataset, subscription: nil, id: record.id, createdAt: record.createdAt,
+            body: record.body, recipient: Recipient(dataset.id, record.owner, kind, record.sourceID), pushers: [],
+            isIncident: true)
     }
 
     // MARK: The message

@@ -37,7 +37,7 @@ struct Outbox {
 
     private mutating func release(_ token: ParcelToken, of parcel: Parcel) {
         switch parcel.target(token.slot) {
-        case .matchTopic, .topic: lanes.append(token, of: parcel.client)
+        case .match, .path: lanes.append(token, of: parcel.client)
         case .webhook(let url): posts.append(token, to: url, of: parcel.client)
         }
     }

@@ -7,18 +7,17 @@ struct Parcel {
     /// Whose delivery it counts for; that may be gone by now.
     var subscription: Subscription?
     /// The subscription's owner in its dataset: whose turn it takes, and whose maximum it counts for.
-    var client: String
+    var client: String { recipient.owner }
     var id: String
     var createdAt: Int64
     var body: [UInt8]
-    /// Without the configured prefix.
-    var matchTopic: String
+    var recipient: Recipient
     /// As they were when the match was made.
     var pushers: [Pusher]
     var secret: String?
     /// It tells of a circumstance or of beacons, and counts as no match.
     var isIncident = false
-    /// A bit for each target that took it or never will: the match topic first, then the pushers.
+    /// A bit for each target that took it or never will: the recipient first, then the pushers.
     var settled: UInt32 = 0
     /// The worst that became of those.
     var fate = MatchFate.delivered
@@ -33,7 +32,7 @@ struct Parcel {
 
     func owes(_ slot: Int) -> Bool { slot <= pushers.count && settled & 1 << UInt32(slot) == 0 }
 
-    func target(_ slot: Int) -> Pusher { slot == 0 ? .matchTopic : pushers[slot - 1] }
+    func target(_ slot: Int) -> Pusher { slot == 0 ? .match : pushers[slot - 1] }
 
     static let givesUpAfterMilliseconds: Int64 = 3_600_000
 }

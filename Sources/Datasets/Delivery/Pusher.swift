@@ -2,12 +2,12 @@ import LiveTopics
 import Wire
 import Records
 
-/// Where a match goes, beside the match topic of its subscription.
-enum Pusher: Equatable {
-    /// `ws`, `localhost`, and the match topic by its name: what every match is published on anyway.
-    case matchTopic
-    /// A topic below the owner's tree, without the configured prefix.
-    case topic(String)
+/// Where a match goes, beside the recipient of every match of its subscription.
+enum Pusher {
+    /// `ws`, `localhost`, and the recipient of every match by its name.
+    case match
+    /// Something else that is the owner's.
+    case path(Recipient)
     case webhook(WebhookURL)
 
     /// At most so many for one subscription.
@@ -17,21 +17,23 @@ enum Pusher: Equatable {
 
     /// Reads what a client wrote.
     ///
-    /// `mqtt:` is followed by the topic below `geomatch/{dataset}/{owner}/`, or by a full topic that lies there.
+    /// `mqtt:` is followed by the topic below the owner's tree, or by a full topic that lies there.
     ///
+    /// - Parameter recipient: Of every match of the subscription.
     /// - Throws: ``WireError`` with the field `pushers`: `unsupported` for `apns:` and `fcm:`, else `invalid`.
-    init(_ text: String, dataset: String, owner: String, deviceId: String, subscriptionId: String) throws(WireError) {
+    init(_ text: String, of recipient: Recipient, naming: Naming) throws(WireError) {
         if text == "ws" || text == "localhost" {
-            self = .matchTopic
+            self = .match
             return
         }
         let scheme = text.prefix { $0 != ":" }.lowercased()
+        let tree = naming.tree(recipient.dataset, recipient.client)
         switch scheme {
         case "mqtt":
-            let tree = "geomatch/\(dataset)/\(owner)/"
-            let topic = try Self.topic(Substring(text.utf8.dropFirst("mqtt:".utf8.count)), in: tree)
-            let own = tree + Self.matchTopic(deviceId: deviceId, subscriptionId: subscriptionId)
-            self = topic.hasSameBytes(as: own) ? .matchTopic : .topic(topic)
+            let path = try Self.path(Substring(text.utf8.dropFirst("mqtt:".utf8.count)), in: tree, root: naming.root)
+            self =
+                path.hasSameBytes(as: recipient.path)
+                ? .match : .path(Recipient(recipient.dataset, recipient.client, path: path))
         case "http", "https":
             self = .webhook(try WebhookURL(text, field: "pushers"))
         case "apns", "fcm":
@@ -42,22 +44,17 @@ enum Pusher: Equatable {
         default:
             throw WireError(
                 .invalid,
-                "a pusher is `mqtt:<topic below \("geomatch/\(dataset)/\(owner)/")>`, `http://…`, `https://…`, `ws` or `localhost`, not \"\(text.prefix(40))\"",
+                "a pusher is `mqtt:<topic below \(tree)>`, `http://…`, `https://…`, `ws` or `localhost`, not \"\(text.prefix(40))\"",
                 field: "pushers")
         }
     }
 
-    /// Below the owner's tree.
-    static func matchTopic(deviceId: String, subscriptionId: String) -> String {
-        "match/\(LevelCoding.encode(deviceId))/\(LevelCoding.encode(subscriptionId))"
-    }
-
-    private static func topic(_ text: Substring, in tree: String) throws(WireError) -> String {
+    private static func path(_ text: Substring, in tree: String, root: String) throws(WireError) -> String {
         func refuse(_ rule: String) -> WireError {
             WireError(.invalid, "the topic of an `mqtt:` pusher \(rule), not \"\(text.prefix(80))\"", field: "pushers")
         }
         let isFull = text.utf8.starts(with: tree.utf8)
-        guard isFull || !text.utf8.starts(with: "geomatch/".utf8) else { throw refuse("lies below \(tree)") }
+        guard isFull || !text.utf8.starts(with: root.utf8) else { throw refuse("lies below \(tree)") }
         let below = isFull ? text.utf8.dropFirst(tree.utf8.count) : text.utf8[...]
         guard tree.utf8.count + below.count <= topicMaximum else {
             throw WireError(
@@ -70,7 +67,7 @@ enum Pusher: Equatable {
         guard name.unicodeScalars.allSatisfy(Self.isTopicScalar) else {
             throw refuse("has no wildcards, control characters or noncharacters")
         }
-        return tree + name
+        return name
     }
 
     /// What brokers accept in a topic name (MQTT 5, sections 1.5.4 and 4.7.1).
@@ -83,18 +80,19 @@ enum Pusher: Equatable {
 }
 
 extension [Pusher] {
-    /// Reads a list, in order, what means the match topic left out.
+    /// Reads a list, in order, what means the recipient of every match left out.
     ///
     /// - Throws: also where two entries name the same.
-    init(reading texts: [String], dataset: String, owner: String, deviceId: String, subscriptionId: String) throws(WireError) {
+    init(reading texts: [String], of recipient: Recipient, naming: Naming) throws(WireError) {
         self = []
         for (index, text) in texts.enumerated() {
-            let pusher = try Pusher(text, dataset: dataset, owner: owner, deviceId: deviceId, subscriptionId: subscriptionId)
+            let pusher = try Pusher(text, of: recipient, naming: naming)
             let isRepeated = texts[..<index].contains { $0.hasSameBytes(as: text) } || contains { $0.isSame(as: pusher) }
             guard !isRepeated else {
                 throw WireError(.invalid, "`pushers` names \"\(text.prefix(80))\" twice", field: "pushers")
             }
-            if pusher != .matchTopic { append(pusher) }
+            if case .match = pusher { continue }
+            append(pusher)
         }
     }
 }
@@ -103,17 +101,17 @@ extension Pusher {
     /// The same place, however it is spelled.
     fileprivate func isSame(as other: Pusher) -> Bool {
         switch (self, other) {
-        case (.topic(let left), .topic(let right)): left.hasSameBytes(as: right)
+        case (.path(let left), .path(let right)): left.path.hasSameBytes(as: right.path)
         case (.webhook(let left), .webhook(let right)): left.normalized == right.normalized
         default: false
         }
     }
 
     /// As it is stored and read again.
-    var text: String {
+    func text(_ naming: Naming) -> String {
         switch self {
-        case .matchTopic: "ws"
-        case .topic(let topic): "mqtt:\(topic)"
+        case .match: "ws"
+        case .path(let recipient): "mqtt:\(naming.name(of: recipient))"
         case .webhook(let url): url.text
         }
     }
@@ -121,8 +119,8 @@ extension Pusher {
     /// For reasons that others read too: without path and query, which may hold what only the owner knows.
     var shown: String {
         switch self {
-        case .matchTopic: "the match topic"
-        case .topic: "an `mqtt:` pusher"
+        case .match: "the match topic"
+        case .path: "an `mqtt:` pusher"
         case .webhook(let url): url.origin
         }
     }

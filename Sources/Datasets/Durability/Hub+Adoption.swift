@@ -3,37 +3,37 @@ import Matching
 import Wire
 
 extension Hub {
-    /// Takes back what the broker retains on `live/…`, where a crash made us forget it: live state is written behind, so the store
-    /// may lack the last second before a kill, and a retained message may tell of a topic that it never knew.
+    /// Takes back a live state that somebody keeps, where a crash made us forget it: live state is written behind, so the store may lack
+    /// the last second before a kill, or a whole topic.
     ///
-    /// Only the daemon writes there, so its own message is as good as the state it told; what is known and as new stays.
-    public func adopt(_ message: Inbound, at now: Int64, into effects: inout HubEffects) {
-        guard !message.payload.isEmpty, let topic = message.topic.dropping(prefix: livePrefix),
-            let live = try? LiveTopic(encoded: topic), let dataset = datasets[live.dataset]
+    /// Only the daemon reports live states, so what is kept is as good as the state itself; what is known and as new stays.
+    public func adopt(_ message: IncomingUpdate, _ turn: inout Turn) {
+        guard !message.payload.isEmpty, let live = try? LiveTopic(encoded: message.topic), let dataset = datasets[live.dataset]
         else { return }
         let canonical = live.encoded
         let known = liveStates[canonical]
         if let payload = known?.payload, payload.count == message.payload.count, payload.elementsEqual(message.payload) { return }
         let state = known ?? LiveState(dataset: dataset, live: live, topic: canonical)
         // The daemon never told a time so far ahead: a later update must not be late for ever.
-        let latest = now + Self.skewMaximumMilliseconds
+        let latest = turn.now + Self.skewMaximumMilliseconds
         guard let told = ToldState(message.payload, using: parser), told.timestamp <= latest, told.receivedAt <= latest else {
-            if !state.isKnown { publishLive(topic: canonical, payload: [], into: &effects) }
+            if !state.isKnown { publishLive(topic: canonical, payload: [], &turn) }
             return
         }
         guard !state.isKnown || told.receivedAt > state.receivedAt else { return }
         let standing = standing(of: state)
         let isOutdated = told.timestamp < max(state.timestamp, standing?.timestamp ?? .min)
-        guard !isOutdated, (try? admit(state, instead: standing, at: now, into: &effects)) != nil else {
-            if !state.isKnown { publishLive(topic: canonical, payload: [], into: &effects) }
+        guard !isOutdated, (try? admit(state, instead: standing, &turn)) != nil else {
+            if !state.isKnown { publishLive(topic: canonical, payload: [], &turn) }
             return
         }
-        showMoves(at: now, into: &effects)
+        showMoves(&turn)
         properties = told.properties
-        let found = store(told.update, at: told.timestamp, for: state, receivedAt: told.receivedAt, into: &effects)
-        showMove(of: state, told.update, found: found, at: told.timestamp, now: now, into: &effects)
-        showMoves(at: now, knownSince: told.receivedAt, into: &effects)
-        if state.tellsSightings { restoreSightings(of: state, at: now) }
+        let found = store(told.update, at: told.timestamp, for: state, receivedAt: told.receivedAt, &turn)
+        showMove(
+            of: state, told.update, found: found, at: told.timestamp, knownSince: told.receivedAt, &turn)
+        showMoves(knownSince: told.receivedAt, &turn)
+        if state.tellsSightings { restoreSightings(of: state, at: turn.now) }
     }
 }
 

@@ -21,7 +21,7 @@ extension Hub {
             }
         case .deleteDataset(let id, let at):
             deletedDatasets[id] = at
-            if !isRebuilding { clearances.append(Clearance(dataset: id, topic: nil)) }
+            if !isReloading { clearances.append(Clearance(dataset: id, topic: nil)) }
         case .putStructure(let record): restore(record)
         case .putCategory, .putPlace, .deletePlace, .putVerification: restorePlaces(change)
         case .putDevice(let record): restore(record)
@@ -44,11 +44,10 @@ extension Hub {
         case .deleteBeaconMonitor(let dataset, let client, let id):
             datasets[dataset]?.beaconField.monitors.remove(client: client, id: id)
         case .deleteLiveSubscription(let dataset, let client, let id):
-            if !isRebuilding, let known = datasets[dataset]?.liveSubscriptions[client, id] { removeLive(known) }
+            if let known = datasets[dataset]?.liveSubscriptions[client, id] { removeLive(known) }
         case .putDelivery(let dataset, let id, let delivery):
             guard let subscription = datasets[dataset]?.subscriptions[id] else { break }
             subscription.record.delivery = delivery
-            subscription.lastMatchAtTold = delivery.lastMatchAt
         case .putHints(let dataset, let id, let hints): datasets[dataset]?.subscriptions[id]?.record.hints = hints
         case .deleteDevice(let dataset, let id):
             if let dataset = datasets[dataset], let device = dataset.devices[id] { dataset.remove(device) }
@@ -63,7 +62,7 @@ extension Hub {
         case .putFollower(let record): restore(record)
         case .countDocuments(let dataset, let count): datasets[dataset]?.documentCount = count
         case .deleteFollower(let dataset, let client):
-            if !isRebuilding { datasets[dataset]?.followers[client] = nil }
+            if let dataset = datasets[dataset], let known = dataset.followers[client] { removeFollower(known, in: dataset) }
         case .matchProgress, .matchSettled, .incidentSettled, .forgetMatch, .forgetLiveState, .forgetReplies, .putDocument,
             .forgetTombstones, .putFilters:
             break
@@ -117,7 +116,7 @@ extension Hub {
             on: device.reference, topic: record.topic, range: record.range,
             expiresAt: deadline(from: record.createdAt, duration: record.duration), selector: selector,
             terms: record.terms, at: now, evaluate: false, into: &engineEffects)
-        dataset.register(Subscription(record, pushers: try record.readPushers(), reference: reference))
+        dataset.register(Subscription(record, pushers: try record.readPushers(naming), reference: reference))
     }
 
     private func restore(_ record: PairRecord, at now: Int64) {
@@ -140,8 +139,6 @@ extension Hub {
     }
 
     private func restore(_ record: LiveStateRecord) {
-        // While rebuilding, memory knows live states better than the store.
-        guard !isRebuilding else { return }
         guard !record.isRemnant, let dataset = datasets[record.dataset] else {
             clearances.append(Clearance(dataset: record.dataset, topic: record.topic))
             return
@@ -164,21 +161,22 @@ extension Hub {
     }
 
     /// Ties a known position to what it names, and stands it there without asking what it meets.
-    func settle(_ state: LiveState) {
+    ///
+    /// - Parameter places: false: the engine is shown by others where it is.
+    func settle(_ state: LiveState, places: Bool = true) {
         guard state.namesDevice, state.payload != nil else { return }
         let dataset = state.dataset
         // A crash may have come between the two changes of a device that went from one topic to another.
         if let known = standing(of: state), (known.timestamp, known.number) > (state.timestamp, state.number) { return }
         if let device = dataset.devices[state.itemID], device.record.type != .beacon {
             device.positionTopic?.device = nil
-            tie(state, to: device)
+            tie(state, to: device, places: places)
         } else {
             dataset.positionsWithoutDevice[state.itemID] = state
         }
     }
 
     private func restore(_ record: ReplyRecord) {
-        guard !isRebuilding else { return }
         if let dataset = datasets[record.dataset] {
             dataset.replies.remember(
                 record.body, to: record.requestId, of: record.client, at: record.at, limits: configuration.limits)
@@ -191,7 +189,6 @@ extension Hub {
     private func restore(_ record: MatchRecord) throws(WireError) {
         matchNumber = max(matchNumber, record.number)
         guard let dataset = datasets[record.dataset] else { return }
-        // Given back twice where it became durable while memory was rebuilt.
         if let device = dataset.devices[record.deviceId], device.matches.last.map({ $0 < record.number }) ?? true {
             device.matches.append(record.number)
             if device.matches.count > Self.matchesPerDevice, outbox.parcels[device.matches[0]] != nil {
@@ -203,23 +200,19 @@ extension Hub {
             $0.record.createdAt <= record.createdAt && $0.record.deviceId.hasSameBytes(as: record.deviceId) ? $0 : nil
         }
         outbox.relink(record.number, to: subscription)
-        guard record.pending, !isRebuilding else { return }
+        guard record.pending, !isReloading else { return }
         // It may have been sent before; whoever has not taken it gets it again under the same id.
         dataset.counters.matched += 1
         dataset.counters.pending += 1
         dataset.counters.retried += 1
         subscription?.record.delivery.retried += 1
+        let recipient = Recipient(record.dataset, record.owner, .match, record.deviceId, record.subscriptionId)
         outbox.append(
             Parcel(
-                number: record.number, dataset: dataset, subscription: subscription,
-                client: clientKey(record.dataset, record.owner), id: record.id, createdAt: record.createdAt, body: record.body,
-                matchTopic: matchTopic(
-                    dataset: record.dataset, owner: record.owner, deviceId: record.deviceId,
-                    subscriptionId: record.subscriptionId),
-                pushers: try [Pusher](
-                    reading: record.pushers, dataset: record.dataset, owner: record.owner ?? "-", deviceId: record.deviceId,
-                    subscriptionId: record.subscriptionId),
-                secret: record.secret, settled: record.settled, fate: record.fate))
+                number: record.number, dataset: dataset, subscription: subscription, id: record.id, createdAt: record.createdAt,
+                body: record.body, recipient: recipient,
+                pushers: try [Pusher](reading: record.pushers, of: recipient, naming: naming), secret: record.secret,
+                settled: record.settled, fate: record.fate))
     }
 
     // MARK: Writing behind
@@ -228,22 +221,22 @@ extension Hub {
     public var hasStatesToWrite: Bool { dueToWrite > 0 && storeIsWritable }
 
     /// Makes up to so many live states durable: in small portions, so that a match never waits behind all of them.
-    public func writeBehind(count: Int, into effects: inout HubEffects) {
+    public func writeBehind(count: Int, _ turn: inout Turn) {
         guard hasStatesToWrite else { return }
         for _ in 0..<min(count, dueToWrite) {
             guard let state = dirty.popFirst() else { break }
             dueToWrite -= 1
             state.dirty = false
             guard state.isKnown else { continue }
-            effects.changes.append(.putLiveState(LiveStateRecord(state)))
+            turn.keep(.putLiveState(LiveStateRecord(state)))
         }
     }
 
     /// Everything that is only in memory, for a clean stop.
-    public func finish(into effects: inout HubEffects) {
+    public func finish(_ turn: inout Turn) {
         storeIsWritable = true
         dueToWrite = dirty.count
-        writeBehind(count: dueToWrite, into: &effects)
-        tellDeliveries(into: &effects)
+        writeBehind(count: dueToWrite, &turn)
+        recordDeliveries(&turn)
     }
 }

@@ -1,314 +1,289 @@
 import LiveTopics
-import Wire
 import Records
+import Wire
 
-// Deletions wait for the store's word, and memory goes back where the store refuses what was asked.
+// The store refused what requests asked for: their datasets are loaded again.
 
-/// What is let go of in memory once the store has.
-public enum Deletion: Equatable, Sendable {
-    case dataset(String)
-    case device(dataset: String, id: String)
-}
-
-/// The state of a topic before a request changed it.
-struct FormerLiveState: Sendable {
-    var topic: String
-    /// nil where nothing was known.
-    var record: LiveStateRecord?
-    /// The number the request gave it: a later update is not taken back.
-    var numberSince: Int64
+/// What gives back what is durable.
+public protocol DurableState: AnyObject {
+    /// All of a dataset but its places, categories and verifications.
+    func restore(dataset: String, _ visit: (DurableChange) throws -> Void) throws
+    /// What is durable of what these changes are about, one by one: `put…` where there is something, nothing else.
+    func restore(like changes: [DurableChange], _ visit: (DurableChange) throws -> Void) throws
 }
 
 extension Hub {
-    /// The changes of these effects are durable: deletions take effect.
-    public func committed(_ deletions: [Deletion], at now: Int64, into effects: inout HubEffects) {
-        for deletion in deletions {
-            switch deletion {
-            case .dataset(let id):
-                if let dataset = datasets[id] { removeDataset(dataset, at: now, into: &effects) }
-            case .device(let dataset, let id):
-                guard let dataset = datasets[dataset], let device = dataset.devices[id] else { continue }
-                dataset.occupancy?.leave(id)
-                dataset.instant = now
-                if let state = device.positionTopic {
-                    device.positionTopic = nil
-                    forgetState(state, asOf: now, receivedAt: now, into: &effects)
-                }
-                dataset.remove(device)
+    /// Changes became durable: what waited for them happens.
+    ///
+    /// - Parameter token: They were handed to the store under it; nil: there were none.
+    public func committed(_ done: Uncommitted, token: UInt64?, _ turn: inout Turn) {
+        if let token { recentMoves.forget(through: token) }
+        for sequel in done.sequels {
+            switch sequel {
+            case .matches(let number):
+                outbox.durable(through: number)
+                sendMatches(&turn)
+            case .liveSubscription(let handle):
+                if let subscription = liveHandles[handle] { begin(subscription, &turn) }
+            case .deletion(let name):
+                guard let dataset = datasets[name], case .deletion? = dataset.suspension else { continue }
+                removeDataset(dataset, &turn)
+                resume(dataset, &turn)
             }
         }
-        // Snapshots follow the replies that announce them; long ones go on at the pace of the link.
-        if outbox.lanes.isOpen { _ = continueSnapshots(count: Self.firstSnapshotMessages, at: now, into: &effects) }
     }
 
-    private static let firstSnapshotMessages = 1000
-
-    /// The store refused the changes of these effects: whoever asked is told `internal`.
+    /// The store refused changes: whoever asked for some of them gets `internal`, and their datasets become what is durable, with what
+    /// waits to be and what nobody asked for.
     ///
-    /// - Returns: The changes nobody asked for (matches, devices made by their position), which wait; and the datasets
-    ///   whose memory now says more than the store: to be rebuilt by ``beginRebuilding(_:)``, restoring those datasets
-    ///   from the store and then the changes that wait, and ``endRebuilding(_:known:at:into:)``.
+    /// - Parameters:
+    ///   - lost: What was refused, in order.
+    ///   - token: Of the first of it.
+    ///   - waiting: What was handed to the store before that and waits still, in order.
+    /// - Returns: What nobody asked for, to be handed to the store again.
+    /// - Throws: Where the store cannot be read either.
     public func refused(
-        _ refused: HubEffects, reason: String, at now: Int64, into effects: inout HubEffects
-    ) -> (waiting: [DurableChange], datasets: [String]) {
+        _ lost: Uncommitted, from token: UInt64, waiting: [DurableChange], reason: String, reading state: any DurableState,
+        _ turn: inout Turn
+    ) throws -> Uncommitted {
         storeIsWritable = false
+        let number = matchNumber
+        answerRefused(lost, reason: reason, &turn)
+        let refusal = Refusal(lost)
+        var subscriptions = forgetMatches(refusal)
+        isReloading = true
+        for name in refusal.datasets { beginReloading(name, &subscriptions) }
+        defer { isReloading = false }
+        try reloadParts(refusal, waiting: waiting, from: state, &turn)
+        for name in refusal.datasets { try reload(name, waiting + refusal.kept, from: state, turn.now) }
+        // In one transaction with what they count.
+        let kept = refusal.kept + endReloading(refusal, subscriptions, from: token, &turn)
+        var again = Uncommitted(unasked: kept)
+        if !kept.isEmpty { again.sequels.append(.matches(through: number)) }
+        for case .deletion(let name) in lost.sequels {
+            if let dataset = datasets[name], case .deletion? = dataset.suspension { resume(dataset, &turn) }
+        }
+        return again
+    }
+
+    private func answerRefused(_ lost: Uncommitted, reason: String, _ turn: inout Turn) {
         let error = WireError(
             .internal,
-            "the store cannot be written (\(reason)); nothing was changed, see the log at \(outage(refused.replies.first, into: &effects))"
-        )
-        for context in refused.replies where !context.isRepeated {
+            "the store cannot be written (\(reason)); nothing was changed, see the log at \(outage(lost.replies.first, &turn))")
+        for context in lost.replies where !context.isRepeated {
             if let requestId = context.requestId {
                 datasets[context.dataset]?.replies.forget(requestId: requestId, of: context.client)
             }
         }
-        for context in refused.replies { answerRefused(context, error, at: now, into: &effects) }
-        var asked = Set<Int>()
-        for range in refused.requested { asked.formUnion(range) }
-        asked.formUnion(Self.matchesOfUnborn(in: refused.changes, asked))
-        asked.formUnion(Self.visitsAfterRefused(in: refused.changes, asked))
-        asked.formUnion(Self.incidentsOfRefused(in: refused.changes, asked))
-        takeBackIncidents(refused.changes, asked)
-        let missed = takeBackMatches(refused.changes, asked)
-        takeBackLiveSubscriptions(refused.formerLiveSubscriptions)
-        takeBackPlaces(refused.formerPlaces)
-        takeBackLiveStates(refused.formerStates, at: now, into: &effects)
-        // Nothing is kept for a dataset that was to be created by a request.
-        let unborn = Set(asked.compactMap { refused.changes[$0].createdDataset })
-        var waiting: [DurableChange] = []
-        for (index, change) in refused.changes.enumerated() where !asked.contains(index) {
-            if let dataset = change.dataset, unborn.contains(dataset) { continue }
-            waiting.append(change.without(missed, formerMatchAt: refused.formerMatchInstants[index] ?? nil))
+        for context in lost.replies {
+            var body = context.encode(error)
+            if context.isRepeated, let requestId = context.requestId,
+                let first = datasets[context.dataset]?.replies.reply(to: requestId, of: context.client, at: turn.now)
+            {
+                body = first
+            } else {
+                datasets[context.dataset]?.counters.failedRequests += 1
+            }
+            turn.effects.output.append(.reply(context.address), payload: body)
         }
-        return (waiting, Set(refused.replies.map(\.dataset)).sorted())
-    }
-
-    /// Lets go of what the store gives back of these datasets.
-    public func beginRebuilding(_ names: [String]) {
-        isRebuilding = true
-        for name in names { datasets[name]?.reset() }
-        datasetsWithDeliveries.removeAll { dataset in names.contains(dataset.id) }
-        for state in liveStates.all where names.contains(state.dataset.id) { state.device = nil }
-    }
-
-    /// Stands the devices where they are again. Datasets that the store does not know are gone.
-    public func endRebuilding(_ names: [String], known: Set<String>, at now: Int64, into effects: inout HubEffects) {
-        isRebuilding = false
-        for name in names where !known.contains(name) {
-            guard let dataset = datasets[name] else { continue }
-            // What the store gave back of an earlier deletion stands.
-            let deletedAt = deletedDatasets[name]
-            removeDataset(dataset, at: now, into: &effects)
-            // It never was: nobody deleted it.
-            effects.notices.removeAll { $0 == .datasetDeleted(name) }
-            deletedDatasets[name] = deletedAt
-        }
-        for state in liveStates.all where names.contains(state.dataset.id) { settle(state) }
-        for name in names { datasets[name]?.beaconField.monitors.endReset() }
-        unresumed.formUnion(names.filter { datasets[$0] != nil })
-        findOccupancies()
     }
 
     /// The name of the present refusal in the log, which is told of it once.
-    func outage(_ context: ReplyContext?, into effects: inout HubEffects) -> String {
+    func outage(_ context: ReplyContext?, _ turn: inout Turn) -> String {
         if let outageID { return outageID }
-        let id = identifiers.uuid()
+        let id = turn.identifiers.uuid()
         outageID = id
-        effects.notices.append(.internalFailure(id: id, request: context?.request ?? "-"))
+        turn.note(.internalFailure(id: id, request: context?.request ?? "-"))
         return id
     }
 
-    // MARK: Taking back
-
-    private func answerRefused(
-        _ context: ReplyContext, _ error: WireError, at now: Int64, into effects: inout HubEffects
-    ) {
-        var body = context.encode(error)
-        if context.isRepeated, let requestId = context.requestId,
-            let first = datasets[context.dataset]?.replies.reply(to: requestId, of: context.client, at: now)
-        {
-            body = first
-        } else {
-            datasets[context.dataset]?.counters.failedRequests += 1
+    /// Matches and incidents that are not kept never were.
+    ///
+    /// - Returns: What becomes of the delivery counters of their subscriptions.
+    private func forgetMatches(_ refusal: Refusal) -> DeliveryCorrections {
+        var corrections = DeliveryCorrections()
+        for case .putIncident(let record) in refusal.dropped { _ = outbox.remove(record.number) }
+        for case .putMatch(let record) in refusal.dropped {
+            let isPending = outbox.remove(record.number) != nil
+            outdated.remove(record.number)
+            let dataset = datasets[record.dataset]
+            dataset?.counters.matched -= 1
+            if isPending { dataset?.counters.pending -= 1 } else { dataset?.counters.dropped -= 1 }
+            corrections.forget(record, isPending: isPending)
         }
-        effects.messages.append(
-            topic: context.topic, prefix: configuration.topicsPrefix, qos: 1, retain: false, correlation: context.correlation,
-            payload: body)
+        for case .putMatch(let record) in refusal.kept { corrections.keep(record) }
+        return corrections
     }
 
-    /// Where in the changes stand matches of what a refused request was to create: positions in the same batch led to them.
-    private static func matchesOfUnborn(in changes: [DurableChange], _ asked: Set<Int>) -> [Int] {
-        var unborn = Set<UnbornObject>()
-        for index in asked {
-            switch changes[index] {
-            case .putPublication(let record) where Revision.generation(of: record.revision) == 1:
-                unborn.insert(UnbornObject(dataset: record.dataset, id: ByteKey(record.id), isPublication: true))
-            case .putSubscription(let record) where Revision.generation(of: record.revision) == 1:
-                unborn.insert(UnbornObject(dataset: record.dataset, id: ByteKey(record.id), isPublication: false))
+    // MARK: Loading
+
+    private func beginReloading(_ name: String, _ corrections: inout DeliveryCorrections) {
+        guard let dataset = datasets[name] else { return }
+        for id in dataset.subscriptions.keys {
+            if let subscription = dataset.subscriptions[id] { corrections.note(subscription) }
+        }
+        for subscription in recentMoves.removed(of: name) where dataset.subscriptions[subscription.record.id] == nil {
+            corrections.note(subscription)
+        }
+        datasetsWithDeliveries.removeAll { $0 === dataset }
+        dataset.reset()
+        for state in liveStates.all where state.dataset === dataset { state.device = nil }
+    }
+
+    private func reload(_ name: String, _ later: [DurableChange], from state: any DurableState, _ now: Int64) throws {
+        var isKnown = false
+        func restore(_ change: DurableChange) throws {
+            if case .putDataset = change { isKnown = true }
+            switch change {
+            // Memory knows these.
+            case .putReply, .putIncident: return
+            default: if !change.isLoadedAlone { try self.restore(change, at: now) }
+            }
+        }
+        try state.restore(dataset: name, restore)
+        for change in later where change.dataset == name { try restore(change) }
+        if !isKnown { vanished.insert(name) }
+    }
+
+    /// Loads again, one by one, what is not loaded with its dataset.
+    private func reloadParts(
+        _ refusal: Refusal, waiting: [DurableChange], from state: any DurableState, _ turn: inout Turn
+    ) throws {
+        let parts = refusal.refused.filter(\.isLoadedAlone)
+        guard !parts.isEmpty else { return }
+        var found = ReloadedParts()
+        try state.restore(like: parts) { found.take($0) }
+        for change in waiting + refusal.kept { found.take(change) }
+        for change in parts.reversed() {
+            switch change {
+            case .putPlace(let record): reload(place: record.place.id, found, in: record.dataset)
+            case .deletePlace(let dataset, let id): reload(place: id, found, in: dataset)
+            case .putCategory(let record): reload(category: record.category.id, found, in: record.dataset)
+            case .putVerification(let record): reload(verification: record, found)
+            case .putLiveSubscription(let record): try reload(live: record.client, record.id, found, in: record.dataset)
+            case .deleteLiveSubscription(let dataset, let client, let id): try reload(live: client, id, found, in: dataset)
+            case .putFollower(let record): reload(follower: record.client, found, in: record.dataset)
+            case .deleteFollower(let dataset, let client): reload(follower: client, found, in: dataset)
             default: break
             }
         }
-        guard !unborn.isEmpty else { return [] }
-        return changes.indices.filter { index in
-            let pair: (dataset: String, publication: String, subscription: String)
-            switch changes[index] {
-            case .putMatch(let record): pair = (record.dataset, record.publicationId, record.subscriptionId)
-            case .putPair(let record): pair = (record.dataset, record.publicationId, record.subscriptionId)
-            case .putVisit(let record): pair = (record.dataset, record.publicationId, record.subscriptionId)
-            case .deleteVisit(let dataset, let subscription, let publication): pair = (dataset, publication, subscription)
-            default: return false
-            }
-            return unborn.contains(UnbornObject(dataset: pair.dataset, id: ByteKey(pair.publication), isPublication: true))
-                || unborn.contains(UnbornObject(dataset: pair.dataset, id: ByteKey(pair.subscription), isPublication: false))
-        }
+        takeBack(parts, found, &turn)
     }
 
-    /// Where in the changes stand visits and their messages that follow one which a refused request began or ended: the pair stands
-    /// where it stood before the request.
-    private static func visitsAfterRefused(in changes: [DurableChange], _ asked: Set<Int>) -> [Int] {
-        var undone = Set<VisitingPair>()
-        var following: [Int] = []
-        for (index, change) in changes.enumerated() {
-            guard let (pair, isVisit) = VisitingPair.of(change) else { continue }
-            if asked.contains(index) {
-                if isVisit { undone.insert(pair) }
-            } else if undone.contains(pair) {
-                following.append(index)
-            }
-        }
-        return following
-    }
-
-    /// Matches that a refused request led to never were.
+    /// Has the devices where they are again. Datasets that the store does not know are gone.
     ///
-    /// - Returns: What the delivery counters of each subscription lose.
-    private func takeBackMatches(_ changes: [DurableChange], _ asked: Set<Int>) -> [MatchedSubscription: TakenBack] {
-        var missed: [MatchedSubscription: TakenBack] = [:]
-        for (index, change) in changes.enumerated() {
-            guard case .putMatch(let record) = change else { continue }
-            let key = MatchedSubscription(dataset: record.dataset, id: ByteKey(record.subscriptionId))
-            guard asked.contains(index) else {
-                missed[key, default: TakenBack()].keptMatchAt = record.createdAt
-                continue
+    /// - Returns: Delivery counters that are others than those that are durable.
+    private func endReloading(
+        _ refusal: Refusal, _ corrections: DeliveryCorrections, from token: UInt64, _ turn: inout Turn
+    ) -> [DurableChange] {
+        var deliveries: [DurableChange] = []
+        declareRestoredCategories()
+        for name in vanished.sorted() {
+            guard let dataset = datasets[name] else { continue }
+            // What the store gave back of an earlier deletion stands.
+            let deletedAt = deletedDatasets[name]
+            removeDataset(dataset, &turn)
+            // It never was: nobody deleted it.
+            turn.effects.notices.removeAll { $0 == .datasetDeleted(name) }
+            deletedDatasets[name] = deletedAt
+        }
+        vanished.removeAll()
+        for name in refusal.datasets {
+            guard let dataset = datasets[name] else { continue }
+            placeDevices(of: dataset, from: token)
+            dataset.beaconField.monitors.endReset()
+            for id in dataset.subscriptions.keys {
+                guard let subscription = dataset.subscriptions[id], corrections.apply(to: subscription) else { continue }
+                deliveries.append(
+                    .putDelivery(dataset: name, subscriptionId: id, subscription.record.delivery))
             }
-            let isPending = outbox.remove(record.number) != nil
-            outdated.remove(record.number)
-            let counters = datasets[record.dataset]
-            counters?.counters.matched -= 1
-            if isPending { counters?.counters.pending -= 1 } else { counters?.counters.dropped -= 1 }
-            missed[key, default: TakenBack()].matched += 1
-            if !isPending { missed[key]?.dropped += 1 }
+            repeatMoves(of: dataset, from: token, &turn)
         }
-        return missed
-    }
-
-    /// Puts live states back, the newest change first, and tells them again.
-    private func takeBackLiveStates(_ former: [FormerLiveState], at now: Int64, into effects: inout HubEffects) {
-        var changed: [LiveState] = []
-        for former in former.reversed() {
-            guard let state = liveStates[former.topic], state.number == former.numberSince else { continue }
-            tellTakenBack(state, to: former.record, at: now, into: &effects)
-            takeBack(state, to: former.record)
-            if !changed.contains(where: { $0 === state }) { changed.append(state) }
-        }
-        for state in changed {
-            publishLive(topic: state.topic, payload: state.payload ?? [], into: &effects)
-            if state.payload != nil { tellSubscribers(of: state, at: now, into: &effects) }
-            guard state.isKnown else { continue }
-            liveNumber += 1
-            state.number = liveNumber
-            if state.payload == nil { state.dataset.clearedStates.append(state, again: true) }
-            markDirty(state)
-        }
-    }
-
-    /// Where nothing is known after all, who saw the state is told that it left.
-    private func tellTakenBack(
-        _ state: LiveState, to record: LiveStateRecord?, at now: Int64, into effects: inout HubEffects
-    ) {
-        guard record?.payload == nil, let refused = state.payload else { return }
-        showBeforeChange(state, at: now, into: &effects)
-        state.payload = nil
-        tellSubscribers(of: state, former: refused, formerNumber: state.number, at: now, into: &effects)
-        state.payload = refused
-    }
-
-    private func takeBack(_ state: LiveState, to record: LiveStateRecord?) {
-        let dataset = state.dataset
-        switch (state.payload != nil, record?.payload != nil) {
-        case (true, false): dataset.countLiveTopic(state.domain, by: -1)
-        case (false, true): dataset.countLiveTopic(state.domain, by: 1)
-        default: break
-        }
-        if state.payload == nil { dataset.clearedStates.revoke() }
-        state.device = nil
-        state.payload = record?.payload
-        state.isDerived = record?.payload.map(LiveMessage.isDerived) ?? false
-        state.number = record?.number ?? 0
-        state.timestamp = record?.timestamp ?? .min
-        state.receivedAt = record?.receivedAt ?? .min
-        if record == nil {
-            liveStates.remove(state)
-        } else if state.payload == nil {
-            dataset.clearedStates.append(state, again: false)
-        }
+        findOccupancies()
+        return deliveries
     }
 }
 
-/// A publication or subscription that was to be created.
-private struct UnbornObject: Hashable {
-    var dataset: String
-    var id: ByteKey
-    var isPublication: Bool
-}
+/// What of the refused changes goes, and what is tried again.
+private struct Refusal {
+    /// What requests asked for.
+    var refused: [DurableChange] = []
+    /// All that goes: what requests asked for, and what was decided since, which is decided again.
+    var dropped: [DurableChange] = []
+    /// What nobody asked for.
+    var kept: [DurableChange] = []
+    /// Those that requests were to change, by name.
+    var datasets: [String] = []
 
-/// A pair whose visits begin and end.
-private struct VisitingPair: Hashable {
-    var dataset: String
-    var subscription: ByteKey
-    var publication: ByteKey
-
-    /// The pair a change is about, and whether it is a begin or an end itself.
-    static func of(_ change: DurableChange) -> (VisitingPair, Bool)? {
-        func pair(_ dataset: String, _ subscription: String, _ publication: String) -> VisitingPair {
-            VisitingPair(dataset: dataset, subscription: ByteKey(subscription), publication: ByteKey(publication))
+    init(_ lost: Uncommitted) {
+        var unborn = Set<String>()
+        var names = Set<String>()
+        for (change, isAsked) in zip(lost.changes, lost.asked) where isAsked {
+            refused.append(change)
+            if let name = change.createdDataset { unborn.insert(name) }
+            if let name = change.dataset { names.insert(name) }
         }
-        switch change {
-        case .putVisit(let record): return (pair(record.dataset, record.subscriptionId, record.publicationId), true)
-        case .deleteVisit(let dataset, let subscription, let publication): return (pair(dataset, subscription, publication), true)
-        case .putMatch(let record): return (pair(record.dataset, record.subscriptionId, record.publicationId), false)
-        default: return nil
+        var begun = Set<String>()
+        for (change, isAsked) in zip(lost.changes, lost.asked) {
+            let name = change.dataset ?? ""
+            if isAsked { begun.insert(name) }
+            // Delivery counters are corrected when the rest is there.
+            if case .putDelivery = change, names.contains(name) { continue }
+            let goes = isAsked || unborn.contains(name) || change.isEvaluated && begun.contains(name)
+            if goes { dropped.append(change) } else { kept.append(change) }
         }
+        datasets = names.sorted()
     }
 }
 
-/// A subscription of any dataset.
-private struct MatchedSubscription: Hashable {
-    var dataset: String
-    var id: ByteKey
-}
+/// Delivery counters over a reload: memory knows them, but for matches that never were.
+private struct DeliveryCorrections {
+    private struct Key: Hashable {
+        var dataset: String
+        var id: ByteKey
 
-/// What its delivery counters lose.
-private struct TakenBack {
-    var matched: Int64 = 0
-    var dropped: Int64 = 0
-    /// The last match in the same batch that stays.
-    var keptMatchAt: Int64?
-}
-
-extension DurableChange {
-    /// The dataset that this change creates.
-    fileprivate var createdDataset: String? {
-        if case .putDataset(let record) = self, Revision.generation(of: record.revision) == 1 { record.id } else { nil }
+        init(_ dataset: String, _ id: String) {
+            self.dataset = dataset
+            self.id = ByteKey(id)
+        }
     }
 
-    /// Delivery counters without the matches that never were.
-    fileprivate func without(_ missed: [MatchedSubscription: TakenBack], formerMatchAt: Int64?) -> DurableChange {
-        guard case .putDelivery(let dataset, let id, var delivery) = self,
-            let missed = missed[MatchedSubscription(dataset: dataset, id: ByteKey(id))], missed.matched > 0
-        else { return self }
-        delivery.lastMatchAt = missed.keptMatchAt ?? formerMatchAt
-        delivery.matched -= missed.matched
-        delivery.dropped -= missed.dropped
-        return .putDelivery(dataset: dataset, subscriptionId: id, delivery)
+    private struct Correction {
+        var delivery: Delivery?
+        var matched: Int64 = 0
+        var dropped: Int64 = 0
+        var keptMatchAt: Int64?
+    }
+
+    private var corrections: [Key: Correction] = [:]
+
+    mutating func forget(_ record: MatchRecord, isPending: Bool) {
+        let key = Key(record.dataset, record.subscriptionId)
+        corrections[key, default: Correction()].matched += 1
+        if !isPending { corrections[key]?.dropped += 1 }
+    }
+
+    mutating func keep(_ record: MatchRecord) {
+        corrections[Key(record.dataset, record.subscriptionId), default: Correction()].keptMatchAt =
+            record.createdAt
+    }
+
+    mutating func note(_ subscription: Subscription) {
+        let record = subscription.record
+        corrections[Key(record.dataset, record.id), default: Correction()].delivery = record.delivery
+    }
+
+    /// - Returns: Whether its counters are others than those that are durable.
+    func apply(to subscription: Subscription) -> Bool {
+        let record = subscription.record
+        guard let correction = corrections[Key(record.dataset, record.id)],
+            var delivery = correction.delivery
+        else { return false }
+        delivery.matched -= correction.matched
+        delivery.dropped -= correction.dropped
+        if correction.matched > 0 { delivery.lastMatchAt = correction.keptMatchAt ?? record.delivery.lastMatchAt }
+        guard delivery != record.delivery else { return false }
+        subscription.record.delivery = delivery
+        return true
     }
 }

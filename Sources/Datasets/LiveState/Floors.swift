@@ -69,13 +69,11 @@ extension Hub {
     /// that its topic names.
     ///
     /// - Parameter found: Where the structure finds it.
-    func floor(
-        of state: LiveState, index: Int?, found: Whereabouts?, into effects: inout HubEffects
-    ) -> FloorRef {
+    func floor(of state: LiveState, index: Int?, found: Whereabouts?, _ turn: inout Turn) -> FloorRef {
         if let floor = floor(of: state, index: index, found: found) { return floor }
         tellOverload(
             state.topic, "the dataset has \(configuration.limits.liveTopics) floors, the maximum: this one counts as unknown",
-            count: 1, of: state.dataset, into: &effects)
+            count: 1, of: state.dataset, &turn)
         return .unknown
     }
 

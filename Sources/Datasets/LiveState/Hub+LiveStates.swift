@@ -14,10 +14,10 @@ extension Hub {
     @discardableResult
     func store(
         _ update: LiveUpdate, at timestamp: Int64, for state: LiveState, derived: Bool = false, receivedAt now: Int64,
-        into effects: inout HubEffects
+        _ turn: inout Turn
     ) -> Whereabouts? {
         let dataset = state.dataset
-        showBeforeChange(state, at: now, into: &effects)
+        showBeforeChange(state, &turn)
         var found: Whereabouts?
         if state.namesDevice, dataset.locatesPositions {
             found = locate(update, at: state)
@@ -40,29 +40,29 @@ extension Hub {
         LiveMessage.encode(
             topic: state.topic, domain: state.domain, itemID: state.itemID, timestamp: timestamp, receivedAt: now,
             properties: properties, originSourceId: update.originSourceId, derived: derived, into: &payload)
-        publishLive(topic: state.topic, payload: payload, into: &effects)
+        publishLive(topic: state.topic, payload: payload, &turn)
         state.payload = payload
         markDirty(state)
         // Who sees an item move from one topic to another is told that it left the one before it is on the other.
-        if state.namesDevice { stand(at: state, at: timestamp, receivedAt: now, into: &effects) }
-        tellSubscribers(of: state, at: now, into: &effects)
-        liveDataChanged(state, at: now, into: &effects)
+        if state.namesDevice { stand(at: state, at: timestamp, receivedAt: now, &turn) }
+        tellSubscribers(of: state, &turn)
+        liveDataChanged(state, &turn)
         return found
     }
 
     /// The item of a position stands here from now on: the one on another topic is no longer true.
-    private func stand(at state: LiveState, at timestamp: Int64, receivedAt now: Int64, into effects: inout HubEffects) {
+    private func stand(at state: LiveState, at timestamp: Int64, receivedAt now: Int64, _ turn: inout Turn) {
         if let device = state.device {
             let former = device.positionTopic
             guard former !== state else { return }
             device.positionTopic = state
             // As of when it stood elsewhere, so that it may come back with a time of its own.
-            if let former { forgetState(former, asOf: timestamp, receivedAt: now, into: &effects) }
+            if let former { forgetState(former, asOf: timestamp, receivedAt: now, &turn) }
         } else {
             let former = state.dataset.positionsWithoutDevice[state.itemID]
             guard former !== state else { return }
             state.dataset.positionsWithoutDevice[state.itemID] = state
-            if let former { forgetState(former, asOf: timestamp, receivedAt: now, into: &effects) }
+            if let former { forgetState(former, asOf: timestamp, receivedAt: now, &turn) }
         }
     }
 
@@ -84,10 +84,10 @@ extension Hub {
     }
 
     /// Stands a device at a state, without asking what it meets.
-    func tie(_ state: LiveState, to device: Device) {
+    func tie(_ state: LiveState, to device: Device, places: Bool = true) {
         state.device = device
         device.positionTopic = state
-        guard let payload = state.payload, let update = LiveMessage.update(inPayload: payload, using: parser),
+        guard places, let payload = state.payload, let update = LiveMessage.update(inPayload: payload, using: parser),
             let position = update.position
         else { return }
         let found = state.dataset.locatesPositions ? whereabouts(of: update, at: state) : nil
@@ -97,28 +97,29 @@ extension Hub {
     }
 
     /// Clears a state on demand: the device of a position stands nowhere from now on.
-    func clear(_ state: LiveState, at now: Int64, into effects: inout HubEffects) {
+    func clear(_ state: LiveState, _ turn: inout Turn) {
         guard state.isKnown else {
             // Nothing is known; what a broker may still retain from earlier days goes all the same.
-            publishLive(topic: state.topic, payload: [], into: &effects)
+            publishLive(topic: state.topic, payload: [], &turn)
             return
         }
         let device = state.device
-        if state.tellsSightings { forgetSightings(of: state, at: now, into: &effects) }
-        forgetState(state, asOf: now, receivedAt: now, into: &effects)
+        if state.tellsSightings { forgetSightings(of: state, &turn) }
+        forgetState(state, asOf: turn.now, receivedAt: turn.now, &turn)
         guard let device, device.positionTopic === state else { return }
-        showMoves(at: now, into: &effects)
+        showMoves(&turn)
+        if !turn.isAsked { noteMove(of: device, at: state, nil, instant: turn.now, now: turn.now) }
         device.positionTopic = nil
-        clearCircumstances(device, in: state.dataset, into: &effects)
+        clearCircumstances(device, in: state.dataset, &turn)
         engineEffects.removeAll(keepingCapacity: true)
-        state.dataset.engine.move(device.reference, to: nil, at: now, into: &engineEffects)
-        handleEngineEffects(of: state.dataset, at: now, into: &effects)
+        state.dataset.engine.move(device.reference, to: nil, at: turn.now, into: &engineEffects)
+        handleEngineEffects(of: state.dataset, &turn)
     }
 
     /// - Parameter asOf: From when on it is not true any more; what is older is late.
-    func forgetState(_ state: LiveState, asOf timestamp: Int64, receivedAt now: Int64, into effects: inout HubEffects) {
+    func forgetState(_ state: LiveState, asOf timestamp: Int64, receivedAt now: Int64, _ turn: inout Turn) {
         let dataset = state.dataset
-        showBeforeChange(state, at: now, into: &effects)
+        showBeforeChange(state, &turn)
         let wasCleared = state.payload == nil
         let former = (payload: state.payload, number: state.number)
         noteForgotten(state)
@@ -134,18 +135,18 @@ extension Hub {
         state.payload = nil
         dataset.clearedStates.append(state, again: wasCleared)
         markDirty(state)
-        publishLive(topic: state.topic, payload: [], into: &effects)
-        tellSubscribers(of: state, former: former.payload, formerNumber: former.number, at: now, into: &effects)
-        liveDataChanged(state, at: now, into: &effects)
-        forgetCleared(of: dataset, before: .min, into: &effects)
+        publishLive(topic: state.topic, payload: [], &turn)
+        tellSubscribers(of: state, former: former.payload, formerNumber: former.number, &turn)
+        liveDataChanged(state, &turn)
+        forgetCleared(of: dataset, before: .min, &turn)
     }
 
     /// Forgets cleared states that are too old, or too many.
-    func forgetCleared(of dataset: Dataset, before instant: Int64, into effects: inout HubEffects) {
+    func forgetCleared(of dataset: Dataset, before instant: Int64, _ turn: inout Turn) {
         let maximum = configuration.limits.liveTopics
         while let state = dataset.clearedStates.popOldest(clearedBefore: instant, maximum: maximum) {
             liveStates.remove(state)
-            effects.changes.append(.forgetLiveState(dataset: dataset.id, topic: state.topic))
+            turn.keep(.forgetLiveState(dataset: dataset.id, topic: state.topic))
         }
     }
 
@@ -155,7 +156,7 @@ extension Hub {
         dirty.append(state)
     }
 
-    func publishLive(topic: String, payload: [UInt8], into effects: inout HubEffects) {
-        effects.messages.append(topic: topic, prefix: livePrefix, qos: configuration.liveQoS, retain: true, payload: payload)
+    func publishLive(topic: String, payload: [UInt8], _ turn: inout Turn) {
+        turn.effects.output.append(.liveState, name: topic, payload: payload)
     }
 }

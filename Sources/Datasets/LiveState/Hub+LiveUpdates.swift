@@ -11,17 +11,15 @@ extension Hub {
     /// How far ahead of ours a timestamp may be.
     static let skewMaximumMilliseconds: Int64 = 300_000
 
-    func receiveLive(_ topic: UnsafeRawBufferPointer, _ message: Inbound, at now: Int64, into effects: inout HubEffects) {
+    func receiveLive(_ topic: UnsafeRawBufferPointer, _ message: IncomingUpdate, _ turn: inout Turn) {
         if let state = liveStates[topic] {
-            receiveUpdate(of: state, published: topic, message, at: now, into: &effects)
+            receiveUpdate(of: state, published: topic, message, &turn)
         } else {
-            receiveFirst(topic, message, at: now, into: &effects)
+            receiveFirst(topic, message, &turn)
         }
     }
 
-    private func receiveFirst(
-        _ topic: UnsafeRawBufferPointer, _ message: Inbound, at now: Int64, into effects: inout HubEffects
-    ) {
+    private func receiveFirst(_ topic: UnsafeRawBufferPointer, _ message: IncomingUpdate, _ turn: inout Turn) {
         let live: LiveTopic
         do throws(LiveTopicError) {
             // The generic form, which also says what is wrong with bytes that are no text, is some times slower.
@@ -32,58 +30,56 @@ extension Hub {
             }
         } catch {
             let error = WireError(.invalid, error.message, field: error.field)
-            refuse(error, published: topic, counts: true, at: now, into: &effects)
+            refuse(error, published: topic, counts: true, &turn)
             return
         }
         // Percent-codes in lower case, empty levels or a domain in capitals name a topic that may be known.
-        receiveUpdate(of: live, published: topic, message, at: now, into: &effects)
+        receiveUpdate(of: live, published: topic, message, &turn)
     }
 
     /// - Parameter topic: As published, which may be no live topic.
-    func receiveUpdate(
-        of live: LiveTopic, published topic: UnsafeRawBufferPointer, _ message: Inbound, at now: Int64,
-        into effects: inout HubEffects
-    ) {
+    func receiveUpdate(of live: LiveTopic, published topic: UnsafeRawBufferPointer, _ message: IncomingUpdate, _ turn: inout Turn)
+    {
         let canonical = live.encoded
         if let state = liveStates[canonical] {
-            receiveUpdate(of: state, published: topic, message, at: now, into: &effects)
+            receiveUpdate(of: state, published: topic, message, &turn)
         } else if let dataset = datasets[live.dataset] {
             let state = LiveState(dataset: dataset, live: live, topic: canonical)
-            receiveUpdate(of: state, published: topic, message, at: now, into: &effects)
+            receiveUpdate(of: state, published: topic, message, &turn)
         } else {
-            receiveUpdateOfUnknownDataset(live, canonical: canonical, published: topic, message, at: now, into: &effects)
+            receiveUpdateOfUnknownDataset(live, canonical: canonical, published: topic, message, &turn)
         }
     }
 
     /// A first live update creates its dataset where that is allowed, but only if nothing is wrong with it.
     private func receiveUpdateOfUnknownDataset(
-        _ live: LiveTopic, canonical: String, published: UnsafeRawBufferPointer, _ message: Inbound, at now: Int64,
-        into effects: inout HubEffects
+        _ live: LiveTopic, canonical: String, published: UnsafeRawBufferPointer, _ message: IncomingUpdate, _ turn: inout Turn
     ) {
         do throws(WireError) {
-            guard mayCreateDataset(live.dataset, replayed: message.retained) else { throw .unknownDataset(live.dataset) }
+            guard mayCreateDataset(live.dataset, replayed: message.isRepeated) else { throw .unknownDataset(live.dataset) }
             guard !message.payload.isEmpty else { return }
             _ = try decode(message, domain: live.domain)
-            let dataset = try createDataset(live.dataset, at: now, into: &effects)
+            let dataset = try createDataset(live.dataset, &turn)
             let state = LiveState(dataset: dataset, live: live, topic: canonical)
-            receiveUpdate(of: state, published: published, message, at: now, into: &effects)
+            receiveUpdate(of: state, published: published, message, &turn)
         } catch {
-            if message.retained { return }
-            refuse(error, published: published, of: live.dataset, counts: true, at: now, into: &effects)
+            if message.isRepeated { return }
+            refuse(error, published: published, of: live.dataset, counts: true, &turn)
         }
     }
 
     /// Handles an update of a known topic, or the first one of a topic whose state is not in the table yet.
     private func receiveUpdate(
-        of state: LiveState, published: UnsafeRawBufferPointer, _ message: Inbound, at now: Int64, into effects: inout HubEffects
+        of state: LiveState, published: UnsafeRawBufferPointer, _ message: IncomingUpdate, _ turn: inout Turn
     ) {
         let dataset = state.dataset
+        if case .deletion? = dataset.suspension { return dataset.wait(message, of: state.topic) }
         // Of what a broker replays only that counts as received which has an effect.
-        if !message.retained { dataset.counters.received += 1 }
+        if !message.isRepeated { dataset.counters.received += 1 }
         guard !message.payload.isEmpty else {
-            if message.retained { dataset.counters.received += 1 }
+            if message.isRepeated { dataset.counters.received += 1 }
             dataset.counters.accepted += 1
-            clear(state, at: now, into: &effects)
+            clear(state, &turn)
             return
         }
         do throws(WireError) {
@@ -91,12 +87,12 @@ extension Hub {
             if let device = state.device { dataset.circumstances.engine.expect(device.reference.index) }
             let update = try decode(message, domain: state.domain)
             if state.tellsSightings {
-                return try receiveSightings(update, of: state, published: published, message, at: now, into: &effects)
+                return try receiveSightings(update, of: state, published: published, message, &turn)
             }
-            var timestamp = update.timestamp ?? now
-            let isSkewed = timestamp > now + Self.skewMaximumMilliseconds
-            if isSkewed { timestamp = now }
-            if message.retained, state.isKnown {
+            var timestamp = update.timestamp ?? turn.now
+            let isSkewed = timestamp > turn.now + Self.skewMaximumMilliseconds
+            if isSkewed { timestamp = turn.now }
+            if message.isRepeated, state.isKnown {
                 // The broker gives back what it kept: only by its own word can that be newer than what is known.
                 guard update.timestamp != nil, !isSkewed, timestamp > state.timestamp else { return }
             }
@@ -104,39 +100,37 @@ extension Hub {
             // What was sent is never late beside what the daemon worked out.
             let newest = max(state.sentAt, standing?.sentAt ?? .min)
             guard timestamp >= newest else {
-                if !message.retained { refuseLate(timestamp, newest, state, published, at: now, into: &effects) }
+                if !message.isRepeated { refuseLate(timestamp, newest, state, published, &turn) }
                 return
             }
-            try admit(state, instead: standing, at: now, into: &effects)
-            if message.retained { dataset.counters.received += 1 }
+            try admit(state, instead: standing, &turn)
+            if message.isRepeated { dataset.counters.received += 1 }
             dataset.counters.accepted += 1
-            if isSkewed { tellSkewed(state, published, at: now, into: &effects) }
-            let found = store(update, at: timestamp, for: state, receivedAt: now, into: &effects)
-            showMove(of: state, update, found: found, at: timestamp, now: now, into: &effects)
+            if isSkewed { tellSkewed(state, published, &turn) }
+            let found = store(update, at: timestamp, for: state, receivedAt: turn.now, &turn)
+            showMove(of: state, update, found: found, at: timestamp, &turn)
         } catch {
-            if message.retained, state.isKnown { return }
-            refuse(error, published: published, of: dataset.id, counts: message.retained, at: now, into: &effects)
+            if message.isRepeated, state.isKnown { return }
+            refuse(error, published: published, of: dataset.id, counts: message.isRepeated, &turn)
         }
     }
 
-    private func decode(_ message: Inbound, domain: String) throws(WireError) -> LiveUpdate {
+    private func decode(_ message: IncomingUpdate, domain: String) throws(WireError) -> LiveUpdate {
         guard message.payload.count <= Self.liveUpdateMaximumBytes else {
             throw WireError(
                 .tooLarge, "a live update has at most \(Self.liveUpdateMaximumBytes) bytes, not \(message.payload.count)")
         }
         properties.removeAll(keepingCapacity: true)
-        return try decoder.decode(message.payload, padded: message.padded, domain: domain, properties: &properties)
+        return try decoder.decode(message.payload, padded: message.isPadded, domain: domain, properties: &properties)
     }
 
     /// Checks that there is room for the state, and finds or makes the device that a position names.
     ///
     /// - Parameter instead: The state that goes when this one comes.
-    func admit(
-        _ state: LiveState, instead standing: LiveState?, at now: Int64, into effects: inout HubEffects
-    ) throws(WireError) {
+    func admit(_ state: LiveState, instead standing: LiveState?, _ turn: inout Turn) throws(WireError) {
         if state.payload == nil, standing == nil { try checkRoomForLiveTopic(in: state.dataset) }
         if state.namesDevice, state.device == nil {
-            state.device = try device(state.itemID, movedIn: state.dataset, at: now, into: &effects)
+            state.device = try device(state.itemID, movedIn: state.dataset, &turn)
         }
     }
 
@@ -146,15 +140,28 @@ extension Hub {
     ///   - found: Where the structure finds it.
     ///   - instant: When it stood there.
     func showMove(
-        of state: LiveState, _ update: LiveUpdate, found: Whereabouts?, at instant: Int64, now: Int64,
-        into effects: inout HubEffects
+        of state: LiveState, _ update: LiveUpdate, found: Whereabouts?, at instant: Int64, knownSince: Int64 = .max,
+        _ turn: inout Turn
     ) {
         guard let device = state.device, let position = update.position else { return }
         let dataset = state.dataset
-        showCircumstances(device, update, at: instant, in: dataset, now: now, into: &effects)
+        noteMove(of: device, at: state, update, found: found, instant: instant, now: turn.now, knownSince: knownSince)
+        showCircumstances(device, update, at: instant, in: dataset, &turn)
         if dataset.moves.isEmpty { moved.append(dataset) }
-        let floor = floor(of: state, index: update.floorIndex, found: found, into: &effects)
+        let floor = floor(of: state, index: update.floorIndex, found: found, &turn)
         dataset.moves.append(Move(device: device.reference, position: position, floor: floor))
+    }
+
+    /// Remembers a move for as long as requests before it may be refused.
+    func noteMove(
+        of device: Device, at state: LiveState, _ update: LiveUpdate?, found: Whereabouts? = nil, instant: Int64, now: Int64,
+        knownSince: Int64 = .max
+    ) {
+        guard recentMoves.isAwaited || !recentMoves.isEmpty else { return }
+        let former = state.dataset.engine.position(of: device.reference)
+        recentMoves.note(
+            RecentMoves.Move(
+                state: state, former: former, update: update, found: found, instant: instant, now: now, knownSince: knownSince))
     }
 
     func checkRoomForLiveTopic(in dataset: Dataset) throws(WireError) {
@@ -164,9 +171,7 @@ extension Hub {
     }
 
     /// The device a position names; an unknown one is made where the dataset allows it, else the position is live state only.
-    private func device(
-        _ id: String, movedIn dataset: Dataset, at now: Int64, into effects: inout HubEffects
-    ) throws(WireError) -> Device? {
+    func device(_ id: String, movedIn dataset: Dataset, _ turn: inout Turn) throws(WireError) -> Device? {
         if let device = dataset.devices[id] {
             // A beacon is known by proximity only.
             return device.record.type == .beacon ? nil : device
@@ -176,11 +181,11 @@ extension Hub {
             throw WireError(.limit, "the dataset has \(configuration.limits.devices) devices, the maximum", field: "location")
         }
         var record = DeviceRecord(
-            dataset: dataset.id, id: id, type: .mobile, owner: nil, createdAt: now, updatedAt: now, revision: "")
+            dataset: dataset.id, id: id, type: .mobile, owner: nil, createdAt: turn.now, updatedAt: turn.now, revision: "")
         record.revision = Revision.next(after: nil, content: record.encoded())
         let device = Device(record, reference: dataset.engine.addDevice())
         dataset.register(device)
-        effects.changes.append(.putDevice(record))
+        turn.keep(.putDevice(record))
         takeOverPosition(device, in: dataset)
         return device
     }

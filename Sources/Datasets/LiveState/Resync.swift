@@ -17,8 +17,8 @@ struct Clearance {
 }
 
 extension Hub {
-    /// The broker holds everything up to this number.
-    public func brokerHolds(through number: Int64) {
+    /// Whoever keeps live states has everything up to this number.
+    public func doorHolds(through number: Int64) {
         // A mark beyond our own numbers was written by a life whose last second is lost to us: nothing it says helps.
         let known = number > liveNumber ? 0 : number
         let missing = liveStates.all.filter { $0.number > known }.sorted { $0.number < $1.number }
@@ -29,18 +29,18 @@ extension Hub {
     /// Publishes up to so many of what is still to be made right.
     ///
     /// - Returns: False when nothing is left.
-    public func continueResync(count: Int, at now: Int64, into effects: inout HubEffects) -> Bool {
+    public func continueResync(count: Int, _ turn: inout Turn) -> Bool {
         var budget = count
-        tellLeftAgain(into: &effects)
-        budget -= continueSnapshots(count: budget, at: now, into: &effects)
+        tellLeftAgain(&turn)
+        budget -= continueSnapshots(count: budget, &turn)
         while budget > 0, let clearance = clearances.popFirst() {
-            clear(clearance, into: &effects)
+            clear(clearance, &turn)
             budget -= 1
         }
         while budget > 0, let state = resync?.waiting.popFirst() {
             if state.isKnown {
-                publishLive(topic: state.topic, payload: state.payload ?? [], into: &effects)
-                tellAgain(state, at: now, into: &effects)
+                publishLive(topic: state.topic, payload: state.payload ?? [], &turn)
+                tellAgain(state, &turn)
             }
             budget -= 1
         }
@@ -51,16 +51,14 @@ extension Hub {
     /// The broker's retained messages are as they should be.
     public var isSettled: Bool { resync == nil && clearances.isEmpty && snapshotting.isEmpty && leftAgain.isEmpty }
 
-    private func clear(_ clearance: Clearance, into effects: inout HubEffects) {
+    private func clear(_ clearance: Clearance, _ turn: inout Turn) {
         if let topic = clearance.topic {
             // A dataset of this name made since may have told the topic anew.
             guard liveStates[topic] == nil else { return }
-            publishLive(topic: topic, payload: [], into: &effects)
-            effects.changes.append(.forgetLiveState(dataset: clearance.dataset, topic: topic))
+            publishLive(topic: topic, payload: [], &turn)
+            turn.keep(.forgetLiveState(dataset: clearance.dataset, topic: topic))
         } else if datasets[clearance.dataset] == nil {
-            effects.messages.append(
-                topic: "geomatch/\(clearance.dataset)/status", prefix: configuration.topicsPrefix, qos: 1, retain: true,
-                payload: [])
+            turn.effects.output.append(.status, name: clearance.dataset, payload: [])
         }
     }
 }

@@ -15,9 +15,7 @@ extension Hub {
     /// - Parameters:
     ///   - former: The message that a cleared state had before.
     ///   - formerNumber: The number of that message.
-    func tellSubscribers(
-        of state: LiveState, former: [UInt8]? = nil, formerNumber: Int64 = 0, at now: Int64, into effects: inout HubEffects
-    ) {
+    func tellSubscribers(of state: LiveState, former: [UInt8]? = nil, formerNumber: Int64 = 0, _ turn: inout Turn) {
         guard !state.dataset.liveSubscriptions.isEmpty else { return }
         guard outbox.lanes.isOpen else {
             // What left meanwhile is told with its last properties.
@@ -26,9 +24,9 @@ extension Hub {
         }
         var subject = LiveSubject(state, former: former, formerNumber: formerNumber)
         for handle in subscribers(of: state) {
-            guard let subscription = liveHandles[handle], subscription.record.leaseUntil > now else { continue }
+            guard let subscription = liveHandles[handle], subscription.record.leaseUntil > turn.now else { continue }
             if let news = news(of: &subject, for: subscription) {
-                tell(news, of: state, to: subscription, at: now, into: &effects)
+                tell(news, of: state, to: subscription, &turn)
             }
         }
     }
@@ -103,26 +101,34 @@ extension Hub {
     // MARK: Sending
 
     /// Sends news, or holds them where they may not go out yet.
-    func tell(
-        _ news: LiveNews, of state: LiveState, to subscription: LiveSubscription, at now: Int64, into effects: inout HubEffects
-    ) {
+    func tell(_ news: LiveNews, of state: LiveState, to subscription: LiveSubscription, _ turn: inout Turn) {
         let number = state.topicNumber
         if subscription.held[number] != nil {
             hold(news, number, of: subscription, until: nil)
-        } else if liveBacklog + effects.messages.messages.count >= configuration.limits.liveBacklog {
-            hold(news, number, of: subscription, until: now + max(subscription.record.minInterval, 1))
+        } else if liveBacklog + turn.effects.output.items.count >= configuration.limits.liveBacklog {
+            hold(news, number, of: subscription, until: turn.now + max(subscription.record.minInterval, 1))
         } else {
-            send(news, of: state, to: subscription, into: &effects)
-            pause(number, of: subscription, at: now)
+            send(news, of: state, to: subscription, &turn)
+            pause(number, of: subscription, at: turn.now)
         }
     }
 
-    func send(_ news: LiveNews, of state: LiveState, to subscription: LiveSubscription, into effects: inout HubEffects) {
+    func send(_ news: LiveNews, of state: LiveState, to subscription: LiveSubscription, _ turn: inout Turn) {
         subscription.delivered += 1
         if news.isLeft { leftRecently(news, state, subscription) }
-        effects.messages.append(
-            news, to: subscription.topic, qos: subscription.record.qos,
-            token: LiveToken(subscription: subscription.handle, topicNumber: state.topicNumber).token)
+        post(news, of: state.topicNumber, to: subscription, &turn)
+    }
+
+    /// What a subscription that is not yet durable hears of follows the reply to who asked for it.
+    func post(_ news: LiveNews, of topicNumber: UInt32, to subscription: LiveSubscription, _ turn: inout Turn) {
+        let token = LiveToken(subscription: subscription.handle, topicNumber: topicNumber).token
+        let notification = Notification(
+            recipient: subscription.recipient, token: token, isAssured: subscription.record.qos > 0)
+        if subscription.isDurable {
+            turn.effects.output.append(news, notification)
+        } else {
+            turn.effects.held.append(news, notification)
+        }
     }
 
     /// From now on the topic is told at the end of the interval, where the subscription has one.
@@ -159,16 +165,17 @@ extension Hub {
     }
 
     /// Sends what was held long enough.
-    func releaseHeld(at now: Int64, into effects: inout HubEffects) {
+    func releaseHeld(_ turn: inout Turn) {
         guard outbox.lanes.isOpen, !holders.isEmpty else { return }
         for subscription in holders {
-            while let first = subscription.heldOrder.first, first.at <= now || first.at > now + subscription.longestHold {
-                guard liveBacklog + effects.messages.messages.count < configuration.limits.liveBacklog else { return }
+            while let first = subscription.heldOrder.first, first.at <= turn.now || first.at > turn.now + subscription.longestHold
+            {
+                guard liveBacklog + turn.effects.output.items.count < configuration.limits.liveBacklog else { return }
                 subscription.heldOrder.removeFirst()
                 guard let update = subscription.held.removeValue(forKey: first.topicNumber) else { continue }
                 heldTopicCount -= 1
                 guard let news = update.message, let state = subscription.dataset.liveTopics[first.topicNumber] else { continue }
-                tell(news, of: state, to: subscription, at: now, into: &effects)
+                tell(news, of: state, to: subscription, &turn)
             }
         }
         holders.removeAll { subscription in
@@ -237,9 +244,9 @@ extension LiveSubscription {
     fileprivate var longestHold: Int64 { max(record.minInterval, 1) }
 }
 
-extension OutboundBatch {
-    mutating func append(_ news: LiveNews, to topic: [UInt8], qos: UInt8, token: UInt64) {
-        append(topic: topic, qos: qos, token: token) { bytes in
+extension OutputBatch {
+    mutating func append(_ news: LiveNews, _ notification: Notification) {
+        append(.notification(notification)) { bytes in
             if news.isLeft {
                 LiveMessage.appendLeft(news.payload, to: &bytes)
             } else {

@@ -9,32 +9,43 @@ extension Hub {
     func beginSnapshot(of subscription: LiveSubscription) {
         if subscription.snapshot == nil {
             subscription.dataset.liveSubscriptions.snapshotCount += 1
-            snapshotting.append(subscription)
+            if subscription.isDurable { snapshotting.append(subscription) }
         }
         subscription.snapshot = LiveSubscription.Snapshot(number: liveNumber)
         subscription.needsSnapshot = false
     }
 
+    /// A live subscription is durable: what it is to hear of leaves at once from now on, its snapshot at the pace of the link.
+    func begin(_ subscription: LiveSubscription, _ turn: inout Turn) {
+        guard !subscription.isDurable, !subscription.isGone else { return }
+        subscription.isDurable = true
+        guard subscription.snapshot != nil else { return }
+        snapshotting.append(subscription)
+        if outbox.lanes.isOpen { _ = continueSnapshots(count: Self.firstSnapshotMessages, &turn) }
+    }
+
+    private static let firstSnapshotMessages = 1000
+
     /// A state is about to change: whoever has not seen it in a snapshot that is on its way sees it now.
-    func showBeforeChange(_ state: LiveState, at now: Int64, into effects: inout HubEffects) {
+    func showBeforeChange(_ state: LiveState, _ turn: inout Turn) {
         guard state.payload != nil, state.dataset.liveSubscriptions.snapshotCount > 0, outbox.lanes.isOpen else { return }
         var subject = LiveSubject(state)
         for handle in subscribers(of: state) {
             guard let subscription = liveHandles[handle], let snapshot = subscription.snapshot,
                 snapshot.cursor <= state.topicNumber, state.number <= snapshot.number
             else { continue }
-            show(&subject, to: subscription, at: now, into: &effects)
+            show(&subject, to: subscription, &turn)
         }
     }
 
     /// Sends up to so many messages of the snapshots in line.
     ///
     /// - Returns: How many messages were sent.
-    func continueSnapshots(count: Int, at now: Int64, into effects: inout HubEffects) -> Int {
+    func continueSnapshots(count: Int, _ turn: inout Turn) -> Int {
         var sent = 0
         var steps = Self.snapshotSteps
         while sent < count, steps > 0, let subscription = snapshotting.first {
-            guard !subscription.isGone, let snapshot = subscription.snapshot, subscription.record.leaseUntil > now else {
+            guard !subscription.isGone, let snapshot = subscription.snapshot, subscription.record.leaseUntil > turn.now else {
                 endSnapshot(of: subscription)
                 continue
             }
@@ -42,7 +53,7 @@ extension Hub {
             steps -= Int(found.number - snapshot.cursor)
             if let state = found.state, state.payload != nil, state.number <= snapshot.number {
                 var subject = LiveSubject(state)
-                if show(&subject, to: subscription, at: now, into: &effects) { sent += 1 }
+                if show(&subject, to: subscription, &turn) { sent += 1 }
             }
             subscription.snapshot?.cursor = found.number
             if found.number >= subscription.dataset.liveTopics.end {
@@ -57,13 +68,11 @@ extension Hub {
     private static let snapshotSteps = 200_000
 
     @discardableResult
-    private func show(
-        _ subject: inout LiveSubject, to subscription: LiveSubscription, at now: Int64, into effects: inout HubEffects
-    ) -> Bool {
+    private func show(_ subject: inout LiveSubject, to subscription: LiveSubscription, _ turn: inout Turn) -> Bool {
         // What was shown before, and left while nobody could be told, is told as left.
         guard let news = news(of: &subject, for: subscription) else { return false }
-        send(news, of: subject.state, to: subscription, into: &effects)
-        pause(subject.state.topicNumber, of: subscription, at: now)
+        send(news, of: subject.state, to: subscription, &turn)
+        pause(subject.state.topicNumber, of: subscription, at: turn.now)
         return true
     }
 
@@ -118,22 +127,20 @@ extension Hub {
         leftAgain = recentlyLeft.filter { $0.number > number }
     }
 
-    func tellLeftAgain(into effects: inout HubEffects) {
+    func tellLeftAgain(_ turn: inout Turn) {
         for left in leftAgain where !left.subscription.isGone && !left.subscription.inside.contains(left.topicNumber) {
             left.subscription.delivered += 1
-            effects.messages.append(
-                left.news, to: left.subscription.topic, qos: left.subscription.record.qos,
-                token: LiveToken(subscription: left.subscription.handle, topicNumber: left.topicNumber).token)
+            post(left.news, of: left.topicNumber, to: left.subscription, &turn)
         }
         leftAgain.removeAll()
     }
 
     /// Tells a state that the broker may have lost again: to all but those who get it with their snapshot.
-    func tellAgain(_ state: LiveState, at now: Int64, into effects: inout HubEffects) {
+    func tellAgain(_ state: LiveState, _ turn: inout Turn) {
         guard !state.dataset.liveSubscriptions.isEmpty else { return }
         var subject = LiveSubject(state, former: state.lastPayload, formerNumber: state.number)
         for handle in subscribers(of: state) {
-            guard let subscription = liveHandles[handle], subscription.record.leaseUntil > now else { continue }
+            guard let subscription = liveHandles[handle], subscription.record.leaseUntil > turn.now else { continue }
             if let snapshot = subscription.snapshot, state.payload != nil, snapshot.cursor <= state.topicNumber,
                 state.number <= snapshot.number
             {
@@ -141,7 +148,7 @@ extension Hub {
                 continue
             }
             if let news = news(of: &subject, for: subscription) {
-                tell(news, of: state, to: subscription, at: now, into: &effects)
+                tell(news, of: state, to: subscription, &turn)
             }
         }
         state.lastPayload = nil

@@ -8,7 +8,7 @@ extension Hub {
     private static let leaseDefault = 3600.0
     private static let intervalMaximum = 86_400_000
 
-    func subscribeLive(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func subscribeLive(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         try checkReader(call)
         let parameters = call.parameters
         let dataset = call.dataset
@@ -25,37 +25,35 @@ extension Hub {
             throw WireError(.limit, "the client has \(configuration.limits.liveSubscriptions) live subscriptions, the maximum")
         }
         let record = LiveSubscriptionRecord(
-            dataset: dataset.id, client: call.client.name, id: id ?? identifiers.uuid(), criteria: filter.criteria.encoded,
+            dataset: dataset.id, client: call.client.name, id: id ?? turn.identifiers.uuid(), criteria: filter.criteria.encoded,
             condition: filter.condition, within: filter.within, minInterval: Int64(interval), qos: UInt8(qos),
             snapshot: snapshot, lease: lease, leaseUntil: deadline(from: call.now, duration: lease), createdAt: call.now,
             number: liveNumber)
-        note(former?.record, before: record, into: &effects)
         if let former { removeLive(former) }
         let subscription = try addLive(record, in: dataset)
-        effects.changes.append(.putLiveSubscription(record))
+        turn.keep(.putLiveSubscription(record))
+        turn.effects.sequels.append(.liveSubscription(subscription.handle))
         let count = snapshot ? snapshotCount(of: subscription) : 0
         if snapshot { beginSnapshot(of: subscription) }
         return encodeReply(record, snapshot: count)
     }
 
-    func renewLive(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func renewLive(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let subscription = try liveSubscription(call)
         var record = subscription.record
         if let lease = try call.parameters.lease("lease", maximum: configuration.limits.leaseSeconds) { record.lease = lease }
         record.leaseUntil = deadline(from: call.now, duration: record.lease)
-        note(subscription.record, before: record, into: &effects)
         subscription.record = record
         nextLeaseEnd = min(nextLeaseEnd, record.leaseUntil)
-        effects.changes.append(.putLiveSubscription(record))
+        turn.keep(.putLiveSubscription(record))
         return encodeReply(record, snapshot: 0)
     }
 
-    func unsubscribeLive(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func unsubscribeLive(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let subscription = try liveSubscription(call)
         let record = subscription.record
-        note(record, before: record, into: &effects)
         removeLive(subscription)
-        effects.changes.append(.deleteLiveSubscription(dataset: record.dataset, client: record.client, id: record.id))
+        turn.keep(.deleteLiveSubscription(dataset: record.dataset, client: record.client, id: record.id))
         return deleted(record.id)
     }
 
@@ -86,7 +84,7 @@ extension Hub {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("id", record.id)
-        writer.member("topic", record.topic)
+        writer.member("topic", naming.name(of: record.recipient))
         writer.member("criteria", record.criteria)
         writer.member("leaseUntil", record.leaseUntil)
         writer.member("snapshot", snapshot)
@@ -99,7 +97,7 @@ extension Hub {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("id", record.id)
-        writer.member("topic", record.topic)
+        writer.member("topic", naming.name(of: record.recipient))
         writer.member("criteria", record.criteria)
         writer.member("where", optional: record.condition)
         if let within = record.within {

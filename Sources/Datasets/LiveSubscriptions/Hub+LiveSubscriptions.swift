@@ -7,7 +7,7 @@ extension Hub {
     /// - Throws: Where the record is not what this program wrote.
     @discardableResult
     func addLive(_ record: LiveSubscriptionRecord, in dataset: Dataset) throws(WireError) -> LiveSubscription {
-        let subscription = try LiveSubscription(record, in: dataset, prefix: configuration.topicsPrefix)
+        let subscription = try LiveSubscription(record, in: dataset)
         liveHandles.insert(subscription)
         dataset.liveSubscriptions.insert(subscription)
         nextLeaseEnd = min(nextLeaseEnd, record.leaseUntil)
@@ -27,14 +27,14 @@ extension Hub {
     }
 
     /// Lets go of all of a dataset; what they saw inside their areas has left.
-    func removeLiveSubscriptions(of dataset: Dataset, into effects: inout HubEffects) {
+    func removeLiveSubscriptions(of dataset: Dataset, _ turn: inout Turn) {
         let all = dataset.liveSubscriptions.values.sorted { $0.handle < $1.handle }
         var farewells = Self.farewellsMaximum
         for subscription in all {
             for number in outbox.lanes.isOpen ? subscription.inside.sorted.prefix(farewells) : [] {
                 guard let state = dataset.liveTopics[number], let payload = state.payload else { continue }
                 farewells -= 1
-                send(LiveNews(payload: payload, isLeft: true), of: state, to: subscription, into: &effects)
+                send(LiveNews(payload: payload, isLeft: true), of: state, to: subscription, &turn)
             }
             removeLive(subscription)
         }
@@ -46,18 +46,26 @@ extension Hub {
 
     /// Takes back what is durable. One whose client may not read live data any more ends with the next tick.
     func restore(_ record: LiveSubscriptionRecord) throws(WireError) {
-        // While rebuilding, memory knows live subscriptions better than the store.
-        guard !isRebuilding, let dataset = datasets[record.dataset] else { return }
-        if let known = dataset.liveSubscriptions[record.client, record.id] { removeLive(known) }
+        guard let dataset = datasets[record.dataset] else { return }
         var record = record
         if !configuration.liveReaders.allow(client: record.client, in: record.dataset) { record.leaseUntil = .min }
-        try addLive(record, in: dataset)
+        if let known = dataset.liveSubscriptions[record.client, record.id] {
+            guard !known.record.differsOnlyInLease(from: record) else {
+                known.record = record
+                return
+            }
+            removeLive(known)
+        }
+        let subscription = try addLive(record, in: dataset)
+        subscription.isDurable = true
+        // At a start snapshots wait until all is there.
+        if record.snapshot, isReloading { beginSnapshot(of: subscription) }
     }
 
     // MARK: Time
 
     /// Leases that are over, topics held long enough, snapshots that make good what was dropped.
-    func advanceLiveSubscriptions(to now: Int64, into effects: inout HubEffects) {
+    func advanceLiveSubscriptions(to now: Int64, _ turn: inout Turn) {
         if now >= nextLeaseEnd {
             nextLeaseEnd = .max
             for subscription in liveHandles.all {
@@ -67,11 +75,11 @@ extension Hub {
                     continue
                 }
                 removeLive(subscription)
-                effects.changes.append(
+                turn.keep(
                     .deleteLiveSubscription(dataset: record.dataset, client: record.client, id: record.id))
             }
         }
-        releaseHeld(at: now, into: &effects)
+        releaseHeld(&turn)
     }
 
     /// Once a second.
@@ -79,29 +87,6 @@ extension Hub {
         forgetRecentlyLeft(at: now)
         guard outbox.lanes.isOpen, liveBacklog < configuration.limits.liveBacklog / 2 else { return }
         for subscription in liveHandles.all where subscription.needsSnapshot { beginSnapshot(of: subscription) }
-    }
-
-    // MARK: Refused by the store
-
-    /// Remembers what a request changes, in case the store refuses.
-    func note(_ former: LiveSubscriptionRecord?, before record: LiveSubscriptionRecord, into effects: inout HubEffects) {
-        effects.formerLiveSubscriptions.append(
-            FormerLiveSubscription(dataset: record.dataset, client: record.client, id: record.id, record: former))
-    }
-
-    /// Puts back what requests changed, the newest change first.
-    func takeBackLiveSubscriptions(_ former: [FormerLiveSubscription]) {
-        for former in former.reversed() {
-            guard let dataset = datasets[former.dataset] else { continue }
-            let present = dataset.liveSubscriptions[former.client, former.id]
-            if let present, let record = former.record, present.record.differsOnlyInLease(from: record) {
-                present.record = record
-                continue
-            }
-            if let present { removeLive(present) }
-            guard let record = former.record, let subscription = try? addLive(record, in: dataset) else { continue }
-            if record.snapshot { beginSnapshot(of: subscription) }
-        }
     }
 }
 
@@ -112,13 +97,4 @@ extension LiveSubscriptionRecord {
         renewed.leaseUntil = other.leaseUntil
         return renewed == other
     }
-}
-
-/// A live subscription before a request changed it.
-struct FormerLiveSubscription: Sendable {
-    var dataset: String
-    var client: String
-    var id: String
-    /// nil where there was none.
-    var record: LiveSubscriptionRecord?
 }

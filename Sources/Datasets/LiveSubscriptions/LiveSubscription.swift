@@ -12,8 +12,9 @@ final class LiveSubscription {
     let pattern: CriteriaPattern
     let selector: Selector?
     let area: Area?
-    /// Where its messages go, with the prefix.
-    let topic: [UInt8]
+    let recipient: Recipient
+    /// It is durable: before, what it hears of waits behind the reply to who asked for it.
+    var isDurable = false
     /// Its dense number among all of the hub.
     fileprivate(set) var handle: UInt32 = 0
     /// Replaced, ended or deleted.
@@ -55,13 +56,13 @@ final class LiveSubscription {
     }
 
     /// - Throws: Where the record is not what this program wrote.
-    init(_ record: LiveSubscriptionRecord, in dataset: Dataset, prefix: String) throws(WireError) {
+    init(_ record: LiveSubscriptionRecord, in dataset: Dataset) throws(WireError) {
         self.record = record
         self.dataset = dataset
         pattern = CriteriaPattern(try CriteriaCoding.decode(.string(record.criteria), dataset: dataset.id))
         selector = try record.condition.map { text throws(WireError) in try Selector(checking: text, field: "where") }
         area = try record.within.map { text throws(WireError) in try AreaCoding.decode(text: text) }
-        topic = Array((prefix + record.topic).utf8)
+        recipient = record.recipient
     }
 
     /// Whether a condition must be looked at before a topic that the criteria want is told.
@@ -77,8 +78,8 @@ struct LiveNews {
 }
 
 extension LiveSubscriptionRecord {
-    /// Where its messages go, without the prefix.
-    var topic: String { "geomatch/\(dataset)/\(client)/live/\(LevelCoding.encode(id))" }
+    /// Of its messages.
+    var recipient: Recipient { Recipient(dataset, client, .live, id) }
 }
 
 /// The live subscriptions of one dataset.

@@ -12,50 +12,48 @@ extension Hub {
     /// Shows every engine what moved since the last time; nothing else may happen to a dataset in between.
     ///
     /// - Parameter knownSince: When an earlier life that forgot it showed the same; `Int64.max`: it is new.
-    func showMoves(at now: Int64, knownSince: Int64 = .max, into effects: inout HubEffects) {
+    func showMoves(knownSince: Int64 = .max, _ turn: inout Turn) {
         guard !moved.isEmpty else { return }
         for dataset in moved {
             engineEffects.removeAll(keepingCapacity: true)
-            dataset.engine.move(dataset.moves, at: now, knownSince: knownSince, into: &engineEffects)
+            dataset.engine.move(dataset.moves, at: turn.now, knownSince: knownSince, into: &engineEffects)
             dataset.moves.removeAll(keepingCapacity: true)
-            handleEngineEffects(of: dataset, at: now, into: &effects)
+            handleEngineEffects(of: dataset, &turn)
         }
         moved.removeAll(keepingCapacity: true)
     }
 
-    func advanceEngine(of dataset: Dataset, to now: Int64, into effects: inout HubEffects) {
+    func advanceEngine(of dataset: Dataset, to now: Int64, _ turn: inout Turn) {
         dataset.instant = now
         engineEffects.removeAll(keepingCapacity: true)
         dataset.engine.advance(to: now, into: &engineEffects)
-        handleEngineEffects(of: dataset, at: now, into: &effects)
+        handleEngineEffects(of: dataset, &turn)
     }
 
     /// - Parameter reason: What visits are told to end by, whatever the engine says; nil: what the engine says.
-    func handleEngineEffects(
-        of dataset: Dataset, endingVisitsBy reason: VisitEnd.Reason? = nil, at now: Int64, into effects: inout HubEffects
-    ) {
+    func handleEngineEffects(of dataset: Dataset, endingVisitsBy reason: VisitEnd.Reason? = nil, _ turn: inout Turn) {
         for effect in engineEffects {
             switch effect {
-            case .met(let meeting): record(meeting, in: dataset, into: &effects)
-            case .visitBegan(let meeting): begin(meeting, in: dataset, into: &effects)
+            case .met(let meeting): record(meeting, in: dataset, &turn)
+            case .visitBegan(let meeting): begin(meeting, in: dataset, &turn)
             case .visitEnded(var end):
                 end.reason = reason ?? end.reason
-                self.end(end, in: dataset, into: &effects)
-            case .crowded(let crowd): count(crowd, in: dataset, into: &effects)
+                self.end(end, in: dataset, &turn)
+            case .crowded(let crowd): count(crowd, in: dataset, &turn)
             case .publicationExpired(let reference):
                 guard let publication = dataset.publication(reference) else { continue }
                 dataset.forget(publication)
-                effects.changes.append(.deletePublication(dataset: dataset.id, id: publication.record.id))
+                turn.keep(.deletePublication(dataset: dataset.id, id: publication.record.id))
             case .subscriptionExpired(let reference):
                 guard let subscription = dataset.subscription(reference) else { continue }
                 dataset.forget(subscription)
-                effects.changes.append(.deleteSubscription(dataset: dataset.id, id: subscription.record.id))
+                turn.keep(.deleteSubscription(dataset: dataset.id, id: subscription.record.id))
             case .mismatch(let reference, let hints):
                 guard let subscription = dataset.subscription(reference) else { continue }
                 let new = hints.filter { !subscription.record.hints.contains($0) }
                 guard !new.isEmpty else { continue }
                 subscription.record.hints += new
-                effects.changes.append(
+                turn.keep(
                     .putHints(dataset: dataset.id, subscriptionId: subscription.record.id, subscription.record.hints))
             }
         }
@@ -63,20 +61,20 @@ extension Hub {
     }
 
     /// A pair met, and is remembered for what `matchTTL` and `matchDTL` count from.
-    private func record(_ meeting: Meeting, in dataset: Dataset, into effects: inout HubEffects) {
+    private func record(_ meeting: Meeting, in dataset: Dataset, _ turn: inout Turn) {
         guard let publication = dataset.publication(meeting.publication),
             let subscription = dataset.subscription(meeting.subscription)
         else { return }
         // What was compared once and is not stored leaves no trace of the pair.
         if publication.record.duration > 0, subscription.record.duration > 0 {
-            effects.changes.append(.putPair(PairRecord(meeting, publication.record, subscription.record)))
+            turn.keep(.putPair(PairRecord(meeting, publication.record, subscription.record)))
         }
-        let message = MatchMessage(id: identifiers.uuid(), event: .matched, meeting)
-        send(message, publication, subscription, in: dataset, into: &effects)
+        let message = MatchMessage(id: turn.identifiers.uuid(), event: .matched, meeting)
+        send(message, publication, subscription, in: dataset, &turn)
     }
 
     /// More would match than is remembered: what was not made counts as dropped.
-    private func count(_ crowd: Crowd, in dataset: Dataset, into effects: inout HubEffects) {
+    private func count(_ crowd: Crowd, in dataset: Dataset, _ turn: inout Turn) {
         guard let subscription = dataset.subscription(crowd.subscription), crowd.missed > 0 else { return }
         let limits = configuration.limits
         let reason =
@@ -88,13 +86,12 @@ extension Hub {
         subscription.record.delivery.dropped += Int64(crowd.missed)
         subscription.record.delivery.lastError = reason
         deliveryChanged(subscription, in: dataset)
-        tellOverload(matchTopic(of: subscription.record), reason, count: crowd.missed, of: dataset, into: &effects)
+        tellOverload(naming.name(of: subscription.recipient), reason, count: crowd.missed, of: dataset, &turn)
     }
 
     /// Numbers a message, makes it durable, and has it delivered if there is room.
     func send(
-        _ message: MatchMessage, _ publication: Publication, _ subscription: Subscription, in dataset: Dataset,
-        into effects: inout HubEffects
+        _ message: MatchMessage, _ publication: Publication, _ subscription: Subscription, in dataset: Dataset, _ turn: inout Turn
     ) {
         guard let device = dataset.devices[subscription.record.deviceId] else { return }
         let body = message.encode(publication.record, subscription.record)
@@ -104,22 +101,21 @@ extension Hub {
         deliveryChanged(subscription, in: dataset)
         matchNumber += 1
         let parcel = Parcel(
-            number: matchNumber, dataset: dataset, subscription: subscription,
-            client: clientKey(dataset.id, subscription.record.owner), id: message.id, createdAt: message.at, body: body,
-            matchTopic: matchTopic(of: subscription.record), pushers: subscription.pushers, secret: subscription.record.secret)
+            number: matchNumber, dataset: dataset, subscription: subscription, id: message.id, createdAt: message.at, body: body,
+            recipient: subscription.recipient, pushers: subscription.pushers, secret: subscription.record.secret)
         let obstacle = obstacle(to: parcel)
         var record = MatchRecord(
             number: matchNumber, dataset: dataset.id, id: message.id, deviceId: device.record.id,
             subscriptionId: subscription.record.id, publicationId: publication.record.id, owner: subscription.record.owner,
             createdAt: message.at, body: body, pending: obstacle == nil)
         if obstacle == nil, !subscription.pushers.isEmpty {
-            record.pushers = subscription.pushers.map(\.text)
+            record.pushers = subscription.pushers.map { $0.text(naming) }
             record.secret = subscription.record.secret
         }
-        effects.changes.append(.putMatch(record))
-        keep(matchNumber, of: device, into: &effects)
+        turn.keep(.putMatch(record))
+        keep(matchNumber, of: device, &turn)
         if let obstacle {
-            drop(parcel, because: obstacle, into: &effects)
+            drop(parcel, because: obstacle, &turn)
         } else {
             dataset.counters.pending += 1
             outbox.append(parcel)
@@ -138,41 +134,28 @@ extension Hub {
         return nil
     }
 
-    private func drop(_ parcel: Parcel, because reason: String, into effects: inout HubEffects) {
+    private func drop(_ parcel: Parcel, because reason: String, _ turn: inout Turn) {
         parcel.dataset.counters.dropped += 1
         parcel.dataset.droppedMatches += 1
         parcel.subscription?.record.delivery.dropped += 1
         parcel.subscription?.record.delivery.lastError = reason
         tellLoss(
-            MatchFate.dropped.rawValue, parcel.matchTopic, "the match \(parcel.id) is lost: \(reason)", of: parcel.dataset,
-            into: &effects)
+            MatchFate.dropped.rawValue, parcel.recipient, "the match \(parcel.id) is lost: \(reason)", of: parcel.dataset,
+            &turn)
     }
 
     /// Keeps the newest hundred of a device; one that still waits for the broker is forgotten when it was delivered.
-    private func keep(_ number: Int64, of device: Device, into effects: inout HubEffects) {
+    private func keep(_ number: Int64, of device: Device, _ turn: inout Turn) {
         device.matches.append(number)
         while device.matches.count > Self.matchesPerDevice {
             let oldest = device.matches.removeFirst()
             if outbox.parcels[oldest] == nil {
-                effects.changes.append(.forgetMatch(number: oldest))
+                turn.keep(.forgetMatch(number: oldest))
             } else {
                 outdated.insert(oldest)
             }
         }
     }
-
-    func matchTopic(of subscription: SubscriptionRecord) -> String {
-        matchTopic(
-            dataset: subscription.dataset, owner: subscription.owner, deviceId: subscription.deviceId,
-            subscriptionId: subscription.id)
-    }
-
-    func matchTopic(dataset: String, owner: String?, deviceId: String, subscriptionId: String) -> String {
-        "geomatch/\(dataset)/\(owner ?? "-")/\(Pusher.matchTopic(deviceId: deviceId, subscriptionId: subscriptionId))"
-    }
-
-    /// Names a client over all datasets.
-    func clientKey(_ dataset: String, _ owner: String?) -> String { "\(dataset)/\(owner ?? "-")" }
 }
 
 extension PairRecord {

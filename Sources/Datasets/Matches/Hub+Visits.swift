@@ -7,38 +7,38 @@ import Records
 
 extension Hub {
     /// A visit began: it is remembered until it ends, so that a restart neither tells it again nor forgets its end.
-    func begin(_ meeting: Meeting, in dataset: Dataset, into effects: inout HubEffects) {
+    func begin(_ meeting: Meeting, in dataset: Dataset, _ turn: inout Turn) {
         guard let publication = dataset.publication(meeting.publication),
             let subscription = dataset.subscription(meeting.subscription)
         else { return }
-        let message = MatchMessage(id: identifiers.uuid(), event: .began, meeting)
+        let message = MatchMessage(id: turn.identifiers.uuid(), event: .began, meeting)
         dataset.noteVisit(message.id, subscription, publication)
         if subscription.isStored(with: publication) {
-            effects.changes.append(
+            turn.keep(
                 .putVisit(
                     VisitRecord(
                         dataset: dataset.id, subscriptionId: subscription.record.id, publicationId: publication.record.id,
                         id: message.id, since: meeting.at)))
         }
-        send(message, publication, subscription, in: dataset, into: &effects)
+        send(message, publication, subscription, in: dataset, &turn)
     }
 
     /// A visit ended, unless it was told already.
-    func end(_ end: VisitEnd, in dataset: Dataset, into effects: inout HubEffects) {
+    func end(_ end: VisitEnd, in dataset: Dataset, _ turn: inout Turn) {
         guard let publication = dataset.publication(end.publication),
             let subscription = dataset.subscription(end.subscription),
             let visit = dataset.forgetVisit(subscription, publication)
         else { return }
         if subscription.isStored(with: publication) {
-            effects.changes.append(
+            turn.keep(
                 .deleteVisit(
                     dataset: dataset.id, subscriptionId: subscription.record.id, publicationId: publication.record.id))
         }
-        send(MatchMessage(id: identifiers.uuid(), visit: visit, end), publication, subscription, in: dataset, into: &effects)
+        send(MatchMessage(id: turn.identifiers.uuid(), visit: visit, end), publication, subscription, in: dataset, &turn)
     }
 
     /// Ends all visits of a device, on both sides, before the engine does.
-    func endVisits(of device: Device, in dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
+    func endVisits(of device: Device, in dataset: Dataset, _ turn: inout Turn) {
         var pairs: [(subscription: Subscription, publication: Publication)] = []
         for subscription in dataset.subscriptions(of: device) {
             pairs += subscription.visits.keys.compactMap { dataset.publication(PublicationRef(index: $0)) }.map {
@@ -62,8 +62,9 @@ extension Hub {
             end(
                 VisitEnd(
                     publication: publication.reference, subscription: subscription.reference, reason: .deleted,
-                    distance: distance(sides.0, sides.1), publicationPosition: sides.0, subscriptionPosition: sides.1, at: now),
-                in: dataset, into: &effects)
+                    distance: distance(sides.0, sides.1), publicationPosition: sides.0, subscriptionPosition: sides.1,
+                    at: turn.now),
+                in: dataset, &turn)
         }
     }
 
@@ -77,39 +78,40 @@ extension Hub {
 
     /// Removes a publication; its visits end first.
     func remove(
-        _ publication: Publication, from dataset: Dataset, endingVisitsBy reason: VisitEnd.Reason? = nil, at now: Int64,
-        into effects: inout HubEffects
+        _ publication: Publication, from dataset: Dataset, endingVisitsBy reason: VisitEnd.Reason? = nil, _ turn: inout Turn
     ) {
         engineEffects.removeAll(keepingCapacity: true)
-        dataset.engine.removePublication(publication.reference, at: now, into: &engineEffects)
-        handleEngineEffects(of: dataset, endingVisitsBy: reason, at: now, into: &effects)
+        dataset.engine.removePublication(publication.reference, at: turn.now, into: &engineEffects)
+        handleEngineEffects(of: dataset, endingVisitsBy: reason, &turn)
         dataset.forget(publication)
     }
 
     /// Removes a subscription; its visits end first.
     func remove(
-        _ subscription: Subscription, from dataset: Dataset, endingVisitsBy reason: VisitEnd.Reason? = nil, at now: Int64,
-        into effects: inout HubEffects
+        _ subscription: Subscription, from dataset: Dataset, endingVisitsBy reason: VisitEnd.Reason? = nil, _ turn: inout Turn
     ) {
         engineEffects.removeAll(keepingCapacity: true)
-        dataset.engine.removeSubscription(subscription.reference, at: now, into: &engineEffects)
-        handleEngineEffects(of: dataset, endingVisitsBy: reason, at: now, into: &effects)
+        dataset.engine.removeSubscription(subscription.reference, at: turn.now, into: &engineEffects)
+        handleEngineEffects(of: dataset, endingVisitsBy: reason, &turn)
         dataset.forget(subscription)
     }
 
     // MARK: Restarting
 
     /// Has the engines of restored datasets take up work, before anything else comes in.
-    func resume(at now: Int64, into effects: inout HubEffects) {
+    func resume(_ turn: inout Turn) {
         for name in unresumed.sorted() {
-            guard let dataset = datasets[name] else { continue }
-            endUnseenVisits(of: dataset, at: now, into: &effects)
-            engineEffects.removeAll(keepingCapacity: true)
-            dataset.engine.resume(at: now, into: &engineEffects)
-            handleEngineEffects(of: dataset, at: now, into: &effects)
-            resumeCircumstances(of: dataset, at: now)
+            if let dataset = datasets[name] { resume(dataset: dataset, &turn) }
         }
         unresumed.removeAll()
+    }
+
+    func resume(dataset: Dataset, _ turn: inout Turn) {
+        endUnseenVisits(of: dataset, &turn)
+        engineEffects.removeAll(keepingCapacity: true)
+        dataset.engine.resume(at: turn.now, into: &engineEffects)
+        handleEngineEffects(of: dataset, &turn)
+        resumeCircumstances(of: dataset, at: turn.now)
     }
 }
 

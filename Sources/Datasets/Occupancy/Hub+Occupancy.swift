@@ -33,9 +33,9 @@ extension Hub {
     }
 
     /// Derives, or ceases to, as the dataset says by now; tells what has changed.
-    func advanceOccupancy(of dataset: Dataset, to now: Int64, secondIsOver: Bool, into effects: inout HubEffects) {
+    func advanceOccupancy(of dataset: Dataset, to now: Int64, secondIsOver: Bool, _ turn: inout Turn) {
         guard dataset.record.derivedOccupancy else {
-            if let occupancy = dataset.occupancy { endOccupancy(occupancy, of: dataset, at: now, into: &effects) }
+            if let occupancy = dataset.occupancy { endOccupancy(occupancy, of: dataset, &turn) }
             return
         }
         if dataset.occupancy == nil || secondIsOver && dataset.occupancy?.isOutdated == true {
@@ -44,7 +44,7 @@ extension Hub {
         guard let occupancy = dataset.occupancy else { return }
         occupancy.advance(to: now)
         for place in occupancy.takeUntold(min(occupancy.untoldCount, Self.occupanciesPerTick)) {
-            tell(place, of: dataset, occupancy, at: now, into: &effects)
+            tell(place, of: dataset, occupancy, &turn)
         }
     }
 
@@ -94,27 +94,23 @@ extension Hub {
         }
     }
 
-    private func endOccupancy(
-        _ occupancy: Occupancy, of dataset: Dataset, at now: Int64, into effects: inout HubEffects
-    ) {
+    private func endOccupancy(_ occupancy: Occupancy, of dataset: Dataset, _ turn: inout Turn) {
         dataset.occupancy = nil
         let derived = liveStates.all.filter {
             $0.isDerived && $0.dataset === dataset && $0.domain == KnownDomain.occupancy.rawValue
         }
-        for state in derived { forgetState(state, asOf: now, receivedAt: now, into: &effects) }
+        for state in derived { forgetState(state, asOf: turn.now, receivedAt: turn.now, &turn) }
     }
 
     // MARK: Telling
 
-    private func tell(
-        _ place: OccupiedPlace, of dataset: Dataset, _ occupancy: Occupancy, at now: Int64, into effects: inout HubEffects
-    ) {
+    private func tell(_ place: OccupiedPlace, of dataset: Dataset, _ occupancy: Occupancy, _ turn: inout Turn) {
         let known = liveStates[place.topic]
         // What a sensor sent stands. It is looked at again when it is cleared.
         if let known, known.payload != nil, !known.isDerived { return }
         let figures = place.figures
         guard figures != place.told else { return }
-        if let toldAt = place.toldAt, (0..<Self.occupancyIntervalMilliseconds).contains(now - toldAt) {
+        if let toldAt = place.toldAt, (0..<Self.occupancyIntervalMilliseconds).contains(turn.now - toldAt) {
             return occupancy.note(place)
         }
         do throws(WireError) {
@@ -122,10 +118,10 @@ extension Hub {
         } catch {
             // Told once for each change: it may fit later.
             let diagnostic = DiagnosticsWindow.Diagnostic(topic: place.topic, refused: error)
-            return report(diagnostic, of: dataset, at: now, into: &effects)
+            return report(diagnostic, of: dataset, &turn)
         }
         place.told = figures
-        place.toldAt = now
+        place.toldAt = turn.now
         properties.removeAll(keepingCapacity: true)
         var writer = JSONWriter()
         swap(&writer.bytes, &properties)
@@ -135,7 +131,7 @@ extension Hub {
         writer.endObject()
         swap(&writer.bytes, &properties)
         let state = known ?? LiveState(dataset: dataset, live: place.live, topic: place.topic)
-        store(LiveUpdate(), at: now, for: state, derived: true, receivedAt: now, into: &effects)
+        store(LiveUpdate(), at: turn.now, for: state, derived: true, receivedAt: turn.now, &turn)
     }
 }
 

@@ -6,7 +6,7 @@ import Records
 // Places and categories that were made offline: one document each, by the checks of their imports.
 
 extension Hub {
-    func pushPlace(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func pushPlace(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         var reader = PlaceReader { Zone.named($0) != nil }
         var place = try reader.place(.object(call.parameters.object))
         let table = call.dataset.places.table
@@ -19,15 +19,14 @@ extension Hub {
         }
         if !call.endsBeforeEffects {
             activateCircumstances(of: call.dataset, at: call.now)
-            try changePlace(place.id, in: call.dataset, at: call.now, into: &effects) { () throws(WireError) in
+            try changePlace(place.id, in: call.dataset, &turn) { () throws(WireError) in
                 do throws(PlaceError) {
                     try table.upsert(place)
                 } catch {
                     throw WireError(error)
                 }
             }
-            effects.formerPlaces.append(.place(dataset: call.dataset.id, id: place.id, before))
-            effects.changes.append(.putPlace(PlaceRecord(dataset: call.dataset.id, place: place)))
+            turn.keep(.putPlace(PlaceRecord(dataset: call.dataset.id, place: place)))
         }
         var writer = JSONWriter()
         writer.beginObject()
@@ -36,7 +35,7 @@ extension Hub {
         return writer.bytes
     }
 
-    func pushCategory(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func pushCategory(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         var category = try CategoryReader.category(.object(call.parameters.object))
         let table = call.dataset.places.table
         let before = table.categories[category.id]
@@ -52,8 +51,7 @@ extension Hub {
             } catch {
                 throw WireError(.invalid, error.message, field: "parentId")
             }
-            effects.formerPlaces.append(.category(dataset: call.dataset.id, id: category.id, before))
-            effects.changes.append(.putCategory(CategoryRecord(dataset: call.dataset.id, category: category)))
+            turn.keep(.putCategory(CategoryRecord(dataset: call.dataset.id, category: category)))
             worldChanged(in: call.dataset)
         }
         return category.encoded()

@@ -6,7 +6,7 @@ import Records
 // place/import · get · list · delete, category/import · list
 
 extension Hub {
-    func importPlaces(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func importPlaces(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let collection = try call.parameters.nested("places")
         _ = try collection.word("type", of: ["FeatureCollection"])
         let features = try collection.array("features")
@@ -14,10 +14,9 @@ extension Hub {
         var work = PlaceImport(into: call.dataset.places, of: call.dataset.id, by: call.client)
         work.take(features) { id, change throws(WireError) in
             // What comes of it stands behind it, so that a store that refuses the one refuses the other.
-            try self.changePlace(id, in: call.dataset, at: call.now, into: &effects, change)
+            try self.changePlace(id, in: call.dataset, &turn, change)
         }
-        effects.formerPlaces += work.former
-        for record in work.records { effects.changes.append(.putPlace(record)) }
+        for record in work.records { turn.keep(.putPlace(record)) }
         return work.encoded()
     }
 
@@ -26,21 +25,18 @@ extension Hub {
         return describe(handle, in: call.dataset)
     }
 
-    func deletePlace(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func deletePlace(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let (id, handle) = try place(named: "id", call)
         let book = call.dataset.places
         try call.checkOwner(book.table.owner(handle), of: "place", id)
         try call.parameters.checkRevision(book.table.revision(handle) ?? "")
-        effects.formerPlaces.append(
-            .verifications(dataset: call.dataset.id, placeID: id, book.verifications[id] ?? [:], device: nil))
-        effects.formerPlaces.append(.place(dataset: call.dataset.id, id: id, book.table.place(handle)))
-        try changePlace(id, in: call.dataset, at: call.now, into: &effects) { () throws(WireError) in book.table.remove(id) }
+        try changePlace(id, in: call.dataset, &turn) { () throws(WireError) in book.table.remove(id) }
         book.setVerifications(of: id, to: [:])
-        effects.changes.append(.deletePlace(dataset: call.dataset.id, id: id))
+        turn.keep(.deletePlace(dataset: call.dataset.id, id: id))
         return deleted(id)
     }
 
-    func importCategories(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func importCategories(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let values = try call.parameters.array("categories")
         let dataset = call.dataset
         var report = ImportReport()
@@ -74,8 +70,7 @@ extension Hub {
             throw WireError(.invalid, error.message, field: "categories")
         }
         for (category, before) in zip(categories, before) where category != before {
-            effects.formerPlaces.append(.category(dataset: dataset.id, id: category.id, before))
-            effects.changes.append(.putCategory(CategoryRecord(dataset: dataset.id, category: category)))
+            turn.keep(.putCategory(CategoryRecord(dataset: dataset.id, category: category)))
         }
         if report.imported + report.replaced > 0 { worldChanged(in: dataset) }
         return report.encoded("categories")
@@ -125,9 +120,9 @@ extension Hub {
 
     // MARK: Durability
 
-    /// What the store gives back; while memory is rebuilt after a refusal, it knows places by itself.
+    /// What the store gives back.
     func restorePlaces(_ change: DurableChange) {
-        guard !isRebuilding, let dataset = change.dataset.flatMap({ datasets[$0] }) else { return }
+        guard let dataset = change.dataset.flatMap({ datasets[$0] }) else { return }
         let book = dataset.places
         switch change {
         case .putPlace(let record): _ = try? book.table.upsert(record.place)
@@ -144,22 +139,5 @@ extension Hub {
     func declareRestoredCategories() {
         for (name, categories) in restoredCategories { _ = try? datasets[name]?.places.table.declare(categories) }
         restoredCategories.removeAll()
-    }
-
-    /// Puts back what a refused request changed, the newest change first.
-    func takeBackPlaces(_ former: [FormerPlace]) {
-        for former in former.reversed() {
-            switch former {
-            case .place(let dataset, let id, let place):
-                guard let table = datasets[dataset]?.places.table else { continue }
-                if let place { _ = try? table.upsert(place) } else { table.remove(id) }
-            case .category(let dataset, let id, let category):
-                guard let table = datasets[dataset]?.places.table else { continue }
-                if let category { _ = try? table.declare([category]) } else { table.removeCategory(id) }
-            case .verifications(let dataset, let placeID, let hours, let device):
-                datasets[dataset]?.places.setVerifications(of: placeID, to: hours)
-                if let device { datasets[dataset]?.places.takeBackVerification(of: placeID, by: device) }
-            }
-        }
     }
 }

@@ -6,7 +6,7 @@ import Records
 
 extension Hub {
     /// A device says that it is at one of the places it was last told: a prior for whoever asks next.
-    func verifyPlace(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func verifyPlace(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let device = try device(named: "deviceId", call)
         let (id, handle) = try place(named: "placeId", call)
         let book = call.dataset.places
@@ -17,11 +17,10 @@ extension Hub {
         }
         if isNew {
             let former = book.verifications[id] ?? [:]
-            effects.formerPlaces.append(.verifications(dataset: call.dataset.id, placeID: id, former, device: device.record.id))
             let hour = book.hourOfWeek(at: handle, call.now)
             let count = (former[hour] ?? 0) + 1
             book.setVerifications(of: id, in: hour, to: count)
-            effects.changes.append(
+            turn.keep(
                 .putVerification(VerificationRecord(dataset: call.dataset.id, placeID: id, hour: hour, count: count)))
         }
         return Array(#"{"verified":true}"#.utf8)

@@ -64,8 +64,8 @@ final class PlaceBook {
 
     func setVerifications(of placeID: String, in hour: Int, to count: Int) {
         var hours = verifications[placeID] ?? [:]
-        hours[hour] = count
-        verifications[placeID] = hours
+        hours[hour] = count > 0 ? count : nil
+        setVerifications(of: placeID, to: hours)
     }
 
     /// 0…167: the hour of the week at a place, from Monday 00:00 on.
@@ -105,10 +105,9 @@ final class PlaceBook {
         return told[device]?.verified.insert(index).inserted
     }
 
-    /// What a device said did not become durable: it may say it again.
-    func takeBackVerification(of placeID: String, by device: String) {
-        guard let index = told[device]?.placeIDs.firstIndex(where: { $0.hasSameBytes(as: placeID) }) else { return }
-        told[device]?.verified.remove(index)
+    /// What devices said did not become durable: they may say it again.
+    func forgetVerified() {
+        for device in told.keys { told[device]?.verified.removeAll() }
     }
 
     /// What a device was told is nobody's business any more.

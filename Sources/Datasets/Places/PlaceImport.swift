@@ -19,9 +19,8 @@ struct PlaceImport {
     private var isToldOfPublicHolidays = false
     private var isToldOfSchoolHolidays = false
     private var seen = ByteKeyed<Bool>()
-    /// What is to be made durable, and the places before.
+    /// What is to be made durable.
     private(set) var records: [PlaceRecord] = []
-    private(set) var former: [FormerPlace] = []
 
     init(into book: PlaceBook, of dataset: String, by client: RequestingClient) {
         self.book = book
@@ -71,7 +70,6 @@ struct PlaceImport {
     private mutating func put(
         _ place: Place, _ known: PlaceTable.Handle?, _ changing: Changing
     ) throws(WireError) {
-        let before = known.map { book.table.place($0) }
         try changing(place.id) { () throws(WireError) in
             do throws(PlaceError) {
                 try book.table.upsert(place)
@@ -80,7 +78,6 @@ struct PlaceImport {
             }
         }
         if known == nil { report.imported += 1 } else { report.replaced += 1 }
-        former.append(.place(dataset: dataset, id: place.id, before))
         records.append(PlaceRecord(dataset: dataset, place: place))
     }
 
@@ -120,14 +117,6 @@ private struct HoursNotes {
             warning = hours.normalised.hasSameBytes(as: text) ? nil : "read as `\(hours.normalised)`"
         }
     }
-}
-
-/// A place or a category before a request changed it; nil where it was not known.
-enum FormerPlace: Sendable {
-    case place(dataset: String, id: String, Place?)
-    case category(dataset: String, id: String, Category?)
-    /// How often a place was verified, by the hour of the week, and by which device it was just then.
-    case verifications(dataset: String, placeID: String, [Int: Int], device: String?)
 }
 
 extension WireError {

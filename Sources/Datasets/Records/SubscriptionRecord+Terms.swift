@@ -27,8 +27,10 @@ extension SubscriptionRecord {
         return milliseconds < 4e18 ? Int64(milliseconds.rounded(.up)) : .max
     }
 
-    func readPushers() throws(WireError) -> [Pusher] {
-        try [Pusher](
-            reading: pushers, dataset: dataset, owner: owner ?? "-", deviceId: deviceId, subscriptionId: id)
+    /// Of its matches.
+    var recipient: Recipient { Recipient(dataset, owner, .match, deviceId, id) }
+
+    func readPushers(_ naming: Naming) throws(WireError) -> [Pusher] {
+        try [Pusher](reading: pushers, of: recipient, naming: naming)
     }
 }

@@ -6,7 +6,7 @@ struct Call {
     let dataset: Dataset
     let client: RequestingClient
     var parameters: Parameters
-    let now: Int64
+    var now: Int64
     /// What the store knows of a push's documents, where it was asked.
     var documents: [KnownDocument?]?
     /// Of the pushed document it is carried out for.
@@ -26,5 +26,8 @@ extension Call {
 struct AwaitedDocuments {
     var lookups: [DocumentLookup]
     var call: Call
-    var context: ReplyContext
+    /// The documents it is about.
+    var keys: Set<DocumentKey>
+    /// One of them changed since the store was asked.
+    var isOutdated = false
 }

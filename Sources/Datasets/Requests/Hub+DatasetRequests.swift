@@ -6,8 +6,8 @@ import Records
 
 extension Hub {
     func createDataset(
-        _ object: JSONObject, _ context: ReplyContext, at now: Int64, into effects: inout HubEffects
-    ) throws(WireError) -> Outcome {
+        _ parameters: Parameters, _ context: ReplyContext, _ turn: inout Turn
+    ) throws(WireError) -> [UInt8] {
         guard Name.isDataset(context.dataset) else {
             throw WireError(
                 .invalid, "a dataset's name has 1 to 64 of A-Z a-z 0-9 . _ - and is not `live` or `geomatch`", field: "dataset")
@@ -15,15 +15,16 @@ extension Hub {
         guard datasets[context.dataset] == nil else {
             throw WireError(.conflict, "the dataset `\(context.dataset)` exists")
         }
-        let parameters = Parameters(object)
-        var record = DatasetRecord(id: context.dataset, createdAt: now, updatedAt: now, revision: "")
+        var record = DatasetRecord(id: context.dataset, createdAt: turn.now, updatedAt: turn.now, revision: "")
         try apply(parameters, to: &record)
-        let dataset = try createDataset(record, into: &effects)
+        let dataset = try createDataset(record, &turn)
         dataset.counters.requests += 1
-        return .result(describe(dataset))
+        return describe(dataset)
     }
 
-    func updateDataset(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func getDataset(_ call: Call) throws(WireError) -> [UInt8] { describe(call.dataset) }
+
+    func updateDataset(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let dataset = call.dataset
         var record = dataset.record
         try call.parameters.checkRevision(record.revision)
@@ -33,7 +34,7 @@ extension Hub {
         let hadOtherZone = record.timeZone != dataset.record.timeZone
         dataset.record = record
         if hadOtherZone { worldChanged(in: dataset) }
-        effects.changes.append(.putDataset(record))
+        turn.keep(.putDataset(record))
         return describe(dataset)
     }
 
@@ -45,14 +46,16 @@ extension Hub {
         return page.encode("datasets", page.sorted(visible, by: { $0 }), id: { $0 }, item: { id in datasets[id].map(describe) })
     }
 
-    func deleteDataset(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func deleteDataset(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         try call.parameters.checkRevision(call.dataset.record.revision)
-        effects.changes.append(.deleteDataset(id: call.dataset.id, at: call.now))
+        turn.keep(.deleteDataset(id: call.dataset.id, at: call.now))
         // What the broker retains of it is cleared at leisure, and after a crash, too.
         for state in liveStates.all where state.dataset === call.dataset && state.payload != nil {
-            effects.changes.append(.putLiveState(.remnant(of: state)))
+            turn.keep(.putLiveState(.remnant(of: state)))
         }
-        effects.deletions.append(.dataset(call.dataset.id))
+        // Until that is durable, what comes in for it waits.
+        call.dataset.suspension = .deletion
+        turn.effects.sequels.append(.deletion(dataset: call.dataset.id))
         return deleted(call.dataset.id)
     }
 

@@ -9,16 +9,16 @@ extension Hub {
     ///
     /// Its visits end as `deleted` first. What was matched and not yet delivered is still owed, and no longer to be seen; what others'
     /// subscriptions were told stays with them.
-    func forgetDevice(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func forgetDevice(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let device = try device(named: "id", call, ownerless: "only administrators have a device without an owner forgotten")
         let dataset = call.dataset
-        endVisits(of: device, in: dataset, at: call.now, into: &effects)
-        effects.changes.append(.forgetDevice(dataset: dataset.id, id: device.record.id))
+        endVisits(of: device, in: dataset, &turn)
+        turn.keep(.forgetDevice(dataset: dataset.id, id: device.record.id))
         device.matches.removeAll()
         for state in traces(of: device, in: dataset) {
             let former = state.snapshot
-            clear(state, at: call.now, into: &effects)
-            keepNow(state, after: former, into: &effects)
+            clear(state, &turn)
+            keepNow(state, after: former, &turn)
         }
         dataset.engine.forgetPairs(of: device.reference)
         dataset.circumstances.engine.forgetWhereabouts(of: device.reference.index)

@@ -7,7 +7,7 @@ import Records
 // device/create · get · list · update · delete
 
 extension Hub {
-    func createDevice(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func createDevice(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let dataset = call.dataset
         let type = try call.parameters.isBeaconDocument ? .beacon : call.parameters.deviceType("deviceType")
         let id = try call.parameters.optionalID("id")
@@ -28,15 +28,15 @@ extension Hub {
             throw WireError(.limit, "the dataset has \(configuration.limits.devices) devices, the maximum")
         }
         if location != nil, id.flatMap({ dataset.positionsWithoutDevice[$0] }) == nil { try checkRoomForLiveTopic(in: dataset) }
-        if id == nil { record.id = identifiers.uuid() }
+        if id == nil { record.id = turn.identifiers.uuid() }
         record.revision = call.revision(after: nil, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
         let device = Device(record, reference: dataset.engine.addDevice(isFixed: record.type == .pin))
         dataset.register(device)
-        effects.changes.append(.putDevice(record))
+        turn.keep(.putDevice(record))
         takeOverPosition(device, in: dataset)
-        showCircumstances(device, in: dataset, at: call.now, into: &effects)
-        if let location { set(location, of: device, in: dataset, at: call.now, into: &effects) }
+        showCircumstances(device, in: dataset, &turn)
+        if let location { set(location, of: device, in: dataset, &turn) }
         return describe(device)
     }
 
@@ -59,7 +59,7 @@ extension Hub {
             })
     }
 
-    func updateDevice(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func updateDevice(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let device = try device(named: "id", call)
         var record = device.record
         try call.parameters.checkRevision(record.revision)
@@ -86,33 +86,34 @@ extension Hub {
         record.revision = call.revision(after: record.revision, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
         call.dataset.change(device, to: record)
-        effects.changes.append(.putDevice(record))
-        identityChanged(device, in: call.dataset, at: call.now, into: &effects)
+        turn.keep(.putDevice(record))
+        identityChanged(device, in: call.dataset, &turn)
         if let location {
-            set(location, of: device, in: call.dataset, at: call.now, into: &effects)
+            set(location, of: device, in: call.dataset, &turn)
         } else if removesLocation, let state = device.positionTopic {
             let former = state.snapshot
-            clear(state, at: call.now, into: &effects)
-            keepNow(state, after: former, into: &effects)
+            clear(state, &turn)
+            keepNow(state, after: former, &turn)
         }
         return describe(device)
     }
 
-    func deleteDevice(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func deleteDevice(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let device = try device(named: "id", call, ownerless: "only administrators delete a device without an owner")
         try call.parameters.checkRevision(device.record.revision)
-        endVisits(of: device, in: call.dataset, at: call.now, into: &effects)
-        effects.changes.append(.deleteDevice(dataset: call.dataset.id, id: device.record.id))
+        endVisits(of: device, in: call.dataset, &turn)
+        turn.keep(.deleteDevice(dataset: call.dataset.id, id: device.record.id))
+        call.dataset.occupancy?.leave(device.record.id)
         if let state = device.positionTopic {
-            // Its position goes with it: left to be written behind, a crash would bring it back.
-            liveNumber += 1
-            effects.changes.append(
-                .putLiveState(
-                    LiveStateRecord(
-                        dataset: call.dataset.id, topic: state.topic, timestamp: call.now, receivedAt: call.now,
-                        number: liveNumber, payload: nil)))
+            let former = state.snapshot
+            device.positionTopic = nil
+            forgetState(state, asOf: call.now, receivedAt: call.now, &turn)
+            keepNow(state, after: former, &turn)
         }
-        effects.deletions.append(.device(dataset: call.dataset.id, id: device.record.id))
+        for subscription in call.dataset.subscriptions(of: device) {
+            recentMoves.note(removed: subscription, of: call.dataset.id)
+        }
+        call.dataset.remove(device)
         return deleted(device.record.id)
     }
 
@@ -156,18 +157,16 @@ extension Hub {
     }
 
     /// A position set by a request is durable before its reply, and appears on the device's own live topic.
-    private func set(
-        _ location: LocationCoding.Location, of device: Device, in dataset: Dataset, at now: Int64, into effects: inout HubEffects
-    ) {
+    private func set(_ location: LocationCoding.Location, of device: Device, in dataset: Dataset, _ turn: inout Turn) {
         let live = LiveTopic(
             dataset: dataset.id, venue: "-", building: "-", floor: "-", room: "-", location: device.record.id, domain: "position")
         let topic = live.encoded
         let state = liveStates[topic] ?? LiveState(dataset: dataset, live: live, topic: topic)
         let former = device.positionTopic === state ? nil : device.positionTopic
         let before = (state: state.snapshot, former: former?.snapshot)
-        // Whoever asks for a location now means it, whatever a device with a fast clock said before.
+        // Whoever asks for a location turn.now means it, whatever a device with a fast clock said before.
         let known = max(state.timestamp, device.positionTopic?.timestamp ?? .min)
-        let asked = location.timestamp.map { $0 > now + Self.skewMaximumMilliseconds ? now : $0 } ?? now
+        let asked = location.timestamp.map { $0 > turn.now + Self.skewMaximumMilliseconds ? turn.now : $0 } ?? turn.now
         state.device = device
         properties.removeAll(keepingCapacity: true)
         properties.append(contentsOf: location.properties)
@@ -175,20 +174,21 @@ extension Hub {
             LiveUpdate(
                 timestamp: asked, originSourceId: location.originSourceId, position: location.position,
                 floorIndex: location.floorIndex),
-            at: max(asked, known), for: state, receivedAt: now, into: &effects)
-        keepNow(state, after: before.state, into: &effects)
-        if let former { keepNow(former, after: before.former, into: &effects) }
-        showCircumstances(device, in: dataset, at: now, into: &effects)
-        let floor = floor(of: state, index: location.floorIndex, found: found, into: &effects)
+            at: max(asked, known), for: state, receivedAt: turn.now, &turn)
+        keepNow(state, after: before.state, &turn)
+        if let former { keepNow(former, after: before.former, &turn) }
+        showCircumstances(device, in: dataset, &turn)
+        let floor = floor(of: state, index: location.floorIndex, found: found, &turn)
         engineEffects.removeAll(keepingCapacity: true)
-        dataset.engine.move(device.reference, to: location.position, floor: floor, at: now, into: &engineEffects)
-        handleEngineEffects(of: dataset, at: now, into: &effects)
+        dataset.engine.move(device.reference, to: location.position, floor: floor, at: turn.now, into: &engineEffects)
+        handleEngineEffects(of: dataset, &turn)
     }
 
-    /// Makes a state durable in the batch of the request that changed it, and remembers what it was in case that fails.
-    func keepNow(_ state: LiveState, after former: LiveStateRecord?, into effects: inout HubEffects) {
-        effects.changes.append(.putLiveState(LiveStateRecord(state)))
-        effects.formerStates.append(FormerLiveState(topic: state.topic, record: former, numberSince: state.number))
+    /// Makes a state durable with the request that changed it. What it was before is written first: where the request is refused, that is
+    /// what stays.
+    func keepNow(_ state: LiveState, after former: LiveStateRecord?, _ turn: inout Turn) {
+        if let former { turn.keepUnasked(.putLiveState(former)) }
+        turn.keep(.putLiveState(LiveStateRecord(state)))
     }
 
     /// The device with where it is.

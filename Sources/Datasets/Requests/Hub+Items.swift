@@ -14,10 +14,11 @@ extension Hub {
 
     /// Makes each element of `items` as if it had been asked for alone, in order and in one transaction.
     ///
-    /// - Returns: `{"items":[{object}|{"error":{…}}…]}` in the same order; nil where the request has no `items`.
+    /// - Returns: `{"items":[{object}|{"error":{…}}…]}` in the same order.
     /// - Throws: `invalid`, field `items`, where nothing was made because `items` itself is wrong.
-    func createItems(_ name: RequestName, _ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8]? {
-        guard name.takesItems, call.parameters.value("items") != nil else { return nil }
+    func createItems(
+        _ call: Call, _ create: (Call, inout Turn) throws(WireError) -> [UInt8], _ turn: inout Turn
+    ) throws(WireError) -> [UInt8] {
         let items = try call.parameters.array("items", count: 1...Self.itemsMaximum)
         if let other = call.parameters.object.keys.first(where: { $0 != "items" }) {
             throw call.parameters.error("items", "stands alone: `\(other.prefix(40))` belongs into each of its elements")
@@ -34,7 +35,7 @@ extension Hub {
                     throw WireError(
                         .tooLarge, "the reply is full; ask for this and what follows in another request", field: "items")
                 }
-                writer.raw(try create(name, item, call, into: &effects))
+                writer.raw(try create(Self.call(for: item, of: call), &turn))
             } catch {
                 writer.beginObject()
                 writer.key("error")
@@ -51,27 +52,11 @@ extension Hub {
     /// with a hint of six times its length for each comparison of at most 4096 characters.
     private static func resultMaximumBytes(of item: JSONValue) -> Int { 4 * item.serialised().count + (32 << 10) }
 
-    private func create(
-        _ name: RequestName, _ item: JSONValue, _ call: Call, into effects: inout HubEffects
-    ) throws(WireError) -> [UInt8] {
+    /// The request for one element alone.
+    private static func call(for item: JSONValue, of call: Call) throws(WireError) -> Call {
         guard let object = item.asObject else {
             throw WireError(.invalid, "an element of `items` must be an object", field: "items")
         }
-        let call = Call(dataset: call.dataset, client: call.client, parameters: Parameters(object), now: call.now)
-        switch name {
-        case .deviceCreate: return try createDevice(call, into: &effects)
-        case .publicationCreate: return try createPublication(call, into: &effects)
-        default: return try createSubscription(call, into: &effects)
-        }
-    }
-}
-
-extension RequestName {
-    /// It takes a list of what it takes alone.
-    fileprivate var takesItems: Bool {
-        switch self {
-        case .deviceCreate, .publicationCreate, .subscriptionCreate: true
-        default: false
-        }
+        return Call(dataset: call.dataset, client: call.client, parameters: Parameters(object), now: call.now)
     }
 }

@@ -5,24 +5,21 @@ import Records
 
 extension Hub {
     func getMatch(_ call: Call) throws(WireError) -> Outcome {
-        .query(.match(dataset: call.dataset.id, id: try call.parameters.id("id")), limit: 1)
+        .query(.match(dataset: call.dataset.id, id: try call.parameters.id("id")), .reply(limit: 1))
     }
 
     func listMatches(_ call: Call) throws(WireError) -> Outcome {
         let device = try device(named: "deviceId", call)
         let page = try Page(call.parameters)
-        return .query(.matches(dataset: call.dataset.id, deviceId: device.record.id, after: page.after), limit: page.limit)
+        return .query(
+            .matches(dataset: call.dataset.id, deviceId: device.record.id, after: page.after), .reply(limit: page.limit))
     }
 
     /// The result of a question to the store. Matches belong to their subscription's owner.
-    func result(
-        of query: StoreQuery, _ finding: StoreFinding, at now: Int64, into effects: inout HubEffects
-    ) throws(WireError) -> [UInt8] {
+    func result(of query: StoreQuery, _ finding: StoreFinding, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let context = query.reply
         guard let dataset = datasets[context.dataset] else { throw .unknownDataset(context.dataset) }
-        let client = RequestingClient(
-            name: context.client,
-            isAdministrator: configuration.administrators.allow(client: context.client, in: context.dataset))
+        let client = client(of: context)
         switch finding {
         case .failed:
             throw WireError(.internal, "the store cannot be read at present")
@@ -36,10 +33,12 @@ extension Hub {
             return match.body
         case .feed(let page):
             guard case .feed(let feed) = query.kind else { throw .unknownDataset(context.dataset) }
-            return try result(of: query, feed, page, in: dataset, at: now, into: &effects)
-        case .document(let document):
-            guard case .document(let lookup) = query.kind else { throw .unknownDataset(context.dataset) }
-            return try result(document, of: query, lookup, for: client)
+            return try result(of: query, feed, page, in: dataset, &turn)
+        case .documents(let documents):
+            guard case .documents(let lookups) = query.kind, let lookup = lookups.first else {
+                throw .unknownDataset(context.dataset)
+            }
+            return try result(documents.first ?? nil, lookup, limit: query.limit, for: client)
         case .matches(let matches):
             let visible = matches.filter { client.reaches(owner: $0.owner) }
             return Page(limit: query.limit).encode("matches", visible, id: \.id, item: \.body)

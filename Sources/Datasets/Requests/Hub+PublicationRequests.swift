@@ -6,7 +6,7 @@ import Records
 // publication/create · get · list · update · delete
 
 extension Hub {
-    func createPublication(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func createPublication(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let dataset = call.dataset
         let device = try device(named: "deviceId", call)
         let id = try call.parameters.optionalID("id")
@@ -24,14 +24,14 @@ extension Hub {
             )
         }
         var record = PublicationRecord(
-            dataset: dataset.id, id: id ?? identifiers.uuid(), deviceId: device.record.id, topic: topic, range: range,
+            dataset: dataset.id, id: id ?? turn.identifiers.uuid(), deviceId: device.record.id, topic: topic, range: range,
             duration: duration, properties: String(decoding: PropertiesCoding.encode(properties), as: UTF8.self),
             owner: call.owner, createdAt: call.createdAt, updatedAt: call.updatedAt, revision: "")
         record.revision = call.revision(after: nil, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
         if let expired = dataset.publications[record.id] {
-            remove(expired, from: dataset, endingVisitsBy: .expired, at: call.now, into: &effects)
-            effects.changes.append(.deletePublication(dataset: dataset.id, id: record.id))
+            remove(expired, from: dataset, endingVisitsBy: .expired, &turn)
+            turn.keep(.deletePublication(dataset: dataset.id, id: record.id))
         }
         engineEffects.removeAll(keepingCapacity: true)
         // What lasts no time is compared once with what is alive now: alive for this call only.
@@ -41,9 +41,9 @@ extension Hub {
             at: call.now, into: &engineEffects)
         let publication = Publication(record, reference: reference)
         dataset.register(publication)
-        if duration > 0 { effects.changes.append(.putPublication(record)) }
-        handleEngineEffects(of: dataset, at: call.now, into: &effects)
-        if duration == 0 { remove(publication, from: dataset, endingVisitsBy: .expired, at: call.now, into: &effects) }
+        if duration > 0 { turn.keep(.putPublication(record)) }
+        handleEngineEffects(of: dataset, &turn)
+        if duration == 0 { remove(publication, from: dataset, endingVisitsBy: .expired, &turn) }
         return record.encoded()
     }
 
@@ -64,7 +64,7 @@ extension Hub {
             "publications", page.sorted(visible, by: \.record.id), id: \.record.id, item: { $0.record.encoded() })
     }
 
-    func updatePublication(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func updatePublication(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let publication = try publication(call)
         var record = publication.record
         try call.parameters.checkRevision(record.revision)
@@ -81,20 +81,20 @@ extension Hub {
         record.revision = call.revision(after: record.revision, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
         publication.record = record
-        effects.changes.append(.putPublication(record))
+        turn.keep(.putPublication(record))
         engineEffects.removeAll(keepingCapacity: true)
         call.dataset.engine.update(
             publication.reference, topic: record.topic, range: record.range, expiresAt: publication.expiresAt,
             properties: properties, at: call.now, into: &engineEffects)
-        handleEngineEffects(of: call.dataset, at: call.now, into: &effects)
+        handleEngineEffects(of: call.dataset, &turn)
         return record.encoded()
     }
 
-    func deletePublication(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func deletePublication(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let publication = try publication(call)
         try call.parameters.checkRevision(publication.record.revision)
-        remove(publication, from: call.dataset, at: call.now, into: &effects)
-        effects.changes.append(.deletePublication(dataset: call.dataset.id, id: publication.record.id))
+        remove(publication, from: call.dataset, &turn)
+        turn.keep(.deletePublication(dataset: call.dataset.id, id: publication.record.id))
         return deleted(publication.record.id)
     }
 

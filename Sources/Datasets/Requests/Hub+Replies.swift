@@ -6,32 +6,43 @@ import Records
 
 extension Hub {
     /// Answers with what the store found.
-    public func answer(_ query: StoreQuery, with finding: StoreFinding, at now: Int64, into effects: inout HubEffects) {
-        if case .stream(let number) = query.feedUse { return stream(finding, to: number, into: &effects) }
+    public func answer(_ query: StoreQuery, with finding: StoreFinding, _ turn: inout Turn) {
         let context = query.reply
-        let repeated = context.key.flatMap { waitingForAnswer.removeValue(forKey: $0) } ?? []
+        switch query.use {
+        case .feed(.stream(let number)): return stream(finding, to: number, &turn)
+        case .push: return resumePush(context, finding, &turn)
+        case .feed, .reply: break
+        }
+        let repeated = takeWaiting(for: context)
         do throws(WireError) {
-            if finding.isFailure {
-                let id = identifiers.uuid()
-                effects.notices.append(.internalFailure(id: id, request: context.request))
-                throw WireError(.internal, "the store cannot be read at present, see the log at \(id)")
-            }
-            let result = try result(of: query, finding, at: now, into: &effects)
-            finish(context, context.encode(result: result), nil, repeated: repeated, at: now, into: &effects)
+            if finding.isFailure { throw unreadable(context, &turn) }
+            let result = try result(of: query, finding, &turn)
+            finish(context, context.encode(result: result), nil, repeated: repeated, &turn)
         } catch {
             datasets[context.dataset]?.counters.failedRequests += 1
-            finish(context, error, nil, repeated: repeated, at: now, into: &effects)
+            finish(context, error, nil, repeated: repeated, &turn)
         }
     }
 
+    func unreadable(_ context: ReplyContext, _ turn: inout Turn) -> WireError {
+        let id = turn.identifiers.uuid()
+        turn.note(.internalFailure(id: id, request: context.request))
+        return WireError(.internal, "the store cannot be read at present, see the log at \(id)")
+    }
+
+    /// Who asked the same under the same `requestId` since.
+    func takeWaiting(for context: ReplyContext) -> [ReplyContext] {
+        context.key.flatMap { waitingForAnswer.removeValue(forKey: $0) } ?? []
+    }
+
     /// Gives the first reply again where there was one, or waits for it.
-    func repeatReply(to context: ReplyContext, at now: Int64, into effects: inout HubEffects) -> Bool {
+    func repeatReply(to context: ReplyContext, _ turn: inout Turn) -> Bool {
         guard let requestId = context.requestId, let key = context.key else { return false }
         let memory = datasets[context.dataset]?.replies ?? repliesOfDeleted[context.dataset]
-        if let first = memory?.reply(to: requestId, of: context.client, at: now) {
+        if let first = memory?.reply(to: requestId, of: context.client, at: turn.now) {
             var context = context
             context.isRepeated = true
-            reply(first, to: context, into: &effects)
+            reply(first, to: context, &turn)
             return true
         }
         guard waitingForAnswer[key] != nil else { return false }
@@ -39,73 +50,42 @@ extension Hub {
         return true
     }
 
-    /// Remembers the first reply to a `requestId` and sends it: behind the changes of the batch where there are some.
+    /// Remembers the first reply to a `requestId` and sends it.
     func finish(
-        _ context: ReplyContext, _ body: [UInt8], _ name: RequestName?, isError: Bool = false, repeated: [ReplyContext] = [],
-        at now: Int64, into effects: inout HubEffects
+        _ context: ReplyContext, _ body: [UInt8], _ row: RequestRow?, isError: Bool = false, repeated: [ReplyContext] = [],
+        _ turn: inout Turn
     ) {
         if let requestId = context.requestId, context.key != nil, let dataset = datasets[context.dataset] {
             dataset.replies.remember(
-                body, to: requestId, of: context.client, at: now, outlivesDataset: name == .datasetDelete && !isError,
+                body, to: requestId, of: context.client, at: turn.now, outlivesDataset: row?.name == "dataset/delete" && !isError,
                 limits: configuration.limits)
-            if name?.changes == true, body.count <= Self.durableReplyMaximumBytes, storeIsWritable {
-                let first = effects.changes.count
-                effects.changes.append(
-                    .putReply(
-                        ReplyRecord(
-                            dataset: context.dataset, client: context.client, requestId: requestId, at: now, body: body)))
-                effects.requested.append(first..<first + 1)
+            if row?.changes == true, body.count <= Self.durableReplyMaximumBytes, storeIsWritable {
+                let record = ReplyRecord(
+                    dataset: context.dataset, client: context.client, requestId: requestId, at: turn.now, body: body)
+                turn.effects.append(.putReply(record), isAsked: true)
             }
         }
-        reply(body, to: context, into: &effects)
-        for context in repeated { reply(body, to: context, into: &effects) }
+        reply(body, to: context, &turn)
+        for context in repeated { reply(body, to: context, &turn) }
     }
 
     /// An error is a first reply like any other, but for `internal`: trying again is the remedy for that.
     func finish(
-        _ context: ReplyContext, _ error: WireError, _ name: RequestName?, repeated: [ReplyContext] = [], at now: Int64,
-        into effects: inout HubEffects
+        _ context: ReplyContext, _ error: WireError, _ row: RequestRow?, repeated: [ReplyContext] = [], _ turn: inout Turn
     ) {
         guard error.code == .internal else {
-            finish(context, context.encode(error), name, isError: true, repeated: repeated, at: now, into: &effects)
+            finish(context, context.encode(error), row, isError: true, repeated: repeated, &turn)
             return
         }
-        for context in [context] + repeated { reply(context.encode(error), to: context, into: &effects) }
+        for context in [context] + repeated { reply(context.encode(error), to: context, &turn) }
     }
 
     /// A larger reply is not remembered across a restart.
     private static let durableReplyMaximumBytes = 64 << 10
 
-    private func reply(_ body: [UInt8], to context: ReplyContext, into effects: inout HubEffects) {
-        if effects.hasRequests {
-            effects.gated.append(
-                topic: context.topic, prefix: configuration.topicsPrefix, qos: 1, retain: false,
-                correlation: context.correlation, payload: body)
-            effects.replies.append(context)
-        } else {
-            effects.messages.append(
-                topic: context.topic, prefix: configuration.topicsPrefix, qos: 1, retain: false,
-                correlation: context.correlation, payload: body)
-        }
-    }
-
-    /// The response topic where it lies in the client's own tree, else `…/reply`: the daemon is no way around the broker's permissions.
-    func replyTopic(dataset: String, client: String, responseTopic: UnsafeRawBufferPointer?) -> String {
-        let own = "geomatch/\(dataset)/\(client)/"
-        // `geomatch/d/diagnostics/` and its like are the tree of no client.
-        guard let responseTopic, responseTopic.count <= 1024, Name.isClient(client), Name.isDataset(dataset) else {
-            return own + "reply"
-        }
-        let asked = String(decoding: responseTopic, as: UTF8.self)
-        let prefix = configuration.topicsPrefix + own
-        guard asked.utf8.elementsEqual(responseTopic), asked.utf8.starts(with: prefix.utf8),
-            !asked.utf8.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") || $0 == 0 })
-        else { return own + "reply" }
-        let below = String(decoding: asked.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
-        guard !below.isEmpty, below.split(separator: "/", omittingEmptySubsequences: false).first != "request" else {
-            return own + "reply"
-        }
-        return own + below
+    private func reply(_ body: [UInt8], to context: ReplyContext, _ turn: inout Turn) {
+        turn.effects.held.append(.reply(context.address), payload: body)
+        turn.effects.replies.append(context)
     }
 }
 

@@ -6,7 +6,7 @@ import Records
 // subscription/create · get · list · update · delete
 
 extension Hub {
-    func createSubscription(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func createSubscription(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let dataset = call.dataset
         let device = try device(named: "deviceId", call)
         let id = try call.parameters.optionalID("id")
@@ -26,14 +26,14 @@ extension Hub {
                 .limit, "the device has \(configuration.limits.attachmentsPerDevice) subscriptions, the maximum",
                 field: "deviceId")
         }
-        if id == nil { record.id = identifiers.uuid() }
+        if id == nil { record.id = turn.identifiers.uuid() }
         let pushers = try readPushers(of: record, areNew: call.parameters.has("pushers"))
         record.hints = selector.hints
         record.revision = call.revision(after: nil, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
         if let expired = dataset.subscriptions[record.id] {
-            remove(expired, from: dataset, endingVisitsBy: .expired, at: call.now, into: &effects)
-            effects.changes.append(.deleteSubscription(dataset: dataset.id, id: record.id))
+            remove(expired, from: dataset, endingVisitsBy: .expired, &turn)
+            turn.keep(.deleteSubscription(dataset: dataset.id, id: record.id))
         }
         engineEffects.removeAll(keepingCapacity: true)
         // What lasts no time is compared once with what is alive now: alive for this call only.
@@ -43,9 +43,9 @@ extension Hub {
             terms: record.terms, at: call.now, into: &engineEffects)
         let subscription = Subscription(record, pushers: pushers, reference: reference)
         dataset.register(subscription)
-        if isLasting { effects.changes.append(.putSubscription(record)) }
-        handleEngineEffects(of: dataset, at: call.now, into: &effects)
-        if !isLasting { remove(subscription, from: dataset, endingVisitsBy: .expired, at: call.now, into: &effects) }
+        if isLasting { turn.keep(.putSubscription(record)) }
+        handleEngineEffects(of: dataset, &turn)
+        if !isLasting { remove(subscription, from: dataset, endingVisitsBy: .expired, &turn) }
         return describe(subscription)
     }
 
@@ -66,7 +66,7 @@ extension Hub {
             "subscriptions", page.sorted(visible, by: \.record.id), id: \.record.id, item: { self.describe($0) })
     }
 
-    func updateSubscription(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func updateSubscription(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let subscription = try subscription(call)
         var record = subscription.record
         try call.parameters.checkRevision(record.revision)
@@ -84,20 +84,21 @@ extension Hub {
         if call.endsBeforeEffects { return record.encoded() }
         subscription.record = record
         subscription.pushers = pushers
-        effects.changes.append(.putSubscription(record))
+        turn.keep(.putSubscription(record))
         engineEffects.removeAll(keepingCapacity: true)
         call.dataset.engine.update(
             subscription.reference, topic: record.topic, range: record.range, expiresAt: subscription.expiresAt,
             selector: selector, terms: record.terms, at: call.now, into: &engineEffects)
-        handleEngineEffects(of: call.dataset, at: call.now, into: &effects)
+        handleEngineEffects(of: call.dataset, &turn)
         return describe(subscription)
     }
 
-    func deleteSubscription(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func deleteSubscription(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let subscription = try subscription(call)
         try call.parameters.checkRevision(subscription.record.revision)
-        remove(subscription, from: call.dataset, at: call.now, into: &effects)
-        effects.changes.append(.deleteSubscription(dataset: call.dataset.id, id: subscription.record.id))
+        remove(subscription, from: call.dataset, &turn)
+        recentMoves.note(removed: subscription, of: call.dataset.id)
+        turn.keep(.deleteSubscription(dataset: call.dataset.id, id: subscription.record.id))
         return deleted(subscription.record.id)
     }
 
@@ -143,7 +144,7 @@ extension Hub {
     ///
     /// - Parameter areNew: What an operator allowed once and forbids by now is kept through other changes, and refused at each post.
     private func readPushers(of record: SubscriptionRecord, areNew: Bool) throws(WireError) -> [Pusher] {
-        let pushers = try record.readPushers()
+        let pushers = try record.readPushers(naming)
         guard areNew else { return pushers }
         let policy = AddressPolicy(allowsPrivate: configuration.webhooksAllowPrivate)
         for case .webhook(let url) in pushers {

@@ -4,7 +4,7 @@ import Records
 // dataset/import, and how the structure comes back.
 
 extension Hub {
-    func importStructure(_ call: Call, into effects: inout HubEffects) throws(WireError) -> [UInt8] {
+    func importStructure(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let dataset = call.dataset
         let collection = try call.parameters.nested("structure")
         _ = try collection.word("type", of: ["FeatureCollection"])
@@ -18,17 +18,17 @@ extension Hub {
         dataset.structure = work.structure
         dataset.occupancy?.isOutdated = true
         dataset.floorsOutdatedAt = call.now
-        for record in work.records { effects.changes.append(.putStructure(record)) }
+        for record in work.records { turn.keep(.putStructure(record)) }
         return work.encoded()
     }
 
     /// After an import: what stands still, as pins do, is by now on the floor that the structure says.
     ///
     /// Every position is read, so a structure that comes in many requests is waited for: until a second passed without one.
-    func refreshFloors(of dataset: Dataset, at now: Int64, into effects: inout HubEffects) {
-        guard let outdatedAt = dataset.floorsOutdatedAt, now - outdatedAt >= 1000 || now < outdatedAt else { return }
+    func refreshFloors(of dataset: Dataset, _ turn: inout Turn) {
+        guard let outdatedAt = dataset.floorsOutdatedAt, turn.now - outdatedAt >= 1000 || turn.now < outdatedAt else { return }
         dataset.floorsOutdatedAt = nil
-        showMoves(at: now, into: &effects)
+        showMoves(&turn)
         engineEffects.removeAll(keepingCapacity: true)
         for id in dataset.devices.keys.sorted(by: { ByteKey($0) < ByteKey($1) }) {
             guard let device = dataset.devices[id], let state = device.positionTopic, let payload = state.payload,
@@ -36,9 +36,9 @@ extension Hub {
             else { continue }
             let found = dataset.locatesPositions ? whereabouts(of: update, at: state) : nil
             guard let floor = floor(of: state, index: update.floorIndex, found: found) else { continue }
-            dataset.engine.setFloor(of: device.reference, to: floor, at: now, into: &engineEffects)
+            dataset.engine.setFloor(of: device.reference, to: floor, at: turn.now, into: &engineEffects)
         }
-        handleEngineEffects(of: dataset, at: now, into: &effects)
+        handleEngineEffects(of: dataset, &turn)
     }
 
     func restore(_ record: StructureRecord) {

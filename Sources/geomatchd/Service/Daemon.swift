@@ -1,6 +1,8 @@
+import DaemonCore
 import Datasets
 import Foundation
 import Logging
+import MQTTDoor
 import MQTTLink
 import ServiceLifecycle
 import Store
@@ -28,29 +30,29 @@ struct Daemon {
         let store = try openStore(directory)
         let identity = try identity(of: store)
         let embedded = try startEmbeddedBroker(directory)
-        let loop: DaemonLoop
+        let daemon: RunningDaemon
         do {
             let services: [any Service]
-            (loop, services) = try assemble(store: store, identity: identity, embedded: embedded)
-            loop.session.mustAdopt = beginLife(in: store)
-            try await run(loop, services)
+            (daemon, services) = try assemble(store: store, identity: identity, embedded: embedded)
+            daemon.door.mustAdopt = beginLife(in: store)
+            try await run(daemon, services)
         } catch {
             embedded?.stop()
             throw error
         }
         // Only where nothing is left to take back and nothing is only in memory: else the next life looks for itself.
-        if !loop.session.mustAdopt, loop.wroteEverything { try? store.setMetadata("life", "ended") }
+        if !daemon.door.mustAdopt, daemon.wroteEverything { try? store.setMetadata("life", "ended") }
         try? store.close()
         withExtendedLifetime(directory) {}
     }
 
-    private func run(_ loop: DaemonLoop, _ services: [any Service]) async throws {
+    private func run(_ daemon: RunningDaemon, _ services: [any Service]) async throws {
         var configuration = ServiceGroupConfiguration(
             services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) },
             gracefulShutdownSignals: [.sigterm, .sigint], logger: log)
         configuration.maximumGracefulShutdownDuration = .seconds(10)
         configuration.maximumCancellationDuration = .seconds(2)
-        let start = StartService(health: loop.health, timeoutSeconds: settings.startTimeoutSeconds)
+        let start = StartService(health: daemon.core.health, timeoutSeconds: settings.startTimeoutSeconds)
         // Everything that runs ends in order, and then the failure is told.
         configuration.services.append(
             .init(service: start, successTerminationBehavior: .ignore, failureTerminationBehavior: .gracefullyShutdownGroup))
@@ -156,31 +158,36 @@ struct Daemon {
 
     private func assemble(
         store: Store, identity: String, embedded: EmbeddedBroker?
-    ) throws(Failure) -> (DaemonLoop, [any Service]) {
+    ) throws(Failure) -> (RunningDaemon, [any Service]) {
         guard let endpoint = settings.broker ?? embedded?.endpoint else { throw .internal("there is no broker") }
-        let status = StatusMessage(version: version, instance: identity, startedAt: LoopClock.system.now())
+        let status = StatusMessage(version: version, instance: identity, startedAt: CoreClock.system.now())
         let health = Health()
         let restored = try restoredHub(identity: identity, store: store, broker: endpoint.name)
-        let loop = DaemonLoop(
-            configuration: DaemonLoop.Configuration(
-                broker: endpoint.name, prefix: settings.topicsPrefix, instance: identity,
+        let topics = Topics(prefix: settings.topicsPrefix)
+        let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+        let core = Core(hub: restored.hub, state: store, seed: seed, logger: log, health: health)
+        let door = MQTTDoor(
+            MQTTDoor.Configuration(
+                broker: endpoint.name, topics: topics, instance: identity,
                 readsEveryDataset: settings.broker == nil || settings.autoCreateDatasets,
-                inputQoS: Int32(settings.liveInputQoS), status: status, adapters: settings.adapters),
-            hub: restored.hub, store: store, heldFilters: restored.filters, log: log, health: health)
+                inputQoS: Int32(settings.liveInputQoS), liveQoS: Int32(settings.liveQoS), status: status,
+                adapters: settings.adapters),
+            core: core, heldFilters: restored.filters)
+        let daemon = RunningDaemon(core: core, door: door)
         var link = MQTTLinkConfiguration(endpoint: endpoint, clientID: "geomatchd-\(identity)", persistentSession: true)
         link.brokerTakesBatches = embedded?.takesBatches == true
-        link.will = MQTTWill(topic: settings.topicsPrefix + "geomatch/status", payload: status.encode(isOnline: false))
+        link.will = MQTTWill(topic: topics.status, payload: status.encode(isOnline: false))
         let service: LinkService
         do throws(MQTTEndpointError) {
-            service = LinkService(loop: loop, link: try MQTTLink(configuration: link, handler: loop))
+            service = LinkService(door: door, link: try MQTTLink(configuration: link, handler: door))
         } catch {
             throw .configuration(error.description)
         }
-        loop.createDatasets(settings.datasets)
-        let journal = JournalService(store: store, loop: loop, log: log)
+        core.createDatasets(settings.datasets)
+        let journal = JournalService(store: store, daemon: daemon, log: log)
         let webhooks = WebhooksService(
-            policy: AddressPolicy(allowsPrivate: settings.webhooksAllowPrivate), version: version, loop: loop)
-        return (loop, [EmbeddedBrokerService(broker: embedded), journal, service, webhooks])
+            policy: AddressPolicy(allowsPrivate: settings.webhooksAllowPrivate), version: version, daemon: daemon)
+        return (daemon, [EmbeddedBrokerService(broker: embedded), journal, service, webhooks])
     }
 
     /// A dataset of the store may have the name that an adapter's topics begin with.
@@ -196,8 +203,7 @@ struct Daemon {
         identity: String, store: Store, broker: String
     ) throws(Failure) -> (hub: Hub, filters: [String]) {
         var configuration = HubConfiguration()
-        configuration.topicsPrefix = settings.topicsPrefix
-        configuration.liveQoS = UInt8(settings.liveQoS)
+        configuration.naming = Topics(prefix: settings.topicsPrefix).naming
         configuration.autoCreateDatasets = settings.autoCreateDatasets
         configuration.administrators = AccessPatterns(settings.administrators)
         configuration.liveReaders = AccessPatterns(settings.liveReaders)
@@ -207,9 +213,8 @@ struct Daemon {
         configuration.webhooksAllowPrivate = settings.webhooksAllowPrivate
         configuration.version = version
         configuration.instance = identity
-        configuration.seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
         let hub = Hub(configuration)
-        let now = LoopClock.system.now()
+        let now = CoreClock.system.now()
         var filters: [String] = []
         do {
             try store.restore(repliesSince: now - 86_400_000) { change in
@@ -222,5 +227,20 @@ struct Daemon {
         }
         try checkAdapters(beside: hub.datasetNames)
         return (hub, filters)
+    }
+}
+
+/// What runs: the core and its door. Both belong to the link's thread.
+///
+/// `@unchecked Sendable`: `wroteEverything` is set when the threads have ended, and read behind that.
+final class RunningDaemon: @unchecked Sendable {
+    let core: Core
+    let door: MQTTDoor
+    /// The journal ended with nothing left.
+    var wroteEverything = false
+
+    init(core: Core, door: MQTTDoor) {
+        self.core = core
+        self.door = door
     }
 }

@@ -1,7 +1,9 @@
+import DaemonCore
 import Datasets
 import Dispatch
 import Foundation
 import Logging
+import MQTTDoor
 import MQTTLink
 import ServiceLifecycle
 import Store
@@ -23,14 +25,15 @@ struct EmbeddedBrokerService: Service {
 /// The thread that writes the store: it takes what the loop still has to say, and ends when that is durable.
 struct JournalService: Service {
     let journal: Journal
-    let loop: DaemonLoop
+    let daemon: RunningDaemon
     let log: Logger
 
-    init(store: Store, loop: DaemonLoop, log: Logger) {
+    init(store: Store, daemon: RunningDaemon, log: Logger) {
         self.log = log
-        self.loop = loop
+        self.daemon = daemon
+        let core = daemon.core
         journal = Journal(
-            store: store, wake: { [weak loop] in loop?.link?.wake() },
+            store: store, wake: { [weak door = daemon.door] in door?.wake() },
             report: { event in
                 switch event {
                 case .failing(let error): log.error("store cannot be written", metadata: ["error": "\(error)"])
@@ -40,33 +43,33 @@ struct JournalService: Service {
                     if unwritten > 0 { log.error("changes lost at the end", metadata: ["count": "\(unwritten)"]) }
                 }
             })
-        loop.journal = journal
+        core.log = JournalLog(journal)
     }
 
     func run() async throws {
         try await gracefulShutdown()
-        let (journal, loop) = (self.journal, self.loop)
-        await onThread("journal-close") { loop.wroteEverything = journal.close(timeoutSeconds: 2) }
+        let (journal, daemon) = (self.journal, self.daemon)
+        await onThread("journal-close") { daemon.wroteEverything = journal.close(timeoutSeconds: 2) }
     }
 }
 
 /// The thread that runs the link, and with it everything that is decided.
 struct LinkService: Service {
-    let loop: DaemonLoop
+    let door: MQTTDoor
     let link: MQTTLink
 
-    init(loop: DaemonLoop, link: MQTTLink) {
-        self.loop = loop
+    init(door: MQTTDoor, link: MQTTLink) {
+        self.door = door
         self.link = link
-        loop.link = link
+        door.link = link
     }
 
     func run() async throws {
-        let (loop, link) = (self.loop, self.link)
+        let (door, link) = (self.door, self.link)
         await withGracefulShutdownHandler {
             await onThread("link") { link.run() }
         } onGracefulShutdown: {
-            loop.stop()
+            door.stop()
         }
     }
 }
@@ -75,9 +78,9 @@ struct LinkService: Service {
 struct WebhooksService: Service {
     let webhooks: Webhooks
 
-    init(policy: AddressPolicy, version: String, loop: DaemonLoop) {
-        webhooks = Webhooks(policy: policy, version: version, wake: { [weak loop] in loop?.link?.wake() })
-        loop.webhooks = webhooks
+    init(policy: AddressPolicy, version: String, daemon: RunningDaemon) {
+        webhooks = Webhooks(policy: policy, version: version, wake: { [weak door = daemon.door] in door?.wake() })
+        daemon.core.poster = webhooks
     }
 
     func run() async throws {

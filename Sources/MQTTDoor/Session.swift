@@ -1,6 +1,6 @@
 /// How far a connection has come: online only when every subscription stands and a probe came through.
-struct Session {
-    enum Phase: Equatable {
+public struct Session {
+    public enum Phase: Equatable {
         case away
         case subscribing(id: Int32)
         /// Retained live state is read, where the store may lack some.
@@ -16,10 +16,10 @@ struct Session {
     /// How long a probe may take, in milliseconds.
     static let probeMilliseconds: Int64 = 10_000
 
-    var phase = Phase.away
+    public internal(set) var phase = Phase.away
     /// The filters the broker may hold for us: added when asked for, removed when it said so. A persistent session outlives
     /// connections and processes, and a filter forgotten too early would deliver everything twice.
-    var held: Set<String> = []
+    public internal(set) var held: Set<String> = []
     /// Filters we asked the broker to let go of, by the number of the request.
     var removals: [Int32: Set<String>] = [:]
     /// An earlier life did not end cleanly: the broker may retain live state that the store lacks.

@@ -2,7 +2,7 @@ import LiveTopics
 import SeededRandom
 import Testing
 
-@testable import geomatchd
+@testable import MQTTDoor
 
 /// What the contract says the daemon reads, told without filters.
 private struct Reading {
@@ -23,7 +23,7 @@ private struct Reading {
 
     func filters() throws -> [(text: String, filter: TopicFilter)] {
         try BrokerFilters.wanted(
-            datasets: datasets, readsEveryDataset: readsEveryDataset, prefix: prefix, inputQoS: 0, mark: mark
+            datasets: datasets, readsEveryDataset: readsEveryDataset, prefix: prefix, inputQoS: 0, mark: prefix + mark
         ).map { ($0.filter, try TopicFilter($0.filter)) }
     }
 }

@@ -3,7 +3,7 @@ import Logging
 
 // After a kill: what the broker retains of the last second comes back before the daemon says it is online.
 
-extension DaemonLoop {
+extension MQTTDoor {
     /// Reads the retained `live/…` messages where an earlier life did not end cleanly; else goes on at once.
     func beginAdoption() {
         guard session.mustAdopt, !retainedFilters.isEmpty else {
@@ -24,8 +24,8 @@ extension DaemonLoop {
 
     /// Beside a shared broker only what is ours.
     var retainedFilters: [BrokerFilters.Filter] {
-        let live = configuration.prefix + "live/"
-        let names = configuration.readsEveryDataset ? ["#"] : hub.datasetNames.map { $0 + "/#" }
+        let live = String(decoding: topics.live, as: UTF8.self)
+        let names = configuration.readsEveryDataset ? ["#"] : core.hub.datasetNames.map { $0 + "/#" }
         return names.map { BrokerFilters.Filter(filter: live + $0, qos: 0) }
     }
 }

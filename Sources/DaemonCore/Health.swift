@@ -1,18 +1,18 @@
 import Synchronization
 
 /// What the daemon's start waits for, and what ends it.
-final class Health: Sendable {
-    enum Failure: Error, Equatable, CustomStringConvertible {
+public final class Health: Sendable {
+    public enum Failure: Error, Equatable, CustomStringConvertible {
         /// The broker refused a subscription, or passes nothing.
         case refused(String)
         case storeUnreadable(String)
 
         /// The daemon cannot go on.
-        var isFinal: Bool {
+        public var isFinal: Bool {
             if case .storeUnreadable = self { true } else { false }
         }
 
-        var description: String {
+        public var description: String {
             switch self {
             case .refused(let why): why
             case .storeUnreadable(let why): "the store cannot be read: \(why)"
@@ -32,7 +32,9 @@ final class Health: Sendable {
 
     private let state = Mutex(State())
 
-    func becomeOnline() {
+    public init() {}
+
+    public func becomeOnline() {
         let waiter = state.withLock { state -> CheckedContinuation<Failure?, Never>? in
             state.wasOnline = true
             defer { state.waiter = nil }
@@ -41,10 +43,10 @@ final class Health: Sendable {
         waiter?.resume(returning: nil)
     }
 
-    func note(_ reason: String) { state.withLock { $0.lastReason = reason } }
+    public func note(_ reason: String) { state.withLock { $0.lastReason = reason } }
 
     /// What failed at the start ends it; later a refusal is only told, and a store that cannot be read is the end.
-    func fail(_ failure: Failure) {
+    public func fail(_ failure: Failure) {
         let waiters = state.withLock { state -> [CheckedContinuation<Failure?, Never>?] in
             if state.failure == nil || failure.isFinal { state.failure = failure }
             let waiters = [state.waiter, failure.isFinal ? state.lateWaiter : nil]
@@ -56,7 +58,7 @@ final class Health: Sendable {
     }
 
     /// Why there is no connection.
-    var lastReason: String { state.withLock { $0.lastReason } }
+    public var lastReason: String { state.withLock { $0.lastReason } }
 
     /// Nobody waits for it any longer.
     private func giveUp() {
@@ -72,7 +74,7 @@ final class Health: Sendable {
     }
 
     /// Waits for a failure that ends the daemon also after its start; nil where the wait is cancelled.
-    func finalFailure() async -> Failure? {
+    public func finalFailure() async -> Failure? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> (isKnown: Bool, failure: Failure?) in
@@ -89,7 +91,7 @@ final class Health: Sendable {
     }
 
     /// Waits until the daemon is online for the first time, or something made that impossible; nil also where the wait is cancelled.
-    func firstOnline() async -> Failure? {
+    public func firstOnline() async -> Failure? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> (isKnown: Bool, failure: Failure?) in

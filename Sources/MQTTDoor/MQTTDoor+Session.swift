@@ -1,3 +1,4 @@
+import DaemonCore
 import Datasets
 import Logging
 import MQTTLink
@@ -5,12 +6,9 @@ import Records
 
 // From a connection to `online`: subscribe, let go of filters of an earlier life, probe.
 
-extension DaemonLoop {
-    var markTopic: String { "geomatch/geomatch/mark/\(configuration.instance)" }
-    private var probePrefix: String { "geomatch/geomatch/\(configuration.instance)/request/probe/" }
-
-    func linkConnected(sessionPresent: Bool, protocolVersion: Int) {
-        log.info(
+extension MQTTDoor {
+    public func linkConnected(sessionPresent: Bool, protocolVersion: Int) {
+        core.logger.info(
             "connected",
             metadata: [
                 "broker": "\(configuration.broker)", "mqtt": "\(protocolVersion == 5 ? "5" : "3.1.1")",
@@ -23,7 +21,7 @@ extension DaemonLoop {
         session.phase = .subscribing(id: subscribe(wantedFilters()))
     }
 
-    func linkSubscribed(id: Int32, granted: [UInt8]) {
+    public func linkSubscribed(id: Int32, granted: [UInt8]) {
         if let added = session.additions.removeValue(forKey: id) {
             let refused = zip(added, granted).filter { $0.1 >= 0x80 }.map(\.0)
             if !refused.isEmpty { refuse(filters: refused) }
@@ -31,7 +29,7 @@ extension DaemonLoop {
         }
         if session.phase == .adopting(id: id) {
             if granted.contains(where: { $0 >= 0x80 }) {
-                log.warning(
+                core.logger.warning(
                     "retained live state cannot be read: what was told in the last second before the crash may stay there")
             }
             letGoOfStaleFilters()
@@ -53,7 +51,7 @@ extension DaemonLoop {
         if stale.isEmpty { sendProbe() } else { session.phase = .unsubscribing(id: unsubscribe(stale)) }
     }
 
-    func linkUnsubscribed(id: Int32) {
+    public func linkUnsubscribed(id: Int32) {
         if let gone = session.removals.removeValue(forKey: id) {
             session.held.subtract(gone)
             rememberFilters()
@@ -61,8 +59,8 @@ extension DaemonLoop {
         if session.phase == .unsubscribing(id: id) { sendProbe() }
     }
 
-    func linkDisconnected(_ reason: MQTTDisconnect) {
-        hub.brokerLost()
+    public func linkDisconnected(_ reason: MQTTDisconnect) {
+        core.doorClosed()
         session.phase = .away
         session.isAdopting = false
         var metadata: Logger.Metadata = ["broker": "\(configuration.broker)", "reason": "\(reason)"]
@@ -70,60 +68,57 @@ extension DaemonLoop {
         switch reason.cause {
         case .stopped:
             keepRest()
-            log.info("disconnected", metadata: metadata)
-        case .lost: log.warning("connection lost", metadata: metadata)
-        case .unreachable: log.warning("broker cannot be reached", metadata: metadata)
-        case .refused: log.error("connection refused", metadata: metadata)
+            core.logger.info("disconnected", metadata: metadata)
+        case .lost: core.logger.warning("connection lost", metadata: metadata)
+        case .unreachable: core.logger.warning("broker cannot be reached", metadata: metadata)
+        case .refused: core.logger.error("connection refused", metadata: metadata)
         }
-        health.note("\(reason)")
+        core.health.note("\(reason)")
     }
 
     /// The daemon's own request and its mark come back to it; the hub never sees them.
     func isOwn(_ message: InboundMessage) -> Bool {
         guard message.topic.starts(with: ownTree) else { return false }
-        let topic = String(decoding: message.topic, as: UTF8.self).dropFirst(configuration.prefix.count)
-        if topic == markTopic {
+        let topic = String(decoding: message.topic, as: UTF8.self)
+        if topic == topics.mark(configuration.instance) {
             if message.retain, session.mark == nil {
                 session.mark = Int64(String(decoding: message.payload, as: UTF8.self))
             }
             return true
         }
-        if topic == probePrefix + String(session.probe), case .probing = session.phase {
+        if topic == topics.probe(configuration.instance) + String(session.probe), case .probing = session.phase {
             becomeOnline()
             return true
         }
         // Marks and probes of an earlier try, or of another daemon, ask nothing of us; anything else here gets an answer.
-        let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
-        return levels[2] == "mark" || levels.count > 4 && levels[3] == "request" && levels[4] == "probe"
+        let levels = topic.dropFirst(topics.own.count).split(separator: "/", omittingEmptySubsequences: false)
+        return levels[0] == "mark" || levels.count > 2 && levels[1] == "request" && levels[2] == "probe"
     }
 
     func checkProbe(at instant: Int64) {
         guard case .probing(let until) = session.phase, instant >= until else { return }
-        let topic = configuration.prefix + probePrefix
         refuse(
-            "the broker grants \(configuration.prefix)geomatch/+/+/request/… and passes nothing there: its access list must let us write and read \(topic)#"
+            "the broker grants \(topics.anyRequest) and passes nothing there: its access list must let us write and read \(topics.probe(configuration.instance))#"
         )
     }
 
     /// The probe comes behind what the broker held for us: as long as something comes it is not late.
-    func awaitProbe() { session.phase = .probing(until: clock.monotonic() + Session.probeMilliseconds) }
+    func awaitProbe() { session.phase = .probing(until: core.clock.monotonic() + Session.probeMilliseconds) }
 
     private func sendProbe() {
         awaitProbe()
-        publish(Array("{}".utf8), on: probePrefix + session.nextProbe(), qos: 1, retain: false)
+        publish(Array("{}".utf8), on: topics.probe(configuration.instance) + session.nextProbe(), qos: 1, retain: false)
     }
 
     private func becomeOnline() {
         session.phase = .online
         endAdoption()
         forgetMark()
-        hub.brokerHolds(through: session.mark ?? 0)
-        hub.repeatStatus()
-        publish(configuration.status.encode(isOnline: true), on: "geomatch/status", qos: 1, retain: true)
+        publish(configuration.status.encode(isOnline: true), on: topics.status, qos: 1, retain: true)
         publishUnsent()
-        hub.brokerConnected(into: &effects)
-        log.info("online", metadata: ["broker": "\(configuration.broker)", "datasets": "\(hub.datasetNames.count)"])
-        health.becomeOnline()
+        core.doorOpened(holding: session.mark ?? 0)
+        core.logger.info("online", metadata: ["broker": "\(configuration.broker)", "datasets": "\(core.hub.datasetNames.count)"])
+        core.health.becomeOnline()
     }
 
     private func refuse(filters: [String]) {
@@ -133,9 +128,9 @@ extension DaemonLoop {
     /// Stays offline until the next connection; at the start it is the end.
     private func refuse(_ why: String) {
         session.phase = .refused
-        log.error("subscription refused", metadata: ["broker": "\(configuration.broker)", "error": "\(why)"])
-        publish(configuration.status.encode(isOnline: false, error: why), on: "geomatch/status", qos: 1, retain: true)
-        health.fail(.refused(why))
+        core.logger.error("subscription refused", metadata: ["broker": "\(configuration.broker)", "error": "\(why)"])
+        publish(configuration.status.encode(isOnline: false, error: why), on: topics.status, qos: 1, retain: true)
+        core.health.fail(.refused(why))
     }
 
     // MARK: Filters
@@ -156,7 +151,7 @@ extension DaemonLoop {
 
     /// What the broker may hold for us also when we die now.
     private func rememberFilters() {
-        effects.changes.append(.putFilters(broker: configuration.broker, session.held.sorted()))
+        core.keep(.putFilters(broker: configuration.broker, session.held.sorted()))
     }
 
     /// What the broker may hold and nobody wants any more.
@@ -167,8 +162,8 @@ extension DaemonLoop {
 
     private func wantedFilters() -> [BrokerFilters.Filter] {
         BrokerFilters.wanted(
-            datasets: hub.datasetNames, readsEveryDataset: configuration.readsEveryDataset, prefix: configuration.prefix,
-            inputQoS: configuration.inputQoS, mark: markTopic, adapters: configuration.adapters)
+            datasets: core.hub.datasetNames, readsEveryDataset: configuration.readsEveryDataset, prefix: topics.prefix,
+            inputQoS: configuration.inputQoS, mark: topics.mark(configuration.instance), adapters: configuration.adapters)
     }
 
     /// A dataset came or went.

@@ -2,14 +2,14 @@ import LiveTopics
 import SeededRandom
 import Testing
 
-@testable import geomatchd
+@testable import MQTTDoor
 
 @Suite("The filters held at the broker")
 struct BrokerFiltersTests {
     private static let mark = "geomatch/geomatch/mark/x"
 
     private func filters(_ datasets: [String], every: Bool, prefix: String = "") -> [String] {
-        BrokerFilters.wanted(datasets: datasets, readsEveryDataset: every, prefix: prefix, inputQoS: 0, mark: Self.mark).map(
+        BrokerFilters.wanted(datasets: datasets, readsEveryDataset: every, prefix: prefix, inputQoS: 0, mark: prefix + Self.mark).map(
             \.filter)
     }
 
@@ -56,7 +56,7 @@ struct BrokerFiltersTests {
     func qualities() {
         for quality in [Int32(0), 1] {
             let wanted = BrokerFilters.wanted(
-                datasets: ["d"], readsEveryDataset: true, prefix: "p/", inputQoS: quality, mark: Self.mark)
+                datasets: ["d"], readsEveryDataset: true, prefix: "p/", inputQoS: quality, mark: "p/" + Self.mark)
             for filter in wanted {
                 #expect(filter.filter.hasPrefix("p/"))
                 #expect(filter.qos == (filter.filter.hasPrefix("p/geomatch/") ? 1 : quality), "\(filter)")

@@ -23,7 +23,7 @@ enum BrokerFilters {
         for dataset in datasets {
             filters += live(dataset, readsEveryDataset: readsEveryDataset).map { Filter(filter: prefix + $0, qos: inputQoS) }
         }
-        filters.append(Filter(filter: prefix + mark, qos: 1))
+        filters.append(Filter(filter: mark, qos: 1))
         for adapter in adapters {
             let beside = readsEveryDataset ? adapter.filtersBesideSevenLevels(prefix: prefix) : [adapter.filter]
             filters += beside.map { Filter(filter: $0, qos: inputQoS) }

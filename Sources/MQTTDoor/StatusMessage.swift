@@ -2,12 +2,18 @@ import Wire
 import Records
 
 /// `geomatch/status`: retained, and the daemon's last will.
-struct StatusMessage {
-    var version: String
-    var instance: String
-    var startedAt: Int64
+public struct StatusMessage {
+    public var version: String
+    public var instance: String
+    public var startedAt: Int64
 
-    func encode(isOnline: Bool, error: String? = nil) -> [UInt8] {
+    public init(version: String, instance: String, startedAt: Int64) {
+        self.version = version
+        self.instance = instance
+        self.startedAt = startedAt
+    }
+
+    public func encode(isOnline: Bool, error: String? = nil) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         writer.key("state")

@@ -3,7 +3,7 @@ import MQTTLink
 
 // What the broker retains: it may come back with old messages, or none.
 
-extension DaemonLoop {
+extension MQTTDoor {
     /// Makes the retained messages right again, paced, and then marks how far they are.
     ///
     /// - Returns: When to go on.
@@ -12,22 +12,21 @@ extension DaemonLoop {
         // A clock that was set back must not stop it.
         nextResyncAt = min(nextResyncAt, now + 10)
         nextMarkAt = min(nextMarkAt, now + 1000)
-        if !hub.isSettled {
+        if !core.hub.isSettled {
             guard now >= nextResyncAt else { return nextResyncAt }
             nextResyncAt = now + 10
             if link.queuedMessages < 500 {
-                _ = hub.continueResync(count: 100, at: now, into: &effects)
-                perform(at: now)
+                core.continueResync(count: 100)
             }
             return nextResyncAt
         }
         // With `live.qos: 1` what waits for an acknowledgement may not have come.
-        guard hub.liveNumber != markTold, link.unacknowledged == 0 else { return .max }
+        guard core.hub.liveNumber != markTold, link.unacknowledged == 0 else { return .max }
         guard now >= nextMarkAt else { return nextMarkAt }
         nextMarkAt = now + 1000
-        markTold = hub.liveNumber
+        markTold = core.hub.liveNumber
         // Never repeated by the library after a lost connection, as QoS 1 would be: the messages it covers are not either.
-        publish(Array(String(markTold).utf8), on: markTopic, qos: 0, retain: true)
+        publish(Array(String(markTold).utf8), on: topics.mark(configuration.instance), qos: 0, retain: true)
         return .max
     }
 

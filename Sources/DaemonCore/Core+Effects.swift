@@ -1,0 +1,120 @@
+import Datasets
+import Logging
+import Records
+
+// What the hub wants done: to leave at once, to become durable, to leave behind that.
+
+extension Core {
+    /// Does what the hub wants, and what it wants then.
+    func perform() {
+        hub.endBatch(&turn)
+        while !turn.effects.isEmpty {
+            swap(&turn.effects, &current)
+            for door in doors { door.send(current.output) }
+            poster?.post(current.posts)
+            keep(current.takeUncommitted())
+            for query in current.queries { questions.append((lastToken, query)) }
+            for notice in current.notices { logger.notice(notice) }
+            let datasetsChanged = current.datasetsChanged
+            current.removeAll()
+            if datasetsChanged { for door in doors { door.datasetsChanged() } }
+            hub.endBatch(&turn)
+        }
+        ask()
+    }
+
+    /// A change that is the shell's own.
+    public func keep(_ change: DurableChange) {
+        var own = Effects()
+        own.append(change)
+        keep(own.takeUncommitted())
+    }
+
+    private func keep(_ what: Uncommitted) {
+        guard what.isAskedFor else {
+            let (changes, rest) = what.split()
+            if !changes.isEmpty { append(changes) }
+            if !rest.isEmpty { hold(rest) }
+            return
+        }
+        append(what)
+    }
+
+    private func append(_ what: Uncommitted) {
+        guard !what.changes.isEmpty else { return release(what) }
+        lastToken += 1
+        uncommitted.append((lastToken, what))
+        if what.isAskedFor { askedCount += 1 }
+        hub.begin(token: lastToken + 1, isAwaited: askedCount > 0)
+        log?.append(what.changes, token: lastToken, mayWait: !what.isAskedFor)
+    }
+
+    /// What no change of its own stands behind follows the last that a request asked for.
+    private func hold(_ what: Uncommitted) {
+        guard askedCount > 0, let last = uncommitted.lastIndex(where: { $0.what.isAskedFor }) else { return release(what) }
+        uncommitted[last].what.append(what)
+    }
+
+    private func release(_ what: Uncommitted, token: UInt64? = nil) {
+        for door in doors where !what.held.isEmpty { door.send(what.held) }
+        hub.committed(what, token: token, &turn)
+    }
+
+    func commit(through token: UInt64) {
+        while let first = uncommitted.first, first.token <= token {
+            uncommitted.removeFirst()
+            if first.what.isAskedFor { askedCount -= 1 }
+            hub.begin(token: lastToken + 1, isAwaited: askedCount > 0)
+            release(first.what, token: first.token)
+        }
+    }
+
+    /// The store took nothing of what was asked: memory becomes what is durable, and what waits to be.
+    func refuse(from token: UInt64, _ reason: String) {
+        var lost = Uncommitted()
+        while let last = uncommitted.last, last.token >= token {
+            uncommitted.removeLast()
+            if last.what.isAskedFor { askedCount -= 1 }
+            var what = last.what
+            what.append(lost)
+            lost = what
+        }
+        log?.resume(afterRefusal: token)
+        hub.storeIsWritable = false
+        do {
+            append(
+                try hub.refused(
+                    lost, from: token, waiting: uncommitted.flatMap(\.what.changes), reason: reason, reading: state, &turn))
+        } catch {
+            logger.critical("store cannot be read", metadata: ["error": "\(error)"])
+            health.fail(.storeUnreadable("\(error)"))
+        }
+    }
+
+    /// A question sees everything before it: it is asked when that is durable, or cannot become so for now.
+    private func ask() {
+        while let first = questions.first, isDurable(first.after) || log?.isWritable != true {
+            questions.removeFirst()
+            lastQuestion += 1
+            asked[lastQuestion] = first.query
+            log?.read(first.query.kind, token: lastQuestion)
+        }
+    }
+
+    private func isDurable(_ token: UInt64) -> Bool { uncommitted.first.map { $0.token > token } ?? true }
+}
+
+extension Logger {
+    fileprivate func notice(_ notice: Notice) {
+        switch notice {
+        case .datasetCreated(let name): info("dataset created", metadata: ["dataset": "\(name)"])
+        case .datasetDeleted(let name): info("dataset deleted", metadata: ["dataset": "\(name)"])
+        case .malformedDataset(let count):
+            warning("live updates refused: malformed dataset level", metadata: ["count": "\(count)"])
+        case .internalFailure(let id, let request):
+            error("request failed", metadata: ["id": "\(id)", "request": "\(request)"])
+        case .matchesDropped(let dataset, let count):
+            error("matches dropped", metadata: ["dataset": "\(dataset)", "count": "\(count)"])
+        }
+    }
+}

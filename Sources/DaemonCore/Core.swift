@@ -1,0 +1,163 @@
+import Datasets
+import DequeModule
+import Logging
+import Records
+import Wire
+
+/// The one loop around the hub: hands it what comes in, and does what it wants done.
+///
+/// Everything here belongs to one thread, which never waits for the disk. What rests on changes that are not yet durable is held back
+/// until they are.
+public final class Core {
+    public let hub: Hub
+    public let clock: CoreClock
+    public let logger: Logger
+    public let health: Health
+    /// What gives datasets back after a refusal.
+    let state: any DurableState
+    public var log: (any DurableLog)?
+    public var poster: (any Poster)?
+    public private(set) var doors: [any Door] = []
+    var turn: Turn
+    /// Scratch: what is being done.
+    var current = Effects()
+    /// Handed to the log and not yet durable, in order.
+    var uncommitted = Deque<(token: UInt64, what: Uncommitted)>()
+    /// How many of those a request waits for.
+    var askedCount = 0
+    /// Questions for the store that wait until what they must see is durable.
+    var questions = Deque<(after: UInt64, query: StoreQuery)>()
+    /// Questions that the store was asked.
+    var asked: [UInt64: StoreQuery] = [:]
+    var lastToken: UInt64 = 0
+    var lastQuestion: UInt64 = 0
+    private var nextAdvanceAt: Int64 = 0
+
+    public init(
+        hub: Hub, state: any DurableState, seed: (UInt64, UInt64), clock: CoreClock = .system, logger: Logger, health: Health
+    ) {
+        self.hub = hub
+        self.state = state
+        self.clock = clock
+        self.logger = logger
+        self.health = health
+        turn = Turn(at: clock.now(), seed: seed)
+    }
+
+    public func add(_ door: any Door) { doors.append(door) }
+
+    /// Has ``woken()`` called on the core's thread. From any thread.
+    public func wake() { doors.first?.wake() }
+
+    // MARK: What comes in
+
+    /// Creates what an operator names and does not exist yet.
+    public func createDatasets(_ names: [String]) {
+        begin()
+        for name in names { hub.ensureDataset(name, &turn) }
+    }
+
+    /// Begins a batch of what came in; ends with ``end()``.
+    public func begin() {
+        turn.now = clock.now()
+        hub.storeIsWritable = log?.isWritable ?? false
+        hub.liveBacklog = doors.reduce(0) { $0 + $1.backlog }
+    }
+
+    public func receive(_ update: IncomingUpdate) { hub.receive(update, &turn) }
+
+    public func receive(_ envelope: Envelope) { hub.receive(envelope, &turn) }
+
+    /// A live state that somebody keeps comes back after a crash.
+    public func adopt(_ state: IncomingUpdate) { hub.adopt(state, &turn) }
+
+    /// What an adapter read of another ecosystem's message.
+    ///
+    /// - Parameter published: The message's topic, which refusals name.
+    public func receive(_ adapted: AdaptedMessage, published: UnsafeRawBufferPointer, isRepeated: Bool) {
+        hub.receive(adapted, published: published, isRepeated: isRepeated, &turn)
+    }
+
+    /// Ends a batch: does what the hub wants.
+    public func end() { perform() }
+
+    // MARK: What becomes of notifications
+
+    /// - Parameter refusal: Why it was refused for good; nil: it arrived.
+    public func delivered(_ token: UInt64, refusal: String?) { hub.delivered(token, refusal: refusal, &turn) }
+
+    public func returned(_ token: UInt64) { hub.returned(token) }
+
+    /// Notifications can leave.
+    ///
+    /// - Parameter number: Whoever keeps live states has them up to here; nil: all of them.
+    public func doorOpened(holding number: Int64?) {
+        if let number {
+            hub.doorHolds(through: number)
+            hub.repeatStatus()
+        }
+        hub.doorOpened(&turn)
+    }
+
+    public func doorClosed() { hub.doorClosed() }
+
+    /// Reports again what whoever keeps live states may have lost, up to so many.
+    public func continueResync(count: Int) {
+        _ = hub.continueResync(count: count, &turn)
+        perform()
+    }
+
+    // MARK: Time
+
+    /// Lets time pass.
+    ///
+    /// - Returns: When to call again at the latest; milliseconds since 1970 UTC.
+    public func tick() -> Int64 {
+        begin()
+        let now = turn.now
+        if now >= nextAdvanceAt || now < nextAdvanceAt - 10 * Hub.tickMilliseconds {
+            nextAdvanceAt = now + Hub.tickMilliseconds
+            hub.advance(&turn)
+        }
+        perform()
+        writeBehind()
+        return nextAdvanceAt
+    }
+
+    /// The log or the poster has something to say.
+    public func woken() {
+        begin()
+        for completion in log?.collect() ?? [] {
+            switch completion {
+            case .durable(let token): commit(through: token)
+            case .refused(let token, let reason): refuse(from: token, reason)
+            case .answer(let token, let finding):
+                if let query = asked.removeValue(forKey: token) { hub.answer(query, with: finding, &turn) }
+            }
+        }
+        for (token, outcome) in poster?.collect() ?? [] { hub.posted(token, outcome, &turn) }
+        perform()
+    }
+
+    /// Live states go to the disk while it has little else to do; each portion that is done wakes the loop for the next.
+    private func writeBehind() {
+        guard hub.hasStatesToWrite, let log, log.backlog < Self.backlogMaximum else { return }
+        hub.writeBehind(count: Self.statesPerPortion, &turn)
+        perform()
+    }
+
+    private static let statesPerPortion = 200
+    private static let backlogMaximum = 400
+
+    // MARK: The end
+
+    /// No reply waits for the disk.
+    public var isSettled: Bool { askedCount == 0 && questions.isEmpty && asked.isEmpty }
+
+    /// Everything that is only in memory goes to the log, for a clean stop.
+    public func finish() {
+        begin()
+        hub.finish(&turn)
+        perform()
+    }
+}

@@ -1,0 +1,73 @@
+import Datasets
+import Glibc
+import Records
+
+// What the core stands between: doors, a log of what is durable, who posts, a clock. The daemon gives it the real ones, tests others that
+// lose, repeat, refuse and crash as they are made to.
+
+/// Where things come in and leave, over one transport.
+public protocol Door: AnyObject {
+    /// How much waits to leave.
+    var backlog: Int { get }
+    /// Sends what leaves, in order; replies to requests of other doors are not its own.
+    func send(_ batch: OutputBatch)
+    /// A dataset came or went.
+    func datasetsChanged()
+    /// Has the core's ``Core/woken()`` called on its thread. From any thread.
+    func wake()
+}
+
+/// Where changes become durable, in order.
+public protocol DurableLog: AnyObject {
+    /// False from the first write that failed to the next that succeeds.
+    var isWritable: Bool { get }
+    /// How many changes were appended and are not yet durable.
+    var backlog: Int { get }
+    /// Hands over changes; their token comes back in a ``LogCompletion``. Tokens rise.
+    ///
+    /// - Parameter mayWait: They are kept where the store refuses; else they are given back, with all that was appended behind them.
+    func append(_ changes: [DurableChange], token: UInt64, mayWait: Bool)
+    /// The refusal was taken in: what is appended from now on is new.
+    func resume(afterRefusal token: UInt64)
+    /// Asks about what is durable, beside the writes.
+    func read(_ question: StoreQuery.Kind, token: UInt64)
+    /// What was done since the last call, in order.
+    func collect() -> [LogCompletion]
+}
+
+/// Something the log has done.
+public enum LogCompletion: Sendable {
+    /// All changes up to this token are durable.
+    case durable(through: UInt64)
+    /// Nothing from this token on was kept; everything appended until ``DurableLog/resume(afterRefusal:)`` is not either.
+    case refused(from: UInt64, reason: String)
+    case answer(UInt64, StoreFinding)
+}
+
+/// What posts to webhooks, each post once.
+public protocol Poster: AnyObject {
+    func post(_ posts: [WebhookPost])
+    func collect() -> [(token: UInt64, outcome: WebhookOutcome)]
+}
+
+/// What time it is, in milliseconds.
+public struct CoreClock: Sendable {
+    /// Since 1970 UTC.
+    public var now: @Sendable () -> Int64
+    /// For deadlines: a clock that is set meanwhile does not move it.
+    public var monotonic: @Sendable () -> Int64
+
+    public init(now: @escaping @Sendable () -> Int64, monotonic: @escaping @Sendable () -> Int64) {
+        self.now = now
+        self.monotonic = monotonic
+    }
+
+    public static let system = CoreClock(
+        now: { milliseconds(CLOCK_REALTIME) }, monotonic: { milliseconds(CLOCK_MONOTONIC) })
+
+    private static func milliseconds(_ clock: clockid_t) -> Int64 {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}

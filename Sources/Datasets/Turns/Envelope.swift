@@ -1,0 +1,59 @@
+/// A request as a door brings it; the bytes are borrowed for the call.
+public struct Envelope {
+    public var dataset: String
+    public var client: String
+    /// `resource/verb`.
+    public var name: String
+    /// The parameters: a JSON object.
+    public var body: UnsafeRawBufferPointer
+    /// The body is followed by at least 64 readable bytes.
+    public var isPadded: Bool
+    public var answer: ReturnAddress
+
+    public init(
+        dataset: String, client: String, name: String, body: UnsafeRawBufferPointer, isPadded: Bool = false,
+        answer: ReturnAddress
+    ) {
+        self.dataset = dataset
+        self.client = client
+        self.name = name
+        self.body = body
+        self.isPadded = isPadded
+        self.answer = answer
+    }
+}
+
+/// Where a reply goes; only the door that made it reads it.
+public struct ReturnAddress: Sendable {
+    /// Which door.
+    public var door: Int
+    public var bytes: [UInt8]
+
+    public init(door: Int, bytes: [UInt8] = []) {
+        self.door = door
+        self.bytes = bytes
+    }
+
+    /// Nobody waits for the reply.
+    static let nobody = ReturnAddress(door: -1)
+}
+
+/// A live update as a door brings it; the bytes are borrowed for the call.
+public struct IncomingUpdate {
+    /// The seven levels, encoded.
+    public var topic: UnsafeRawBufferPointer
+    public var payload: UnsafeRawBufferPointer
+    /// The payload is followed by at least 64 readable bytes.
+    public var isPadded: Bool
+    /// It is no news: the source kept it and says it again.
+    public var isRepeated: Bool
+
+    public init(
+        topic: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, isPadded: Bool = false, isRepeated: Bool = false
+    ) {
+        self.topic = topic
+        self.payload = payload
+        self.isPadded = isPadded
+        self.isRepeated = isRepeated
+    }
+}

@@ -1,0 +1,47 @@
+import LiveTopics
+
+/// Whom a notification is for: a client of a dataset, and what it is about.
+public final class Recipient: Sendable {
+    public let dataset: String
+    public let client: String
+    /// What it is about, below all that is the client's: encoded levels between slashes, such as `live/rooms`.
+    public let path: String
+
+    init(_ dataset: String, _ client: String?, path: String) {
+        self.dataset = dataset
+        self.client = client ?? "-"
+        self.path = path
+    }
+
+    convenience init(_ dataset: String, _ client: String?, _ kind: Kind, _ names: String...) {
+        let levels = [kind.rawValue] + names.map(LevelCoding.encode)
+        self.init(dataset, client, path: levels.joined(separator: "/"))
+    }
+
+    enum Kind: String {
+        case match, live, circumstance, beacon, changes
+    }
+
+    /// The client, over all datasets.
+    var owner: String { "\(dataset)/\(client)" }
+}
+
+/// How a door calls what it sends, for replies and diagnostics that name it.
+public struct Naming: Sendable {
+    /// All that is a client's of a dataset.
+    public var tree: @Sendable (_ dataset: String, _ client: String) -> String
+    /// How the names of all trees begin.
+    public var root: String
+    /// What stands before them in this installation.
+    public var prefix: String
+
+    public init(
+        prefix: String = "", root: String = "", tree: @escaping @Sendable (_ dataset: String, _ client: String) -> String
+    ) {
+        self.prefix = prefix
+        self.root = root
+        self.tree = tree
+    }
+
+    func name(of recipient: Recipient) -> String { tree(recipient.dataset, recipient.client) + recipient.path }
+}

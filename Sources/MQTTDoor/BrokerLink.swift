@@ -1,0 +1,34 @@
+import MQTTLink
+
+/// The connection to a broker, as the door uses it.
+public protocol BrokerLink: AnyObject {
+    /// QoS 0 messages that wait for the socket.
+    var queuedMessages: Int { get }
+    /// QoS 1 messages whose PUBACK has not come.
+    var unacknowledged: Int { get }
+    func publish(_ message: OutgoingMessage) -> MQTTPublishResult
+    func subscribe(_ filters: [(filter: String, qos: Int32)]) -> Int32
+    func unsubscribe(_ filters: [String]) -> Int32
+    /// From any thread.
+    func wake()
+    func stop(drainSeconds: Double)
+}
+
+/// One message on its way out; everything is borrowed for the call.
+public struct OutgoingMessage {
+    /// UTF-8 with a NUL at its end.
+    public var topic: UnsafePointer<CChar>
+    public var payload: UnsafeRawBufferPointer
+    public var qos: Int32
+    public var retain: Bool
+    public var token: UInt64 = 0
+    public var correlation: UnsafeRawBufferPointer?
+}
+
+extension MQTTLink: BrokerLink {
+    public func publish(_ message: OutgoingMessage) -> MQTTPublishResult {
+        publish(
+            topic: message.topic, payload: message.payload, qos: message.qos, retain: message.retain, token: message.token,
+            correlation: message.correlation)
+    }
+}

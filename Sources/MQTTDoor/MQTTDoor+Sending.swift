@@ -1,0 +1,104 @@
+import DaemonCore
+import Datasets
+import DequeModule
+import Logging
+import MQTTLink
+
+// What goes to the broker, and what becomes of it where the broker is not there.
+
+extension MQTTDoor {
+    private static let unsentMaximum = 10_000
+
+    public func send(_ batch: OutputBatch) {
+        guard !batch.isEmpty else { return }
+        batch.bytes.withUnsafeBytes { bytes in
+            for item in batch.items { send(item, bytes) }
+        }
+    }
+
+    private func send(_ item: Output, _ bytes: UnsafeRawBufferPointer) {
+        topic.removeAll(keepingCapacity: true)
+        guard let sending = topics.spell(item, bytes, liveQoS: configuration.liveQoS, door: number, into: &topic) else { return }
+        topic.append(0)
+        let payload = UnsafeRawBufferPointer(rebasing: bytes[item.payload])
+        if let correlation = sending.correlation {
+            correlation.withUnsafeBytes {
+                publish(payload, qos: sending.qos, retain: sending.retain, token: sending.token, correlation: $0)
+            }
+        } else {
+            publish(payload, qos: sending.qos, retain: sending.retain, token: sending.token)
+        }
+    }
+
+    /// Publishes on the topic in the scratch, which has a NUL behind it.
+    private func publish(
+        _ payload: UnsafeRawBufferPointer, qos: Int32, retain: Bool, token: UInt64 = 0,
+        correlation: UnsafeRawBufferPointer? = nil
+    ) {
+        let result = topic.withUnsafeBytes { name -> MQTTPublishResult? in
+            guard let base = name.baseAddress else { return nil }
+            return link?.publish(
+                OutgoingMessage(
+                    topic: base.assumingMemoryBound(to: CChar.self), payload: payload, qos: qos, retain: retain, token: token,
+                    correlation: correlation))
+        }
+        switch result {
+        case .accepted, nil: break
+        case .notConnected, .windowFull, .failed: keep(payload, qos: qos, retain: retain, token: token, correlation)
+        case .tooLarge, .invalidTopic:
+            // MQTT 5 reasons: packet too large, topic name invalid.
+            if token != 0 { core.delivered(token, refusal: Self.refusal(result == .tooLarge ? 0x95 : 0x90)) }
+            core.logger.error("message cannot be published", metadata: ["reason": "\(result.map { "\($0)" } ?? "")"])
+        }
+    }
+
+    /// What is retained is reported anew at the next connection, notifications by the core; a reply is sent once.
+    private func keep(
+        _ payload: UnsafeRawBufferPointer, qos: Int32, retain: Bool, token: UInt64, _ correlation: UnsafeRawBufferPointer?
+    ) {
+        if token != 0 { return core.returned(token) }
+        guard qos > 0, !retain else { return }
+        unsent.append(
+            UnsentMessage(
+                topic: topic, payload: Array(payload), qos: qos, retain: retain, correlation: correlation.map { Array($0) }))
+        guard unsent.count > Self.unsentMaximum else { return }
+        unsent.removeFirst()
+        core.logger.warning(
+            "a reply was dropped: too many wait for the broker", metadata: ["count": "\(Self.unsentMaximum)"])
+    }
+
+    /// Sends what the broker was not there for; what it refuses again waits on.
+    func publishUnsent() {
+        for _ in 0..<unsent.count {
+            guard let message = unsent.popFirst() else { return }
+            let result = message.topic.withUnsafeBufferPointer { topic in
+                message.payload.withUnsafeBytes { payload in
+                    (message.correlation ?? []).withUnsafeBytes { correlation in
+                        topic.baseAddress.flatMap { name in
+                            link?.publish(
+                                OutgoingMessage(
+                                    topic: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self), payload: payload,
+                                    qos: message.qos, retain: message.retain,
+                                    correlation: message.correlation == nil ? nil : correlation))
+                        }
+                    }
+                }
+            }
+            switch result {
+            case .accepted, .tooLarge, .invalidTopic: continue
+            case .notConnected, .windowFull, .failed, nil:
+                unsent.prepend(message)
+                return
+            }
+        }
+    }
+
+    /// - Parameter topic: With the prefix.
+    func publish(_ payload: [UInt8], on topic: String, qos: Int32, retain: Bool) {
+        _ = topic.withCString { name in
+            payload.withUnsafeBytes {
+                link?.publish(OutgoingMessage(topic: name, payload: $0, qos: qos, retain: retain))
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import DaemonCore
+import Datasets
+import DequeModule
+import Logging
+import MQTTLink
+import Synchronization
+import Wire
+
+/// The core on an MQTT broker: makes requests and updates of messages, and messages of what leaves.
+///
+/// Everything here belongs to the thread that runs the link, and so does the core. ``stop()`` and ``wake()`` may come from any.
+public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
+    public struct Configuration {
+        public var broker: String
+        public var topics: Topics
+        public var instance: String
+        public var readsEveryDataset: Bool
+        public var inputQoS: Int32
+        /// Of live states: 0 or 1.
+        public var liveQoS: Int32
+        public var status: StatusMessage
+        public var adapters: [AdapterRule]
+
+        public init(
+            broker: String, topics: Topics, instance: String, readsEveryDataset: Bool, inputQoS: Int32, liveQoS: Int32 = 0,
+            status: StatusMessage, adapters: [AdapterRule] = []
+        ) {
+            self.broker = broker
+            self.topics = topics
+            self.instance = instance
+            self.readsEveryDataset = readsEveryDataset
+            self.inputQoS = inputQoS
+            self.liveQoS = liveQoS
+            self.status = status
+            self.adapters = adapters
+        }
+    }
+
+    let configuration: Configuration
+    public let core: Core
+    var topics: Topics { configuration.topics }
+    /// Among the core's doors.
+    let number = 0
+    let ownTree: [UInt8]
+    public var link: (any BrokerLink)?
+    /// What other ecosystems publish, where the configuration names any.
+    private let adapters: Adapters
+    public internal(set) var session = Session()
+    /// Scratch for one topic.
+    var topic: [UInt8] = []
+    /// Replies the broker was not there for.
+    var unsent = Deque<UnsentMessage>()
+    var nextResyncAt: Int64 = 0
+    var nextMarkAt: Int64 = 0
+    var markTold: Int64 = -1
+    private var stopsAt: Int64?
+    private let stopRequested = Atomic<Bool>(false)
+
+    struct UnsentMessage {
+        /// With a NUL behind it.
+        var topic: [UInt8]
+        var payload: [UInt8]
+        var qos: Int32
+        var retain: Bool
+        var correlation: [UInt8]?
+    }
+
+    /// - Parameter heldFilters: What the broker may hold for us from an earlier life.
+    public init(_ configuration: Configuration, core: Core, heldFilters: [String]) {
+        self.configuration = configuration
+        self.core = core
+        adapters = Adapters(configuration.adapters)
+        ownTree = Array(configuration.topics.own.utf8)
+        session.held = Set(heldFilters)
+        core.add(self)
+    }
+
+    /// An earlier life did not end cleanly: what the broker retains of its last second is read first.
+    public var mustAdopt: Bool {
+        get { session.mustAdopt }
+        set { session.mustAdopt = newValue }
+    }
+
+    /// Asks for a clean end: what waits is made durable and answered, `offline` is reported. From any thread.
+    public func stop() {
+        stopRequested.store(true, ordering: .releasing)
+        wake()
+    }
+
+    // MARK: Door
+
+    /// What waits at the link decides whether live subscribers get every update or the newest only.
+    public var backlog: Int { link.map { $0.queuedMessages + $0.unacknowledged } ?? 0 }
+
+    public func wake() { link?.wake() }
+
+    public func datasetsChanged() { updateFilters() }
+
+    // MARK: The link
+
+    public func linkReceived(_ batch: InboundBatch) {
+        core.begin()
+        for index in 0..<batch.count {
+            let message = batch[index]
+            if !isOwn(message) && !adapt(message) { receive(message) }
+        }
+        core.end()
+        if case .probing = session.phase { awaitProbe() }
+    }
+
+    private func receive(_ message: InboundMessage) {
+        switch topics.read(message.topic) {
+        case .request(let dataset, let client, let name):
+            // A request that the broker replays is an old one.
+            guard !message.retain else { return }
+            let topic = topics.reply(dataset: dataset, client: client, responseTopic: message.responseTopic)
+            core.receive(
+                Envelope(
+                    dataset: dataset, client: client, name: name, body: message.payload, isPadded: true,
+                    answer: MQTTReturnAddress.make(door: number, topic: topic, correlation: message.correlation)))
+        case .update(let topic):
+            core.receive(
+                IncomingUpdate(topic: topic, payload: message.payload, isPadded: true, isRepeated: message.retain))
+        case .other:
+            guard message.retain, session.isAdopting, let topic = topics.liveState(message.topic) else { return }
+            core.adopt(IncomingUpdate(topic: topic, payload: message.payload, isPadded: true, isRepeated: true))
+        }
+    }
+
+    /// Whether the message was of another ecosystem; an adapter's topics are no live topics of ours.
+    private func adapt(_ message: InboundMessage) -> Bool {
+        guard !adapters.isEmpty,
+            let adapted = adapters.read(topic: message.topic, payload: message.payload, padded: true, retained: message.retain)
+        else { return false }
+        core.receive(adapted, published: message.topic, isRepeated: message.retain)
+        return true
+    }
+
+    public func linkAcknowledged(token: UInt64, reason: UInt8) {
+        if reason >= 0x80 { core.logger.error("broker refused a message", metadata: ["reason": "\(reason)"]) }
+        core.delivered(token, refusal: reason < 0x80 ? nil : Self.refusal(reason))
+    }
+
+    static func refusal(_ reason: UInt8) -> String { "the broker refused it with reason \(reason)" }
+
+    public func linkWoken() {
+        core.woken()
+        if stopRequested.load(ordering: .acquiring) { end() }
+    }
+
+    public func linkTick(now: Int64) -> Int64 {
+        var next = core.tick()
+        checkProbe(at: core.clock.monotonic())
+        if session.phase == .online, !unsent.isEmpty { publishUnsent() }
+        next = min(next, settleBroker(at: core.clock.now()))
+        if stopsAt != nil { end() }
+        return next
+    }
+
+    // MARK: The end
+
+    /// So long replies wait for the disk at the end, in milliseconds.
+    private static let endMilliseconds: Int64 = 3000
+
+    private func end() {
+        let now = core.clock.monotonic()
+        if stopsAt == nil {
+            stopsAt = now + Self.endMilliseconds
+            core.finish()
+        }
+        guard let at = stopsAt, at != .max, core.isSettled || now >= at else { return }
+        stopsAt = .max
+        // Where a subscription was refused, the status already says so, and why.
+        if session.phase != .away, session.phase != .refused {
+            publish(configuration.status.encode(isOnline: false), on: topics.status, qos: 1, retain: true)
+        }
+        link?.stop(drainSeconds: 3)
+    }
+
+    /// What came in while the last messages went out.
+    func keepRest() { core.finish() }
+}

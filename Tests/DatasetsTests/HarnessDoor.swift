@@ -1,0 +1,124 @@
+import DaemonCore
+import Logging
+import MQTTDoor
+
+@testable import Datasets
+
+/// A door without a broker: it spells topics as the MQTT door does.
+final class HarnessDoor: Door {
+    let topics: Topics
+    private let liveQoS: Int32
+    weak var core: Core?
+    var published: [HubHarness.Published] = []
+    private(set) var retained: [String: String] = [:]
+    var acknowledges = false
+    var backlog = 0
+    let notices = NoticeLog()
+
+    init(_ topics: Topics, liveQoS: Int32) {
+        self.topics = topics
+        self.liveQoS = liveQoS
+    }
+
+    func datasetsChanged() {}
+    func wake() {}
+
+    func send(_ batch: OutputBatch) {
+        batch.bytes.withUnsafeBytes { bytes in
+            for item in batch.items { send(item, bytes) }
+        }
+    }
+
+    private func send(_ item: Output, _ bytes: UnsafeRawBufferPointer) {
+        var topic: [UInt8] = []
+        guard let sending = topics.spell(item, bytes, liveQoS: liveQoS, door: 0, into: &topic) else { return }
+        let message = HubHarness.Published(
+            topic: String(decoding: topic, as: UTF8.self), payload: String(decoding: bytes[item.payload], as: UTF8.self),
+            qos: UInt8(sending.qos), retain: sending.retain, token: sending.token,
+            correlation: sending.correlation.map { Array($0) })
+        published.append(message)
+        if message.retain { retained[message.topic] = message.payload.isEmpty ? nil : message.payload }
+        if message.token != 0, acknowledges { core?.delivered(message.token, refusal: nil) }
+    }
+
+    // MARK: What comes in
+
+    func receive(_ message: HubHarness.Message) {
+        message.topic.withUnsafeBytes { topic in
+            message.payload.withUnsafeBytes { payload in
+                switch topics.read(topic) {
+                case .request(let dataset, let client, let name):
+                    guard !message.retained else { return }
+                    core?.receive(
+                        Envelope(
+                            dataset: dataset, client: client, name: name, body: payload,
+                            answer: address(dataset, client, message)))
+                case .update(let topic):
+                    core?.receive(IncomingUpdate(topic: topic, payload: payload, isRepeated: message.retained))
+                case .other: break
+                }
+            }
+        }
+    }
+
+    private func address(_ dataset: String, _ client: String, _ message: HubHarness.Message) -> ReturnAddress {
+        (message.responseTopic ?? []).withUnsafeBytes { response in
+            (message.correlation ?? []).withUnsafeBytes { correlation in
+                MQTTReturnAddress.make(
+                    door: 0,
+                    topic: topics.reply(
+                        dataset: dataset, client: client, responseTopic: message.responseTopic == nil ? nil : response),
+                    correlation: message.correlation == nil ? nil : correlation)
+            }
+        }
+    }
+
+    func adopt(_ topic: String, _ payload: String) {
+        Array(topic.utf8).withUnsafeBytes { topic in
+            Array(payload.utf8).withUnsafeBytes { payload in
+                guard let state = topics.liveState(topic) else { return }
+                core?.adopt(IncomingUpdate(topic: state, payload: payload, isRepeated: true))
+            }
+        }
+    }
+}
+
+/// Remembers posts until a test answers for them.
+final class HarnessPoster: Poster {
+    var posts: [WebhookPost] = []
+    private var outcomes: [(token: UInt64, outcome: WebhookOutcome)] = []
+
+    func post(_ posts: [WebhookPost]) { self.posts += posts }
+
+    func answer(_ post: WebhookPost, _ outcome: WebhookOutcome) {
+        posts.removeAll { $0.token == post.token }
+        outcomes.append((post.token, outcome))
+    }
+
+    func collect() -> [(token: UInt64, outcome: WebhookOutcome)] {
+        defer { outcomes = [] }
+        return outcomes
+    }
+}
+
+/// Single-threaded like the tests that use it.
+final class HarnessClock: @unchecked Sendable {
+    var now: Int64 = 1_700_000_000_000
+}
+
+/// Lines of the log: the message and its metadata.
+final class NoticeLog: LogHandler, @unchecked Sendable {
+    private(set) var lines: [String] = []
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let metadata = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        lines.append(([event.message.description] + metadata).joined(separator: " "))
+    }
+}

@@ -1,0 +1,142 @@
+import DaemonCore
+import Datasets
+import Logging
+import MemoryStore
+import Testing
+
+@testable import MQTTDoor
+@testable import MQTTLink
+
+/// A door without a link: what it decides is seen in its session.
+private struct DoorBench {
+    let door: MQTTDoor
+
+    init(prefix: String = "") {
+        let topics = Topics(prefix: prefix)
+        var configuration = HubConfiguration()
+        configuration.naming = topics.naming
+        configuration.instance = "i"
+        let core = Core(
+            hub: Hub(configuration), state: MemoryLog(), seed: (1, 2),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, health: Health())
+        door = MQTTDoor(
+            MQTTDoor.Configuration(
+                broker: "mqtt://h:1", topics: topics, instance: "i", readsEveryDataset: true, inputQoS: 0,
+                status: StatusMessage(version: "1", instance: "i", startedAt: 0)),
+            core: core, heldFilters: ["old/#"])
+    }
+
+    /// Whether the door takes the message for its own.
+    func isOwn(_ topic: String, _ payload: String = "{}", retain: Bool = false) -> Bool {
+        let (name, text) = (Array(topic.utf8), Array(payload.utf8))
+        return name.withUnsafeBytes { name in
+            text.withUnsafeBytes { text in
+                door.isOwn(
+                    InboundMessage(topic: name, payload: text, retain: retain, qos: 1, responseTopic: nil, correlation: nil))
+            }
+        }
+    }
+}
+
+private func withDoor(prefix: String = "", _ body: (DoorBench) async throws -> Void) async throws {
+    try await body(DoorBench(prefix: prefix))
+}
+
+@Suite("A session at the broker")
+struct SessionTests {
+    @Test("It begins away, knows nothing of the broker, and no two probes are the same")
+    func start() {
+        var session = Session()
+        #expect(session.phase == .away && session.held.isEmpty && session.mark == nil && session.additions.isEmpty)
+        let probes = (0..<100).map { _ in session.nextProbe() }
+        #expect(Set(probes).count == probes.count && probes.last == String(session.probe))
+    }
+
+    @Test("The filters of an earlier life are known from the store")
+    func held() async throws {
+        try await withDoor { #expect($0.door.session.held == ["old/#"]) }
+    }
+
+    @Test("Online is when the probe that is waited for comes back: no other, and none before", arguments: ["", "site/1/"])
+    func probe(prefix: String) async throws {
+        try await withDoor(prefix: prefix) { bench in
+            let own = prefix + "geomatch/geomatch/i/request/probe/"
+            let first = bench.door.session.nextProbe()
+            #expect(bench.isOwn(own + first))
+            #expect(bench.door.session.phase == .away)
+            let second = bench.door.session.nextProbe()
+            bench.door.session.phase = .probing(until: .max)
+            #expect(bench.isOwn(own + first) && bench.isOwn(prefix + "geomatch/geomatch/j/request/probe/" + second))
+            #expect(bench.door.session.phase == .probing(until: .max))
+            #expect(bench.isOwn(own + second))
+            #expect(bench.door.session.phase == .online)
+            #expect(await bench.door.core.health.firstOnline() == nil)
+        }
+    }
+
+    @Test("Nobody else's topic is taken for the daemon's own", arguments: ["", "site/1/"])
+    func foreign(prefix: String) async throws {
+        try await withDoor(prefix: prefix) { bench in
+            for topic in [
+                "geomatch/d/i/request/probe/0", "geomatch/geomatchx/i/request", "geomatch/geomatch", "d/-/-/-/-/a/position", "",
+            ] {
+                #expect(!bench.isOwn(prefix + topic), "\(topic)")
+            }
+            if !prefix.isEmpty { #expect(!bench.isOwn("geomatch/geomatch/i/request/probe/0")) }
+        }
+    }
+
+    @Test("The mark is the first retained number on its topic")
+    func mark() async throws {
+        try await withDoor(prefix: "p/") { bench in
+            let topic = "p/geomatch/geomatch/mark/i"
+            #expect(bench.isOwn(topic, "5") && bench.door.session.mark == nil)
+            #expect(bench.isOwn(topic, "no number", retain: true) && bench.door.session.mark == nil)
+            #expect(bench.isOwn("p/geomatch/geomatch/mark/j", "6", retain: true) && bench.door.session.mark == nil)
+            #expect(bench.isOwn(topic, "7", retain: true) && bench.door.session.mark == 7)
+            #expect(bench.isOwn(topic, "8", retain: true) && bench.door.session.mark == 7)
+        }
+    }
+
+    @Test("A probe that never comes is a refusal that ends the start, at its time and not before")
+    func noProbe() async throws {
+        try await withDoor { bench in
+            bench.door.session.phase = .probing(until: 1000)
+            bench.door.checkProbe(at: 999)
+            #expect(bench.door.session.phase == .probing(until: 1000))
+            bench.door.checkProbe(at: 1000)
+            #expect(bench.door.session.phase == .refused)
+            guard case .refused(let why) = await bench.door.core.health.firstOnline() else {
+                Issue.record("not refused")
+                return
+            }
+            #expect(why.contains("access list"))
+        }
+    }
+
+    @Test("A probe that comes after the refusal makes nothing online")
+    func lateProbe() async throws {
+        try await withDoor { bench in
+            let probe = bench.door.session.nextProbe()
+            bench.door.session.phase = .probing(until: 1000)
+            bench.door.checkProbe(at: 1000)
+            #expect(bench.isOwn("geomatch/geomatch/i/request/probe/" + probe))
+            #expect(bench.door.session.phase == .refused)
+        }
+    }
+
+    @Test("A lost connection is away, and its reason is kept for who waits")
+    func lost() async throws {
+        try await withDoor { bench in
+            let causes: [MQTTDisconnect.Cause] = [
+                .lost("reset #"), .unreachable("no route #"), .refused(.badCredentials, code: 5, text: "login #"),
+            ]
+            for cause in causes {
+                bench.door.session.phase = .online
+                bench.door.linkDisconnected(MQTTDisconnect(cause: cause, retryAfterSeconds: 0.123))
+                #expect(bench.door.session.phase == .away)
+                #expect(bench.door.core.health.lastReason.contains(" #"))
+            }
+        }
+    }
+}

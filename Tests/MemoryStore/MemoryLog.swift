@@ -1,0 +1,108 @@
+import DaemonCore
+import Datasets
+import Records
+
+/// A log in memory: what is appended becomes durable, or is refused, when ``work()`` is called.
+public final class MemoryLog: DurableLog, DurableState {
+    public var store: MemoryStore
+    /// What became durable, in order.
+    public var committed: [DurableChange] = []
+    /// The disk is full; it is noticed when something is written.
+    public var isFull = false
+    public private(set) var isWritable = true
+    private var pending: [(changes: [DurableChange], token: UInt64, mayWait: Bool)] = []
+    private var questions: [(kind: StoreQuery.Kind, token: UInt64)] = []
+    private var completions: [LogCompletion] = []
+    /// A refusal was reported and not yet taken in.
+    private var isRefusing = false
+
+    public init(_ store: MemoryStore = MemoryStore()) { self.store = store }
+
+    public var backlog: Int { pending.reduce(0) { $0 + $1.changes.count } }
+    public var hasCompletions: Bool { !completions.isEmpty }
+
+    public func append(_ changes: [DurableChange], token: UInt64, mayWait: Bool) {
+        guard !isRefusing else { return }
+        pending.append((changes, token, mayWait))
+    }
+
+    public func resume(afterRefusal token: UInt64) { isRefusing = false }
+
+    public func read(_ question: StoreQuery.Kind, token: UInt64) { questions.append((question, token)) }
+
+    public func collect() -> [LogCompletion] {
+        defer { completions = [] }
+        return completions
+    }
+
+    /// The process ends: what was not written is gone.
+    public func forgetUnwritten() {
+        pending = []
+        questions = []
+        completions = []
+        isRefusing = false
+        isWritable = true
+    }
+
+    /// Writes what was appended, or refuses it; answers what was asked.
+    public func work() {
+        if isFull { refuse() } else { write() }
+        for (kind, token) in questions { completions.append(.answer(token, store.finding(kind))) }
+        questions = []
+    }
+
+    private func write() {
+        isWritable = true
+        guard let last = pending.last else { return }
+        for entry in pending {
+            committed += entry.changes
+            for change in entry.changes { store.apply(change) }
+        }
+        pending = []
+        completions.append(.durable(through: last.token))
+    }
+
+    private func refuse() {
+        guard !pending.isEmpty else { return }
+        isWritable = false
+        guard let first = pending.firstIndex(where: { !$0.mayWait }) else { return }
+        completions.append(.refused(from: pending[first].token, reason: "no space"))
+        pending.removeSubrange(first...)
+        isRefusing = true
+    }
+
+    // MARK: DurableState
+
+    public func restore(dataset: String, _ visit: (DurableChange) throws -> Void) throws {
+        for change in store.restored(dataset) { try visit(change) }
+    }
+
+    public func restore(like changes: [DurableChange], _ visit: (DurableChange) throws -> Void) throws {
+        for change in changes {
+            for found in store.restored(like: change) { try visit(found) }
+        }
+    }
+}
+
+extension MemoryStore {
+    /// What is durable of what a change is about.
+    func restored(like change: DurableChange) -> [DurableChange] {
+        restored().filter { candidate in
+            switch (change, candidate) {
+            case (.putPlace(let a), .putPlace(let b)): a.dataset == b.dataset && a.place.id == b.place.id
+            case (.deletePlace(let dataset, let id), .putPlace(let b)): dataset == b.dataset && id == b.place.id
+            case (.deletePlace(let dataset, let id), .putVerification(let b)): dataset == b.dataset && id == b.placeID
+            case (.putCategory(let a), .putCategory(let b)): a.dataset == b.dataset && a.category.id == b.category.id
+            case (.putVerification(let a), .putVerification(let b)): a.dataset == b.dataset && a.placeID == b.placeID
+            case (.putLiveState(let a), .putLiveState(let b)): a.dataset == b.dataset && a.topic == b.topic
+            case (.putLiveSubscription(let a), .putLiveSubscription(let b)):
+                a.dataset == b.dataset && a.client == b.client && a.id == b.id
+            case (.deleteLiveSubscription(let dataset, let client, let id), .putLiveSubscription(let b)):
+                dataset == b.dataset && client == b.client && id == b.id
+            case (.putFollower(let a), .putFollower(let b)): a.dataset == b.dataset && a.client == b.client
+            case (.deleteFollower(let dataset, let client), .putFollower(let b)): dataset == b.dataset && client == b.client
+            default: false
+            }
+        }
+    }
+}
