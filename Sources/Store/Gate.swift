@@ -1,20 +1,23 @@
 import Foundation
 
-/// A mutex with two conditions that waits on the monotonic clock: Foundation's waits on the wall clock, and a corrected clock would
+/// A mutex with conditions that waits on the monotonic clock: Foundation's waits on the wall clock, and a corrected clock would
 /// make a retry hours late.
 ///
 /// `@unchecked Sendable`: what it points to is made and destroyed with it, and is only passed to pthread functions, which are made for
 /// use from several threads.
 final class Gate: @unchecked Sendable {
     enum Condition {
-        /// Something came in for the worker.
+        /// Something came in for the writing thread.
         case arrived
-        /// The worker settled something that a caller waits for.
+        /// Something came in for the reading thread, or what it answered was collected.
+        case asked
+        /// A thread ended, for which a caller waits.
         case settled
     }
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let arrived = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private let asked = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let settled = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
     init() {
@@ -24,17 +27,16 @@ final class Gate: @unchecked Sendable {
         #if os(Linux)
             pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         #endif
-        pthread_cond_init(arrived, &attributes)
-        pthread_cond_init(settled, &attributes)
+        for condition in [arrived, asked, settled] { pthread_cond_init(condition, &attributes) }
         pthread_condattr_destroy(&attributes)
     }
 
     deinit {
-        pthread_cond_destroy(arrived)
-        pthread_cond_destroy(settled)
+        for condition in [arrived, asked, settled] {
+            pthread_cond_destroy(condition)
+            condition.deallocate()
+        }
         pthread_mutex_destroy(mutex)
-        arrived.deallocate()
-        settled.deallocate()
         mutex.deallocate()
     }
 
@@ -84,6 +86,7 @@ final class Gate: @unchecked Sendable {
     private func pointer(_ condition: Condition) -> UnsafeMutablePointer<pthread_cond_t> {
         switch condition {
         case .arrived: arrived
+        case .asked: asked
         case .settled: settled
         }
     }

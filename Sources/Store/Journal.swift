@@ -1,16 +1,17 @@
 import Foundation
 import Records
 
-/// The thread that writes the store: what is handed to it is written in order, and what could not be written waits.
+/// The threads that write and read the store, so that the thread that decides never waits for the disk.
 ///
-/// Reads take their place in the order, so each sees what was appended before it. While the store refuses to be written (a full disk)
-/// appended changes wait and are tried again each second, demands are refused at once, and reads run at once, seeing what is durable.
-/// Must be closed: its thread holds it until then.
+/// What is appended is written in order, several batches in one transaction. While the store refuses to be written (a full disk),
+/// batches that may wait are kept and tried again each second; the first one that may not is given back with everything behind it,
+/// because what came later may rest on it. Reads run beside the writes and see what is durable, during an outage too.
+/// Must be closed: its threads hold it until then.
 ///
-/// `@unchecked Sendable`: `shared` is only touched while `gate` is locked; `waiting`, `outage`, `hasHurried` and `hasDebris` only on the journal's own
-/// thread; everything else is constant.
+/// `@unchecked Sendable`: `shared` is only touched while `gate` is locked; `waiting`, `outage`, `singly`, `hasHurried` and `hasDebris` only on
+/// the writing thread; everything else is constant.
 public final class Journal: @unchecked Sendable {
-    let store: Store
+    let store: any DurableStore
     let wake: @Sendable () -> Void
     let report: @Sendable (JournalEvent) -> Void
     /// Seconds between two tries while the store refuses.
@@ -22,99 +23,110 @@ public final class Journal: @unchecked Sendable {
     /// Taken from `shared.arrived` and not yet done.
     var waiting = Backlog()
     var outage: Outage?
+    /// So many entries at the front are written one at a time, to find the one that cannot be.
+    var singly = 0
     var hasHurried = false
     /// The store has rows that nobody reads any more, to be removed while nothing waits.
     var hasDebris = false
 
     struct Shared {
         var arrived: [Backlog.Entry] = []
+        var questions = Questions()
         var completions: [JournalCompletion] = []
-        /// Changes that were appended and are not durable.
+        /// Changes that were appended, are not durable and were not given back.
         var backlog = 0
         /// Why the store cannot be written; nil while it can.
         var failure: StoreError?
+        /// The token of a refusal until it is taken in: nothing is accepted meanwhile.
+        var refusedFrom: UInt64?
         var isClosing = false
         /// Nobody waits any longer for what is left.
         var isAbandoned = false
-        /// How many changes were left when the thread ended; nil while it runs.
+        /// How many changes were left when the writing thread ended; nil while it runs.
         var unwritten: Int?
+        var isReading = true
     }
 
-    /// Starts the thread.
+    /// Starts the threads.
     ///
     /// - Parameters:
-    ///   - wake: Called on the journal's thread when ``collect()`` has something new.
-    ///   - report: Called on the journal's thread.
+    ///   - wake: Called on any thread when ``collect()`` has something new.
+    ///   - report: Called on the writing thread.
     public convenience init(
-        store: Store, wake: @escaping @Sendable () -> Void, report: @escaping @Sendable (JournalEvent) -> Void
+        store: any DurableStore, wake: @escaping @Sendable () -> Void, report: @escaping @Sendable (JournalEvent) -> Void
     ) {
         self.init(store: store, retryInterval: 1, wake: wake, report: report)
     }
 
     init(
-        store: Store, retryInterval: Double, wake: @escaping @Sendable () -> Void,
+        store: any DurableStore, retryInterval: Double, wake: @escaping @Sendable () -> Void,
         report: @escaping @Sendable (JournalEvent) -> Void
     ) {
         self.store = store
         self.retryInterval = retryInterval
         self.wake = wake
         self.report = report
-        let thread = Thread { self.run() }
-        thread.name = "journal"
+        start("journal") { $0.write() }
+        start("journal-read") { $0.read() }
+    }
+
+    private func start(_ name: String, _ body: @escaping @Sendable (Journal) -> Void) {
+        let thread = Thread { body(self) }
+        thread.name = name
         thread.start()
     }
 
-    /// Hands over changes that must become durable some time; `token` comes back in ``JournalCompletion/durable(_:)`` when they are.
+    /// Hands over changes to be written behind everything appended before. Returns at once.
     ///
-    /// They are kept until they are written, in order, several batches in one transaction. Must not be called after ``close(timeoutSeconds:)``.
-    public func append(_ changes: [DurableChange], token: UInt64) {
-        gate.locked {
-            shared.arrived.append(.changes(changes, tokens: [token]))
+    /// Either ``JournalCompletion/durable(through:)`` or ``JournalCompletion/refused(from:_:)`` covers the token in the end. Dropped
+    /// without a further completion while a refusal has not been taken in with ``resume(afterRefusal:)``. Must not be called after
+    /// ``close(timeoutSeconds:)``.
+    ///
+    /// - Parameters:
+    ///   - token: One above the token of the batch before.
+    ///   - mayWait: False where a request stands behind it, which is better refused than kept waiting during an outage.
+    public func append(_ changes: [DurableChange], token: UInt64, mayWait: Bool) {
+        let isRefused = gate.locked { () -> Bool in
+            guard shared.refusedFrom == nil else { return false }
+            if !mayWait, let failure = shared.failure {
+                // All that is still kept stands before it and may wait.
+                shared.refuse(from: token, failure)
+                return true
+            }
+            shared.arrived.append(Backlog.Entry(changes: changes, token: token, mayWait: mayWait))
             shared.backlog += changes.count
             gate.signal(.arrived)
+            return false
         }
+        if isRefused { wake() }
     }
 
-    /// Writes the changes behind everything appended before, and returns when all of it is durable.
+    /// Accepts changes again after a refusal was taken in: what is appended from now on was decided without what was refused.
     ///
-    /// When it throws, none of these changes was kept; what was appended before still waits. While the store is known to refuse it throws
-    /// at once.
-    public func commitNow(_ changes: [DurableChange]) throws(StoreError) {
-        let demand = Demand()
-        let result = gate.locked { () -> Result<Void, StoreError> in
-            if let failure = shared.failure { return .failure(failure) }
-            if shared.isClosing { return .failure(.other("the journal is closed")) }
-            shared.arrived.append(.demand(changes, demand))
-            gate.signal(.arrived)
-            while true {
-                if let result = demand.result { return result }
-                gate.wait(for: .settled, until: nil)
-            }
-        }
-        try result.get()
+    /// - Parameter token: Of ``JournalCompletion/refused(from:_:)``. Nothing happens with another one.
+    public func resume(afterRefusal token: UInt64) {
+        gate.locked { if shared.refusedFrom == token { shared.refusedFrom = nil } }
     }
 
-    /// Runs a query behind everything appended before; its answer comes in ``JournalCompletion/answer(_:_:)``.
+    /// Runs a query on what is durable, behind the reads asked for before; the answer comes in ``JournalCompletion/answer(_:_:)``.
     ///
-    /// What the query throws becomes ``StoreAnswer/failed``.
-    public func read(token: UInt64, _ query: @escaping @Sendable (Store) throws -> StoreAnswer) {
+    /// What the query throws becomes ``StoreAnswer/failed``. Reads pause while too much lies uncollected.
+    ///
+    /// - Parameter token: Of any numbering.
+    public func read(token: UInt64, _ query: @escaping @Sendable (any DurableStore) throws -> StoreAnswer) {
         gate.locked {
-            shared.arrived.append(.read(token, query))
-            gate.signal(.arrived)
+            shared.questions.append(token, query)
+            gate.signal(.asked)
         }
     }
 
-    /// What is known of documents when everything appended before is durable; nil for those there are none of.
-    public func lookUp(_ lookups: [DocumentLookup]) throws(StoreError) -> [KnownDocument?] {
-        try commitNow([])
-        return try store.documents(lookups)
-    }
-
-    /// What was done since the last call, in order.
+    /// What was done since the last call, in order of writing and in order of reading.
     public func collect() -> [JournalCompletion] {
         gate.locked {
             let completions = shared.completions
             shared.completions = []
+            shared.questions.answersWereCollected()
+            gate.signal(.asked)
             return completions
         }
     }
@@ -122,10 +134,10 @@ public final class Journal: @unchecked Sendable {
     /// False from the first write that failed to the next that succeeds.
     public var isWritable: Bool { gate.locked { shared.failure == nil } }
 
-    /// How many changes were appended and are not yet durable.
+    /// How many changes were appended and are neither durable nor given back.
     public var backlog: Int { gate.locked { shared.backlog } }
 
-    /// Writes what waits and ends the thread; the store stays open, for a last mark and its own ``Store/close()``.
+    /// Writes what waits and ends the threads; the store stays open, for a last mark.
     ///
     /// - Parameter timeoutSeconds: How long to try; at least one try is made.
     /// - Returns: false when something could not be written in time, and is lost.
@@ -134,10 +146,19 @@ public final class Journal: @unchecked Sendable {
         return gate.locked {
             shared.isClosing = true
             gate.signal(.arrived)
-            while shared.unwritten == nil, Gate.now() < deadline { gate.wait(for: .settled, until: deadline) }
+            gate.signal(.asked)
+            while shared.unwritten == nil || shared.isReading, Gate.now() < deadline { gate.wait(for: .settled, until: deadline) }
             shared.isAbandoned = true
             gate.signal(.arrived)
             return shared.unwritten == 0
         }
+    }
+}
+
+extension Journal.Shared {
+    /// Accepts nothing until the refusal is taken in.
+    mutating func refuse(from token: UInt64, _ error: StoreError) {
+        refusedFrom = token
+        completions.append(.refused(from: token, error))
     }
 }

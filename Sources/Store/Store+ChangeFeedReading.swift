@@ -6,27 +6,35 @@ import Records
 extension Store {
     /// How many documents there are that are no objects of ours: a bound for who writes them.
     static func restoreDocumentCounts(
-        _ db: Database, _ places: PlaceRows, of dataset: String?, _ visit: (DurableChange) throws -> Void
+        _ db: Database, of dataset: String?, _ visit: (DurableChange) throws -> Void
     ) throws {
         let ours = DocumentType.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         let scope = dataset == nil ? "?1 IS NULL" : "dataset = ?1"
         // Of the index alone, which has none of the millions of places.
         try db.rows(
-            "SELECT dataset, count(*) FROM document WHERE \(scope) AND type NOT IN (\(ours)) AND byPlace = 0 GROUP BY dataset",
+            """
+            SELECT dataset, count(*) FROM document WHERE \(scope) AND type NOT IN (\(ours)) AND byPlace = 0 \
+            AND dataset NOT IN (SELECT dataset FROM condemned) GROUP BY dataset
+            """,
             dataset
         ) { row in
-            guard !places.condemned.contains(row.text(0)) else { return }
             try visit(.countDocuments(dataset: row.text(0), row.int(1)))
         }
+    }
+
+    private static func isCondemned(_ dataset: String, _ db: Database) throws -> Bool {
+        var isCondemned = false
+        try db.rows("SELECT 1 FROM condemned WHERE dataset = ?", dataset) { _ in isCondemned = true }
+        return isCondemned
     }
 
     // MARK: Pages and documents
 
     /// A page of a dataset's feed; one row's content is in memory beyond what is asked for.
     public func feedPage(_ query: FeedQuery) throws(StoreError) -> FeedPage {
-        try access { db in
+        try read { db in
             var page = FeedPage(last: 0, purgedThrough: 0, rows: [], isPart: false)
-            guard !places.condemned.contains(query.dataset) else { return page }
+            guard try !Self.isCondemned(query.dataset, db) else { return page }
             try db.rows("SELECT last, purgedThrough FROM feed WHERE dataset = ?", query.dataset) {
                 page.last = $0.int64(0)
                 page.purgedThrough = $0.int64(1)
@@ -63,7 +71,11 @@ extension Store {
 
     /// What is known of documents, in the order asked; nil where there is none.
     public func documents(_ lookups: [DocumentLookup]) throws(StoreError) -> [KnownDocument?] {
-        try access { db in try lookups.map { try Self.document($0, db, places) } }
+        do {
+            return try placeSnapshot { db, places in try lookups.map { try Self.document($0, db, places) } }
+        } catch {
+            throw StoreError(error)
+        }
     }
 
     private static func document(_ lookup: DocumentLookup, _ db: Database, _ places: PlaceRows) throws -> KnownDocument? {

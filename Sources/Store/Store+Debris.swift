@@ -6,15 +6,10 @@ import Records
 // crash. Whoever makes the dataset anew before that waits until all of them are gone.
 
 extension Store {
-    /// Whether there are rows that nobody reads any more.
-    var hasDebris: Bool {
+    public var hasDebris: Bool {
         get throws(StoreError) { try access { _ in !places.condemned.isEmpty } }
     }
 
-    /// Removes some of what nobody reads any more, in one short transaction.
-    ///
-    /// - Parameter count: So many rows are looked at.
-    /// - Returns: Whether there is more.
     public func removeDebris(looking count: Int = 2000) throws(StoreError) -> Bool {
         var hasMore = false
         try transact { db in

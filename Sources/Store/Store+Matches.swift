@@ -12,7 +12,7 @@ extension Store {
         dataset: String, deviceId: String, after: String? = nil, limit: Int = 100
     ) throws(StoreError) -> [MatchRecord]? {
         let limit = min(max(limit, 1), Self.listedMax)
-        return try access { db in
+        return try read { db in
             var numbers: [Int64] = []
             var start: Int64?
             let sql =
@@ -34,7 +34,7 @@ extension Store {
 
     /// One match of a dataset while its device lists it; nil where there is none.
     public func match(dataset: String, id: String) throws(StoreError) -> MatchRecord? {
-        try access { db in
+        try read { db in
             var number: Int64?
             try db.rows("SELECT number FROM match WHERE dataset = ? AND id = ? AND listed = 1", dataset, id) {
                 number = $0.int64(0)

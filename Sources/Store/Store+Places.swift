@@ -98,6 +98,27 @@ extension Store {
         try db.run(Table.verification.upsert, record.dataset, record.placeID, record.hour, record.count)
     }
 
+    static func category(_ dataset: String, _ id: String, _ db: Database) throws -> CategoryRecord? {
+        var found: CategoryRecord?
+        try db.rows("\(Table.category.select) WHERE dataset = ? AND id = ?", dataset, id) { found = CategoryRecord($0) }
+        return found
+    }
+
+    static func place(_ dataset: String, _ id: String, _ db: Database, _ places: PlaceRows) throws -> PlaceRecord? {
+        guard let row = try places.row(dataset, id, db) else { return nil }
+        var found: PlaceRecord?
+        try db.rows("SELECT \(placeColumns) FROM place WHERE row = ?", row) { found = try PlaceRecord($0) }
+        return found
+    }
+
+    static func verification(_ dataset: String, _ place: String, _ hour: Int, _ db: Database) throws -> VerificationRecord? {
+        var found: VerificationRecord?
+        try db.rows("\(Table.verification.select) WHERE dataset = ? AND placeId = ? AND hour = ?", dataset, place, hour) {
+            found = VerificationRecord($0)
+        }
+        return found
+    }
+
     static func restorePlaces(_ db: Database, _ places: PlaceRows, _ visit: (DurableChange) throws -> Void) throws {
         try db.rows(Table.category.select) { try visit(.putCategory(CategoryRecord($0))) }
         try places.read { note in
@@ -107,11 +128,7 @@ extension Store {
                 if !places.condemned.contains(record.dataset) { try visit(.putPlace(record)) }
             }
         }
-        try db.rows(Table.verification.select) { row in
-            try visit(
-                .putVerification(
-                    VerificationRecord(dataset: row.text(0), placeID: row.text(1), hour: row.int(2), count: row.int(3))))
-        }
+        try db.rows(Table.verification.select) { try visit(.putVerification(VerificationRecord($0))) }
     }
 }
 
@@ -127,6 +144,12 @@ extension CategoryRecord {
             category: Category(
                 id: row.text(1), name: row.text(2), parentID: row.optionalText(3), owner: row.optionalText(4),
                 revision: row.optionalText(5)))
+    }
+}
+
+extension VerificationRecord {
+    fileprivate init(_ row: Columns) {
+        self.init(dataset: row.text(0), placeID: row.text(1), hour: row.int(2), count: row.int(3))
     }
 }
 

@@ -15,7 +15,7 @@ extension Store {
     /// needs to know which there are, and reads a body when it is asked for it. A match to be delivered may be of a device that is gone.
     ///
     /// - Parameters:
-    ///   - dataset: Gives back what belongs to this dataset only, without filters, categories and places.
+    ///   - dataset: Gives back what belongs to this dataset only, without filters, categories and places, and does not wait for a write.
     ///   - repliesSince: Older replies are left out; milliseconds since 1970.
     ///   - visit: Must not use the store; an error it throws ends the restore and is passed on as it is.
     /// - Throws: ``StoreError``, or what `visit` threw.
@@ -23,20 +23,30 @@ extension Store {
         dataset: String? = nil, repliesSince: Int64 = .min, _ visit: (DurableChange) throws -> Void
     ) throws {
         do {
-            try queue.inDatabase { db in
-                try Self.restoreObjects(db, places, of: dataset, visit)
-                try Self.restoreMatches(db, of: dataset, visit)
-                try Self.restoreReplies(db, of: dataset, since: repliesSince, keeping: repliesMax, visit)
-                guard dataset == nil else { return }
-                try Self.restoreFilters(db, visit)
-                // The pages of a whole database were read: give the memory back.
-                db.releaseMemory()
+            if let dataset {
+                try snapshot { try restoreRows($0, of: dataset, since: repliesSince, visit) }
+            } else {
+                try placeSnapshot { db, places in
+                    try restoreRows(db, of: nil, since: repliesSince, visit)
+                    // The pages of a whole database were read: give the memory back.
+                    db.releaseMemory()
+                }
             }
         } catch let failure as DatabaseError {
             throw StoreError(failure)
         }
     }
 
+    private func restoreRows(
+        _ db: Database, of dataset: String?, since: Int64, _ visit: (DurableChange) throws -> Void
+    ) throws {
+        try Self.restoreObjects(db, places, of: dataset, visit)
+        try Self.restoreMatches(db, of: dataset, visit)
+        try Self.restoreReplies(db, of: dataset, since: since, keeping: repliesMax, visit)
+        if dataset == nil { try Self.restoreFilters(db, visit) }
+    }
+
+    /// - Parameter places: Used only where all datasets are restored.
     private static func restoreObjects(
         _ db: Database, _ places: PlaceRows, of dataset: String?, _ visit: (DurableChange) throws -> Void
     ) throws {
@@ -59,7 +69,7 @@ extension Store {
         try each(.liveState) { .putLiveState(LiveStateRecord($0)) }
         try each(.liveSubscription) { .putLiveSubscription(LiveSubscriptionRecord($0)) }
         try each(.beaconMonitor) { .putBeaconMonitor(try BeaconMonitorRecord($0)) }
-        try restoreDocumentCounts(db, places, of: dataset, visit)
+        try restoreDocumentCounts(db, of: dataset, visit)
         try each(.follower) { .putFollower(FollowerRecord($0)) }
     }
 
@@ -146,7 +156,7 @@ extension DeviceRecord {
 }
 
 extension PublicationRecord {
-    fileprivate init(_ row: Columns) {
+    init(_ row: Columns) {
         self.init(
             dataset: row.text(0), id: row.text(1), deviceId: row.text(2), topic: row.text(3), range: row.double(4),
             duration: row.double(5), properties: row.text(6), owner: row.optionalText(7), createdAt: row.int64(8),
@@ -188,7 +198,7 @@ extension Delivery {
 }
 
 extension PairRecord {
-    fileprivate init(_ row: Columns) {
+    init(_ row: Columns) {
         self.init(
             dataset: row.text(0), subscriptionId: row.text(1), publicationId: row.text(2), lastMatchAt: row.int64(3),
             publicationLatitude: row.optionalDouble(4), publicationLongitude: row.optionalDouble(5),
@@ -198,14 +208,14 @@ extension PairRecord {
 }
 
 extension VisitRecord {
-    fileprivate init(_ row: Columns) {
+    init(_ row: Columns) {
         self.init(
             dataset: row.text(0), subscriptionId: row.text(1), publicationId: row.text(2), id: row.text(3), since: row.int64(4))
     }
 }
 
 extension LiveStateRecord {
-    fileprivate init(_ row: Columns) {
+    init(_ row: Columns) {
         self.init(
             dataset: row.text(0), topic: row.text(1), timestamp: row.int64(2), receivedAt: row.int64(3), number: row.int64(4),
             payload: row.optionalBytes(5))
@@ -226,7 +236,7 @@ extension MatchRecord {
 }
 
 extension ReplyRecord {
-    fileprivate init(_ row: Columns) {
+    init(_ row: Columns) {
         self.init(dataset: row.text(0), client: row.text(1), requestId: row.text(2), at: row.int64(3), body: row.bytes(4))
     }
 }

@@ -3,14 +3,17 @@ import GRDB
 
 /// What geomatch keeps on disk: one SQLite database in WAL mode.
 ///
-/// Every call is synchronous and runs alone on one connection, from whichever thread it comes. What returned without an error is
-/// durable: each transaction is synced to the disk before it ends. The daemon writes through a ``Journal``.
+/// Every call is synchronous, from whichever thread it comes. Writes run alone on one connection, and what returned without an error
+/// is durable: each transaction is synced to the disk before it ends. Reads run beside them on a connection of their own, and see
+/// what is durable. The daemon uses both through a ``Journal``.
 public final class Store: Sendable {
     let queue: DatabaseQueue
+    let reader: DatabaseQueue
     /// How many replies of one client are kept, the newest ones.
     let repliesMax: Int64
-    /// Belongs to whoever is using the connection.
+    /// Only while `placesLock` is held, which a transaction holds to its end.
     nonisolated(unsafe) let places = PlaceRows()
+    private let placesLock = NSLock()
 
     /// Opens the database, creates it where there is none, and brings an older one to this version's schema.
     ///
@@ -33,6 +36,7 @@ public final class Store: Sendable {
             }
             try Self.migrator.migrate(queue)
             try queue.inDatabase { [places] in try places.readCondemned($0) }
+            reader = try DatabaseQueue(path: path, configuration: Self.readingConfiguration)
         } catch {
             throw StoreError(error)
         }
@@ -44,6 +48,13 @@ public final class Store: Sendable {
         configuration.foreignKeysEnabled = false
         // An operator may look inside with sqlite3; a longer lock than this is told as `busy` and tried again.
         configuration.busyMode = .timeout(1)
+        return configuration
+    }
+
+    private static var readingConfiguration: Configuration {
+        var configuration = configuration
+        configuration.label = "geomatch.store.reads"
+        configuration.readonly = true
         return configuration
     }
 
@@ -80,7 +91,12 @@ public final class Store: Sendable {
             // An incomplete checkpoint loses nothing: the next start reads the log.
             _ = try? db.checkpoint(.truncate)
         }
-        do { try queue.close() } catch { throw StoreError(error) }
+        do {
+            try reader.close()
+            try queue.close()
+        } catch {
+            throw StoreError(error)
+        }
     }
 
     /// A named value, such as the store's id or the number of the instance; nil where it was never set.
@@ -100,12 +116,10 @@ public final class Store: Sendable {
         }
     }
 
-    /// The highest number a match of this store ever had, also where that match is gone; 0 before the first.
     public var highestMatchNumber: Int64 {
         get throws(StoreError) { try highest(.match) }
     }
 
-    /// The highest number a live state of this store ever had, also where that state is gone; 0 before the first.
     public var highestLiveNumber: Int64 {
         get throws(StoreError) { try highest(.live) }
     }
@@ -123,18 +137,38 @@ public final class Store: Sendable {
         case match, live
     }
 
-    /// Writes a little and takes it away again, to find out whether the store can be written.
-    ///
-    /// The write needs fresh pages: overwriting in place would succeed on a full disk.
-    func probe() throws(StoreError) {
+    public func probe() throws(StoreError) {
         try access { db in
+            // The write needs fresh pages: overwriting in place would succeed on a full disk.
             try db.run("INSERT OR REPLACE INTO probe VALUES (1, zeroblob(32768))")
             try db.run("DELETE FROM probe")
         }
     }
 
     func access<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
-        do { return try queue.inDatabase(body) } catch { throw StoreError(error) }
+        do { return try queue.inDatabase { db in try placesLock.withLock { try body(db) } } } catch { throw StoreError(error) }
+    }
+
+    /// Reads one state of the store, beside the writes.
+    func snapshot<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try reader.inDatabase { db in
+            var value: Value?
+            try db.inTransaction(.deferred) {
+                value = try body(db)
+                return .commit
+            }
+            guard let value else { preconditionFailure("a transaction that committed has run") }
+            return value
+        }
+    }
+
+    func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
+        do { return try snapshot(body) } catch { throw StoreError(error) }
+    }
+
+    /// Reads beside the writes, but not beside a transaction: where places are found by their id changes with those.
+    func placeSnapshot<Value>(_ body: (Database, PlaceRows) throws -> Value) throws -> Value {
+        try placesLock.withLock { try snapshot { try body($0, places) } }
     }
 }
 

@@ -78,31 +78,6 @@ public final class MemoryLog: DurableLog, DurableState {
     }
 
     public func restore(like changes: [DurableChange], _ visit: (DurableChange) throws -> Void) throws {
-        for change in changes {
-            for found in store.restored(like: change) { try visit(found) }
-        }
-    }
-}
-
-extension MemoryStore {
-    /// What is durable of what a change is about.
-    func restored(like change: DurableChange) -> [DurableChange] {
-        restored().filter { candidate in
-            switch (change, candidate) {
-            case (.putPlace(let a), .putPlace(let b)): a.dataset == b.dataset && a.place.id == b.place.id
-            case (.deletePlace(let dataset, let id), .putPlace(let b)): dataset == b.dataset && id == b.place.id
-            case (.deletePlace(let dataset, let id), .putVerification(let b)): dataset == b.dataset && id == b.placeID
-            case (.putCategory(let a), .putCategory(let b)): a.dataset == b.dataset && a.category.id == b.category.id
-            case (.putVerification(let a), .putVerification(let b)): a.dataset == b.dataset && a.placeID == b.placeID
-            case (.putLiveState(let a), .putLiveState(let b)): a.dataset == b.dataset && a.topic == b.topic
-            case (.putLiveSubscription(let a), .putLiveSubscription(let b)):
-                a.dataset == b.dataset && a.client == b.client && a.id == b.id
-            case (.deleteLiveSubscription(let dataset, let client, let id), .putLiveSubscription(let b)):
-                dataset == b.dataset && client == b.client && id == b.id
-            case (.putFollower(let a), .putFollower(let b)): a.dataset == b.dataset && a.client == b.client
-            case (.deleteFollower(let dataset, let client), .putFollower(let b)): dataset == b.dataset && client == b.client
-            default: false
-            }
-        }
+        for change in store.records(changes.flatMap(\.keys)) { try visit(change) }
     }
 }

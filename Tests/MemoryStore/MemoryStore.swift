@@ -1,126 +1,100 @@
 import Datasets
 import Records
 
-/// What the store promises of durable changes, in a few tables: a restart is a replay of them.
+/// What a store promises of durable changes, in a few tables, each change as its documentation says: a restart is a replay of them.
 public struct MemoryStore {
-    private struct Key: Hashable {
-        var dataset: String
-        /// By bytes: Swift's strings compare by canonical equivalence.
-        var id: [UInt8]
-        var other: [UInt8]
-
-        init(_ dataset: String, _ id: String, _ other: String = "") {
-            (self.dataset, self.id, self.other) = (dataset, Array(id.utf8), Array(other.utf8))
-        }
-    }
-
-    public private(set) var datasets: [String: DatasetRecord] = [:]
-    private var deleted: [String: Int64] = [:]
-    private var structure: [Key: StructureRecord] = [:]
-    private var categories: [Key: CategoryRecord] = [:]
-    public private(set) var places: [PlaceRecord] = []
-    private var verifications: [Key: VerificationRecord] = [:]
-    private var circumstances: [Key: CircumstanceRecord] = [:]
-    public private(set) var held: [HeldRecord] = []
-    public private(set) var placeVisits: [PlaceVisitRecord] = []
-    public private(set) var stays: [StayRecord] = []
-    public private(set) var incidents: [IncidentRecord] = []
-    private var devices: [Key: DeviceRecord] = [:]
-    private var publications: [Key: PublicationRecord] = [:]
-    private var subscriptions: [Key: SubscriptionRecord] = [:]
-    private var pairs: [Key: PairRecord] = [:]
-    public private(set) var visits: [VisitRecord] = []
-    private var liveStates: [Key: LiveStateRecord] = [:]
+    private var datasetRows = Rows<DatasetRecord>()
+    private var deletions = Rows<(id: String, at: Int64)>()
+    private var structure = Rows<StructureRecord>()
+    private var categories = Rows<CategoryRecord>()
+    private var placeRows = Rows<PlaceRecord>()
+    private var verifications = Rows<VerificationRecord>()
+    private var circumstances = Rows<CircumstanceRecord>()
+    private var heldRows = Rows<HeldRecord>()
+    private var placeVisitRows = Rows<PlaceVisitRecord>()
+    private var stayRows = Rows<StayRecord>()
+    private var incidentRows: [Int64: IncidentRecord] = [:]
+    private var devices = Rows<DeviceRecord>()
+    private var publications = Rows<PublicationRecord>()
+    private var subscriptions = Rows<SubscriptionRecord>()
+    private var pairs = Rows<PairRecord>()
+    private var visitRows = Rows<VisitRecord>()
+    private var liveStates = Rows<LiveStateRecord>()
+    private var liveSubscriptions = Rows<LiveSubscriptionRecord>()
+    private var monitors = Rows<BeaconMonitorRecord>()
+    private var followers = Rows<FollowerRecord>()
     private var matches: [Int64: (record: MatchRecord, listed: Bool)] = [:]
-    private var liveSubscriptions: [Key: LiveSubscriptionRecord] = [:]
-    private var monitors: [Key: BeaconMonitorRecord] = [:]
-    private var replies: [(key: Key, record: ReplyRecord)] = []
+    private var replies: [ReplyRecord] = []
+    private var filters: [String: [String]] = [:]
     private var feed = MemoryFeed()
     public private(set) var highestLiveNumber: Int64 = 0
     public private(set) var highestMatchNumber: Int64 = 0
+    private let repliesMax: Int
 
-    public init() {}
+    /// - Parameter repliesMax: How many replies of one client are kept, the newest ones.
+    public init(repliesMax: Int = 10_000) { self.repliesMax = repliesMax }
 
-    public var liveStateCount: Int { liveStates.count }
-    public var pendingMatches: [MatchRecord] { sortedMatches.map(\.record).filter(\.pending) }
-    private var sortedMatches: [(record: MatchRecord, listed: Bool)] { matches.sorted { $0.key < $1.key }.map(\.value) }
-
-    public func liveState(_ topic: String) -> LiveStateRecord? {
-        liveStates.values.first { $0.topic.utf8.elementsEqual(topic.utf8) }
-    }
-
-    public func delivery(_ dataset: String, _ id: String) -> Delivery? { subscriptions[Key(dataset, id)]?.delivery }
+    // MARK: Changes
 
     public mutating func apply(_ change: DurableChange) {
-        if let entry = change.feedEntry, let dataset = change.dataset { enter(entry, in: dataset) }
+        if case .object(let type, let id, let revision, let owner, let reader)? = change.feedEntry, let dataset = change.dataset {
+            feed.enter(type: type, id: id, revision: revision, owner: owner, reader: reader, in: dataset)
+        }
         switch change {
         case .putDataset(let record):
-            datasets[record.id] = record
-            deleted[record.id] = nil
+            datasetRows[record.id] = record
+            deletions[record.id] = nil
         case .deleteDataset(let id, let at):
             deleteDataset(id)
-            deleted[id] = at
+            deletions[id] = (id, at)
         case .putStructure(let record):
-            structure[Key(record.dataset, (record.parents + [record.id]).joined(separator: "\u{0}"))] = record
-        case .putCategory(let record): categories[Key(record.dataset, record.category.id)] = record
-        case .putPlace(let record):
-            removePlace(record.dataset, record.place.id)
-            places.append(record)
+            structure[record.dataset, record.level.rawValue, record.parents.description, record.id] = record
+        case .putCategory(let record): categories[record.dataset, record.category.id] = record
+        case .putPlace(let record): placeRows[record.dataset, record.place.id] = record
         case .deletePlace(let dataset, let id):
-            removePlace(dataset, id)
-            verifications = verifications.filter { !($0.value.dataset == dataset && $0.value.placeID.hasSameBytes(as: id)) }
-        case .putVerification(let record): verifications[Key(record.dataset, record.placeID, "\(record.hour)")] = record
-        case .putDevice(let record): devices[Key(record.dataset, record.id)] = record
+            feed.bury(type: .place, id: id, in: dataset)
+            placeRows[dataset, id] = nil
+            verifications.remove(dataset) { $0.placeID.hasSameBytes(as: id) }
+        case .putVerification(let record): verifications[record.dataset, record.placeID, "\(record.hour)"] = record
+        case .putDevice(let record): devices[record.dataset, record.id] = record
         case .deleteDevice(let dataset, let id): deleteDevice(dataset, id)
         case .forgetDevice(let dataset, let id): forgetDevice(dataset, id)
-        case .putPublication(let record): publications[Key(record.dataset, record.id)] = record
+        case .putPublication(let record): publications[record.dataset, record.id] = record
         case .deletePublication(let dataset, let id):
-            publications[Key(dataset, id)] = nil
-            pairs = pairs.filter { !($0.value.dataset == dataset && $0.value.publicationId.hasSameBytes(as: id)) }
-            visits.removeAll { $0.dataset == dataset && $0.publicationId.hasSameBytes(as: id) }
-        case .putSubscription(let record): subscriptions[Key(record.dataset, record.id)] = record
+            feed.bury(type: .publication, id: id, in: dataset)
+            publications[dataset, id] = nil
+            pairs.remove(dataset) { $0.publicationId.hasSameBytes(as: id) }
+            visitRows.remove(dataset) { $0.publicationId.hasSameBytes(as: id) }
+        case .putSubscription(let record): subscriptions[record.dataset, record.id] = record
         case .deleteSubscription(let dataset, let id):
-            subscriptions[Key(dataset, id)] = nil
-            pairs = pairs.filter { !($0.value.dataset == dataset && $0.value.subscriptionId.hasSameBytes(as: id)) }
-            visits.removeAll { $0.dataset == dataset && $0.subscriptionId.hasSameBytes(as: id) }
-        case .putDelivery(let dataset, let id, let delivery): subscriptions[Key(dataset, id)]?.delivery = delivery
-        case .putHints(let dataset, let id, let hints): subscriptions[Key(dataset, id)]?.hints = hints
+            feed.bury(type: .subscription, id: id, in: dataset)
+            subscriptions[dataset, id] = nil
+            pairs.remove(dataset) { $0.subscriptionId.hasSameBytes(as: id) }
+            visitRows.remove(dataset) { $0.subscriptionId.hasSameBytes(as: id) }
+        case .putDelivery(let dataset, let id, let delivery): subscriptions[dataset, id]?.delivery = delivery
+        case .putHints(let dataset, let id, let hints): subscriptions[dataset, id]?.hints = hints
         case .putCircumstance(let record):
-            circumstances[Key(record.dataset, record.id)] = record
-            removeHeld(record.dataset) { $0.circumstanceID.hasSameBytes(as: record.id) }
+            circumstances[record.dataset, record.id] = record
+            heldRows.remove(record.dataset) { $0.circumstanceID.hasSameBytes(as: record.id) }
         case .deleteCircumstance(let dataset, let id):
-            circumstances[Key(dataset, id)] = nil
-            removeHeld(dataset) { $0.circumstanceID.hasSameBytes(as: id) }
-        case .putHeld(let record): if !held.contains(record) { held.append(record) }
-        case .deleteHeld(let record): held.removeAll { $0 == record }
-        case .putPlaceVisit(let record):
-            apply(.deletePlaceVisit(dataset: record.dataset, deviceId: record.deviceID, placeId: record.visits.placeID))
-            placeVisits.append(record)
-        case .deletePlaceVisit(let dataset, let device, let place):
-            placeVisits.removeAll {
-                $0.dataset == dataset && $0.deviceID.hasSameBytes(as: device) && $0.visits.placeID.hasSameBytes(as: place)
-            }
-        case .putStay(let record):
-            stays.removeAll { $0.dataset == record.dataset && $0.deviceID.hasSameBytes(as: record.deviceID) }
-            stays.append(record)
+            feed.bury(type: .circumstance, id: id, in: dataset)
+            circumstances[dataset, id] = nil
+            heldRows.remove(dataset) { $0.circumstanceID.hasSameBytes(as: id) }
+        case .putHeld(let record): heldRows[record.dataset, record.circumstanceID, record.deviceID] = record
+        case .deleteHeld(let record): heldRows[record.dataset, record.circumstanceID, record.deviceID] = nil
+        case .putPlaceVisit(let record): placeVisitRows[record.dataset, record.deviceID, record.visits.placeID] = record
+        case .deletePlaceVisit(let dataset, let device, let place): placeVisitRows[dataset, device, place] = nil
+        case .putStay(let record): stayRows[record.dataset, record.deviceID] = record
         case .putIncident(let record):
-            incidents.append(record)
+            incidentRows[record.number] = record
             highestMatchNumber = max(highestMatchNumber, record.number)
-        case .incidentSettled(let number): incidents.removeAll { $0.number == number }
-        case .putPair(let record): pairs[Key(record.dataset, record.subscriptionId, record.publicationId)] = record
+        case .incidentSettled(let number): incidentRows[number] = nil
+        case .putPair(let record): pairs[record.dataset, record.subscriptionId, record.publicationId] = record
+        case .putVisit(let record): visitRows[record.dataset, record.subscriptionId, record.publicationId] = record
+        case .deleteVisit(let dataset, let subscription, let publication): visitRows[dataset, subscription, publication] = nil
         case .putMatch(let record):
             matches[record.number] = (record, true)
             highestMatchNumber = max(highestMatchNumber, record.number)
-        case .putVisit(let record):
-            apply(
-                .deleteVisit(
-                    dataset: record.dataset, subscriptionId: record.subscriptionId, publicationId: record.publicationId))
-            visits.append(record)
-        case .deleteVisit(let dataset, let subscription, let publication):
-            visits.removeAll {
-                $0.dataset == dataset && $0.subscriptionId.hasSameBytes(as: subscription)
-                    && $0.publicationId.hasSameBytes(as: publication)
-            }
         case .matchProgress(let number, let settled, let fate):
             matches[number]?.record.settled = settled
             matches[number]?.record.fate = fate
@@ -133,164 +107,223 @@ public struct MemoryStore {
             matches[number]?.listed = false
             dropUnneeded(number)
         case .putLiveState(let record):
-            liveStates[Key(record.dataset, record.topic)] = record
+            liveStates[record.dataset, record.topic] = record
             highestLiveNumber = max(highestLiveNumber, record.number)
-        case .forgetLiveState(let dataset, let topic): liveStates[Key(dataset, topic)] = nil
-        case .putReply(let record):
-            let key = Key(record.dataset, record.client, record.requestId)
-            replies.removeAll { $0.key == key }
-            replies.append((key, record))
-        case .forgetReplies(let instant): replies.removeAll { $0.record.at < instant }
-        case .putLiveSubscription(let record): liveSubscriptions[Key(record.dataset, record.client, record.id)] = record
-        case .deleteLiveSubscription(let dataset, let client, let id): liveSubscriptions[Key(dataset, client, id)] = nil
-        case .putBeaconMonitor(let record): monitors[Key(record.dataset, record.client, record.id)] = record
-        case .deleteBeaconMonitor(let dataset, let client, let id): monitors[Key(dataset, client, id)] = nil
+        case .forgetLiveState(let dataset, let topic): liveStates[dataset, topic] = nil
+        case .putLiveSubscription(let record): liveSubscriptions[record.dataset, record.client, record.id] = record
+        case .deleteLiveSubscription(let dataset, let client, let id): liveSubscriptions[dataset, client, id] = nil
+        case .putBeaconMonitor(let record): monitors[record.dataset, record.client, record.id] = record
+        case .deleteBeaconMonitor(let dataset, let client, let id): monitors[dataset, client, id] = nil
         case .putDocument(let record): feed.put(record)
         case .countDocuments: break
         case .forgetTombstones(let instant, let now): feed.forgetTombstones(before: instant, at: now)
-        case .putFollower(let record): feed.put(record)
-        case .deleteFollower(let dataset, let client): feed.deleteFollower(dataset, client)
-        case .putFilters: break
+        case .putFollower(let record): followers[record.dataset, record.client] = record
+        case .deleteFollower(let dataset, let client): followers[dataset, client] = nil
+        case .putReply(let record):
+            replies.removeAll { $0.isReply(to: record.requestId, of: record.client, in: record.dataset) }
+            replies.append(record)
+        case .forgetReplies(let instant):
+            replies.removeAll { $0.at < instant }
+            replies = newestReplies(nil)
+        case .putFilters(let broker, let list): filters[broker] = list.isEmpty ? nil : list
         }
     }
-
-    private mutating func removeHeld(_ dataset: String, where isGone: (HeldRecord) -> Bool) {
-        held.removeAll { $0.dataset == dataset && isGone($0) }
-    }
-
-    private mutating func removePlace(_ dataset: String, _ id: String) {
-        places.removeAll { $0.dataset == dataset && $0.place.id.hasSameBytes(as: id) }
-    }
-
-    private mutating func enter(_ entry: FeedEntry, in dataset: String) {
-        switch entry {
-        case .object(let type, let id, let revision, let owner, let reader):
-            feed.enter(type: type, id: id, revision: revision, owner: owner, reader: reader, in: dataset)
-        case .burial(let type, let id): feed.bury(type: type, id: id, in: dataset)
-        }
-    }
-
-    /// What is known of documents, in the order asked.
-    public func documents(_ lookups: [DocumentLookup]) -> [KnownDocument?] { lookups.map(feed.document) }
 
     private mutating func dropUnneeded(_ number: Int64) {
         if let match = matches[number], !match.record.pending, !match.listed { matches[number] = nil }
     }
 
     private mutating func deleteDevice(_ dataset: String, _ id: String) {
-        for record in publications.values where record.dataset == dataset && record.deviceId.hasSameBytes(as: id) {
+        for record in publications.of(dataset) where record.deviceId.hasSameBytes(as: id) {
             apply(.deletePublication(dataset: dataset, id: record.id))
         }
-        for record in subscriptions.values where record.dataset == dataset && record.deviceId.hasSameBytes(as: id) {
+        for record in subscriptions.of(dataset) where record.deviceId.hasSameBytes(as: id) {
             apply(.deleteSubscription(dataset: dataset, id: record.id))
         }
+        feed.bury(type: .device, id: id, in: dataset)
         forgetDevice(dataset, id)
-        removeHeld(dataset) { $0.deviceID.hasSameBytes(as: id) }
-        devices[Key(dataset, id)] = nil
+        heldRows.remove(dataset) { $0.deviceID.hasSameBytes(as: id) }
+        devices[dataset, id] = nil
     }
 
     private mutating func forgetDevice(_ dataset: String, _ id: String) {
+        let (subscriptions, publications) = (self.subscriptions, self.publications)
         func isOfDevice(_ subscription: String, _ publication: String) -> Bool {
-            subscriptions[Key(dataset, subscription)]?.deviceId.hasSameBytes(as: id) == true
-                || publications[Key(dataset, publication)]?.deviceId.hasSameBytes(as: id) == true
+            subscriptions[dataset, subscription]?.deviceId.hasSameBytes(as: id) == true
+                || publications[dataset, publication]?.deviceId.hasSameBytes(as: id) == true
         }
-        placeVisits.removeAll { $0.dataset == dataset && $0.deviceID.hasSameBytes(as: id) }
-        stays.removeAll { $0.dataset == dataset && $0.deviceID.hasSameBytes(as: id) }
-        pairs = pairs.filter { $0.value.dataset != dataset || !isOfDevice($0.value.subscriptionId, $0.value.publicationId) }
-        visits.removeAll { $0.dataset == dataset && isOfDevice($0.subscriptionId, $0.publicationId) }
+        placeVisitRows.remove(dataset) { $0.deviceID.hasSameBytes(as: id) }
+        stayRows[dataset, id] = nil
+        pairs.remove(dataset) { isOfDevice($0.subscriptionId, $0.publicationId) }
+        visitRows.remove(dataset) { isOfDevice($0.subscriptionId, $0.publicationId) }
         for (number, match) in matches where match.record.dataset == dataset && match.record.deviceId.hasSameBytes(as: id) {
             apply(.forgetMatch(number: number))
         }
     }
 
     private mutating func deleteDataset(_ id: String) {
-        datasets[id] = nil
-        structure = structure.filter { $0.key.dataset != id }
-        categories = categories.filter { $0.key.dataset != id }
-        places.removeAll { $0.dataset == id }
-        verifications = verifications.filter { $0.key.dataset != id }
-        circumstances = circumstances.filter { $0.key.dataset != id }
-        removeHeld(id) { _ in true }
-        placeVisits.removeAll { $0.dataset == id }
-        stays.removeAll { $0.dataset == id }
-        incidents.removeAll { $0.dataset == id }
-        devices = devices.filter { $0.key.dataset != id }
-        publications = publications.filter { $0.key.dataset != id }
-        subscriptions = subscriptions.filter { $0.key.dataset != id }
-        pairs = pairs.filter { $0.key.dataset != id }
-        visits.removeAll { $0.dataset == id }
-        liveStates = liveStates.filter { $0.key.dataset != id }
+        datasetRows.remove(id)
+        structure.remove(id)
+        categories.remove(id)
+        placeRows.remove(id)
+        verifications.remove(id)
+        circumstances.remove(id)
+        heldRows.remove(id)
+        placeVisitRows.remove(id)
+        stayRows.remove(id)
+        incidentRows = incidentRows.filter { $0.value.dataset != id }
+        devices.remove(id)
+        publications.remove(id)
+        subscriptions.remove(id)
+        pairs.remove(id)
+        visitRows.remove(id)
+        liveStates.remove(id)
+        liveSubscriptions.remove(id)
+        monitors.remove(id)
+        followers.remove(id)
         matches = matches.filter { $0.value.record.dataset != id }
-        replies.removeAll { $0.key.dataset == id }
-        liveSubscriptions = liveSubscriptions.filter { $0.key.dataset != id }
-        monitors = monitors.filter { $0.key.dataset != id }
+        replies.removeAll { $0.dataset == id }
         feed.deleteDataset(id)
     }
 
-    /// In the order the store gives back; of one dataset, or all.
-    public func restored(_ dataset: String? = nil) -> [DurableChange] {
-        func isWanted(_ name: String) -> Bool { dataset == nil || dataset == name }
+    // MARK: Reading
+
+    /// In the order a store gives back; of one dataset, or all.
+    public func restored(_ dataset: String? = nil, repliesSince: Int64 = .min) -> [DurableChange] {
         var changes: [DurableChange] = []
-        changes += datasets.values.filter { isWanted($0.id) }.map { .putDataset($0) }
-        changes += deleted.filter { isWanted($0.key) }.map { .deleteDataset(id: $0.key, at: $0.value) }
-        changes += structure.values.filter { isWanted($0.dataset) }.map { .putStructure($0) }
-        // Memory takes back by itself what was refused of places.
+        changes += datasetRows.of(dataset).map { .putDataset($0) }
+        changes += deletions.of(dataset).map { .deleteDataset(id: $0.id, at: $0.at) }
+        changes += structure.of(dataset).map { .putStructure($0) }
+        // These are read by their keys where one dataset is loaded again.
         if dataset == nil {
-            changes += categories.values.map { .putCategory($0) }
-            changes += places.map { .putPlace($0) }
-            changes += verifications.values.map { .putVerification($0) }
+            changes += categories.all.map { .putCategory($0) }
+            changes += placeRows.all.map { .putPlace($0) }
+            changes += verifications.all.map { .putVerification($0) }
         }
-        changes += devices.values.filter { isWanted($0.dataset) }.map { .putDevice($0) }
-        changes += publications.values.filter { isWanted($0.dataset) }.map { .putPublication($0) }
-        changes += subscriptions.values.filter { isWanted($0.dataset) }.map { .putSubscription($0) }
-        changes += pairs.values.filter { isWanted($0.dataset) }.map { .putPair($0) }
-        changes += visits.filter { isWanted($0.dataset) }.map { .putVisit($0) }
-        changes += circumstances.values.filter { isWanted($0.dataset) }.map { .putCircumstance($0) }
-        changes += held.filter { isWanted($0.dataset) }.map { .putHeld($0) }
-        changes += placeVisits.filter { isWanted($0.dataset) }.map { .putPlaceVisit($0) }
-        changes += stays.filter { isWanted($0.dataset) }.map { .putStay($0) }
-        changes += incidents.filter { isWanted($0.dataset) }.map { .putIncident($0) }
-        changes += liveStates.values.filter { isWanted($0.dataset) }.map { .putLiveState($0) }
-        changes += liveSubscriptions.values.filter { isWanted($0.dataset) }.map { .putLiveSubscription($0) }
-        changes += monitors.values.filter { isWanted($0.dataset) }.map { .putBeaconMonitor($0) }
-        changes += feed.counts.filter { isWanted($0.key) }.map { .countDocuments(dataset: $0.key, $0.value) }
-        changes += feed.followers.filter { isWanted($0.dataset) }.map { .putFollower($0) }
-        for match in sortedMatches where isWanted(match.record.dataset) {
-            var record = match.record
+        changes += devices.of(dataset).map { .putDevice($0) }
+        changes += publications.of(dataset).map { .putPublication($0) }
+        changes += subscriptions.of(dataset).map { .putSubscription($0) }
+        changes += pairs.of(dataset).map { .putPair($0) }
+        changes += visitRows.of(dataset).map { .putVisit($0) }
+        changes += circumstances.of(dataset).map { .putCircumstance($0) }
+        changes += heldRows.of(dataset).map { .putHeld($0) }
+        changes += placeVisitRows.of(dataset).map { .putPlaceVisit($0) }
+        changes += stayRows.of(dataset).map { .putStay($0) }
+        changes += incidents.filter { dataset == nil || $0.dataset == dataset }.map { .putIncident($0) }
+        changes += liveStates.of(dataset).map { .putLiveState($0) }
+        changes += liveSubscriptions.of(dataset).map { .putLiveSubscription($0) }
+        changes += monitors.of(dataset).map { .putBeaconMonitor($0) }
+        changes += feed.counts.filter { dataset == nil || $0.key == dataset }.map { .countDocuments(dataset: $0.key, $0.value) }
+        changes += followers.of(dataset).map { .putFollower($0) }
+        for var record in sortedMatches.map(\.record) where dataset == nil || record.dataset == dataset {
             if !record.pending { record.body = [] }
             changes.append(.putMatch(record))
         }
-        changes += replies.filter { isWanted($0.key.dataset) }.map { .putReply($0.record) }
+        changes += newestReplies(dataset).filter { $0.at >= repliesSince }.map { .putReply($0) }
+        if dataset == nil { changes += filters.map { .putFilters(broker: $0.key, $0.value) } }
         return changes
     }
 
-    public func finding(_ kind: StoreQuery.Kind) -> StoreFinding {
-        let listed = sortedMatches.filter(\.listed).map(\.record)
-        switch kind {
-        case .feed(let query): return .feed(feed.page(query))
-        case .documents(let lookups): return .documents(documents(lookups))
-        case .match(let dataset, let id): return .match(listed.first { $0.dataset == dataset && $0.id == id })
-        case .matches(let dataset, let device, let after):
-            let all = listed.filter { $0.dataset == dataset && $0.deviceId.hasSameBytes(as: device) }.suffix(100)
-            guard let after else { return .matches(Array(all)) }
-            guard let index = all.firstIndex(where: { $0.id == after }) else { return .noSuchMatch }
-            return .matches(Array(all[(index + 1)...]))
+    /// Oldest first, and of each client so many as are kept.
+    private func newestReplies(_ dataset: String?) -> [ReplyRecord] {
+        var counts: [[String]: Int] = [:]
+        let newest = replies.reversed().filter { reply in
+            guard dataset == nil || reply.dataset == dataset else { return false }
+            counts[[reply.dataset, reply.client], default: 0] += 1
+            return counts[[reply.dataset, reply.client], default: 0] <= repliesMax
         }
+        return newest.reversed()
+    }
+
+    /// What is there of each key, or the change that removes it.
+    public func records(_ keys: [RecordKey]) -> [DurableChange] {
+        keys.compactMap { key -> DurableChange? in
+            switch key {
+            case .category(let dataset, let id): categories[dataset, id].map { .putCategory($0) }
+            case .place(let dataset, let id):
+                placeRows[dataset, id].map { .putPlace($0) } ?? .deletePlace(dataset: dataset, id: id)
+            case .verification(let dataset, let place, let hour):
+                .putVerification(
+                    verifications[dataset, place, "\(hour)"]
+                        ?? VerificationRecord(dataset: dataset, placeID: place, hour: hour, count: 0))
+            case .liveState(let dataset, let topic):
+                liveStates[dataset, topic].map { .putLiveState($0) } ?? .forgetLiveState(dataset: dataset, topic: topic)
+            case .liveSubscription(let dataset, let client, let id):
+                liveSubscriptions[dataset, client, id].map { .putLiveSubscription($0) }
+                    ?? .deleteLiveSubscription(dataset: dataset, client: client, id: id)
+            case .follower(let dataset, let client):
+                followers[dataset, client].map { .putFollower($0) } ?? .deleteFollower(dataset: dataset, client: client)
+            }
+        }
+    }
+
+    /// The newest matches of a device, oldest first; nil where `after` is not among its newest hundred.
+    public func matches(dataset: String, deviceId: String, after: String?, limit: Int = 100) -> [MatchRecord]? {
+        let limit = min(max(limit, 1), 100)
+        let newest = listedMatches.filter { $0.dataset == dataset && $0.deviceId.hasSameBytes(as: deviceId) }.suffix(100)
+        guard let after else { return Array(newest.suffix(limit)) }
+        guard let index = newest.firstIndex(where: { $0.id.hasSameBytes(as: after) }) else { return nil }
+        return Array(newest[(index + 1)...].prefix(limit))
+    }
+
+    public func match(dataset: String, id: String) -> MatchRecord? {
+        listedMatches.last { $0.dataset == dataset && $0.id.hasSameBytes(as: id) }
+    }
+
+    public func feedPage(_ query: FeedQuery) -> FeedPage { feed.page(query) }
+
+    /// What is known of documents, in the order asked.
+    public func documents(_ lookups: [DocumentLookup]) -> [KnownDocument?] { lookups.map(feed.document) }
+
+    private var sortedMatches: [(record: MatchRecord, listed: Bool)] { matches.sorted { $0.key < $1.key }.map(\.value) }
+    private var listedMatches: [MatchRecord] { sortedMatches.filter(\.listed).map(\.record) }
+}
+
+// MARK: What the tests of the daemon ask
+
+extension MemoryStore {
+    public var datasets: [String: DatasetRecord] { Dictionary(uniqueKeysWithValues: datasetRows.all.map { ($0.id, $0) }) }
+    public var places: [PlaceRecord] { placeRows.all }
+    public var held: [HeldRecord] { heldRows.all }
+    public var placeVisits: [PlaceVisitRecord] { placeVisitRows.all }
+    public var stays: [StayRecord] { stayRows.all }
+    public var visits: [VisitRecord] { visitRows.all }
+    /// By number, the order of delivery.
+    public var incidents: [IncidentRecord] { incidentRows.sorted { $0.key < $1.key }.map(\.value) }
+    public var liveStateCount: Int { liveStates.count }
+    public var pendingMatches: [MatchRecord] { sortedMatches.map(\.record).filter(\.pending) }
+
+    public func liveState(_ topic: String) -> LiveStateRecord? { liveStates.all.first { $0.topic.hasSameBytes(as: topic) } }
+
+    public func delivery(_ dataset: String, _ id: String) -> Delivery? { subscriptions[dataset, id]?.delivery }
+
+    /// The durable reply to a request.
+    public func reply(dataset: String, client: String, requestId: String) -> [UInt8]? {
+        replies.last { $0.isReply(to: requestId, of: client, in: dataset) }?.body
+    }
+
+    /// Whether the pair's last match is remembered.
+    public func hasPair(dataset: String, subscriptionId: String, publicationId: String) -> Bool {
+        pairs[dataset, subscriptionId, publicationId] != nil
+    }
+
+    public func finding(_ kind: StoreQuery.Kind) -> StoreFinding {
+        switch kind {
+        case .feed(let query): .feed(feedPage(query))
+        case .documents(let lookups): .documents(documents(lookups))
+        case .match(let dataset, let id): .match(match(dataset: dataset, id: id))
+        case .matches(let dataset, let device, let after):
+            matches(dataset: dataset, deviceId: device, after: after).map { .matches($0) } ?? .noSuchMatch
+        }
+    }
+}
+
+extension ReplyRecord {
+    fileprivate func isReply(to requestId: String, of client: String, in dataset: String) -> Bool {
+        self.dataset == dataset && self.client == client && self.requestId.hasSameBytes(as: requestId)
     }
 }
 
 extension String {
     fileprivate func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
-}
-
-extension MemoryStore {
-    /// The durable reply to a request.
-    public func reply(dataset: String, client: String, requestId: String) -> [UInt8]? {
-        replies.last { $0.key == Key(dataset, client, requestId) }?.record.body
-    }
-
-    /// Whether the pair's last match is remembered.
-    public func hasPair(dataset: String, subscriptionId: String, publicationId: String) -> Bool {
-        pairs[Key(dataset, subscriptionId, publicationId)] != nil
-    }
 }

@@ -1,9 +1,10 @@
 import Dispatch
+import Records
 import Synchronization
 
 @testable import Store
 
-/// Hears what a journal tells, and lets a test wait for it.
+/// Hears what a journal reports, and lets a test wait for it.
 final class JournalRecorder: Sendable {
     private struct Heard {
         var events: [JournalEvent] = []
@@ -13,7 +14,7 @@ final class JournalRecorder: Sendable {
     private let heard = Mutex(Heard())
     private let something = DispatchSemaphore(value: 0)
 
-    func journal(_ store: Store, retryInterval: Double = 0.01) -> Journal {
+    func journal(_ store: any DurableStore, retryInterval: Double = 0.01) -> Journal {
         Journal(
             store: store, retryInterval: retryInterval, wake: { self.something.signal() },
             report: { event in
@@ -30,14 +31,39 @@ final class JournalRecorder: Sendable {
         return events
     }
 
-    /// Collects until there are so many completions; returns what came in ten seconds.
-    func completions(_ count: Int, of journal: Journal) -> [JournalCompletion] {
+    /// Collects until the completions fulfil a condition; returns what came in ten seconds.
+    @discardableResult
+    func completions(of journal: Journal, until isEnough: ([JournalCompletion]) -> Bool) -> [JournalCompletion] {
         while true {
             let all = heard.withLock { heard in
                 heard.completions += journal.collect()
                 return heard.completions
             }
-            if all.count >= count || something.wait(timeout: .now() + 10) == .timedOut { return all }
+            if isEnough(all) || something.wait(timeout: .now() + 10) == .timedOut { return all }
         }
+    }
+
+    @discardableResult
+    func durable(through token: UInt64, of journal: Journal) -> [JournalCompletion] {
+        completions(of: journal) { $0.lastDurable >= token }
+    }
+
+    /// Waits for so many refusals, and returns the last.
+    func refusal(_ count: Int = 1, of journal: Journal) -> (from: UInt64, error: StoreError)? {
+        completions(of: journal) { $0.refusals.count >= count }.refusals.last
+    }
+}
+
+extension [JournalCompletion] {
+    var lastDurable: UInt64 {
+        reduce(0) { last, completion in if case .durable(let through) = completion { Swift.max(last, through) } else { last } }
+    }
+
+    var refusals: [(from: UInt64, error: StoreError)] {
+        compactMap { if case .refused(let from, let error) = $0 { (from, error) } else { nil } }
+    }
+
+    var answers: [(token: UInt64, answer: StoreAnswer)] {
+        compactMap { if case .answer(let token, let answer) = $0 { (token, answer) } else { nil } }
     }
 }

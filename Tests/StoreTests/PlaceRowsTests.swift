@@ -1,4 +1,3 @@
-import Datasets
 import GRDB
 import Places
 import SeededRandom
@@ -147,6 +146,7 @@ struct PlaceRowsTests {
         #expect(known.places.count == 7)
         let page = try store.feedPage(FeedQuery(dataset: name, since: 0, limit: 10, bytes: 1 << 20, reader: nil))
         #expect(page.rows.isEmpty)
+        #expect(try store.records([.place(dataset: name, id: "p1")]) == [.deletePlace(dataset: name, id: "p1")])
         let lookup = DocumentLookup(dataset: name, type: "place", id: "p1", revisions: [])
         #expect(try store.documents([lookup])[0] == nil)
     }

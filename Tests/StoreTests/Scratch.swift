@@ -1,4 +1,3 @@
-import Datasets
 import Foundation
 import GRDB
 
@@ -35,11 +34,5 @@ extension Store {
 
     func liftLimit() throws {
         try queue.inDatabase { try $0.execute(sql: "PRAGMA max_page_count = 1073741823") }
-    }
-
-    func restored() throws -> TwinStore.Snapshot {
-        var snapshot = TwinStore.Snapshot()
-        try restore { try snapshot.take($0) }
-        return snapshot
     }
 }

@@ -1,5 +1,5 @@
-import Datasets
 import Foundation
+import MemoryStore
 import SeededRandom
 import Synchronization
 import Testing
@@ -14,16 +14,16 @@ struct StoreCrashTests {
     /// What happened after each batch; batch `n` marks itself with `n` as the revision of one dataset.
     private final class Witness: Sendable {
         struct State {
-            var twin = TwinStore()
-            var snapshots: [TwinStore.Snapshot] = [TwinStore().snapshot]
+            var twin = MemoryStore()
+            var snapshots = [Snapshot()]
         }
         let state = Mutex(State())
         let acknowledged = Atomic<Int>(0)
 
-        func begin(_ batch: [DurableChange]) {
-            state.withLock {
-                $0.twin.apply(batch)
-                $0.snapshots.append($0.twin.snapshot)
+        func begin(_ batch: [DurableChange]) throws {
+            try state.withLock {
+                for change in batch { $0.twin.apply(change) }
+                $0.snapshots.append(try Snapshot($0.twin))
             }
         }
     }
@@ -65,8 +65,7 @@ struct StoreCrashTests {
                     var history = RandomHistory(seed: seed &+ UInt64(round))
                     for number in (first + 1)...(first + 60) {
                         let batch = Self.marked(history.batch(upTo: 30), number)
-                        witness.begin(batch)
-                        guard (try? store.commit(batch)) != nil else { return }
+                        guard (try? witness.begin(batch)) != nil, (try? store.commit(batch)) != nil else { return }
                         witness.acknowledged.store(number, ordering: .releasing)
                     }
                 }
@@ -98,7 +97,7 @@ struct StoreCrashTests {
             let store = try scratch.store()
             try store.commit(Self.marked([], 1))
             let witness = Witness()
-            witness.begin(Self.marked([], 1))
+            try witness.begin(Self.marked([], 1))
             let database = try scratch.bytes()
             let log = try scratch.bytes("-wal")
             // After each frame of the log (a header of 32 bytes, then 24 and a page each).
@@ -121,7 +120,7 @@ struct StoreCrashTests {
             for number in 1...60 {
                 let before = try scratch.bytes()
                 let batch = Self.marked(history.batch(upTo: 30), number)
-                witness.begin(batch)
+                try witness.begin(batch)
                 try store.commit(batch)
                 guard number % 10 == 0 else { continue }
                 let log = try scratch.bytes("-wal")

@@ -1,5 +1,5 @@
-import Datasets
 import GRDB
+import MemoryStore
 import Testing
 
 @testable import Store
@@ -36,6 +36,52 @@ struct StoreMigrationTests {
             #expect(restored.replies.map(\.requestId) == ["r"])
             #expect(restored.filters == ["embedded": ["city/#"]])
         }
+    }
+
+    @Test("A database with a column for each field is opened with every kind in it, and goes on as one that never closed")
+    func fromColumns() throws {
+        try withScratch { scratch in
+            let old = try DatabaseQueue(path: scratch.storePath)
+            try old.inDatabase { try $0.execute(sql: DatabaseOfColumns.sql) }
+            try old.close()
+            let store = try scratch.store()
+            var memory = MemoryStore()
+            for change in EveryKind.changes { memory.apply(change) }
+            try expectSame(store, memory)
+            #expect(try store.metadata("storeId") == "a")
+            #expect(try store.hasDebris)
+            while try store.removeDebris(looking: 1) {}
+            let more: [DurableChange] = [
+                .putDataset(DatasetRecord(id: "old", createdAt: 1, updatedAt: 1, revision: "1-a")), .matchSettled(number: 3),
+                .deletePlace(dataset: EveryKind.dataset, id: "café"), .forgetDevice(dataset: EveryKind.dataset, id: "tag"),
+                .deleteDevice(dataset: EveryKind.dataset, id: "beacon"),
+            ]
+            try store.commit(more)
+            for change in more { memory.apply(change) }
+            try expectSame(store, memory)
+        }
+    }
+
+    private func expectSame(_ store: Store, _ memory: MemoryStore) throws {
+        #expect(try store.restored().difference(from: try Snapshot(memory)) == [])
+        for dataset in [EveryKind.dataset, "park", "old"] {
+            let query = FeedQuery(dataset: dataset, since: 0, limit: 100, bytes: .max, reader: nil)
+            let page = memory.feedPage(query)
+            #expect(try store.feedPage(query) == page)
+            let lookups = page.rows.flatMap { row in
+                [[], ["1-a", "2-a", "1-d", "1-i"]].map {
+                    DocumentLookup(dataset: dataset, type: row.type, id: row.id, revisions: $0)
+                }
+            }
+            #expect(try store.documents(lookups) == memory.documents(lookups))
+            #expect(
+                try store.matches(dataset: dataset, deviceId: "tag")
+                    == memory.matches(dataset: dataset, deviceId: "tag", after: nil))
+        }
+        let follower = RecordKey.follower(dataset: EveryKind.dataset, client: "client")
+        #expect(try store.records([follower]) == memory.records([follower]))
+        #expect(try store.highestMatchNumber == memory.highestMatchNumber)
+        #expect(try store.highestLiveNumber == memory.highestLiveNumber)
     }
 
     @Test("The first version's schema is what it was")

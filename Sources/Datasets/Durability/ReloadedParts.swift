@@ -30,7 +30,9 @@ struct ReloadedParts {
         case .deletePlace(let dataset, let id): places[PartKey(dataset, id)] = nil
         case .putCategory(let record): categories[PartKey(record.dataset, record.category.id)] = record.category
         case .putVerification(let record):
-            verifications[PartKey(record.dataset, record.placeID), default: [:]][record.hour] = record.count
+            if record.count > 0 {
+                verifications[PartKey(record.dataset, record.placeID), default: [:]][record.hour] = record.count
+            }
         case .putLiveState(let record): liveStates[PartKey(record.dataset, record.topic)] = record
         case .forgetLiveState(let dataset, let topic): liveStates[PartKey(dataset, topic)] = nil
         case .putLiveSubscription(let record): liveSubscriptions[PartKey(record.dataset, record.client, record.id)] = record
