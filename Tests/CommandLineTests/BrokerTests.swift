@@ -1,4 +1,5 @@
 import Foundation
+import GeomatchClient
 import Testing
 import Wire
 
@@ -114,6 +115,7 @@ struct BrokerTests {
             let said = try geomatch("--broker", broker.url, "device", "list")
             #expect(said.code == 69)
             #expect(said.error.contains("connection refused: not authorised"))
+            #expect(said.error.contains("check the user and the password") && !said.error.contains("running there"))
         }
         let file = NSTemporaryDirectory() + "geomatch-acl-\(UInt32.random(in: 0 ... .max))"
         try "topic read #\n".write(toFile: file, atomically: true, encoding: .utf8)
@@ -142,6 +144,25 @@ struct BrokerTests {
                     FakeDaemon.Message(topic: "site/a//b", payload: "not JSON"),
                     FakeDaemon.Message(topic: "site/a", payload: "x"),
                 ])
+        }
+    }
+
+    @Test("pub publishes what the daemon will refuse, and warns of it where neither an adapter nor a request can be meant")
+    func pubDoubts() throws {
+        func doubt(_ topic: String, _ payload: String) -> String? {
+            PublishCommand.doubt(of: topic, Array(payload.utf8), dataset: "d")
+        }
+        #expect(doubt("d/-/-/-/-/x/position", #"{"lat":1,"lon":2}"#) == nil)
+        #expect(doubt("d/-/-/-/-/x/position", "") == nil)
+        #expect(doubt("d/-/-/-/-/x/position", #"{"lat":1"#)?.contains("not JSON") == true)
+        #expect(doubt("d/-/-/-/-/x/position", "5") == "the payload is no JSON object")
+        #expect(doubt("d/-/x/position", "{}")?.contains("seven levels") == true)
+        for topic in ["owntracks/ann/phone", "geomatch/d/me/request/device/get"] { #expect(doubt(topic, "{") == nil) }
+        try withDaemon(filters: ["d/#"]) { broker, daemon throws in
+            let said = try geomatch("--broker", broker.url, "--json", "pub", "d/-/-/-/-/x/position", "{")
+            #expect(said.code == 0 && said.error.hasPrefix("geomatch: warning: "))
+            #expect(said.out == #"{"topic":"d/-/-/-/-/x/position","bytes":1,"qos":1,"retain":false}"# + "\n")
+            #expect(daemon.received(1).first?.payload == "{")
         }
     }
 
@@ -243,9 +264,9 @@ struct BrokerTests {
     func replayPaced() throws {
         try withDaemon(filters: ["default/#"]) { broker, daemon throws in
             try withFile("device,timestamp,lat,lon\na,1000000000,1,2\na,1000000060,1,2\n") { file throws in
-                let start = Conversation.now()
+                let start = WallClock.now()
                 let said = try geomatch("--broker", broker.url, "replay", file, "--speed", "100", "--now", "--progress")
-                let end = Conversation.now()
+                let end = WallClock.now()
                 #expect(said.code == 0)
                 #expect(said.error.contains("100 %  2/2") || said.error.contains("50 %  1/2"))
                 #expect(end - start >= 600)

@@ -12,6 +12,10 @@ enum ErrorText {
         return text + ": " + (object["message"].map(PlainText.of) ?? "")
     }
 
+    static func of(_ error: JSONValue, asJSON: Bool) -> String {
+        asJSON ? String(decoding: error.serialised(), as: UTF8.self) : of(error)
+    }
+
     static func of(_ error: WireError, asJSON: Bool) -> String {
         var writer = JSONWriter()
         error.encode(into: &writer)
