@@ -169,6 +169,8 @@ struct BrokerTests {
     @Test("watch prints one line for each message, and ends after --count or with Ctrl-C")
     func watch() throws {
         try withDaemon(filters: []) { broker, daemon throws in
+            daemon.tell("geomatch/status", #"{"state":"online","instance":"i"}"#, retain: true)
+            for dataset in ["default", "d"] { daemon.tell("geomatch/\(dataset)/status", "{}", retain: true) }
             let counted = try CommandLineRun([
                 "--broker", broker.url, "--json", "watch", "matches", "--device", "a/b", "--count", "2",
             ])
@@ -187,6 +189,30 @@ struct BrokerTests {
             #expect(endless.waitForOutput("\n") == "live/d/-/-/-/-/x/position cleared\n")
             endless.interrupt()
             #expect(endless.finish() == Said(out: "", error: "", code: 0))
+        }
+    }
+
+    @Test("watch says where nothing can come: no daemon, no dataset, no device")
+    func watchNothing() throws {
+        try withDaemon(
+            filters: ["geomatch/+/+/request/device/get"],
+            answer: { daemon, message, correlation in
+                daemon.publish(
+                    "geomatch/d/cli/reply", #"{"error":{"code":404,"error":"notFound","message":"no"}}"#, correlation: correlation
+                )
+            }
+        ) { broker, daemon throws in
+            func note(_ arguments: String..., until text: String) throws {
+                let run = try CommandLineRun(["--broker", broker.url, "--dataset", "d", "watch"] + arguments)
+                #expect(run.waitForError(text).contains(text))
+                run.interrupt()
+                #expect(run.finish().code == 0)
+            }
+            try note("matches", until: "no geomatchd is online")
+            daemon.tell("geomatch/status", #"{"state":"online","instance":"i"}"#, retain: true)
+            try note("circumstances", until: "no status of the dataset d")
+            daemon.tell("geomatch/d/status", "{}", retain: true)
+            try note("matches", "--device", "x", until: "there is no device x")
         }
     }
 

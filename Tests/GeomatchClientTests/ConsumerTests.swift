@@ -40,7 +40,9 @@ struct ConsumerTests {
                 var byName: [String?]?
             }
             struct Setting: Decodable {
-                var kind: [String: [String: [String]]]
+                /// What kind of setting it is.
+                struct Value: Decodable {}
+                var kind: [String: Value]
             }
             var name: String
             var dependencies: [Dependency]
@@ -55,7 +57,7 @@ struct ConsumerTests {
             var waiting = [name]
             while let next = waiting.popLast() {
                 guard seen.insert(next).inserted, let target = targets.first(where: { $0.name == next }) else { continue }
-                if target.settings.contains(where: { $0.kind["unsafeFlags"] != nil }) { found.insert(next) }
+                if target.settings.contains(where: { $0.kind.keys.contains("unsafeFlags") }) { found.insert(next) }
                 waiting += target.dependencies.compactMap { $0.byName?.first ?? nil }
             }
             return found

@@ -36,10 +36,9 @@ struct BeaconListCommand: AsyncParsableCommand {
     var output: OutputOptions
 
     func run() async throws {
-        let beacons = try await withClient(try connection.configuration()) { client in
+        let beacons = try await answer(try connection.configuration()) { client in
             try await client.pages(of: "beacon/list", [:], asJSON: output.json).merged
         }
-        guard let beacons else { throw CommandFailure.unavailable("interrupted before the reply came") }
         guard !output.json else { return StandardOutput.print(json: beacons) }
         for beacon in beacons.member("beacons")?.asArray ?? [] { StandardOutput.print(BeaconText.identity(beacon, "deviceId")) }
     }

@@ -89,11 +89,9 @@ struct CalibrateCommand: AsyncParsableCommand {
     }
 
     private func ask(_ name: String, _ parameters: JSONObject) async throws -> JSONValue {
-        let result = try await withClient(try connection.configuration()) { client in
+        try await answer(try connection.configuration()) { client in
             try await client.result(of: name, parameters, asJSON: output.json)
         }
-        guard let result else { throw CommandFailure.unavailable("interrupted before the reply came") }
-        return result
     }
 
     // MARK: Output

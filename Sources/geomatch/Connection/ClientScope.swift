@@ -34,6 +34,16 @@ func withClient<Value: Sendable>(
     }
 }
 
+/// The same for what must be answered: Ctrl-C is a failure.
+func answer<Value: Sendable>(
+    _ configuration: GeomatchConfiguration, _ body: @escaping @Sendable (GeomatchClient) async throws -> Value
+) async throws -> Value {
+    guard let value = try await withClient(configuration, drain: .zero, body) else {
+        throw CommandFailure.unavailable("interrupted before the reply came")
+    }
+    return value
+}
+
 /// Does `work` to its end although the task was cancelled.
 func shielded(_ work: @escaping @Sendable () async -> Void) async {
     // A free task does not know of the cancellation.
@@ -87,6 +97,7 @@ extension CommandFailure {
         case .file: self = .failed(error.message)
         case .internal where error.code == 0: self = .internal(error.message)
         case .invalid where error.field == "tls" || error.field == "broker": self = .usage(error.message)
+        case _ where error.code > 0: self = .errorReply(ErrorText.of(error))
         default: self = .errorReply(error.description)
         }
     }

@@ -32,10 +32,9 @@ struct ExplainCommand: AsyncParsableCommand {
 
     func run() async throws {
         let parameters: JSONObject = ["publicationId": .string(publication), "subscriptionId": .string(subscription)]
-        let result = try await withClient(try connection.configuration()) { client in
+        let result = try await answer(try connection.configuration()) { client in
             try await client.result(of: "match/explain", parameters, asJSON: output.json)
         }
-        guard let result else { throw CommandFailure.unavailable("interrupted before the reply came") }
         if output.json { StandardOutput.print(json: result) } else { StandardOutput.print(ExplanationText.of(result)) }
     }
 }

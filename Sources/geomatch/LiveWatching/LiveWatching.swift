@@ -39,6 +39,8 @@ final class LiveWatching: LiveDataObserver, @unchecked Sendable {
         await shielded {
             _ = try? await client.reply(to: "live/unsubscribe", ["id": .string(subscription.id)], timeout: .seconds(1))
         }
+        // The manager ends its subscriptions where nobody keeps it.
+        withExtendedLifetime(manager) {}
         if let failure { throw failure }
     }
 

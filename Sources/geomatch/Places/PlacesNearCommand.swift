@@ -60,10 +60,9 @@ struct PlacesNearCommand: AsyncParsableCommand {
         ]
         parameters["categoryId"] = category.map { .string($0) }
         parameters["chainId"] = chain.map { .string($0) }
-        let found = try await withClient(try connection.configuration()) { [parameters] client in
+        let found = try await answer(try connection.configuration()) { [parameters] client in
             try await client.pages(of: "place/list", parameters, asJSON: output.json).merged
         }
-        guard let found else { throw CommandFailure.unavailable("interrupted before the reply came") }
         var places = (found.member("places")?.asArray ?? []).map { (metres: metres(to: $0), place: $0) }
         // The library's sort is stable: ids decide between equals.
         places.sort { $0.metres < $1.metres }

@@ -80,7 +80,7 @@ struct RequestCommand: AsyncParsableCommand {
         let id = parameters["requestId"]?.asString ?? "cli-" + UUID().uuidString.lowercased()
         if isRepeatable { parameters["requestId"] = .string(id) }
         let (name, asked) = ("\(resource)/\(verb)", parameters)
-        let pages = try await withClient(configuration) { client in
+        let pages = try await answer(configuration) { client in
             do {
                 return try await client.pages(of: name, asked, all: all, asJSON: output.json)
             } catch let error as GeomatchError where error.kind == .timeout && client.connectionState == .connected {
@@ -89,7 +89,6 @@ struct RequestCommand: AsyncParsableCommand {
                 throw failure
             }
         }
-        guard let pages else { throw CommandFailure.unavailable("interrupted before the reply came") }
         let result = all ? pages.merged : pages.last
         if output.json { StandardOutput.print(json: result) } else { StandardOutput.print(PrettyJSON.text(result)) }
     }

@@ -22,7 +22,8 @@ struct WatchCommand: AsyncParsableCommand {
             subscription to live/….
 
             With --json each line is the message as it came; state that was cleared is {"topic":…,"cleared":true} and what is \
-            not JSON {"topic":…,"payload":…}. Reconnects when the broker comes back.
+            not JSON {"topic":…,"payload":…}. Reconnects when the broker comes back. Where nothing can come, because no daemon is \
+            online or the dataset or the device is unknown, standard error says so.
 
             Examples:
               geomatch watch matches --device phone
@@ -111,8 +112,31 @@ struct WatchCommand: AsyncParsableCommand {
         default:
             let watching = Watching(
                 configuration, subject: subject, filter: try filter(configuration.topics), count: count, asJSON: output.json)
-            try await withClient(configuration) { try await $0.run(watching) }
+            try await withClient(configuration) { client in
+                async let _: Void = Self.warn(configuration, device: device)
+                try await client.run(watching)
+            }
         }
+    }
+
+    /// Says on standard error why nothing can come at present.
+    private static func warn(_ configuration: GeomatchConfiguration, device: String?) async {
+        var configuration = configuration
+        configuration.connectionLost = nil
+        guard let client = try? GeomatchClient(configuration) else { return }
+        let reading = StatusReading(configuration.topics)
+        if (try? await client.run(reading)) != nil {
+            if !reading.isOnline {
+                StandardError.note("no geomatchd is online at this broker: nothing comes before one is")
+            } else if reading.dataset == nil {
+                StandardError.note("no status of the dataset \(configuration.dataset): it may not exist")
+            } else if let device, let reply = try? await client.reply(to: "device/get", ["id": .string(device)]),
+                reply["error"]?.member("error") == "notFound"
+            {
+                StandardError.note("there is no device \(device)")
+            }
+        }
+        await client.close()
     }
 
     private func filter(_ topics: ClientTopics) throws(CommandFailure) -> String {
