@@ -7,9 +7,14 @@ import PackageDescription
 /// Warnings are errors of tomorrow; existentials are spelled so that their cost is seen.
 let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 
+/// SwiftPM keeps the packages that another one depends on in a folder of this name; who depends on the library gets no flags that
+/// nobody asked for there.
+let isDependency = Context.packageDirectory.split(separator: "/").dropLast().last == "checkouts"
+
 /// The engine owns its memory and is tested against a naive twin with every check on (debug);
 /// release drops the checks that cost the path of a position a third of its speed.
-let unchecked: [SwiftSetting] = strict + [.unsafeFlags(["-Ounchecked"], .when(configuration: .release))]
+let unchecked: [SwiftSetting] =
+    strict + (isDependency ? [] : [.unsafeFlags(["-Ounchecked"], .when(configuration: .release))])
 
 let package = Package(
     name: "geomatch",
@@ -230,7 +235,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["CZlib", "geomatch", "Loopback", "MQTTLink", "Ranging", "SeededRandom", "Wire"]),
+            dependencies: ["CZlib", "geomatch", "GeomatchClient", "Loopback", "MQTTLink", "Ranging", "SeededRandom", "Wire"]),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [

@@ -48,12 +48,7 @@ public final class GeomatchClient: Sendable {
     /// Ends the connection and everything on it, and returns when that is done.
     ///
     /// What waits fails with `closed`, sequences end. The client can be used again: the next request connects.
-    public func close() async {
-        let states = connectionStates
-        session.close()
-        guard connectionState != .closed else { return }
-        for await state in states where state == .closed { return }
-    }
+    public func close() async { await close(drain: .zero) }
 
     /// Sends any request of the daemon and returns its result.
     ///
@@ -99,7 +94,8 @@ public final class GeomatchClient: Sendable {
         let payload = JSONValue.object(PropertyValue.json(of: properties)).serialised()
         _ = try await session.wait { core, done in
             core.hold(holder)
-            let id = core.publish(core.topics.update(topic), payload, timeout: timeout, completion: done)
+            let id = core.publish(
+                Publication(topic: core.topics.update(topic), payload: payload), timeout: timeout, completion: done)
             return { $0.cancelRequest(id, with: .cancelled) }
         }
     }

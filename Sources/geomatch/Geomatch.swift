@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// The command-line client.
 @main
-struct Geomatch: ParsableCommand {
+struct Geomatch: AsyncParsableCommand {
     static let release = "0.1.0"
 
     static let configuration = CommandConfiguration(
@@ -19,7 +19,8 @@ struct Geomatch: ParsableCommand {
                   location.latitude=48.1 location.longitude=11.5
               geomatch --dataset city device list limit=10
 
-            Options may stand before or after the words; `--` ends them, so that negative numbers can follow.
+            Options may stand before or after the words; `--` ends them. Every subcommand takes --json, which makes its result or \
+            each of its messages one line of JSON on standard output.
 
             Exit codes: 0 done, 1 an error was the answer, 64 wrong arguments, 69 no broker, no daemon or refused by the broker, \
             70 internal, 78 wrong configuration in the environment.
@@ -32,10 +33,10 @@ struct Geomatch: ParsableCommand {
         ],
         defaultSubcommand: RequestCommand.self)
 
-    static func main() {
+    static func main() async {
         do {
             var command = try parseAsRoot(Invocation.arranged(Array(CommandLine.arguments.dropFirst())))
-            try command.run()
+            if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
         } catch let failure as CommandFailure {
             StandardError.line("\(failure.isReply ? "" : "geomatch: ")\(failure.message)")
             exit(withError: ExitCode(failure.code))

@@ -1,62 +1,69 @@
+import ArgumentParser
+
 /// The order in which the argument parser wants what people write.
 enum Invocation {
-    /// The subcommands; any other first word is the resource of a request.
-    static let subcommands = [
-        "request", "watch", "pub", "replay", "status", "explain", "import", "places", "beacons", "demo", "bench", "eval", "sync",
-        "help",
-    ]
-    static let evaluations = ["selector", "topic", "distance", "ranging", "hours", "circumstance"]
-    static let imports = ["structure", "places"]
-    static let lookups = ["near"]
-    static let beacons = ["list", "watch", "calibrate"]
-    static let demos = ["building"]
-    static let optionsWithValue = [
-        "--broker", "--dataset", "--client", "--topics-prefix", "--timeout", "--ca-file", "--certificate-file", "--key-file",
-    ]
-
     /// Moves the common options that stand before the subcommand behind it, and names the subcommand of a request.
     ///
     /// `--dataset d watch matches` becomes `watch --dataset d matches`, and `--json device list` becomes
     /// `request --json device list`. What cannot be understood stays as it is, for the parser to refuse.
-    /// - Throws: `usage` for an unknown option where the resource or subcommand would stand.
+    /// - Throws: `usage` for an unknown option where the resource or subcommand would stand, and for a lone word that is nearly a
+    ///   subcommand.
     static func arranged(_ arguments: [String]) throws(CommandFailure) -> [String] {
         var rest = arguments[...]
         var leading = takeOptions(from: &rest)
         guard let word = rest.first else { return leading.isEmpty ? [] : ["request"] + leading }
-        if isAboutTheProgram(word) { return Array(rest) }
+        if isAboutTheProgram(word) || word == "help" { return Array(rest) }
         guard !word.hasPrefix("-") || word == "-" || word == "--" else {
             throw .usage("unknown option \(PlainText.printable(word)); geomatch --help tells the known ones")
         }
-        guard subcommands.contains(word) else { return ["request"] + leading + rest }
-        rest = rest.dropFirst()
-        switch word {
-        case "help":
-            return [word] + rest
-        case "eval":
-            // It asks no broker: an option for one, as in an alias of the whole command, does no harm.
-            leading = (leading + takeOptions(from: &rest)).filter { $0 == "--json" }
-            guard let evaluation = rest.first, evaluations.contains(evaluation) else { return [word] + rest + leading }
-            return [word, evaluation] + leading + rest.dropFirst()
-        case "import", "demo", "places", "beacons":
-            leading += takeOptions(from: &rest)
-            let kinds = ["import": imports, "demo": demos, "places": lookups, "beacons": beacons][word] ?? []
-            guard let kind = rest.first, kinds.contains(kind) else {
-                return [word] + rest + leading
-            }
-            return [word, kind] + leading + rest.dropFirst()
-        default:
-            return [word] + leading + rest
+        guard var command = subcommand(word, of: Geomatch.self) else {
+            if rest.count == 1 { try suggest(word, of: Geomatch.self, before: "a request has a verb behind its resource") }
+            return ["request"] + leading + rest
         }
+        var path = [word]
+        rest = rest.dropFirst()
+        if !command.configuration.subcommands.isEmpty {
+            leading += takeOptions(from: &rest)
+            guard let next = rest.first, let below = subcommand(next, of: command) else {
+                if let next = rest.first { try suggest(next, of: command, before: "\(word) has no subcommand of this name") }
+                return path + rest + leading
+            }
+            // It asks no broker: an option for one, as in an alias of the whole command, does no harm.
+            if command == EvalCommand.self { leading = leading.filter { $0 == "--json" } }
+            command = below
+            path.append(next)
+            rest = rest.dropFirst()
+        }
+        return path + leading + (command == PlacesNearCommand.self ? rest.map(number) : Array(rest))
+    }
+
+    private static func subcommand(_ word: String, of command: any ParsableCommand.Type) -> (any ParsableCommand.Type)? {
+        command.configuration.subcommands.first { $0.configuration.commandName == word }
+    }
+
+    /// A negative number as the parser lets it through where no option can be meant.
+    private static func number(_ word: String) -> String {
+        word.hasPrefix("-") && Double(word) != nil ? " " + word : word
+    }
+
+    /// - Throws: `usage` where a subcommand has nearly the name of `word`.
+    private static func suggest(
+        _ word: String, of command: any ParsableCommand.Type, before reason: String
+    ) throws(CommandFailure) {
+        guard !word.hasPrefix("-") else { return }
+        let names = command.configuration.subcommands.compactMap { $0.configuration.commandName }
+        guard let near = Nearness.nearest(to: word, of: names) else { return }
+        throw .usage("\"\(PlainText.printable(word))\": \(reason); did you mean \(near)?")
     }
 
     /// The common options, with their values, that stand first.
     private static func takeOptions(from rest: inout ArraySlice<String>) -> [String] {
         var options: [String] = []
         while let first = rest.first {
-            if optionsWithValue.contains(first) {
+            if ConnectionOptions.names.contains(first) {
                 options += rest.prefix(2)
                 rest = rest.dropFirst(2)
-            } else if first == "--json" || optionsWithValue.contains(where: { first.hasPrefix($0 + "=") }) {
+            } else if first == "--json" || ConnectionOptions.names.contains(where: { first.hasPrefix($0 + "=") }) {
                 options.append(first)
                 rest = rest.dropFirst()
             } else {
@@ -69,5 +76,31 @@ enum Invocation {
     private static func isAboutTheProgram(_ word: String) -> Bool {
         ["--help", "-h", "--version", "--generate-completion-script", "--experimental-dump-help"].contains(word)
             || word.hasPrefix("--generate-completion-script=")
+    }
+}
+
+/// Which of known words somebody who mistyped one may have meant.
+enum Nearness {
+    /// - Returns: The nearest of `words`, where at most a third of it is different.
+    static func nearest(to word: String, of words: [String]) -> String? {
+        let found = words.map { (word: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
+            .min { $0.distance < $1.distance }
+        return found.flatMap { $0.distance <= max(1, $0.word.utf8.count / 3) ? $0.word : nil }
+    }
+
+    /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+    static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
+        guard a.count <= 64, b.count <= 64 else { return .max }
+        var rows = [Array(0...b.count)]
+        for i in 0..<a.count {
+            var row = [i + 1]
+            for j in 0..<b.count {
+                var cost = min(rows[i][j] + (a[i] == b[j] ? 0 : 1), rows[i][j + 1] + 1, row[j] + 1)
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { cost = min(cost, rows[i - 1][j - 1] + 1) }
+                row.append(cost)
+            }
+            rows.append(row)
+        }
+        return rows[a.count][b.count]
     }
 }

@@ -1,3 +1,4 @@
+import GeomatchClient
 import Loopback
 import Testing
 
@@ -27,12 +28,15 @@ struct ArgumentTests {
             ("help watch", "help watch"),
             ("--json explain a b", "explain --json a b"), ("demo a b", "demo a b"),
             ("--dataset d demo --json building", "demo building --dataset d --json"),
+            ("places near 40.7 -74 --radius 5", "places near 40.7  -74 --radius 5"),
+            ("eval distance 0 -1 0 1", "eval distance 0 -1 0 1"),
             ("--generate-completion-script zsh", "--generate-completion-script zsh"),
             ("", ""),
         ])
     func arranged(_ written: String, _ expected: String) throws {
         let words = { (text: String) in text.split(separator: " ").map(String.init) }
-        #expect(try Invocation.arranged(words(written)) == words(expected))
+        // What the parser would take for an option has a space before it, which is no separator here.
+        #expect(try Invocation.arranged(words(written)).map { $0.filter { $0 != " " } } == words(expected))
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
@@ -49,6 +53,15 @@ struct ArgumentTests {
         arguments: [
             Row(words: [], error: "Error: Missing expected argument '<resource>'"),
             Row(words: ["device"], error: "Error: Missing expected argument '<verb>'"),
+            Row(
+                words: ["stauts"],
+                error: "geomatch: \"stauts\": a request has a verb behind its resource; did you mean status?"),
+            Row(
+                words: ["demo", "bulding"],
+                error: "geomatch: \"bulding\": demo has no subcommand of this name; did you mean building?"),
+            Row(
+                words: ["places", "near", "-91", "-7"],
+                error: "Error: -91.0 -7.0 is no position: ±90 and ±180 degrees are allowed"),
             Row(words: ["--bogus", "x"], error: "geomatch: unknown option --bogus; geomatch --help tells the known ones"),
             Row(words: ["device", "list", "--bogus"], error: "Error: Unknown option '--bogus'"),
             Row(words: ["device", "list", "x"], error: "geomatch: \"x\" is neither key=value nor a JSON object"),
@@ -132,7 +145,7 @@ struct ArgumentTests {
     func about() throws {
         #expect(try geomatch("--version") == Said(out: "\(Geomatch.release)\n", error: "", code: 0))
         #expect(try geomatch("--help").out.contains("RESOURCE VERB [key=value ... | JSON]"))
-        for command in Invocation.subcommands where command != "help" {
+        for command in HelpTests.names(Geomatch.self) {
             let said = try geomatch(command, "--help")
             #expect(said.code == 0)
             #expect(said.out.contains("xample") || command == "eval")
@@ -143,20 +156,21 @@ struct ArgumentTests {
     }
 
     @Test("Flags go before the environment, the user in the address before the default client")
-    func destination() throws {
+    func configuration() throws {
         let environment = [
             "GEOMATCH_BROKER": "mqtt://ann@h:1", "GEOMATCH_DATASET": "e", "GEOMATCH_TOPICS_PREFIX": "site",
         ]
         var options = try ConnectionOptions.parse([])
-        var found = try options.destination(environment: [:])
-        #expect(found.endpoint.name == "mqtt://127.0.0.1:1883")
-        #expect(found.topics == Topics(prefix: "", dataset: "default", client: "cli"))
-        found = try options.destination(environment: environment)
-        #expect(found.topics == Topics(prefix: "site/", dataset: "e", client: "ann"))
+        func name(_ found: GeomatchConfiguration) -> [String] { [found.topicsPrefix, found.dataset, found.client] }
+        var found = try options.configuration(environment: [:])
+        #expect(found.brokerName == "mqtt://127.0.0.1:1883")
+        #expect(name(found) == ["", "default", "cli"])
+        found = try options.configuration(environment: environment)
+        #expect(name(found) == ["site/", "e", "ann"])
         options = try ConnectionOptions.parse(["--dataset", "f", "--client", "bob", "--broker", "mqtts://x"])
-        found = try options.destination(environment: environment)
-        #expect(found.endpoint.name == "mqtts://x:8883")
-        #expect(found.topics == Topics(prefix: "site/", dataset: "f", client: "bob"))
-        #expect(found.topics.matches(device: "a/b") == "site/geomatch/f/bob/match/a%2Fb/+")
+        found = try options.configuration(environment: environment)
+        #expect(found.brokerName == "mqtts://x:8883")
+        #expect(name(found) == ["site/", "f", "bob"])
+        #expect(found.topics.matches("a/b") == "site/geomatch/f/bob/match/a%2Fb/+")
     }
 }

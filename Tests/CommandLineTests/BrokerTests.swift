@@ -1,4 +1,5 @@
 import Foundation
+import GeomatchClient
 import Testing
 import Wire
 
@@ -114,6 +115,7 @@ struct BrokerTests {
             let said = try geomatch("--broker", broker.url, "device", "list")
             #expect(said.code == 69)
             #expect(said.error.contains("connection refused: not authorised"))
+            #expect(said.error.contains("check the user and the password") && !said.error.contains("running there"))
         }
         let file = NSTemporaryDirectory() + "geomatch-acl-\(UInt32.random(in: 0 ... .max))"
         try "topic read #\n".write(toFile: file, atomically: true, encoding: .utf8)
@@ -145,9 +147,30 @@ struct BrokerTests {
         }
     }
 
+    @Test("pub publishes what the daemon will refuse, and warns of it where neither an adapter nor a request can be meant")
+    func pubDoubts() throws {
+        func doubt(_ topic: String, _ payload: String) -> String? {
+            PublishCommand.doubt(of: topic, Array(payload.utf8), dataset: "d")
+        }
+        #expect(doubt("d/-/-/-/-/x/position", #"{"lat":1,"lon":2}"#) == nil)
+        #expect(doubt("d/-/-/-/-/x/position", "") == nil)
+        #expect(doubt("d/-/-/-/-/x/position", #"{"lat":1"#)?.contains("not JSON") == true)
+        #expect(doubt("d/-/-/-/-/x/position", "5") == "the payload is no JSON object")
+        #expect(doubt("d/-/x/position", "{}")?.contains("seven levels") == true)
+        for topic in ["owntracks/ann/phone", "geomatch/d/me/request/device/get"] { #expect(doubt(topic, "{") == nil) }
+        try withDaemon(filters: ["d/#"]) { broker, daemon throws in
+            let said = try geomatch("--broker", broker.url, "--json", "pub", "d/-/-/-/-/x/position", "{")
+            #expect(said.code == 0 && said.error.hasPrefix("geomatch: warning: "))
+            #expect(said.out == #"{"topic":"d/-/-/-/-/x/position","bytes":1,"qos":1,"retain":false}"# + "\n")
+            #expect(daemon.received(1).first?.payload == "{")
+        }
+    }
+
     @Test("watch prints one line for each message, and ends after --count or with Ctrl-C")
     func watch() throws {
         try withDaemon(filters: []) { broker, daemon throws in
+            daemon.tell("geomatch/status", #"{"state":"online","instance":"i"}"#, retain: true)
+            for dataset in ["default", "d"] { daemon.tell("geomatch/\(dataset)/status", "{}", retain: true) }
             let counted = try CommandLineRun([
                 "--broker", broker.url, "--json", "watch", "matches", "--device", "a/b", "--count", "2",
             ])
@@ -166,6 +189,30 @@ struct BrokerTests {
             #expect(endless.waitForOutput("\n") == "live/d/-/-/-/-/x/position cleared\n")
             endless.interrupt()
             #expect(endless.finish() == Said(out: "", error: "", code: 0))
+        }
+    }
+
+    @Test("watch says where nothing can come: no daemon, no dataset, no device")
+    func watchNothing() throws {
+        try withDaemon(
+            filters: ["geomatch/+/+/request/device/get"],
+            answer: { daemon, message, correlation in
+                daemon.publish(
+                    "geomatch/d/cli/reply", #"{"error":{"code":404,"error":"notFound","message":"no"}}"#, correlation: correlation
+                )
+            }
+        ) { broker, daemon throws in
+            func note(_ arguments: String..., until text: String) throws {
+                let run = try CommandLineRun(["--broker", broker.url, "--dataset", "d", "watch"] + arguments)
+                #expect(run.waitForError(text).contains(text))
+                run.interrupt()
+                #expect(run.finish().code == 0)
+            }
+            try note("matches", until: "no geomatchd is online")
+            daemon.tell("geomatch/status", #"{"state":"online","instance":"i"}"#, retain: true)
+            try note("circumstances", until: "no status of the dataset d")
+            daemon.tell("geomatch/d/status", "{}", retain: true)
+            try note("matches", "--device", "x", until: "there is no device x")
         }
     }
 
@@ -243,9 +290,9 @@ struct BrokerTests {
     func replayPaced() throws {
         try withDaemon(filters: ["default/#"]) { broker, daemon throws in
             try withFile("device,timestamp,lat,lon\na,1000000000,1,2\na,1000000060,1,2\n") { file throws in
-                let start = Conversation.now()
+                let start = WallClock.now()
                 let said = try geomatch("--broker", broker.url, "replay", file, "--speed", "100", "--now", "--progress")
-                let end = Conversation.now()
+                let end = WallClock.now()
                 #expect(said.code == 0)
                 #expect(said.error.contains("100 %  2/2") || said.error.contains("50 %  1/2"))
                 #expect(end - start >= 600)

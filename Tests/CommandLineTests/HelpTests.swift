@@ -23,17 +23,25 @@ struct HelpTests {
         }
     }
 
-    @Test("The order of arguments knows every command")
-    func arrangement() {
-        func names(_ command: any ParsableCommand.Type) -> Set<String> {
-            Set(command.configuration.subcommands.compactMap { $0.configuration.commandName })
+    static func names(_ command: any ParsableCommand.Type) -> [String] {
+        command.configuration.subcommands.compactMap { $0.configuration.commandName }
+    }
+
+    @Test("Every subcommand that does something takes --json, and the first help says so")
+    func json() {
+        let words = Geomatch.helpMessage().split { $0.isWhitespace }.joined(separator: " ")
+        #expect(words.contains("Every subcommand takes --json"))
+        for command in Self.commands where command.configuration.subcommands.isEmpty {
+            #expect(command.helpMessage().contains("--json"), "\(command.configuration.commandName ?? "")")
         }
-        #expect(Set(Invocation.subcommands) == names(Geomatch.self).union(["help"]))
-        #expect(Set(Invocation.evaluations) == names(EvalCommand.self))
-        #expect(Set(Invocation.imports) == names(ImportCommand.self))
-        #expect(Set(Invocation.lookups) == names(PlacesCommand.self))
-        #expect(Set(Invocation.beacons) == names(BeaconsCommand.self))
-        #expect(Set(Invocation.demos) == names(DemoCommand.self))
+    }
+
+    @Test("The common options are those that may stand before a subcommand")
+    func commonOptions() {
+        let usage = RequestCommand.helpMessage()
+        let options = usage.split { !$0.isLetter && $0 != "-" }.filter { $0.hasPrefix("--") }.map(String.init)
+        let own = ["--json", "--all", "--help", "--version"]
+        #expect(Set(options).subtracting(own).subtracting(["--"]) == Set(ConnectionOptions.names))
     }
 
     @Test("The manual page names every command and every option they share")
@@ -46,6 +54,6 @@ struct HelpTests {
             let name = try #require(command.configuration.commandName)
             #expect(page.contains(".B \(name)"), "\(name)")
         }
-        for option in Invocation.optionsWithValue { #expect(page.contains(option), "\(option)") }
+        for option in ConnectionOptions.names + ["--json"] { #expect(page.contains(option), "\(option)") }
     }
 }

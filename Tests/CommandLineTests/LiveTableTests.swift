@@ -28,26 +28,13 @@ struct LiveTableTests {
         #expect(rows.count == 0)
     }
 
-    @Test("What a new snapshot does not tell is gone, once all of the snapshot has come")
-    func snapshot() throws {
+    @Test("What left unseen is taken out, with the message that the daemon would have sent")
+    func removed() {
         var rows = LiveRows()
-        rows.beginTurn()
-        for topic in ["d/a", "d/b", "d/c"] { _ = apply(&rows, message(topic, receivedAt: 10)) }
-        rows.beginTurn()
-        // One of the snapshot overtakes the reply.
-        _ = apply(&rows, message("d/a", receivedAt: 10))
-        rows.expectSnapshot(of: 2, at: 100)
-        #expect(!rows.isComplete && rows.hasStale)
-        // A later update is none of the snapshot's.
-        _ = apply(&rows, message("d/new", receivedAt: 101))
-        _ = apply(&rows, message("d/a", receivedAt: 102))
-        #expect(!rows.isComplete)
-        _ = apply(&rows, message("d/c", receivedAt: 20))
-        #expect(rows.isComplete)
-        let stale = rows.takeStale()
-        #expect(stale.map(\.levels) == [["d", "b"]])
-        #expect(stale.first?.leftMessage == message("d/b", receivedAt: 10, left: true))
-        #expect(rows.count == 3 && !rows.hasStale)
+        _ = apply(&rows, message("d/b", receivedAt: 10))
+        #expect(rows.remove("d/a") == nil)
+        #expect(rows.remove("d/b")?.leftMessage == message("d/b", receivedAt: 10, left: true))
+        #expect(rows.count == 0)
     }
 
     private func table(_ topics: [String], columns: Int = 60, rows: Int = 10, colours: Bool = false) -> [String] {

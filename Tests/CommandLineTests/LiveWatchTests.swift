@@ -1,4 +1,6 @@
 import Foundation
+import GeomatchClient
+import Synchronization
 import Testing
 import Wire
 
@@ -9,19 +11,22 @@ struct LiveWatchTests {
     private static let online = #"{"state":"online","version":"1","instance":"i","startedAt":1}"#
 
     private static func message(_ topic: String, receivedAt: Int = 1, left: Bool = false) -> String {
-        #"{"topic":"\#(topic)","receivedAt":\#(receivedAt),"properties":{"n":1}\#(left ? #","left":true"# : "")}"#
+        #"{"topic":"\#(topic)","itemId":"i","timestamp":1,"receivedAt":\#(receivedAt),"properties":{"n":1}"#
+            + (left ? #","left":true}"# : "}")
     }
 
     /// Takes subscriptions as the daemon does; the first snapshot has two topics, each later one only the first of them.
     private static func subscriptions(refusing error: String? = nil) -> FakeDaemon.Answer {
-        { daemon, message, correlation in
+        let count = Mutex(0)
+        return { daemon, message, correlation in
             let levels = message.topic.split(separator: "/").map(String.init)
             guard levels.count == 6, let request = (try? JSONValue.parse(message.payload)),
                 let id = request.member("id")?.asString,
                 let requestID = request.member("requestId")?.asString
             else { return }
             let own = "geomatch/\(levels[1])/\(levels[2])/"
-            let isFirst = requestID.hasSuffix("-1")
+            if levels[5] == "subscribe" { count.withLock { $0 += 1 } }
+            let isFirst = count.withLock { $0 == 1 }
             let lease = request.member("lease")?.asInt64 ?? 0
             let result =
                 #""result":{"id":"\#(id)","topic":"\#(own)live/\#(id)","criteria":"","leaseUntil":\#(1000 + lease * 1000),"snapshot":\#(isFirst ? 2 : 1)}"#
@@ -68,7 +73,7 @@ struct LiveWatchTests {
             let run = try CommandLineRun(["--broker", broker.url, "--dataset", "d", "--json", "watch", "live", "--count", "4"])
             _ = run.waitForOutput("/b\"")
             daemon.tell("geomatch/status", Self.online.replacingOccurrences(of: "online", with: "offline"))
-            daemon.tell("geomatch/status", Self.online.replacingOccurrences(of: ":1}", with: ":2}"))
+            daemon.tell("geomatch/status", Self.online.replacingOccurrences(of: #""instance":"i""#, with: #""instance":"j""#))
             let said = run.finish()
             #expect(said.code == 0)
             #expect(said.out.hasSuffix(Self.message("d/v/b/1/r/-/a") + "\n" + Self.message("d/v/b/1/r/-/b", left: true) + "\n"))
@@ -101,23 +106,25 @@ struct LiveWatchTests {
     }
 
     @Test("The lease is renewed before it ends")
-    func renewed() throws {
-        try withDaemon(filters: filters, answer: Self.subscriptions()) { broker, daemon in
-            let options = try ConnectionOptions.parse(["--broker", broker.url, "--dataset", "d"])
-            let selection = try LiveSelection(criteria: nil, condition: nil, within: nil, minInterval: nil, dataset: "d")
-            // Half of the lease passes before the renewal, of which this waits for one; the third message ends it.
-            let watching = LiveWatching(
-                try options.destination(environment: [:]), selection, count: 3, leaseSeconds: 1, output: LiveLines(asJSON: true))
-            let ending = Thread {
-                guard let renewal = daemon.received(2).last, renewal.topic.hasSuffix("live/renew"),
-                    let id = try? JSONValue.parse(renewal.payload).member("id")?.asString
-                else { return }
-                daemon.tell("geomatch/d/cli/live/\(id)", Self.message("d/v/b/1/r/-/a"))
-            }
-            ending.start()
-            try watching.run()
-            #expect(daemon.received(2)[1].topic == "geomatch/d/cli/request/live/renew")
-        }
+    func renewed() async throws {
+        let broker = try TestBroker()
+        defer { broker.end() }
+        let daemon = try FakeDaemon(broker, filters: filters, answer: Self.subscriptions())
+        defer { daemon.end() }
+        var configuration = try ConnectionOptions.parse(["--broker", broker.url, "--dataset", "d"])
+            .configuration(environment: [:])
+        configuration.leaseSeconds = 1
+        let selection = try LiveSelection(criteria: nil, condition: nil, within: nil, minInterval: nil, dataset: "d")
+        // Half of the lease passes before the renewal, of which this waits for one; the third message ends it.
+        let watching = LiveWatching(selection, count: 3, output: LiveLines(asJSON: true), broker.url)
+        Thread {
+            guard let renewal = daemon.received(2).last, renewal.topic.hasSuffix("live/renew"),
+                let id = try? JSONValue.parse(renewal.payload).member("id")?.asString
+            else { return }
+            daemon.tell("geomatch/d/cli/live/\(id)", Self.message("d/v/b/1/r/-/a"))
+        }.start()
+        try await withClient(configuration) { try await watching.run($0) }
+        #expect(daemon.received(2)[1].topic == "geomatch/d/cli/request/live/renew")
     }
 
     @Test("snapshot --all asks for page after page and prints them as one result")

@@ -43,7 +43,7 @@ struct RangingTests {
     }
 
     @Test("a walk gives each receiver its exponent and its offset")
-    func calibrates() throws {
+    func calibrates() async throws {
         var random = SplitMix64.forTest()
         var text = "gateway,rssi,distance\n"
         for (gateway, n, offset) in [("one", 2.0, 0.0), ("two", 3.0, 6.0)] {
@@ -60,7 +60,7 @@ struct RangingTests {
         let said = try geomatch("--json", "beacons", "calibrate", file)
         #expect(said.code == 0 && said.error.contains("line 403: rssi must be below 0 dBm"))
         let walk = try CalibrationWalk(Array(text.utf8), plan: nil)
-        let results = try walk.samples { _ throws(CommandFailure) in throw .internal("not asked") }.map {
+        let results = try await walk.samples { _ in throw CommandFailure.internal("not asked") }.map {
             Calibration.fit($0.samples)
         }
         #expect(results.count == 3 && results[2] == nil)
@@ -70,14 +70,14 @@ struct RangingTests {
     }
 
     @Test("a walk in metres needs to know where the gateways are")
-    func plans() throws {
+    func plans() async throws {
         let text = "x_m,y_m,rssi_1,rssi_2\n" + (0..<20).map { "\($0),0,\(-50 - $0),\n" }.joined()
         #expect(throws: CommandFailure.self) { try CalibrationWalk(Array(text.utf8), plan: nil) }
         #expect(throws: CommandFailure.self) {
             try CalibrationWalk(Array(text.utf8), plan: Array("gateway,x_m,y_m\n1,0,0\n".utf8))
         }
         let walk = try CalibrationWalk(Array(text.utf8), plan: Array("gateway,x_m,y_m\n1,0,0\n2,1,1\n".utf8))
-        let samples = try walk.samples { _ throws(CommandFailure) in throw .internal("not asked") }
+        let samples = try await walk.samples { _ in throw CommandFailure.internal("not asked") }
         #expect(samples.count == 1 && samples[0].samples.count == 20 && samples[0].samples[3].distance == 3)
     }
 }

@@ -33,6 +33,40 @@ struct RequestWordsTests {
     }
 
     @Test(
+        "A word alone is the id for verbs of one object; durations take units, and device types are known by their first word",
+        arguments: [
+            ("get", ["cafe"], #"{"id":"cafe"}"#), ("update", ["7", "name=x"], #"{"id":"7","name":"x"}"#),
+            ("create", ["duration=1h", "matchTTL=90s"], #"{"duration":3600,"matchTTL":90}"#),
+            ("create", ["duration=1.5min", "lease=2d", "x=1h"], #"{"duration":90,"lease":172800,"x":"1h"}"#),
+            ("create", ["duration=1w", "duration2=h"], #"{"duration":"1w","duration2":"h"}"#),
+            ("create", ["deviceType=pin"], #"{"deviceType":"PinDevice"}"#),
+            (
+                "create", ["deviceType=Beacon", "properties.deviceType=pin"],
+                #"{"deviceType":"IBeaconDevice","properties":{"deviceType":"pin"}}"#
+            ),
+        ])
+    func short(_ verb: String, _ words: [String], _ json: String) throws {
+        let parameters = try RequestWords.parameters(words, of: verb)
+        #expect(String(decoding: JSONValue.object(parameters).serialised(), as: UTF8.self) == json)
+    }
+
+    @Test("An id alone goes with no id besides, and only first")
+    func idTwice() {
+        for words in [["a", "id=b"], ["name=x", "a"], ["a", "b"]] {
+            #expect(throws: CommandFailure.self) { try RequestWords.parameters(words, of: "get") }
+        }
+        #expect(throws: CommandFailure.self) { try RequestWords.parameters(["a"], of: "list") }
+    }
+
+    @Test(
+        "A mistyped word is known again, another one is not",
+        arguments: [("stauts", "status"), ("explian", "explain"), ("wacth", "watch"), ("device", nil), ("x", nil)]
+            as [(String, String?)])
+    func nearest(_ word: String, _ expected: String?) {
+        #expect(Nearness.nearest(to: word, of: HelpTests.names(Geomatch.self)) == expected)
+    }
+
+    @Test(
         "Words that mean nothing are refused",
         arguments: [
             ["x"], ["=1"], [".a=1"], ["a.=1"], ["a..b=1"], ["a=1", "a=2"], ["a=1", "a.b=2"], ["a.b=1", "a=2"], ["a:=x"],

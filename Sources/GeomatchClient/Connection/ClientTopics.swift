@@ -1,9 +1,10 @@
 internal import LiveTopics
 
 /// The topics of one client in one dataset.
-struct ClientTopics: Sendable {
-    private let prefix: String
-    private let dataset: String
+package struct ClientTopics: Sendable, Equatable {
+    /// Empty, or levels with a slash at their end.
+    package let prefix: String
+    package let dataset: String
     private let own: String
 
     init(_ configuration: GeomatchConfiguration) {
@@ -13,16 +14,28 @@ struct ClientTopics: Sendable {
         own = "\(self.prefix)geomatch/\(configuration.dataset)/\(configuration.client)/"
     }
 
-    var status: String { "\(prefix)geomatch/status" }
+    package var status: String { "\(prefix)geomatch/status" }
+    package var datasetStatus: String { "\(prefix)geomatch/\(dataset)/status" }
+    package var diagnostics: String { "\(prefix)geomatch/\(dataset)/diagnostics/#" }
+    package var circumstances: String { own + "circumstance/#" }
     var reply: String { own + "reply" }
     /// The change feed, where it is followed.
-    var changes: String { own + "changes" }
+    package var changes: String { own + "changes" }
 
     func request(_ name: String) -> String { own + "request/" + name }
     func live(_ subscription: String) -> String { own + "live/" + LevelCoding.encode(subscription) }
     /// All matches of one device.
-    func matches(_ device: String) -> String { own + "match/\(LevelCoding.encode(device))/+" }
+    package func matches(_ device: String) -> String { own + "match/\(LevelCoding.encode(device))/+" }
+    package var matches: String { own + "match/#" }
+
+    /// - Parameter criteria: A filter over the seven levels.
+    package func state(_ criteria: String) -> String { "\(prefix)live/\(criteria)" }
 
     /// Where a device publishes its live data itself.
     func update(_ topic: LiveUpdateTopic) -> String { prefix + topic.encoded }
+
+    /// - Parameter levels: The six below the dataset, decoded.
+    package func update(_ levels: [String]) -> String {
+        "\(prefix)\(dataset)/" + levels.map(LevelCoding.encode).joined(separator: "/")
+    }
 }

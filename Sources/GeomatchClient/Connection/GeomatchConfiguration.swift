@@ -52,15 +52,21 @@ public struct GeomatchConfiguration: Sendable {
         self.init(broker: broker.absoluteString, dataset: dataset, client: client)
     }
 
+    /// The connection of one command, which somebody waits for: what is not there at first ends it instead of being waited for,
+    /// the daemon checks the names, and replies are subscribed to with the first request.
+    package var isForCommand = false
+    /// Told each time a connection is lost, or not reached again; on the connection's thread.
+    package var connectionLost: (@Sendable (GeomatchError) -> Void)?
+
     /// Waiting times between tries, seconds: full jitter between 0 and min(maximum, minimum · 2ⁿ).
     var backoff = (minimum: 0.5, maximum: 30.0)
 
     /// - Throws: `invalid` with the field that cannot be used.
     func endpoint() throws(GeomatchError) -> MQTTEndpoint {
-        guard Name.isDataset(dataset) else {
+        guard isForCommand || Name.isDataset(dataset) else {
             throw GeomatchError(.invalid, "\"\(dataset)\" cannot be a dataset: 1 to 64 of A-Z a-z 0-9 . _ -", field: "dataset")
         }
-        guard Name.isClient(client) else {
+        guard isForCommand || Name.isClient(client) else {
             throw GeomatchError(
                 .invalid, "\"\(client)\" cannot be a client: 1 to 64 of A-Z a-z 0-9 . _ -, not diagnostics or status",
                 field: "client")
@@ -90,9 +96,21 @@ public struct GeomatchConfiguration: Sendable {
     }
 }
 
+extension GeomatchConfiguration {
+    package var topics: ClientTopics { ClientTopics(self) }
+    /// The broker's address without a password.
+    package var brokerName: String { (try? MQTTEndpoint(url: broker))?.name ?? "" }
+}
+
 extension Duration {
+    /// `10 s`, `0.3 s`
+    package var text: String {
+        let tenths = (milliseconds + 50) / 100
+        return tenths % 10 == 0 ? "\(tenths / 10) s" : "\(tenths / 10).\(tenths % 10) s"
+    }
+
     /// Whole milliseconds, at least 0, within ten years.
-    var milliseconds: Int64 {
+    package var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         guard seconds < 315_360_000 else { return 315_360_000_000 }
         return max(0, seconds * 1000 + attoseconds / 1_000_000_000_000_000)

@@ -10,7 +10,7 @@ internal import MQTTLink
 /// closes it or the owning client is let go.
 final class LinkLoop: MQTTLinkHandler, @unchecked Sendable {
     private let session: Session
-    private var link: MQTTLink?
+    private(set) var link: MQTTLink?
 
     init(
         _ session: Session, _ configuration: GeomatchConfiguration, _ endpoint: MQTTEndpoint
@@ -58,6 +58,7 @@ final class LinkLoop: MQTTLinkHandler, @unchecked Sendable {
             let message = batch[index]
             session.change { $0.received(message) }
         }
+        session.change { $0.receivedAll() }
         carryOut()
     }
 
@@ -76,10 +77,11 @@ final class LinkLoop: MQTTLinkHandler, @unchecked Sendable {
         guard let link else { return }
         for order in session.change({ $0.takeOrders() }) {
             switch order {
-            case .publish(let number, let topic, let payload, let correlation):
+            case .publish(let number, let message, let correlation):
                 let result = link.publish(
-                    topic: topic, payload: payload, qos: 1, token: number, correlation: correlation)
-                if result != .accepted { session.change { $0.published(number: number, result) } }
+                    topic: message.topic, payload: message.payload, qos: message.qos, retain: message.retain, token: number,
+                    correlation: correlation)
+                if result != .accepted || message.qos == 0 { session.change { $0.published(number: number, result) } }
             case .subscribe(let filters):
                 let id = link.subscribe(filters.map { ($0, 1) })
                 session.change { $0.filtersAsked[id] = filters }

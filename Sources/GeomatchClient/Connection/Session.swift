@@ -25,7 +25,9 @@ final class Session: @unchecked Sendable {
     }
 
     /// Ends everything: what waits gets `closed`.
-    func close() { change { $0.fail(.closed) } }
+    ///
+    /// - Parameter drainSeconds: How long what was published may take to reach the broker.
+    func close(drainSeconds: Double = 0) { change { $0.fail(.closed, drainSeconds: drainSeconds) } }
 
     /// Waits for what `start` begins; `start` is given what to call, once, under the lock.
     ///

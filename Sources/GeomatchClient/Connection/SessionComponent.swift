@@ -1,4 +1,4 @@
-internal import Wire
+internal import MQTTLink
 
 /// Something that lives on a session: told what happens, under the session's lock.
 protocol SessionComponent: AnyObject {
@@ -11,9 +11,19 @@ protocol SessionComponent: AnyObject {
     func failed(_ error: GeomatchError, _ core: SessionCore)
     /// The connection is lost, or not reached; it is tried again.
     func troubled(_ error: GeomatchError)
-    func received(_ payload: JSONValue?, topic: String, _ core: SessionCore)
+    /// A message on one of the component's filters that the broker did not keep from before.
+    func received(_ message: InboundMessage, _ core: SessionCore)
+    /// After the last message of what came together.
+    func receivedAll()
+    /// The daemon is offline, as it said or the broker did for it.
+    func daemonLeft()
     /// The broker refuses one of the component's filters.
     func filterRefused(_ filter: String, _ error: GeomatchError, _ core: SessionCore)
     /// Whatever is due at `now`. - Returns: the next instant something is, milliseconds since 1970 UTC.
     func tick(_ now: Int64, _ core: SessionCore) -> Int64
+}
+
+extension SessionComponent {
+    func receivedAll() {}
+    func daemonLeft() {}
 }

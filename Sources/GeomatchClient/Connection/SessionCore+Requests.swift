@@ -1,20 +1,32 @@
 internal import MQTTLink
 internal import Wire
 
+/// A message to the broker.
+struct Publication: Sendable {
+    var topic: String
+    var payload: [UInt8]
+    /// 0, or 1 with the broker's acknowledgement.
+    var qos: Int32 = 1
+    var retain = false
+}
+
 /// A request without its reply, or a live update without the broker's acknowledgement.
 struct PendingRequest {
+    /// Given the whole reply, an error reply too.
     typealias Completion = (Result<JSONObject, GeomatchError>) -> Void
 
     var number: UInt64
     var id: [UInt8]
-    var topic: String
-    var payload: [UInt8]
+    var message: Publication
     /// False for what the broker's acknowledgement completes.
     var wantsReply = true
+    /// It fails where the broker says that nobody takes it.
+    var needsReader = false
     /// Sent only while this filter stands: its answer, or what follows it, would be missed.
     var requiredFilter: [UInt8]?
     /// Milliseconds since 1970 UTC; `Int64.max` for none.
     var deadline: Int64
+    var timeout: Duration?
     /// The connection it was last sent on.
     var sentOn = 0
     var completion: Completion
@@ -37,23 +49,41 @@ extension SessionCore {
         var parameters = parameters
         let id = parameters["requestId"]?.asString ?? RequestID.new()
         parameters["requestId"] = .string(id)
+        return exchange(
+            name, id: id, JSONValue.object(parameters).serialised(), requiredFilter: requiredFilter, timeout: timeout
+        ) { completion($0.flatMap(Self.result)) }
+    }
+
+    /// The same with a payload as it is, which holds `id` as its `requestId`; it completes with the whole reply.
+    @discardableResult
+    func exchange(
+        _ name: String, id: String, _ payload: [UInt8], requiredFilter: String? = nil, timeout: Duration?,
+        completion: @escaping PendingRequest.Completion
+    ) -> [UInt8] {
+        expectReplies()
         let request = PendingRequest(
-            number: nextNumber(), id: Array(id.utf8), topic: topics.request(name),
-            payload: JSONValue.object(parameters).serialised(), requiredFilter: requiredFilter.map { Array($0.utf8) },
-            deadline: timeout.map { WallClock.now() + $0.milliseconds } ?? .max, completion: completion)
+            number: nextNumber(), id: Array(id.utf8), message: Publication(topic: topics.request(name), payload: payload),
+            needsReader: configuration.isForCommand && timeout != nil,
+            requiredFilter: Array((requiredFilter ?? topics.reply).utf8),
+            deadline: timeout.map { WallClock.now() + $0.milliseconds } ?? .max, timeout: timeout, completion: completion)
         enqueue(request)
         return request.id
     }
 
-    /// Publishes at QoS 1 as soon as there is a connection, and completes when the broker has it.
+    private static func result(of reply: JSONObject) -> Result<JSONObject, GeomatchError> {
+        if let result = reply["result"]?.asObject { return .success(result) }
+        return .failure(reply["error"].map(GeomatchError.init(reply:)) ?? .malformed("result", "is missing"))
+    }
+
+    /// Publishes as soon as there is a connection, and completes when the broker has it; at QoS 0 when it is on its way.
     @discardableResult
     func publish(
-        _ topic: String, _ payload: [UInt8], timeout: Duration, completion: @escaping PendingRequest.Completion
+        _ message: Publication, timeout: Duration, completion: @escaping PendingRequest.Completion
     ) -> [UInt8] {
         let number = nextNumber()
         let request = PendingRequest(
-            number: number, id: Self.publicationKey(number), topic: topic, payload: payload, wantsReply: false,
-            deadline: WallClock.now() + timeout.milliseconds, completion: completion)
+            number: number, id: Self.publicationKey(number), message: message, wantsReply: false,
+            deadline: WallClock.now() + timeout.milliseconds, timeout: timeout, completion: completion)
         enqueue(request)
         return request.id
     }
@@ -87,8 +117,7 @@ extension SessionCore {
             requests[request.id]?.sentOn = connection
             order(
                 .publish(
-                    number: request.number, topic: request.topic, payload: request.payload,
-                    correlation: request.wantsReply ? request.id : nil))
+                    number: request.number, request.message, correlation: request.wantsReply ? request.id : nil))
         }
     }
 
@@ -102,13 +131,7 @@ extension SessionCore {
         guard let id = correlation ?? reply["requestId"]?.asString.map({ Array($0.utf8) }),
             let request = requests.removeValue(forKey: id)
         else { return }
-        if let result = reply["result"]?.asObject {
-            request.completion(.success(result))
-        } else if let error = reply["error"] {
-            request.completion(.failure(GeomatchError(reply: error)))
-        } else {
-            request.completion(.failure(.malformed("result", "is missing")))
-        }
+        request.completion(.success(reply))
     }
 
     func expireRequests(_ now: Int64) {
@@ -117,7 +140,8 @@ extension SessionCore {
         for request in expired { requests[request.id] = nil }
         nextDeadline = requests.values.map(\.deadline).min() ?? .max
         for request in expired {
-            let reason = request.sentOn == 0 ? "the broker \(endpoint.name) was not reached in time" : "no answer in time"
+            let within = "within \(request.timeout?.text ?? "its time")"
+            let reason = request.sentOn == 0 ? "\(endpoint.name) was not reached \(within)" : "no reply \(within)"
             request.completion(.failure(GeomatchError(.timeout, reason)))
         }
     }
@@ -126,7 +150,8 @@ extension SessionCore {
 
     func published(number: UInt64, _ result: MQTTPublishResult) {
         switch result {
-        case .accepted, .notConnected: break
+        case .accepted: requests.removeValue(forKey: Self.publicationKey(number))?.completion(.success(JSONObject()))
+        case .notConnected: break
         case .tooLarge: failRequest(number, GeomatchError(.tooLarge, "larger than the broker takes"))
         case .invalidTopic: failRequest(number, GeomatchError(.invalid, "this cannot stand in a topic", field: "request"))
         case .windowFull: failRequest(number, GeomatchError(.limit, "too much waits for the broker's acknowledgement"))
@@ -134,22 +159,37 @@ extension SessionCore {
         }
     }
 
-    /// 0x10, nobody takes it, is no failure: the daemon may be starting, and its status says when it is there.
+    /// 0x10, nobody takes it, is a failure only for a command: the daemon may be starting, and its status says when it is there.
     func acknowledged(number: UInt64, reason: UInt8) {
-        guard reason >= 0x80 else {
+        if number >= WorkerCore.tokenMin {
+            worker?.acknowledged(token: number - WorkerCore.tokenMin, reason: reason)
+            return
+        }
+        guard reason == 0x10 || reason >= 0x80 else {
             requests.removeValue(forKey: Self.publicationKey(number))?.completion(.success(JSONObject()))
             return
         }
-        failRequest(
-            number,
-            GeomatchError(
-                .topicRefused,
-                "the broker refuses the message (reason 0x\(String(reason, radix: 16, uppercase: true))): its access list must "
-                    + "let \"\(configuration.client)\" write its topic"))
+        guard let request = request(number: number) else { return }
+        if reason >= 0x80 {
+            failRequest(
+                number,
+                GeomatchError(
+                    .topicRefused,
+                    "the broker refuses the \(request.wantsReply ? "request" : "message") "
+                        + "(reason 0x\(String(reason, radix: 16, uppercase: true))): its access list must let "
+                        + "\"\(configuration.client)\" write \(request.message.topic)"))
+        } else if !request.wantsReply {
+            requests.removeValue(forKey: request.id)?.completion(.success(JSONObject()))
+        } else if request.needsReader {
+            failRequest(
+                number, GeomatchError(.unread, "nobody takes requests of \(configuration.dataset) at this broker"))
+        }
     }
 
+    private func request(number: UInt64) -> PendingRequest? { requests.values.first { $0.number == number } }
+
     private func failRequest(_ number: UInt64, _ error: GeomatchError) {
-        guard let request = requests.values.first(where: { $0.number == number }) else { return }
+        guard let request = request(number: number) else { return }
         requests[request.id] = nil
         request.completion(.failure(error))
     }

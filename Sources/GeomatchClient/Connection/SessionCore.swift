@@ -28,7 +28,7 @@ final class SessionCore {
 
     /// What the link's thread is to do.
     enum Order {
-        case publish(number: UInt64, topic: String, payload: [UInt8], correlation: [UInt8]?)
+        case publish(number: UInt64, Publication, correlation: [UInt8]?)
         case subscribe([String])
         case unsubscribe([String])
     }
@@ -73,6 +73,12 @@ final class SessionCore {
         self.configuration = configuration
         endpoint = try configuration.endpoint()
         topics = ClientTopics(configuration)
+        if !configuration.isForCommand { expectReplies() }
+    }
+
+    /// Makes the session hear replies and the daemon's status.
+    func expectReplies() {
+        guard filters[Array(topics.reply.utf8)] == nil else { return }
         addFilter(topics.reply, component: nil)
         addFilter(topics.status, component: nil)
     }
@@ -113,11 +119,11 @@ final class SessionCore {
     func holds(_ holder: Int) -> Bool { holders.contains(holder) }
 
     /// Everything ends with `error`, now.
-    func fail(_ error: GeomatchError) {
+    func fail(_ error: GeomatchError, drainSeconds: Double = 0) {
         holders.removeAll()
         let pending = requests.values.sorted { $0.number < $1.number }
         requests.removeAll()
-        loop?.stop(drainSeconds: 0)
+        loop?.stop(drainSeconds: drainSeconds)
         if loop != nil { move(to: .disconnecting) }
         pending.forEach { $0.completion(.failure(error)) }
         for component in sortedComponents { component.failed(error, self) }
@@ -151,6 +157,7 @@ final class SessionCore {
         guard phase == .connecting else { return }
         connection += 1
         move(to: .subscribing)
+        guard !filters.isEmpty else { return ready() }
         orders.append(.subscribe(filters.values.map(\.text).sorted()))
     }
 
@@ -174,15 +181,20 @@ final class SessionCore {
                 return fail(error)
             }
         }
-        if phase == .subscribing, filters[Array(topics.reply.utf8)]?.isGranted == true {
-            move(to: .connected)
-            sendRequests()
-            // Only what had been there before needs recovering.
-            if hasConnected { for component in sortedComponents { component.recover(self) } }
-            hasConnected = true
+        if phase == .subscribing, filters[Array(topics.reply.utf8)]?.isGranted != false {
+            ready()
         } else if phase == .connected {
             sendRequests()
         }
+    }
+
+    /// Everything may go out: what comes of it will be heard.
+    private func ready() {
+        move(to: .connected)
+        sendRequests()
+        // Only what had been there before needs recovering.
+        if hasConnected { for component in sortedComponents { component.recover(self) } }
+        hasConnected = true
     }
 
     func disconnected(_ reason: MQTTDisconnect) {
@@ -193,11 +205,12 @@ final class SessionCore {
         // The end of a loop is told by `loopEnded`.
         guard reason.cause != .stopped, phase != .disconnecting, phase != .closed else { return }
         let error = GeomatchError(reason, broker: endpoint.name)
-        if reason.needsAction { return fail(error) }
+        if reason.needsAction || configuration.isForCommand && connection == 0 { return fail(error) }
         if phase != .connecting {
             move(to: .closed)
             move(to: .connecting)
         }
+        configuration.connectionLost?(error)
         for component in sortedComponents { component.troubled(error) }
     }
 
@@ -223,22 +236,26 @@ final class SessionCore {
     // MARK: What comes in
 
     func received(_ message: InboundMessage) {
-        let topic = String(decoding: message.topic, as: UTF8.self)
-        let payload = try? JSONValue.parse(message.payload, using: parser)
-        if topic == topics.reply {
-            if !message.retain { replied(payload, correlation: message.correlation.map { Array($0) }) }
-        } else if topic == topics.status {
-            daemonSaid(payload, isReplayed: message.retain)
-        } else if !message.retain, let component = component(for: message.topic) {
-            components[component]?.received(payload, topic: topic, self)
+        guard let filter = filter(of: message.topic) else { return worker?.received(message, self) ?? () }
+        if let component = filter.component.flatMap({ components[$0] }) {
+            if component === worker || !message.retain { component.received(message, self) }
+        } else if filter.text == topics.reply {
+            if !message.retain { replied(parse(message.payload), correlation: message.correlation.map { Array($0) }) }
+        } else {
+            daemonSaid(parse(message.payload), isReplayed: message.retain)
         }
     }
 
-    /// Our filters are topics, or topics whose last level is open.
-    private func component(for topic: UnsafeRawBufferPointer) -> Int? {
-        if let exact = filters[Array(topic)] { return exact.component }
+    func receivedAll() { for component in sortedComponents { component.receivedAll() } }
+
+    /// Nil for what is not JSON.
+    func parse(_ payload: UnsafeRawBufferPointer) -> JSONValue? { try? JSONValue.parse(payload, using: parser) }
+
+    /// Our filters are topics, or topics whose last level is open; but for those of a worker, which has what is left.
+    private func filter(of topic: UnsafeRawBufferPointer) -> Filter? {
+        if let exact = filters[Array(topic)] { return exact }
         guard let slash = topic.lastIndex(of: UInt8(ascii: "/")) else { return nil }
-        return filters[Array(topic[...slash]) + [UInt8(ascii: "+")]]?.component
+        return filters[Array(topic[...slash]) + [UInt8(ascii: "+")]]
     }
 
     private func daemonSaid(_ status: JSONValue?, isReplayed: Bool) {
@@ -248,6 +265,9 @@ final class SessionCore {
         // An offline message is the will of the instance that was; who comes next says so itself.
         daemon = (isOnline ? instance : before?.instance ?? instance, isOnline)
         // What the broker replays on a subscription was there before anything was sent on this connection.
+        if !isOnline, !isReplayed, before?.isOnline != false {
+            for component in sortedComponents { component.daemonLeft() }
+        }
         guard isOnline, !isReplayed, phase == .connected else { return }
         let isAnother = before.map { $0.instance != instance } ?? false
         // A request that went out while no daemon was there may have been kept by nobody; one that was kept is carried out
@@ -273,6 +293,11 @@ final class SessionCore {
         orders.append(order)
         wake()
     }
+
+    /// The link itself, for what belongs to its thread.
+    var link: MQTTLink? { loop?.link }
+    /// What publishes and reads much, where there is one.
+    var worker: WorkerCore? { components.values.lazy.compactMap { $0 as? WorkerCore }.first }
 
     /// Asks the loop for a turn.
     func wake() { loop?.wake() }

@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// The time of day, as the link's loop has it.
-enum WallClock {
+package enum WallClock {
     /// Milliseconds since 1970 UTC.
-    static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+    package static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 }

@@ -1,5 +1,5 @@
 internal import LiveTopics
-internal import Wire
+package import Wire
 
 /// What live data is wanted: a live topic with some levels left open, and what must hold beside it.
 ///
@@ -23,6 +23,8 @@ public struct LiveCriteria: Sendable, Hashable {
     private var interval: Duration?
     private var delivery = Delivery.atMostOnce
     private var wantsSnapshot = true
+    /// The levels, the condition and the area as the contract has them, where they were given so.
+    private var written: [String: PropertyValue]?
 
     /// Everything of a dataset.
     ///
@@ -30,6 +32,12 @@ public struct LiveCriteria: Sendable, Hashable {
     public init(dataset: String? = nil) {
         levels = Array(repeating: nil, count: LiveTopic.levelNames.count)
         levels[0] = dataset
+    }
+
+    /// Criteria as the contract has them: `criteria`, `where` and `within`.
+    package init(written: JSONObject) {
+        self.init()
+        self.written = PropertyValue.members(of: written)
     }
 
     /// Only what is in this venue; each level left out is open.
@@ -92,6 +100,7 @@ extension LiveCriteria {
 
     /// The levels that are not open, `where` and `within`: what `live/snapshot` takes.
     var question: JSONObject {
+        if let written { return PropertyValue.json(of: written) }
         var criteria = JSONObject()
         for (name, id) in zip(LiveTopic.levelNames, levels) where id != nil { criteria[name] = id.map { .string($0) } }
         var question: JSONObject = ["criteria": .object(criteria)]

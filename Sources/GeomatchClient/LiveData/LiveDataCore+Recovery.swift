@@ -1,3 +1,4 @@
+internal import MQTTLink
 internal import Wire
 
 /// Making up for what was missed: the daemon is asked again, sends what is there now, and what is not there any more is
@@ -42,6 +43,7 @@ extension LiveDataCore {
         case .success(let reply):
             entries[id]?.request = nil
             renew(id, at: renewal(core))
+            observer?.restored()
             guard let entry = entries[id], entry.recovery != nil else { return }
             let until = WallClock.now() + Self.snapshotPatience
             entry.recovery?.expected = reply["snapshot"]?.asInt64.flatMap { Int(exactly: $0) } ?? 0
@@ -53,14 +55,19 @@ extension LiveDataCore {
         }
     }
 
-    func received(_ payload: JSONValue?, topic: String, _ core: SessionCore) {
-        guard let entry = entry(of: topic) else { return }
+    func received(_ message: InboundMessage, _ core: SessionCore) {
+        guard let entry = entry(of: String(decoding: message.topic, as: UTF8.self)) else { return }
         do throws(GeomatchError) {
-            take(try LiveUpdate(payload, subscriptionID: entry.subscription.id), entry)
+            let update = try LiveUpdate(core.parse(message.payload), subscriptionID: entry.subscription.id)
+            observer?.received(update, message.payload)
+            take(update, entry)
         } catch {
-            events.send(.failed(error))
+            send(.failed(error))
         }
     }
+
+    func receivedAll() { observer?.receivedAll() }
+    func daemonLeft() { observer?.daemonLeft() }
 
     private func take(_ update: LiveUpdate, _ entry: Entry) {
         let isKnown = entry.known[update.topic] != nil
@@ -94,6 +101,7 @@ extension LiveDataCore {
         let gone = recovery.missing.compactMap { entry.known.removeValue(forKey: $0) }
         for var update in gone.sorted(by: { $0.topic.encoded < $1.topic.encoded }) {
             update.hasLeft = true
+            observer?.received(update, nil)
             tell(update)
         }
     }
@@ -101,14 +109,15 @@ extension LiveDataCore {
     // MARK: Leases
 
     func tick(_ now: Int64, _ core: SessionCore) -> Int64 {
-        guard now >= nextDue else { return nextDue }
+        let turn = observer?.turn(now: now) ?? .max
+        guard now >= nextDue else { return min(nextDue, turn) }
         for entry in sortedEntries where entry.phase == .active {
             let id = entry.subscription.id
             if let recovery = entry.recovery, now >= recovery.until { finishRecovery(entry) }
             if now >= entry.renewAt, entry.request == nil { renewLease(id, core) }
         }
         nextDue = entries.values.map { min($0.renewAt, $0.recovery?.until ?? .max) }.min() ?? .max
-        return nextDue
+        return min(nextDue, turn)
     }
 
     private func renewLease(_ id: String, _ core: SessionCore) {
@@ -136,7 +145,7 @@ extension LiveDataCore {
         case .failure(let error):
             entries[id]?.request = nil
             renew(id, at: WallClock.now() + Self.renewalPause)
-            events.send(.failed(error))
+            send(.failed(error))
         }
     }
 }

@@ -40,7 +40,15 @@ final class LiveDataCore: SessionComponent {
     let events = Broadcast<LiveDataEvent, Never>()
     let updates = Broadcast<LiveUpdate, GeomatchError>()
 
+    /// Told everything first.
+    var observer: (any LiveDataObserver)?
+
     typealias Done = @Sendable (Result<LiveSubscription, GeomatchError>) -> Void
+
+    func send(_ event: LiveDataEvent) {
+        observer?.happened(event)
+        events.send(event)
+    }
 
     // MARK: Subscribing
 
@@ -79,7 +87,7 @@ final class LiveDataCore: SessionComponent {
             entries[id]?.phase = .active
             entries[id]?.request = nil
             renew(id, at: renewal(core))
-            events.send(.subscribed(subscription))
+            send(.subscribed(subscription))
             done(.success(subscription))
         case .failure(let error):
             // After a time-out or a cancellation it may stand all the same: its lease would keep it for nobody.
@@ -99,7 +107,7 @@ final class LiveDataCore: SessionComponent {
     func fail(_ id: String, _ error: GeomatchError, _ core: SessionCore) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         core.removeFilter(entry.filter)
-        if error.kind != .cancelled { events.send(.subscriptionFailed(entry.subscription, error)) }
+        if error.kind != .cancelled { send(.subscriptionFailed(entry.subscription, error)) }
         releaseIfEmpty(core)
     }
 
@@ -132,7 +140,7 @@ final class LiveDataCore: SessionComponent {
         guard let subscription = entries[id]?.subscription else { return done(.failure(.closed)) }
         switch result {
         case .failure(let error) where error.kind != .notFound:
-            events.send(.unsubscriptionFailed(subscription, error))
+            send(.unsubscriptionFailed(subscription, error))
             if error.code > 0 {
                 // The daemon says that it still stands.
                 entries[id]?.phase = .active
@@ -143,7 +151,7 @@ final class LiveDataCore: SessionComponent {
             }
             done(.failure(error))
         default:
-            events.send(.unsubscribed(subscription))
+            send(.unsubscribed(subscription))
             remove(id, core)
             done(.success(subscription))
         }
@@ -192,13 +200,13 @@ final class LiveDataCore: SessionComponent {
         let subscriptions = sortedEntries.map(\.subscription)
         for entry in entries.values { core.removeFilter(entry.filter) }
         entries.removeAll()
-        for subscription in subscriptions { events.send(.subscriptionFailed(subscription, error)) }
-        if error.kind != .closed { events.send(.failed(error)) }
+        for subscription in subscriptions { send(.subscriptionFailed(subscription, error)) }
+        if error.kind != .closed { send(.failed(error)) }
         updates.finish(error.kind == .closed ? nil : error)
     }
 
     func troubled(_ error: GeomatchError) {
-        if !entries.isEmpty { events.send(.failed(error)) }
+        if !entries.isEmpty { send(.failed(error)) }
     }
 
     func filterRefused(_ filter: String, _ error: GeomatchError, _ core: SessionCore) {
@@ -220,7 +228,7 @@ final class LiveDataCore: SessionComponent {
     func move(to state: ConnectionState) {
         guard state != self.state else { return }
         self.state = state
-        events.send(.stateChanged(state))
+        send(.stateChanged(state))
     }
 
     var sortedEntries: [Entry] { entries.values.sorted { $0.order < $1.order } }

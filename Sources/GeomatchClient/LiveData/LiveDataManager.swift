@@ -166,7 +166,7 @@ public final class LiveDataManager: Sendable {
     }
 
     @discardableResult
-    private func withLive<Result>(_ body: (LiveDataCore, SessionCore) -> Result) -> Result? {
+    func withLive<Result>(_ body: (LiveDataCore, SessionCore) -> Result) -> Result? {
         session.change { core in (core.components[number] as? LiveDataCore).map { body($0, core) } }
     }
 }

@@ -1,3 +1,4 @@
+internal import MQTTLink
 internal import Wire
 
 /// The devices of one monitor. Guarded by the session's lock, as everything on it.
@@ -143,12 +144,13 @@ final class MatchCore: SessionComponent {
 
     // MARK: What the session tells
 
-    func received(_ payload: JSONValue?, topic: String, _ core: SessionCore) {
+    func received(_ message: InboundMessage, _ core: SessionCore) {
+        let topic = String(decoding: message.topic, as: UTF8.self)
         guard let slash = topic.utf8.lastIndex(of: UInt8(ascii: "/")),
             let key = watches.first(where: { $0.value.filter.utf8.dropLast().elementsEqual(topic[...slash].utf8) })?.key
         else { return }
         do throws(GeomatchError) {
-            let match = try MatchRequests.match(payload)
+            let match = try MatchRequests.match(core.parse(message.payload))
             guard watches[key]?.request != nil else { return tell(match, key) }
             watches[key]?.held.append(match)
             if let held = watches[key]?.held, held.count > Self.heldMax { watches[key]?.held.removeFirst() }

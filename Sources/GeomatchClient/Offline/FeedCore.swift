@@ -1,25 +1,15 @@
+internal import MQTTLink
 internal import Wire
 
 /// The dataset's change feed as it comes in. Guarded by the session's lock, as everything on it.
 ///
 /// It only collects: a page that is left out because nobody takes it leaves a gap, which whoever takes the next one sees.
 final class FeedCore: SessionComponent {
-    enum News: Sendable {
-        /// `{"storeId","since","last","rows":[…]}`
-        case page(JSONObject)
-        /// The daemon must be asked again: it may have forgotten who follows.
-        case recovered
-        case stateChanged
-        /// Something was written here, or somebody else wants a turn.
-        case turn
-        case failed(GeomatchError)
-    }
-
     /// Pages of up to 256 KiB that may wait; beyond, the daemon is asked again.
     private static let pagesMax = 16
 
     var number = 0
-    let news = Mailbox<News, Never>(capacity: pagesMax)
+    let news = Mailbox<ChangeFeed.News, Never>(capacity: pagesMax)
     private var filter = ""
 
     func begin(_ core: SessionCore) {
@@ -43,8 +33,8 @@ final class FeedCore: SessionComponent {
     func filterRefused(_ filter: String, _ error: GeomatchError, _ core: SessionCore) { news.send(.failed(error)) }
     func tick(_ now: Int64, _ core: SessionCore) -> Int64 { .max }
 
-    func received(_ payload: JSONValue?, topic: String, _ core: SessionCore) {
-        guard let page = payload?.asObject else { return }
+    func received(_ message: InboundMessage, _ core: SessionCore) {
+        guard let page = core.parse(message.payload)?.asObject else { return }
         news.send(.page(page))
         for other in others(core) { other.news.send(.page(page)) }
     }

@@ -66,15 +66,11 @@ extension OfflineStore {
     public func start(with client: GeomatchClient) throws(GeomatchError) {
         try check(client)
         guard replication.withLock({ $0.begin() }) else { return }
-        let feed = client.session.change { core in
-            let feed = FeedCore()
-            feed.number = core.add(feed)
-            return FeedHandle(number: feed.number, news: feed.news)
-        }
+        let feed = client.changeFeed()
         // A free task: it ends with `stop()`, which the end of the store calls.
         let task = Task { [weak self] in
             await Self.replicate(with: client, feed) { self }
-            client.session.change { core in (core.components[feed.number] as? FeedCore)?.end(core) }
+            feed.end()
             self?.tell { replication in
                 replication.end()
                 replication.isRunning = false
@@ -127,9 +123,8 @@ extension OfflineStore {
 
     /// - Parameter store: Gives the store as long as somebody has it.
     private static func replicate(
-        with client: GeomatchClient, _ feed: FeedHandle, _ store: () -> OfflineStore?
+        with client: GeomatchClient, _ feed: ChangeFeed, _ store: () -> OfflineStore?
     ) async {
-        client.session.change { core in (core.components[feed.number] as? FeedCore)?.begin(core) }
         var mustExchange = true
         var mustFollow = true
         var failures = 0
@@ -230,26 +225,6 @@ extension LocalDatabase {
         let known = try conflicts()
         return store.replication.withLock { replication in
             known.contains { !replication.asked.contains("\($0.type) \($0.id) \($0.revision) \($0.conflicts)") }
-        }
-    }
-}
-
-/// What a replication has of the session's ``FeedCore``.
-private struct FeedHandle: Sendable {
-    let number: Int
-    let news: Mailbox<FeedCore.News, Never>
-
-    /// The next piece of news; nil where none came in time.
-    func next(within limit: Duration) async -> FeedCore.News? {
-        await withTaskGroup(of: FeedCore.News?.self) { group in
-            group.addTask { await news.next() }
-            group.addTask {
-                try? await Task.sleep(for: limit)
-                return nil
-            }
-            let first = await group.next() ?? nil
-            group.cancelAll()
-            return first
         }
     }
 }

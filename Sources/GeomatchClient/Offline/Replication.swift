@@ -7,7 +7,7 @@ struct Replication: Sendable {
 
     var task: Task<Void, Never>?
     /// Where news for the task go.
-    var news: Mailbox<FeedCore.News, Never>?
+    var news: Mailbox<ChangeFeed.News, Never>?
     var resolver: Resolver?
     /// Conflicts the application was asked about.
     var asked: Set<String> = []

@@ -1,6 +1,11 @@
 internal import MQTTLink
 internal import Wire
 
+extension GeomatchError.Kind {
+    /// Nobody takes requests at this broker: a command does not wait for a daemon.
+    package static let unread = Self(rawValue: "unread")
+}
+
 extension GeomatchError {
     /// The `error` of a reply.
     init(reply error: JSONValue) {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GeomatchClient
 import Wire
 
 /// `geomatch beacons …`
@@ -16,7 +17,7 @@ struct BeaconsCommand: ParsableCommand {
 }
 
 /// `geomatch beacons list`
-struct BeaconListCommand: ParsableCommand {
+struct BeaconListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "The beacons that are registered.",
@@ -34,27 +35,17 @@ struct BeaconListCommand: ParsableCommand {
     @OptionGroup
     var output: OutputOptions
 
-    func run() throws {
-        let destination = try connection.destination()
-        var pages = ResultPages()
-        repeat {
-            var parameters = JSONObject()
-            parameters["after"] = pages.next
-            let exchange = RequestExchange(destination, resource: "beacon", verb: "list", parameters: parameters)
-            guard try exchange.run(), let reply = exchange.reply else {
-                throw CommandFailure.unavailable("interrupted before the reply came")
-            }
-            try pages.add(try RequestCommand.result(of: reply, asJSON: output.json))
-        } while pages.next != nil
-        guard !output.json else { return StandardOutput.print(String(decoding: pages.merged.serialised(), as: UTF8.self)) }
-        for beacon in pages.merged.member("beacons")?.asArray ?? [] {
-            StandardOutput.print(BeaconText.identity(beacon, "deviceId"))
+    func run() async throws {
+        let beacons = try await answer(try connection.configuration()) { client in
+            try await client.pages(of: "beacon/list", [:], asJSON: output.json).merged
         }
+        guard !output.json else { return StandardOutput.print(json: beacons) }
+        for beacon in beacons.member("beacons")?.asArray ?? [] { StandardOutput.print(BeaconText.identity(beacon, "deviceId")) }
     }
 }
 
 /// `geomatch beacons watch`
-struct BeaconWatchCommand: ParsableCommand {
+struct BeaconWatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
         abstract: "Who sees which beacons, nearest first, one line for each message, until Ctrl-C.",
@@ -84,13 +75,13 @@ struct BeaconWatchCommand: ParsableCommand {
         if let count, count < 1 { throw ValidationError("--count is \(count): 1 or more is allowed") }
     }
 
-    func run() throws {
+    func run() async throws {
         let isTopic = criteria.map { !$0.hasPrefix("{") } ?? false
-        let destination = try connection.destination(criteria: isTopic ? criteria.map(LiveSelection.topic) : nil)
+        let configuration = try connection.configuration(criteria: isTopic ? criteria.map(LiveSelection.topic) : nil)
         let selection = try LiveSelection(
             criteria: criteria ?? #"{"domain":"proximity"}"#, condition: nil, within: nil, minInterval: nil,
-            dataset: destination.topics.dataset)
+            dataset: configuration.dataset)
         let lines: any LiveOutput = output.json ? LiveLines(asJSON: true) : BeaconLines()
-        try LiveWatching(destination, selection, count: count, output: lines).run()
+        try await selection.watch(configuration, count: count, asJSON: output.json, lines: lines)
     }
 }

@@ -1,10 +1,11 @@
 import ArgumentParser
 import Foundation
+import GeomatchClient
 import Ranging
 import Wire
 
 /// `geomatch beacons calibrate FILE`: from a walk with a beacon to the figures of each receiver.
-struct CalibrateCommand: ParsableCommand {
+struct CalibrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "calibrate",
         abstract: "Fit n and rssiOffset of each receiver to a walk with a beacon.",
@@ -51,9 +52,9 @@ struct CalibrateCommand: ParsableCommand {
         guard (-200..<0).contains(txPower) else { throw ValidationError("--tx-power is \(txPower): -200 to below 0 is allowed") }
     }
 
-    func run() throws {
+    func run() async throws {
         let walk = try CalibrationWalk(Self.read(file), plan: try gateways.map { try Self.read($0) })
-        let samples = try walk.samples { gateway throws(CommandFailure) in try position(of: gateway) }
+        let samples = try await walk.samples { try await position(of: $0) }
         var results: [(gateway: String, result: Calibration.Result?)] = []
         for (gateway, samples) in samples { results.append((gateway, Calibration.fit(samples, txPower: txPower))) }
         show(results)
@@ -62,7 +63,7 @@ struct CalibrateCommand: ParsableCommand {
             throw CommandFailure.failed("no gateway has \(Calibration.samplesMin) readings")
         }
         guard apply else { return }
-        for (gateway, result) in results { if let result { try set(result, of: gateway) } }
+        for (gateway, result) in results { if let result { try await set(result, of: gateway) } }
     }
 
     private static func read(_ path: String) throws(CommandFailure) -> [UInt8] {
@@ -74,23 +75,23 @@ struct CalibrateCommand: ParsableCommand {
 
     // MARK: The daemon
 
-    private func position(of gateway: String) throws(CommandFailure) -> (latitude: Double, longitude: Double) {
-        let device = try ask("get", ["id": .string(gateway)])
+    private func position(of gateway: String) async throws -> CalibrationWalk.Place {
+        let device = try await ask("device/get", ["id": .string(gateway)])
         guard let location = device.member("location"), let latitude = location.member("latitude")?.asDouble,
             let longitude = location.member("longitude")?.asDouble
-        else { throw .failed("the device \(PlainText.printable(gateway)) has no position") }
+        else { throw CommandFailure.failed("the device \(PlainText.printable(gateway)) has no position") }
         return (latitude, longitude)
     }
 
-    private func set(_ result: Calibration.Result, of gateway: String) throws(CommandFailure) {
+    private func set(_ result: Calibration.Result, of gateway: String) async throws {
         let ranging: JSONObject = ["n": .double(result.n.rounded(3)), "rssiOffset": .double(result.rssiOffset.rounded(2))]
-        _ = try ask("update", ["id": .string(gateway), "ranging": .object(ranging)])
+        _ = try await ask("device/update", ["id": .string(gateway), "ranging": .object(ranging)])
     }
 
-    private func ask(_ verb: String, _ parameters: JSONObject) throws(CommandFailure) -> JSONValue {
-        let exchange = RequestExchange(try connection.destination(), resource: "device", verb: verb, parameters: parameters)
-        guard try exchange.run(), let reply = exchange.reply else { throw .unavailable("interrupted before the reply came") }
-        return try RequestCommand.result(of: reply, asJSON: output.json)
+    private func ask(_ name: String, _ parameters: JSONObject) async throws -> JSONValue {
+        try await answer(try connection.configuration()) { client in
+            try await client.result(of: name, parameters, asJSON: output.json)
+        }
     }
 
     // MARK: Output
@@ -107,8 +108,7 @@ struct CalibrateCommand: ParsableCommand {
                 }
                 return .object(object)
             }
-            return StandardOutput.print(
-                String(decoding: JSONValue.object(["gateways": .array(gateways)]).serialised(), as: UTF8.self))
+            return StandardOutput.print(json: ["gateways": .array(gateways)])
         }
         for (gateway, result) in results {
             guard let result else {

@@ -34,8 +34,8 @@ struct CalibrationWalk {
     ///
     /// - Parameter position: Where a gateway is; asked once for each that needs it.
     func samples(
-        _ position: (String) throws(CommandFailure) -> Place
-    ) throws(CommandFailure) -> [(gateway: String, samples: [Calibration.Sample])] {
+        _ position: (String) async throws -> Place
+    ) async throws -> [(gateway: String, samples: [Calibration.Sample])] {
         var order: [String] = []
         var samples: [[UInt8]: [Calibration.Sample]] = [:]
         var places: [[UInt8]: Place] = [:]
@@ -47,7 +47,7 @@ struct CalibrationWalk {
             case .metres(let known): metres = known
             case .place(let place):
                 let gateway: Place
-                if let known = places[key] { gateway = known } else { gateway = try position(reading.gateway) }
+                if let known = places[key] { gateway = known } else { gateway = try await position(reading.gateway) }
                 places[key] = gateway
                 metres = Geodesic.distance(
                     fromLatitude: place.latitude, fromLongitude: place.longitude, toLatitude: gateway.latitude,

@@ -2,7 +2,7 @@ import ArgumentParser
 import Wire
 
 /// `geomatch bench`: how fast a running daemon is, as a client of it sees that.
-struct BenchCommand: ParsableCommand {
+struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
         abstract: "Measure how long a running daemon takes from a position to its live update and to a match.",
@@ -51,13 +51,12 @@ struct BenchCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        let bench = Bench(
-            try connection.destination(), updates: updates, devices: devices, rate: rate, window: window)
-        guard try bench.run() else { throw CommandFailure.unavailable("interrupted") }
-        let figures = bench.figures
+    func run() async throws {
+        let bench = Bench(updates: updates, devices: devices, rate: rate, window: window)
+        let figures = try await withClient(try connection.configuration()) { try await bench.run($0) }
+        guard let figures else { throw CommandFailure.unavailable("interrupted") }
         if output.json {
-            StandardOutput.print(String(decoding: figures.object.serialised(), as: UTF8.self))
+            StandardOutput.print(json: figures.object)
         } else {
             for line in figures.lines { StandardOutput.print(line) }
         }

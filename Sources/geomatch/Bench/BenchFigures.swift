@@ -1,9 +1,9 @@
 import Wire
 
 /// What a measurement found, for people and for programs.
-struct BenchFigures {
+struct BenchFigures: Sendable {
     /// How long things took, in nanoseconds.
-    struct Durations {
+    struct Durations: Sendable {
         private var nanoseconds: [Int64] = []
 
         var count: Int { nanoseconds.count }
@@ -30,6 +30,12 @@ struct BenchFigures {
     var updates = Durations()
     var matchesExpected = 0
     var matches = Durations()
+
+    /// Takes over what was found of updates and matches.
+    mutating func add(_ other: BenchFigures) {
+        (updatesSent, updateSeconds, updates) = (other.updatesSent, other.updateSeconds, other.updates)
+        (matchesExpected, matches) = (other.matchesExpected, other.matches)
+    }
 
     private var updatesPerSecond: Double { updateSeconds > 0 ? Double(updates.count) / updateSeconds : 0 }
 

@@ -40,62 +40,66 @@ struct ConnectionOptions: ParsableArguments {
 
     static let defaultBroker = "mqtt://127.0.0.1:1883"
 
+    /// As they are written, each with a value.
+    static let names = [
+        "--broker", "--dataset", "--client", "--topics-prefix", "--timeout", "--ca-file", "--certificate-file", "--key-file",
+    ]
+
     /// Flags go before the environment, that before the defaults.
     ///
     /// - Parameters:
     ///   - criteria: Criteria for live topics, whose dataset counts where `--dataset` is not given.
     ///   - defaultClient: Who asks where nobody is named.
     /// - Throws: `usage` for a wrong flag, `configuration` for a wrong variable, each with what is allowed.
-    func destination(
+    func configuration(
         environment: [String: String] = ProcessInfo.processInfo.environment, criteria: String? = nil,
         defaultClient: String = "cli"
-    ) throws(CommandFailure) -> Destination {
+    ) throws(CommandFailure) -> GeomatchConfiguration {
         guard timeout > 0, timeout <= 86_400 else {
             throw .usage("--timeout is \(timeout): more than 0 and at most 86400 seconds are allowed")
         }
-        let endpoint = try endpoint(Self.setting(broker, "--broker", "GEOMATCH_BROKER", environment))
+        let broker = Self.setting(broker, "--broker", "GEOMATCH_BROKER", environment)
+        let user = try user(of: broker)
         var dataset = try Self.level(Self.setting(dataset, "--dataset", "GEOMATCH_DATASET", environment)) ?? "default"
         if self.dataset == nil, let first = criteria?.split(separator: "/", omittingEmptySubsequences: false).first {
-            if Topics.isLevel(String(first)) { dataset = String(first) }
+            if Self.isLevel(String(first)) { dataset = String(first) }
         }
         var client = try Self.level(Self.setting(client, "--client", "GEOMATCH_CLIENT", environment))
-        if client == nil, let user = endpoint.username {
-            client = try Self.level(Setting(value: user, source: "the user in the broker's address", isFlag: broker != nil))
+        if client == nil, let user {
+            client = try Self.level(Setting(value: user, source: "the user in the broker's address", isFlag: self.broker != nil))
         }
-        let prefix = try Self.prefix(Self.setting(topicsPrefix, "--topics-prefix", "GEOMATCH_TOPICS_PREFIX", environment))
-        return Destination(
-            endpoint: endpoint,
-            topics: Topics(prefix: prefix, dataset: dataset, client: client ?? defaultClient),
-            timeoutSeconds: timeout)
-    }
-
-    /// The same for the library for applications.
-    func configuration(of destination: Destination) -> GeomatchConfiguration {
-        let broker = broker ?? ProcessInfo.processInfo.environment["GEOMATCH_BROKER"].flatMap { $0.isEmpty ? nil : $0 }
         var configuration = GeomatchConfiguration(
-            broker: broker ?? Self.defaultBroker, dataset: destination.topics.dataset, client: destination.topics.client)
-        configuration.topicsPrefix = destination.topics.prefix
-        configuration.requestTimeout = .seconds(destination.timeoutSeconds)
-        if [caFile, certificateFile, keyFile].contains(where: { $0 != nil }) {
+            broker: broker?.value ?? Self.defaultBroker, dataset: dataset, client: client ?? defaultClient)
+        configuration.topicsPrefix = try Self.prefix(
+            Self.setting(topicsPrefix, "--topics-prefix", "GEOMATCH_TOPICS_PREFIX", environment))
+        configuration.requestTimeout = .milliseconds(Int64(timeout * 1000))
+        configuration.connectTimeout = configuration.requestTimeout
+        if hasFiles {
             configuration.tls = GeomatchConfiguration.TLS(caFile: caFile, certificateFile: certificateFile, keyFile: keyFile)
         }
+        configuration.isForCommand = true
+        configuration.connectionLost = { StandardError.note("\($0.message); trying again") }
         return configuration
     }
 
-    private func endpoint(_ setting: Setting?) throws(CommandFailure) -> MQTTEndpoint {
-        var endpoint: MQTTEndpoint
+    private var hasFiles: Bool { [caFile, certificateFile, keyFile].contains { $0 != nil } }
+
+    /// The user in the broker's address, which is checked.
+    private func user(of setting: Setting?) throws(CommandFailure) -> String? {
+        let endpoint: MQTTEndpoint
         do throws(MQTTEndpointError) {
             endpoint = try MQTTEndpoint(url: setting?.value ?? Self.defaultBroker)
         } catch {
             throw setting?.refused(error.description) ?? .internal(error.description)
         }
-        let files = [caFile, certificateFile, keyFile]
-        guard files.contains(where: { $0 != nil }) else { return endpoint }
-        guard endpoint.tls != nil else {
+        guard !hasFiles || endpoint.tls != nil else {
             throw .usage("--ca-file, --certificate-file and --key-file need a broker with mqtts://")
         }
-        endpoint.tls = MQTTEndpoint.TLS(caFile: caFile, certificateFile: certificateFile, keyFile: keyFile)
-        return endpoint
+        return endpoint.username
+    }
+
+    static func isLevel(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= 1024 && !text.utf8.contains { "/+#".utf8.contains($0) || $0 < 0x20 || $0 == 0x7F }
     }
 
     /// A value, and where it was read.
@@ -120,7 +124,7 @@ struct ConnectionOptions: ParsableArguments {
     /// One level of a topic. Stricter rules are the daemon's: asking as somebody it refuses must be possible.
     private static func level(_ setting: Setting?) throws(CommandFailure) -> String? {
         guard let setting else { return nil }
-        guard Topics.isLevel(setting.value) else {
+        guard isLevel(setting.value) else {
             throw setting.refused("\"\(PlainText.printable(setting.value))\" is not one level of a topic: not empty, no / + #")
         }
         return setting.value

@@ -1,6 +1,5 @@
 import Dispatch
 import Glibc
-import Synchronization
 
 /// Ctrl-C and SIGTERM as an event, as long as this value lives.
 final class Interrupt {
@@ -20,14 +19,4 @@ final class Interrupt {
         sources.forEach { $0.cancel() }
         for number in [SIGINT, SIGTERM] { signal(number, SIG_DFL) }
     }
-}
-
-/// How often Ctrl-C came, told by one thread and read by another.
-final class Interruptions: Sendable {
-    private let number = Atomic<Int>(0)
-
-    var count: Int { number.load(ordering: .acquiring) }
-
-    /// - Returns: How often it came by now.
-    func note() -> Int { number.add(1, ordering: .acquiringAndReleasing).newValue }
 }

@@ -1,7 +1,9 @@
 import ArgumentParser
+import GeomatchClient
+import Wire
 
 /// `geomatch demo building`: a day of a building.
-struct BuildingDemoCommand: ParsableCommand {
+struct BuildingDemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "building",
         abstract: "A day of an office building: people, desks and rooms.",
@@ -25,6 +27,9 @@ struct BuildingDemoCommand: ParsableCommand {
 
     @OptionGroup(title: "Connection options")
     var connection: ConnectionOptions
+
+    @OptionGroup
+    var output: OutputOptions
 
     @Option(help: ArgumentHelp("Times real time.", valueName: "X"))
     var speed = 60.0
@@ -54,33 +59,36 @@ struct BuildingDemoCommand: ParsableCommand {
         guard hours > 0, hours <= 24 else { throw ValidationError("--hours is \(hours): more than 0 and at most 24 are allowed") }
     }
 
-    func run() throws {
-        let destination = try connection.destination(defaultClient: "admin")
+    func run() async throws {
+        let configuration = try connection.configuration(defaultClient: "admin")
         let seed = seed ?? .random(in: 0...999_999)
         let day = DemoDay(people: people, floors: floors, hours: hours, seed: seed)
-        if structure { try importStructure(day.building, destination) }
+        if structure { try await importStructure(day.building, configuration) }
         StandardError.line(
             "geomatch: a day of \(PlainText.decimal(hours, 1)) hours, seed \(seed); "
-                + "geomatch watch live '\(destination.topics.dataset)/\(DemoBuilding.venue)/#' shows it, Ctrl-C ends")
+                + "geomatch watch live '\(configuration.dataset)/\(DemoBuilding.venue)/#' shows it, Ctrl-C ends")
         let publishing = DemoPublishing(
-            destination, day: day, speed: speed, progress: ReplayProgress(total: day.seconds, isWanted: progress))
-        let isComplete = try publishing.run()
-        StandardError.line("geomatch: " + publishing.summary(isComplete: isComplete))
+            configuration.topics, day: day, speed: speed, progress: ReplayProgress(total: day.seconds, isWanted: progress))
+        let done: Void? = try await withClient(configuration, drain: configuration.requestTimeout) {
+            try await $0.run(publishing)
+        }
+        if output.json { StandardOutput.print(json: publishing.result(isComplete: done != nil, seed: seed)) }
+        StandardError.line("geomatch: " + publishing.summary(isComplete: done != nil))
     }
 
-    private func importStructure(_ building: DemoBuilding, _ destination: Destination) throws {
-        let features = building.features.map { $0.serialised() }
-        let importer = StructureImporter(
-            destination, features: features, progress: ReplayProgress(total: features.count, isWanted: false))
+    private func importStructure(_ building: DemoBuilding, _ configuration: GeomatchConfiguration) async throws {
+        let importer = StructureImporter(features: building.features.map { $0.serialised() })
+        let tally: ImportTally?
         do {
-            guard try importer.run() else { throw CommandFailure.unavailable("interrupted") }
+            tally = try await withClient(configuration) { try await importer.run($0) }
         } catch var failure as CommandFailure where failure.isReply {
             failure.message +=
                 "\nThe structure is imported by an administrator of the dataset: --client names one; --no-structure goes without."
             throw failure
         }
-        for refusal in importer.refused { StandardError.line("geomatch: refused: \(PlainText.of(refusal))") }
+        guard let tally else { throw CommandFailure.unavailable("interrupted") }
+        for refusal in tally.refused { StandardError.line("geomatch: refused: \(PlainText.of(refusal))") }
         StandardError.line(
-            "geomatch: structure of \(building.floors) floors: \(importer.imported) imported, \(importer.replaced) replaced")
+            "geomatch: structure of \(building.floors) floors: \(tally.imported) imported, \(tally.replaced) replaced")
     }
 }

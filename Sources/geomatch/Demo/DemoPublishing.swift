@@ -1,10 +1,12 @@
-import MQTTLink
+import GeomatchClient
 import Wire
 
 /// Publishes a day at a multiple of real time, each update with the moment it goes out.
 ///
 /// What the broker had not acknowledged when a connection was lost goes out again, in order, and the day stands still meanwhile.
-final class DemoPublishing: Conversation {
+/// Guarded by the connection's lock until it is done.
+final class DemoPublishing: ConnectionWorker, @unchecked Sendable {
+    private let topics: ClientTopics
     private var day: DemoDay
     private let speed: Double
     private var progress: ReplayProgress
@@ -27,16 +29,30 @@ final class DemoPublishing: Conversation {
     private static let burst = 100
 
     /// - Parameter speed: Above 0.
-    init(_ destination: Destination, day: DemoDay, speed: Double, progress: ReplayProgress) {
+    init(_ topics: ClientTopics, day: DemoDay, speed: Double, progress: ReplayProgress) {
         self.day = day
         self.speed = speed
         self.progress = progress
-        super.init(destination)
+        self.topics = topics
+    }
+
+    private var seconds: Double {
+        Double(max(1, (finishedAt ?? WallClock.now()) - (startedAt ?? WallClock.now()))) / 1000
+    }
+
+    /// For programs.
+    func result(isComplete: Bool, seed: UInt64) -> JSONValue {
+        [
+            "complete": .bool(isComplete), "seed": .integer(Int64(clamping: seed)), "updates": .integer(Int64(published)),
+            "seconds": .double(seconds), "people": .integer(Int64(day.figures.people)),
+            "rooms": .integer(Int64(day.building.rooms.count)), "floors": .integer(Int64(day.building.floors)),
+            "refused": .integer(Int64(refusedCount)), "unheard": .integer(Int64(unheardCount)),
+            "connectionsLost": .integer(Int64(lossCount)),
+        ]
     }
 
     /// One line for standard error.
     func summary(isComplete: Bool) -> String {
-        let seconds = Double(max(1, (finishedAt ?? Self.now()) - (startedAt ?? Self.now()))) / 1000
         let figures = day.figures
         var text = "\(isComplete ? "the day is over" : "interrupted at \(day.clock)"): \(published) updates in "
         text += "\(PlainText.decimal(seconds, 1)) s (\(PlainText.decimal(Double(published) / seconds, 0))/s), "
@@ -48,9 +64,8 @@ final class DemoPublishing: Conversation {
         return text
     }
 
-    override func connected() {
-        deadline = nil
-        let now = Self.now()
+    func connected() {
+        let now = WallClock.now()
         if startedAt == nil { (startedAt, dayStart) = (now, now) }
         if let lostAt { dayStart += max(0, now - lostAt) }
         lostAt = nil
@@ -59,24 +74,22 @@ final class DemoPublishing: Conversation {
         queue = (again + queue)[...]
     }
 
-    override func connectionLost(_ reason: MQTTDisconnect) {
+    func lost(_ error: GeomatchError) {
         lossCount += 1
-        lostAt = lostAt ?? Self.now()
-        progress.finish()
-        StandardError.line("geomatch: \(destination.endpoint.name): \(reason); trying again")
+        lostAt = lostAt ?? WallClock.now()
     }
 
-    override func acknowledged(token: UInt64, reason: UInt8) {
+    func acknowledged(token: UInt64, reason: UInt8) {
         unacknowledged[token] = nil
         if reason == 0x10 { unheardCount += 1 }
         if reason >= 0x80 { refusedCount += 1 }
     }
 
-    override func turn(now: Int64) -> Int64 {
-        guard startedAt != nil, let link, link.isConnected else { return .max }
+    func turn(_ link: WorkerLink, now: Int64) throws(GeomatchError) -> Int64? {
+        guard startedAt != nil, link.isConnected else { return .max }
         var seconds = 0
         while true {
-            guard publishQueue(link, now) else { return progress.next }
+            guard try publishQueue(link, now) else { return progress.next }
             guard !day.isOver else { break }
             let due = due(day.second)
             guard due <= now else { return min(due, showProgress(now)) }
@@ -90,8 +103,7 @@ final class DemoPublishing: Conversation {
         guard unacknowledged.isEmpty else { return .max }
         finishedAt = now
         progress.finish()
-        end(drainSeconds: destination.timeoutSeconds)
-        return .max
+        return nil
     }
 
     private func showProgress(_ now: Int64) -> Int64 {
@@ -100,22 +112,15 @@ final class DemoPublishing: Conversation {
     }
 
     /// - Returns: Whether all of it went out.
-    private func publishQueue(_ link: MQTTLink, _ now: Int64) -> Bool {
+    private func publishQueue(_ link: WorkerLink, _ now: Int64) throws(GeomatchError) -> Bool {
         while let update = queue.first {
-            guard unacknowledged.count < Self.unacknowledgedMax else { return false }
-            let topic = destination.topics.update(update.levels)
-            let result = link.publish(
-                topic: topic, payload: payload(of: update, now), qos: 1, retain: false, token: published + 1)
-            switch result {
-            case .accepted:
-                published += 1
-                unacknowledged[published] = update
-                queue.removeFirst()
-            case .notConnected, .windowFull: return false
-            default:
-                end(.internal("an update could not be published: \(result)"))
-                return false
-            }
+            guard unacknowledged.count < Self.unacknowledgedMax,
+                try link.publish(
+                    topic: topics.update(update.levels), payload: payload(of: update, now), qos: 1, token: published + 1)
+            else { return false }
+            published += 1
+            unacknowledged[published] = update
+            queue.removeFirst()
         }
         return true
     }

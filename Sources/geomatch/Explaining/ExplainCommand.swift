@@ -2,7 +2,7 @@ import ArgumentParser
 import Wire
 
 /// `geomatch explain PUBLICATION SUBSCRIPTION`: why a pair matches or not.
-struct ExplainCommand: ParsableCommand {
+struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
         abstract: "Say why a publication and a subscription match or not.",
@@ -30,15 +30,11 @@ struct ExplainCommand: ParsableCommand {
     @Argument(help: "The id of the subscription.")
     var subscription: String
 
-    func run() throws {
-        let exchange = RequestExchange(
-            try connection.destination(), resource: "match", verb: "explain",
-            parameters: ["publicationId": .string(publication), "subscriptionId": .string(subscription)])
-        guard try exchange.run(), let reply = exchange.reply else {
-            throw CommandFailure.unavailable("interrupted before the reply came")
+    func run() async throws {
+        let parameters: JSONObject = ["publicationId": .string(publication), "subscriptionId": .string(subscription)]
+        let result = try await answer(try connection.configuration()) { client in
+            try await client.result(of: "match/explain", parameters, asJSON: output.json)
         }
-        let result = try RequestCommand.result(of: reply, asJSON: output.json)
-        StandardOutput.print(
-            output.json ? String(decoding: result.serialised(), as: UTF8.self) : ExplanationText.of(result))
+        if output.json { StandardOutput.print(json: result) } else { StandardOutput.print(ExplanationText.of(result)) }
     }
 }

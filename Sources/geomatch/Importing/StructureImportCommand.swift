@@ -2,7 +2,7 @@ import ArgumentParser
 import Wire
 
 /// `geomatch import structure FILE`: venues, buildings, floors, rooms and locations.
-struct StructureImportCommand: ParsableCommand {
+struct StructureImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "structure",
         abstract: "Import venues, buildings, floors, rooms and locations, as an administrator.",
@@ -39,8 +39,8 @@ struct StructureImportCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("A GeoJSON file, an IMDF folder or zip file, or - for standard input.", valueName: "file"))
     var file: String
 
-    func run() throws {
-        let destination = try connection.destination()
+    func run() async throws {
+        let configuration = try connection.configuration()
         let source = try StructureSource(path: file, naming: ids)
         for note in source.notes { StandardError.line(PlainText.printable(note)) }
         var unreadable = source.unreadable
@@ -57,28 +57,12 @@ struct StructureImportCommand: ParsableCommand {
         guard !features.isEmpty else {
             throw CommandFailure.failed("\(PlainText.printable(file)) holds no feature that can be imported")
         }
-        let importer = StructureImporter(
-            destination, features: features, progress: ReplayProgress(total: features.count, isWanted: progress))
-        guard try importer.run() else { throw CommandFailure.unavailable("interrupted; importing again does no harm") }
-        show(importer)
-        let refusedCount = importer.refused.count + unreadable.count
+        let importer = StructureImporter(features: features)
+        let tally = try await withClient(configuration) { try await importer.run($0, isProgressWanted: progress) }
+        guard let tally else { throw CommandFailure.unavailable("interrupted; importing again does no harm") }
+        tally.show(asJSON: output.json)
+        let refusedCount = tally.refusedCount + unreadable.count
         if refusedCount > 0 { throw CommandFailure.failed("\(refusedCount) features were refused") }
-    }
-
-    private func show(_ importer: StructureImporter) {
-        if output.json {
-            let result = JSONValue.object([
-                "imported": .integer(importer.imported), "replaced": .integer(importer.replaced),
-                "refused": .array(importer.refused), "warnings": .array(importer.warnings),
-            ])
-            return StandardOutput.print(String(decoding: result.serialised(), as: UTF8.self))
-        }
-        for refusal in importer.refused {
-            let id = refusal.member("id").map(PlainText.of) ?? "a feature"
-            StandardError.line("refused: \(id): \(refusal.member("error").map(ErrorText.of) ?? "")")
-        }
-        for warning in importer.warnings { StandardError.line("warning: \(PlainText.of(warning))") }
-        StandardOutput.print("imported \(importer.imported), replaced \(importer.replaced)")
     }
 }
 

@@ -1,3 +1,4 @@
+import GeomatchClient
 import LiveTopics
 import Wire
 
@@ -43,12 +44,12 @@ struct LiveSelection: Equatable {
 
     var text: String { PlainText.of(criteria) }
 
-    /// The parameters of a request.
-    var parameters: JSONObject {
-        var parameters: JSONObject = ["criteria": criteria]
-        parameters["where"] = condition.map(JSONValue.string)
-        parameters["within"] = within
-        parameters["minInterval"] = minInterval.map { .integer(Int64($0)) }
-        return parameters
+    /// The same for the library.
+    var liveCriteria: LiveCriteria {
+        var question: JSONObject = ["criteria": criteria]
+        question["where"] = condition.map(JSONValue.string)
+        question["within"] = within
+        let criteria = LiveCriteria(written: question).delivery(.atLeastOnce)
+        return minInterval.map { criteria.minInterval(.milliseconds($0)) } ?? criteria
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Wire
 
 /// Standard output, written in large pieces. Whoever waits for something calls ``flush()`` first.
 struct StandardOutput {
@@ -33,11 +34,17 @@ struct StandardOutput {
     static func print(_ text: String) {
         _ = writeAll(Array((text + "\n").utf8), to: STDOUT_FILENO)
     }
+
+    /// A value as JSON on one line.
+    static func print(json value: JSONValue) { print(String(decoding: value.serialised(), as: UTF8.self)) }
 }
 
 /// Standard error: notes, progress and failures.
 enum StandardError {
     static func line(_ text: String) { write(text + "\n") }
+
+    /// How it goes; on a terminal in place of a bar that stands there.
+    static func note(_ text: String) { line((isTerminal ? "\r\u{1B}[K" : "") + "geomatch: \(PlainText.printable(text))") }
 
     static func write(_ text: String) {
         _ = writeAll(Array(text.utf8), to: STDERR_FILENO)

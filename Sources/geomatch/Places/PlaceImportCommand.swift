@@ -4,7 +4,7 @@ import OpeningHours
 import Wire
 
 /// `geomatch import places FILE`: points of interest.
-struct PlaceImportCommand: ParsableCommand {
+struct PlaceImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "places",
         abstract: "Import places from files of any size.",
@@ -56,8 +56,8 @@ struct PlaceImportCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        let destination = try connection.destination()
+    func run() async throws {
+        let configuration = try connection.configuration()
         var total: Int? = 0
         var readers: [FeatureReader] = []
         for file in files {
@@ -66,12 +66,15 @@ struct PlaceImportCommand: ParsableCommand {
             readers.append(FeatureReader(descriptor: descriptor))
         }
         let importer = PlaceImporter(
-            destination, PlaceRequests(readers, PlaceRequests.Options(isOSM: osm, timeZone: timeZone)),
+            PlaceRequests(readers, PlaceRequests.Options(isOSM: osm, timeZone: timeZone)),
             progress: ImportProgress(total: total, isWanted: progress))
-        guard try importer.run() else { throw CommandFailure.unavailable("interrupted; importing again does no harm") }
-        show(importer)
-        let refusedCount = importer.refusedCount + importer.unreadableCount
-        if refusedCount > 0 { throw CommandFailure.failed("\(refusedCount) features were refused") }
+        let isDone: Void? = try await withClient(configuration) { try await importer.run($0) }
+        guard isDone != nil else { throw CommandFailure.unavailable("interrupted; importing again does no harm") }
+        let tally = importer.tally
+        var more = importer.categoryCount > 0 ? ", categories \(importer.categoryCount)" : ""
+        if importer.leftOutCount > 0 { more += ", left out \(importer.leftOutCount) that are no place" }
+        tally.show(asJSON: output.json, more: more)
+        if tally.refusedCount > 0 { throw CommandFailure.failed("\(tally.refusedCount) features were refused") }
     }
 
     /// A file, and how many bytes it has where it has an end.
@@ -84,31 +87,5 @@ struct PlaceImportCommand: ParsableCommand {
         }
         guard status.st_mode & S_IFMT != S_IFDIR else { throw .usage("\(PlainText.printable(file)) is a folder") }
         return (descriptor, status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil)
-    }
-
-    private func show(_ importer: PlaceImporter) {
-        let refused = importer.unreadable + importer.refused
-        if output.json {
-            let result = JSONValue.object([
-                "imported": .integer(importer.imported), "replaced": .integer(importer.replaced),
-                "refused": .array(refused), "warnings": .array(importer.warnings),
-            ])
-            return StandardOutput.print(String(decoding: result.serialised(), as: UTF8.self))
-        }
-        for refusal in refused {
-            let id = refusal.member("id").map { $0 == .null ? "a feature" : PlainText.of($0) } ?? "a feature"
-            StandardError.line("refused: \(id): \(refusal.member("error").map(ErrorText.of) ?? "")")
-        }
-        for warning in importer.warnings { StandardError.line("warning: \(PlainText.of(warning))") }
-        for (all, shown, what) in [
-            (importer.refusedCount + importer.unreadableCount, refused.count, "refusals"),
-            (importer.warningCount, importer.warnings.count, "warnings"),
-        ] where all > shown {
-            StandardError.line("and \(all - shown) more \(what)")
-        }
-        var text = "imported \(importer.imported), replaced \(importer.replaced)"
-        if importer.categoryCount > 0 { text += ", categories \(importer.categoryCount)" }
-        if importer.leftOutCount > 0 { text += ", left out \(importer.leftOutCount) that are no place" }
-        StandardOutput.print(text)
     }
 }

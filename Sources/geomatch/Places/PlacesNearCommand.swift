@@ -1,21 +1,21 @@
 import ArgumentParser
 import Geodesy
+import GeomatchClient
 import Wire
 
 /// `geomatch places near LAT LON`: the places round a position, the nearest first.
-struct PlacesNearCommand: ParsableCommand {
+struct PlacesNearCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "near",
         abstract: "List the places round a position, the nearest first.",
         usage: "geomatch places near LAT LON [--radius METRES] [--category ID] [--chain ID]",
         discussion: """
-            Metres are those to the place's point; of a place with an outline, to one inside it. `--` before the numbers lets negative \
-            ones through.
+            Metres are those to the place's point; of a place with an outline, to one inside it.
 
             Examples:
               geomatch --dataset city places near 43.7312 7.4197
               geomatch --dataset city places near --radius 500 --category amenity=cafe \\
-                  -- 43.7312 7.4197
+                  40.7128 -74.006
               geomatch --dataset city --json places near 43.7312 7.4197 | jq '.places[].id'
             """)
 
@@ -38,41 +38,32 @@ struct PlacesNearCommand: ParsableCommand {
     var limit = 50
 
     @Argument(help: "Degrees north, WGS 84.")
-    var latitude: Double
+    var latitude: Degrees
 
     @Argument(help: "Degrees east, WGS 84.")
-    var longitude: Double
+    var longitude: Degrees
 
     func validate() throws {
-        guard latitude.magnitude <= 90, longitude.magnitude <= 180 else {
-            throw ValidationError("\(latitude) \(longitude) is no position: ±90 and ±180 degrees are allowed")
+        guard latitude.number.magnitude <= 90, longitude.number.magnitude <= 180 else {
+            throw ValidationError("\(latitude.number) \(longitude.number) is no position: ±90 and ±180 degrees are allowed")
         }
         guard limit > 0 else { throw ValidationError("--limit is \(limit): 1 or more is allowed") }
     }
 
-    func run() throws {
-        let destination = try connection.destination()
+    func run() async throws {
         var parameters: JSONObject = [
             "within": [
                 "circle": [
-                    "latitude": .double(latitude), "longitude": .double(longitude), "radius": .double(radius),
+                    "latitude": .double(latitude.number), "longitude": .double(longitude.number), "radius": .double(radius),
                 ]
             ]
         ]
         parameters["categoryId"] = category.map { .string($0) }
         parameters["chainId"] = chain.map { .string($0) }
-        var places: [(metres: Double, place: JSONValue)] = []
-        var after: JSONValue?
-        repeat {
-            parameters["after"] = after
-            let exchange = RequestExchange(destination, resource: "place", verb: "list", parameters: parameters)
-            guard try exchange.run(), let reply = exchange.reply else {
-                throw CommandFailure.unavailable("interrupted before the reply came")
-            }
-            let result = try RequestCommand.result(of: reply, asJSON: output.json)
-            places += (result.member("places")?.asArray ?? []).map { (metres(to: $0), $0) }
-            after = result.member("next")
-        } while after != nil
+        let found = try await answer(try connection.configuration()) { [parameters] client in
+            try await client.pages(of: "place/list", parameters, asJSON: output.json).merged
+        }
+        var places = (found.member("places")?.asArray ?? []).map { (metres: metres(to: $0), place: $0) }
         // The library's sort is stable: ids decide between equals.
         places.sort { $0.metres < $1.metres }
         show(places.prefix(limit))
@@ -83,16 +74,24 @@ struct PlacesNearCommand: ParsableCommand {
             return .infinity
         }
         return Geodesic.distance(
-            fromLatitude: self.latitude, fromLongitude: self.longitude, toLatitude: latitude, toLongitude: longitude)
+            fromLatitude: self.latitude.number, fromLongitude: self.longitude.number, toLatitude: latitude, toLongitude: longitude
+        )
     }
 
     private func show(_ places: ArraySlice<(metres: Double, place: JSONValue)>) {
-        if output.json {
-            let result = JSONValue.object(["places": .array(places.map(\.place))])
-            return StandardOutput.print(String(decoding: result.serialised(), as: UTF8.self))
-        }
+        guard !output.json else { return StandardOutput.print(json: ["places": .array(places.map(\.place))]) }
         for (metres, place) in places { StandardOutput.print(PlaceText.line(place, metres: metres)) }
         if places.isEmpty { StandardError.line("no places within \(PlainText.decimal(radius, 0)) m") }
+    }
+}
+
+/// A number that may be negative although nothing stands before it that ends the options.
+struct Degrees: ExpressibleByArgument, Sendable {
+    var number: Double
+
+    init?(argument: String) {
+        guard let number = Double(argument.drop { $0 == " " }) else { return nil }
+        self.number = number
     }
 }
 

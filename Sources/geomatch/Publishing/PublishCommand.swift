@@ -1,17 +1,19 @@
 import ArgumentParser
 import Foundation
+import GeomatchClient
 import LiveTopics
-import MQTTLink
+import Wire
 
 /// `geomatch pub TOPIC JSON`: one live update, just as it was written.
-struct PublishCommand: ParsableCommand {
+struct PublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pub",
         abstract: "Publish one live update.",
         usage: "geomatch pub TOPIC JSON [--retain] [--qos 0|1]",
         discussion: """
             The topic and the payload go out as they are, so that refusals can be tried too: `geomatch watch diagnostics` \
-            shows them. An empty payload clears the state; `-` reads it from standard input.
+            shows them. A topic of seven levels whose payload is no JSON object, and a topic of the dataset with another number of \
+            levels, are warned of on standard error. An empty payload clears the state; `-` reads it from standard input.
 
             Examples:
               geomatch pub default/-/-/-/-/phone/position '{"lat":48.1,"lon":11.5}'
@@ -21,6 +23,9 @@ struct PublishCommand: ParsableCommand {
 
     @OptionGroup(title: "Connection options")
     var connection: ConnectionOptions
+
+    @OptionGroup
+    var output: OutputOptions
 
     @Flag(help: "The broker keeps the message for those who subscribe later.")
     var retain = false
@@ -38,16 +43,47 @@ struct PublishCommand: ParsableCommand {
         guard qos == 0 || qos == 1 else { throw ValidationError("--qos is \(qos): 0 and 1 are allowed") }
     }
 
-    func run() throws {
-        let destination = try connection.destination()
+    func run() async throws {
+        let configuration = try connection.configuration()
         do throws(TopicFilterError) {
             try TopicFilter.validateTopic(topic)
         } catch {
             throw CommandFailure.usage("MQTT does not allow the topic \"\(PlainText.printable(topic))\": \(error.message)")
         }
         let bytes = try payload == "-" ? Array(FileHandle.standardInput.readToEnd() ?? Data()) : Array(payload.utf8)
-        let publishing = Publishing(
-            destination, topic: destination.topics.prefix + topic, payload: bytes, qos: Int32(qos), retain: retain)
-        guard try publishing.run() else { throw CommandFailure.unavailable("interrupted before the broker had it") }
+        if let doubt = Self.doubt(of: topic, bytes, dataset: configuration.dataset) {
+            StandardError.line("geomatch: warning: \(doubt); `geomatch watch diagnostics` shows refusals")
+        }
+        let sent: Void? = try await withClient(configuration, drain: configuration.requestTimeout) { client in
+            try await client.publish(
+                topic: configuration.topics.prefix + topic, payload: bytes, qos: qos, retain: retain)
+        }
+        guard sent != nil else { throw CommandFailure.unavailable("interrupted before the broker had it") }
+        guard output.json else { return }
+        StandardOutput.print(
+            json: [
+                "topic": .string(topic), "bytes": .integer(Int64(bytes.count)), "qos": .integer(Int64(qos)),
+                "retain": .bool(retain),
+            ])
+    }
+
+    /// Why geomatchd will hardly take an update; nil where it may, or where an adapter or a request may be meant.
+    static func doubt(of topic: String, _ payload: [UInt8], dataset: String) -> String? {
+        let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
+        if levels.count != 7 {
+            guard levels.first.map({ $0 == dataset }) == true else { return nil }
+            return "a live topic has seven levels, dataset/venue/building/floor/room/location/domain, not \(levels.count)"
+        }
+        do throws(LiveTopicError) {
+            _ = try LiveTopic(encoded: topic)
+        } catch {
+            return error.message
+        }
+        guard !payload.isEmpty else { return nil }
+        do throws(JSONError) {
+            return try JSONValue.parse(payload).asObject == nil ? "the payload is no JSON object" : nil
+        } catch {
+            return error.message
+        }
     }
 }

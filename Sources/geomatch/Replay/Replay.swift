@@ -1,10 +1,12 @@
-import MQTTLink
+import GeomatchClient
 import Wire
 
 /// Publishes a trace, as fast as the socket takes it or at a multiple of real time.
 ///
-/// Nothing is queued beyond a small bound: what the broker does not take yet stays in the trace.
-final class Replay: Conversation {
+/// Nothing is queued beyond a small bound: what the broker does not take yet stays in the trace. Guarded by the connection's lock
+/// until it is done.
+final class Replay: ConnectionWorker, @unchecked Sendable {
+    private let configuration: GeomatchConfiguration
     private let trace: Trace
     private let topics: [String]
     private let qos: Int32
@@ -20,6 +22,8 @@ final class Replay: Conversation {
     private var acknowledgedCount = 0
     private var refusedCount = 0
     private var lossCount = 0
+    /// Until when a lost connection is waited for.
+    private var deadline = Int64.max
 
     /// Messages that wait for the socket (QoS 0), or for their acknowledgement (QoS 1).
     private static let waitingMax = 512
@@ -28,21 +32,24 @@ final class Replay: Conversation {
     private static let burst = 256
 
     init(
-        _ destination: Destination, trace: Trace, domain: String, qos: Int32, speed: Double?, endsNow: Bool,
+        _ configuration: GeomatchConfiguration, trace: Trace, domain: String, qos: Int32, speed: Double?, endsNow: Bool,
         progress: ReplayProgress
     ) {
         self.trace = trace
-        topics = trace.devices.map { destination.topics.update(device: $0, domain: domain) }
+        self.configuration = configuration
+        topics = trace.devices.map { configuration.topics.update(["-", "-", "-", "-", $0, domain]) }
         self.qos = qos
         self.speed = speed
         self.endsNow = endsNow
         self.progress = progress
-        super.init(destination)
+    }
+
+    private var seconds: Double {
+        Double(max(1, (finishedAt ?? WallClock.now()) - (startedAt ?? WallClock.now()))) / 1000
     }
 
     /// One line for standard error.
     func summary(isComplete: Bool) -> String {
-        let seconds = Double(max(1, (finishedAt ?? Self.now()) - (startedAt ?? Self.now()))) / 1000
         var text = "\(isComplete ? "published" : "interrupted after") \(place) of \(trace.points.count) positions of "
         text += "\(trace.devices.count) devices in \(PlainText.decimal(seconds, 1)) s "
         text += "(\(PlainText.decimal(Double(place) / seconds, 0))/s)"
@@ -53,40 +60,47 @@ final class Replay: Conversation {
         return text
     }
 
-    override func connected() {
-        deadline = nil
+    /// The same for programs.
+    func figures(isComplete: Bool) -> JSONValue {
+        [
+            "complete": .bool(isComplete), "published": .integer(Int64(place)), "positions": .integer(Int64(trace.points.count)),
+            "devices": .integer(Int64(trace.devices.count)), "seconds": .double(seconds),
+            "acknowledged": .integer(Int64(acknowledgedCount)), "refused": .integer(Int64(refusedCount)),
+            "rowsLeftOut": .integer(Int64(trace.refusedCount)), "connectionsLost": .integer(Int64(lossCount)),
+        ]
+    }
+
+    func connected() {
+        deadline = .max
         guard startedAt == nil else { return }
-        let now = Self.now()
+        let now = WallClock.now()
         startedAt = now
         if endsNow, let last = trace.points.last { shift = due(last, start: now) - last.timestamp }
     }
 
-    override func connectionLost(_ reason: MQTTDisconnect) {
+    func lost(_ error: GeomatchError) {
         lossCount += 1
-        deadline = deadline ?? Self.now() + Int64(destination.timeoutSeconds * 1000)
-        progress.finish()
-        StandardError.line("geomatch: \(destination.endpoint.name): \(reason); trying again")
+        if deadline == .max { deadline = WallClock.now() + configuration.requestTimeout.milliseconds }
     }
 
-    override func acknowledged(token: UInt64, reason: UInt8) {
+    func acknowledged(token: UInt64, reason: UInt8) {
         if reason >= 0x80 { refusedCount += 1 } else { acknowledgedCount += 1 }
     }
 
-    override func timedOut() {
-        progress.finish()
-        end(.unavailable("\(destination.endpoint.name): no connection; \(place) of \(trace.points.count) positions went out"))
-    }
-
-    override func turn(now: Int64) -> Int64 {
-        guard let startedAt, let link, link.isConnected else { return .max }
+    func turn(_ link: WorkerLink, now: Int64) throws(GeomatchError) -> Int64? {
+        if now >= deadline {
+            progress.finish()
+            let went = "\(place) of \(trace.points.count) positions went out"
+            throw GeomatchError(.timeout, "\(configuration.brokerName): no connection; \(went)")
+        }
+        guard let startedAt, link.isConnected else { return deadline }
         let before = place
-        let wanted = publish(link, start: startedAt, now: now)
+        let wanted = try publish(link, start: startedAt, now: now)
         progress.show(place, startedAt: startedAt, now: now)
         if place == trace.points.count, link.queuedMessages == 0, link.unacknowledged == 0 {
             finishedAt = now
             progress.finish()
-            end(drainSeconds: destination.timeoutSeconds)
-            return .max
+            return nil
         }
         // What was published is written after this; only then the bound tells whether the broker takes more.
         return place > before ? now : min(wanted, progress.next)
@@ -95,22 +109,16 @@ final class Replay: Conversation {
     /// Publishes what is due and has room.
     ///
     /// - Returns: When the next point is due; never where the socket or an acknowledgement says it first.
-    private func publish(_ link: MQTTLink, start: Int64, now: Int64) -> Int64 {
+    private func publish(_ link: WorkerLink, start: Int64, now: Int64) throws(GeomatchError) -> Int64 {
         let end = min(trace.points.count, place + Self.burst)
         while place < end {
             let point = trace.points[place]
             let due = due(point, start: start)
             if due > now, speed != nil { return due }
             guard qos == 0 ? link.queuedMessages < Self.waitingMax : link.unacknowledged < Self.unacknowledgedMax else { break }
-            let result = link.publish(
-                topic: topics[point.device], payload: payload(of: point), qos: qos, retain: false, token: UInt64(place))
-            switch result {
-            case .accepted: place += 1
-            case .notConnected, .windowFull: return .max
-            default:
-                self.end(.internal("a position could not be published: \(result)"))
-                return .max
-            }
+            guard try link.publish(topic: topics[point.device], payload: payload(of: point), qos: qos, token: UInt64(place))
+            else { return .max }
+            place += 1
         }
         return .max
     }

@@ -2,7 +2,7 @@ import ArgumentParser
 import LiveTopics
 
 /// `geomatch replay FILE`: recorded movement as live positions.
-struct ReplayCommand: ParsableCommand {
+struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
         abstract: "Publish recorded positions, in the order of time across all devices.",
@@ -26,6 +26,9 @@ struct ReplayCommand: ParsableCommand {
 
     @OptionGroup(title: "Connection options")
     var connection: ConnectionOptions
+
+    @OptionGroup
+    var output: OutputOptions
 
     @Option(
         help: ArgumentHelp(
@@ -58,8 +61,8 @@ struct ReplayCommand: ParsableCommand {
         guard Name.isID(atDomain) else { throw ValidationError("--at-domain is no domain: 1 to 128 bytes, not `-`") }
     }
 
-    func run() throws {
-        let destination = try connection.destination()
+    func run() async throws {
+        let configuration = try connection.configuration()
         let trace = try (format ?? TraceFormat(path: file)).read(path: file)
         for refusal in trace.refusals {
             StandardError.line("\(PlainText.printable(file)):\(refusal.line): \(PlainText.printable(refusal.reason))")
@@ -71,9 +74,15 @@ struct ReplayCommand: ParsableCommand {
             throw CommandFailure.failed("\(PlainText.printable(file)) holds no point (\(trace.refusedCount) rows refused)")
         }
         let replay = Replay(
-            destination, trace: trace, domain: atDomain, qos: Int32(qos), speed: speed, endsNow: now,
+            configuration, trace: trace, domain: atDomain, qos: Int32(qos), speed: speed, endsNow: now,
             progress: ReplayProgress(total: trace.points.count, isWanted: progress))
-        let isComplete = try replay.run()
-        StandardError.line(replay.summary(isComplete: isComplete))
+        let isComplete: Void? = try await withClient(configuration, drain: configuration.requestTimeout) {
+            try await $0.run(replay)
+        }
+        if output.json {
+            StandardOutput.print(json: replay.figures(isComplete: isComplete != nil))
+        } else {
+            StandardError.line(replay.summary(isComplete: isComplete != nil))
+        }
     }
 }

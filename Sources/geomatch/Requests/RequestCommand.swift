@@ -1,9 +1,10 @@
 import ArgumentParser
 import Foundation
+import GeomatchClient
 import Wire
 
 /// `geomatch RESOURCE VERB …`: any request, and its reply.
-struct RequestCommand: ParsableCommand {
+struct RequestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "request",
         abstract: "Send a request and print its reply. The word `request` may be left out.",
@@ -15,9 +16,14 @@ struct RequestCommand: ParsableCommand {
                           else text
               key:=JSON   the value is JSON for every key: name:=null removes a name
               a.b=value   an object: {"a":{"b":value}}
+              ID          first, with get, update, delete, evaluate, renew and
+                          unsubscribe: id=ID
 
             What is text by its nature is always text, so that id=123 is the id "123": \
             \(RequestWords.textParameters.joined(separator: ", ")) and criteria.*.
+
+            duration, matchTTL and lease are seconds, or take a unit: 90s, 15min, 1h, 7d. deviceType is also understood as mobile, pin \
+            or beacon.
 
             An own requestId=… makes repeating a request harmless; without one a new id is made.
 
@@ -27,6 +33,7 @@ struct RequestCommand: ParsableCommand {
                   duration=3600 properties.price=2.5
               geomatch subscription create deviceId=door topic=coffee range=50 \\
                   duration=600 selector='price < 3'
+              geomatch device get door
               geomatch match list '{"deviceId":"door"}'
               geomatch --json device list --all | jq '.devices[].id'
               geomatch live snapshot criteria='default/hq/#' where='nrOfPeople > 0'
@@ -61,48 +68,34 @@ struct RequestCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
-        let parameters = try readParameters()
+    func run() async throws {
+        var parameters = try readParameters()
         // A topic says its dataset itself.
-        let destination = try connection.destination(criteria: resource == "live" ? parameters["criteria"]?.asString : nil)
-        for word in [resource, verb] where !Topics.isLevel(word) {
+        let configuration = try connection.configuration(
+            criteria: resource == "live" ? parameters["criteria"]?.asString : nil)
+        for word in [resource, verb] where !ConnectionOptions.isLevel(word) {
             throw CommandFailure.usage("\"\(PlainText.printable(word))\" is not a resource or verb: not empty, no / + #")
         }
-        var pages = ResultPages()
-        repeat {
-            var asked = parameters
-            if let next = pages.next {
-                asked["after"] = next
-                // An id of the caller's own would bring the first page again.
-                asked["requestId"] = nil
+        let isRepeatable = parameters["requestId"] == nil || parameters["requestId"]?.asString != nil
+        let id = parameters["requestId"]?.asString ?? "cli-" + UUID().uuidString.lowercased()
+        if isRepeatable { parameters["requestId"] = .string(id) }
+        let (name, asked) = ("\(resource)/\(verb)", parameters)
+        let pages = try await answer(configuration) { client in
+            do {
+                return try await client.pages(of: name, asked, all: all, asJSON: output.json)
+            } catch let error as GeomatchError where error.kind == .timeout && client.connectionState == .connected {
+                var failure = CommandFailure(error, isConnected: true)
+                failure.message += "\nIt may still be carried out: repeat it with requestId=\(id) to have it done only once."
+                throw failure
             }
-            let exchange = RequestExchange(destination, resource: resource, verb: verb, parameters: asked)
-            guard try exchange.run(), let reply = exchange.reply else {
-                throw CommandFailure.unavailable("interrupted before the reply came")
-            }
-            try pages.add(try Self.result(of: reply, asJSON: output.json))
-        } while all && pages.next != nil
+        }
         let result = all ? pages.merged : pages.last
-        StandardOutput.print(
-            output.json ? String(decoding: result.serialised(), as: UTF8.self) : PrettyJSON.text(result))
+        if output.json { StandardOutput.print(json: result) } else { StandardOutput.print(PrettyJSON.text(result)) }
     }
 
     private func readParameters() throws -> JSONObject {
-        guard parameters == ["-"] else { return try RequestWords.parameters(parameters) }
+        guard parameters == ["-"] else { return try RequestWords.parameters(parameters, of: verb) }
         let text = try FileHandle.standardInput.readToEnd() ?? Data()
         return try RequestWords.object(of: Array(text))
-    }
-
-    /// The result a reply holds.
-    ///
-    /// - Throws: `errorReply` where it holds an error, as JSON or for people.
-    static func result(of reply: JSONObject, asJSON: Bool) throws(CommandFailure) -> JSONValue {
-        if let error = reply["error"] {
-            throw .errorReply(asJSON ? String(decoding: error.serialised(), as: UTF8.self) : ErrorText.of(error))
-        }
-        guard let result = reply["result"] else {
-            throw .internal("the reply holds neither a result nor an error")
-        }
-        return result
     }
 }

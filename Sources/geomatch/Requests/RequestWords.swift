@@ -11,10 +11,17 @@ enum RequestWords {
 
     private static let depthMax = 60
 
-    /// One JSON object, or words `key=value`, `key:=JSON` and `a.b=value`.
+    /// Verbs whose object may be named by its id alone.
+    private static let verbsOfOne = ["get", "update", "delete", "evaluate", "renew", "unsubscribe"]
+    /// Parameters in seconds, which may be written `90s`, `15min`, `1h` and `7d`.
+    private static let durations = ["duration", "matchTTL", "lease"]
+    private static let seconds: [String: Double] = ["s": 1, "min": 60, "h": 3600, "d": 86_400]
+    private static let deviceTypes = ["mobile": "MobileDevice", "pin": "PinDevice", "beacon": "IBeaconDevice"]
+
+    /// One JSON object, or words `key=value`, `key:=JSON` and `a.b=value`; the first may be an id alone.
     ///
     /// - Throws: `usage`, naming the word.
-    static func parameters(_ words: [String]) throws(CommandFailure) -> JSONObject {
+    static func parameters(_ words: [String], of verb: String = "") throws(CommandFailure) -> JSONObject {
         if let first = words.first, first.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
             guard words.count == 1 else {
                 throw .usage("a JSON object stands alone; \"\(shown(words[1]))\" follows it")
@@ -22,6 +29,11 @@ enum RequestWords {
             return try object(of: Array(first.utf8))
         }
         var parameters = JSONObject()
+        var words = words[...]
+        if let first = words.first, verbsOfOne.contains(verb), !first.contains("=") {
+            parameters["id"] = .string(first)
+            words = words.dropFirst()
+        }
         for word in words { try add(word, to: &parameters) }
         return parameters
     }
@@ -66,7 +78,16 @@ enum RequestWords {
         var isText = path.count == 1 ? textParameters.contains(path[0]) : path[0] == "criteria"
         // Criteria are a topic or an object of levels, and no topic begins with the name of a dataset such as this.
         if path == ["criteria"], text.utf8.first == UInt8(ascii: "{") { isText = false }
+        if path == ["deviceType"], let type = deviceTypes[text.lowercased()] { return .string(type) }
+        if path.count == 1, durations.contains(path[0]), let seconds = duration(text) { return .double(seconds) }
         return isText ? .string(text) : (try? JSONValue.parse(text)) ?? .string(text)
+    }
+
+    /// Seconds of a number with a unit; nil for anything else.
+    private static func duration(_ text: String) -> Double? {
+        let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+        guard let count = Double(number), let unit = seconds[String(text.dropFirst(number.count))] else { return nil }
+        return count * unit
     }
 
     /// False where a value stands there already, or on the way.

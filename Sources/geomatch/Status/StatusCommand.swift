@@ -2,7 +2,7 @@ import ArgumentParser
 import Wire
 
 /// `geomatch status`: whether the daemon is there, and the dataset's counters.
-struct StatusCommand: ParsableCommand {
+struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Say whether geomatchd is online, with the counters of the dataset.",
@@ -21,15 +21,16 @@ struct StatusCommand: ParsableCommand {
     @OptionGroup
     var output: OutputOptions
 
-    func run() throws {
-        let destination = try connection.destination()
-        let reading = StatusReading(destination)
-        guard try reading.run() else { throw CommandFailure.unavailable("interrupted") }
+    func run() async throws {
+        let configuration = try connection.configuration()
+        let reading = StatusReading(configuration.topics)
+        let read: Void? = try await withClient(configuration) { try await $0.run(reading) }
+        guard read != nil else { throw CommandFailure.unavailable("interrupted") }
         if output.json {
             let found: JSONObject = ["status": reading.status ?? .null, "dataset": reading.dataset ?? .null]
-            StandardOutput.print(String(decoding: JSONValue.object(found).serialised(), as: UTF8.self))
+            StandardOutput.print(json: .object(found))
         } else {
-            for line in StatusText.lines(status: reading.status, dataset: reading.dataset, of: destination) {
+            for line in StatusText.lines(status: reading.status, dataset: reading.dataset, of: configuration) {
                 StandardOutput.print(line)
             }
         }

@@ -1,35 +1,31 @@
+import GeomatchClient
 import MQTTLink
 import Wire
 
 /// The retained status messages of the daemon and of one dataset.
-final class StatusReading: Conversation {
+///
+/// Guarded by the connection's lock until it is done.
+final class StatusReading: ConnectionWorker, @unchecked Sendable {
+    let filters: [String]
     private(set) var status: JSONValue?
     private(set) var dataset: JSONValue?
-    private var isListening = false
+    private var endsAt = Int64.max
 
     /// Retained messages follow SUBACK at once; a broker with none says nothing, so the silence must have an end.
     private static let patience: Int64 = 1000
 
-    override func connected() {
-        subscribe([destination.topics.status, destination.topics.datasetStatus], qos: 1)
-    }
+    init(_ topics: ClientTopics) { filters = [topics.status, topics.datasetStatus] }
 
-    override func subscribed() {
-        isListening = true
-        deadline = Self.now() + Self.patience
-    }
+    var isOnline: Bool { status?.member("state")?.asString == "online" }
 
-    override func received(_ message: InboundMessage) {
+    func connected() { endsAt = WallClock.now() + Self.patience }
+
+    func received(_ message: InboundMessage) {
         let value = try? JSONValue.parse(message.payload)
-        if message.topic.elementsEqual(destination.topics.status.utf8) {
-            status = value
-        } else {
-            dataset = value
-        }
-        if status != nil && dataset != nil { end() }
+        if message.topic.elementsEqual(filters[0].utf8) { status = value } else { dataset = value }
     }
 
-    override func timedOut() {
-        if isListening { end() } else { super.timedOut() }
+    func turn(_ link: WorkerLink, now: Int64) -> Int64? {
+        status != nil && dataset != nil || now >= endsAt ? nil : endsAt
     }
 }

@@ -1,10 +1,11 @@
+import GeomatchClient
 import Wire
 
 /// The two status messages for people.
 enum StatusText {
-    static func lines(status: JSONValue?, dataset: JSONValue?, of destination: Destination) -> [String] {
+    static func lines(status: JSONValue?, dataset: JSONValue?, of configuration: GeomatchConfiguration) -> [String] {
         guard let status = status?.asObject else {
-            return ["unknown  no geomatchd was ever online at \(destination.endpoint.name)"]
+            return ["unknown  no geomatchd was ever online at \(configuration.brokerName)"]
         }
         var line = status["state"].map(PlainText.of) ?? "unknown"
         if let version = status["version"] { line += "  geomatchd \(PlainText.of(version))" }
@@ -13,9 +14,9 @@ enum StatusText {
         var lines = [line]
         if let error = status["error"] { lines.append("error: \(PlainText.of(error))") }
         guard let dataset = dataset?.asObject else {
-            return lines + ["dataset \(PlainText.printable(destination.topics.dataset)): no status"]
+            return lines + ["dataset \(PlainText.printable(configuration.dataset)): no status"]
         }
-        line = "dataset \(PlainText.printable(destination.topics.dataset))"
+        line = "dataset \(PlainText.printable(configuration.dataset))"
         if let at = dataset["at"]?.asInt64 { line += ", \(PlainText.instant(at))" }
         lines.append(line)
         let counters = dataset.members.filter { $0.value.asObject == nil && $0.key != "dataset" && $0.key != "at" }

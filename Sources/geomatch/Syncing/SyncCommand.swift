@@ -3,7 +3,7 @@ import Foundation
 import GeomatchClient
 
 /// `geomatch sync FILE`: a replica in a file, kept in step with the daemon.
-struct SyncCommand: ParsableCommand {
+struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
         abstract: "Keep a file with the documents of a dataset in step with the daemon, both ways.",
@@ -52,15 +52,17 @@ struct SyncCommand: ParsableCommand {
         if show != nil, once || offline || !put.isEmpty { throw ValidationError("--show stands alone") }
     }
 
-    func run() throws {
-        let destination = try connection.destination()
+    func run() async throws {
+        let configuration = try connection.configuration()
         do {
             let store = try OfflineStore(
-                file: URL(fileURLWithPath: file), dataset: destination.topics.dataset, client: destination.topics.client)
+                file: URL(fileURLWithPath: file), dataset: configuration.dataset, client: configuration.client)
             if let show { return try list(store, type: show) }
             for text in put { try write(text, into: store) }
             guard !offline else { return }
-            try Syncing(store, connection.configuration(of: destination), asJSON: output.json).run(once: once)
+            let syncing = Syncing(store, asJSON: output.json)
+            try await withClient(configuration) { try await syncing.run($0, once: once) }
+            try syncing.tellRefusals(once: once)
         } catch let error as GeomatchError {
             throw CommandFailure(error)
         }
@@ -89,15 +91,5 @@ struct SyncCommand: ParsableCommand {
         }
         let written = try store.put(document, type: type, id: document["id"]?.stringValue)
         StandardError.line("geomatch: written \(PlainText.printable("\(type) \(written.id)")) \(written.revision)")
-    }
-}
-
-extension CommandFailure {
-    init(_ error: GeomatchError) {
-        switch error.kind {
-        case .timeout, .refused, .topicRefused, .connectionLost, .closed: self = .unavailable(error.message)
-        case .file: self = .failed(error.message)
-        default: self = .errorReply(error.description)
-        }
     }
 }

@@ -1,45 +1,17 @@
-import Dispatch
 import GeomatchClient
-import Synchronization
 
 /// An exchange with the daemon, told line by line.
-struct Syncing {
+struct Syncing: Sendable {
     private let store: OfflineStore
-    private let configuration: GeomatchConfiguration
     private let asJSON: Bool
 
-    init(_ store: OfflineStore, _ configuration: GeomatchConfiguration, asJSON: Bool) {
+    init(_ store: OfflineStore, asJSON: Bool) {
         self.store = store
-        self.configuration = configuration
         self.asJSON = asJSON
     }
 
-    /// Blocks until everything is exchanged, or until Ctrl-C.
-    func run(once: Bool) throws {
-        let done = DispatchSemaphore(value: 0)
-        let outcome = Mutex<Result<Void, GeomatchError>>(.success(()))
-        // A free task: the thread of the command waits for it.
-        let task = Task {
-            let result = await exchange(once: once)
-            outcome.withLock { $0 = result }
-            done.signal()
-        }
-        let interrupt = Interrupt { task.cancel() }
-        done.wait()
-        withExtendedLifetime(interrupt) {}
-        switch outcome.withLock({ $0 }) {
-        case .success: break
-        case .failure(let error) where error.kind == .cancelled: break
-        case .failure(let error): throw CommandFailure(error)
-        }
-        let refusals = try store.refusals
-        for refusal in refusals {
-            StandardError.line("geomatch: refused \(PlainText.printable("\(refusal.type) \(refusal.id)")): \(refusal.error)")
-        }
-        if once, !refusals.isEmpty { throw CommandFailure.failed("\(refusals.count) documents were refused") }
-    }
-
-    private func exchange(once: Bool) async -> Result<Void, GeomatchError> {
+    /// - Parameter once: It ends when everything is exchanged.
+    func run(_ client: GeomatchClient, once: Bool) async throws {
         let changes = store.changes
         let telling = Task { await tell(changes) }
         let progressing = Task { await tell(store.progressUpdates) }
@@ -47,27 +19,28 @@ struct Syncing {
             telling.cancel()
             progressing.cancel()
         }
-        do throws(GeomatchError) {
-            let client = try GeomatchClient(configuration)
-            if once {
-                try await store.sync(with: client)
-            } else {
-                let states = store.progressUpdates
-                try store.start(with: client)
-                for await progress in states where progress.status == .stopped {
-                    if let error = progress.lastError { throw error }
-                }
-                store.stop()
+        if once {
+            try await store.sync(with: client)
+        } else {
+            let states = store.progressUpdates
+            try store.start(with: client)
+            for await progress in states where progress.status == .stopped {
+                if let error = progress.lastError { throw error }
             }
-            await client.close()
-            // What waits to be told is told.
-            await Task.yield()
-            let progress = store.progress
-            StandardError.line("geomatch: \((try? store.count()) ?? 0) documents, \(progress.pending) pending")
-            return .success(())
-        } catch {
-            return .failure(error)
+            store.stop()
         }
+        // What waits to be told is told.
+        await Task.yield()
+        let progress = store.progress
+        StandardError.line("geomatch: \((try? store.count()) ?? 0) documents, \(progress.pending) pending")
+    }
+
+    func tellRefusals(once: Bool) throws {
+        let refusals = try store.refusals
+        for refusal in refusals {
+            StandardError.line("geomatch: refused \(PlainText.printable("\(refusal.type) \(refusal.id)")): \(refusal.error)")
+        }
+        if once, !refusals.isEmpty { throw CommandFailure.failed("\(refusals.count) documents were refused") }
     }
 
     private func tell(_ changes: BufferedSequence<OfflineChange, Never>) async {

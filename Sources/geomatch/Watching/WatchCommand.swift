@@ -1,8 +1,9 @@
 import ArgumentParser
+import GeomatchClient
 import LiveTopics
 
 /// `geomatch watch …`: what the daemon publishes, as it comes.
-struct WatchCommand: ParsableCommand {
+struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
         abstract: "Print what comes in, one line for each message, until Ctrl-C.",
@@ -21,7 +22,8 @@ struct WatchCommand: ParsableCommand {
             subscription to live/….
 
             With --json each line is the message as it came; state that was cleared is {"topic":…,"cleared":true} and what is \
-            not JSON {"topic":…,"payload":…}. Reconnects when the broker comes back.
+            not JSON {"topic":…,"payload":…}. Reconnects when the broker comes back. Where nothing can come, because no daemon is \
+            online or the dataset or the device is unknown, standard error says so.
 
             Examples:
               geomatch watch matches --device phone
@@ -93,38 +95,53 @@ struct WatchCommand: ParsableCommand {
         }
     }
 
-    func run() throws {
+    func run() async throws {
         let isObject = criteria?.hasPrefix("{") == true
-        let destination = try connection.destination(criteria: isObject ? nil : criteria.map(LiveSelection.topic))
-        if subject == .live, !direct { return try watchLive(destination) }
-        if subject == .changes {
-            try ChangeWatching(destination, since: since, count: count, asJSON: output.json).run()
-            return
-        }
-        let watching = Watching(
-            destination, subject: subject, filter: try filter(destination.topics), count: count, asJSON: output.json)
-        try watching.run()
-    }
-
-    private func watchLive(_ destination: Destination) throws {
-        let selection = try LiveSelection(
-            criteria: criteria, condition: condition, within: within, minInterval: minInterval,
-            dataset: destination.topics.dataset)
-        guard !output.json, count == nil, let terminal = TerminalScreen() else {
-            try LiveWatching(destination, selection, count: count, output: LiveLines(asJSON: output.json)).run()
-            return
-        }
-        let screen = LiveScreen(terminal, title: selection.text)
-        let watching = LiveWatching(destination, selection, count: nil, output: screen)
-        defer { screen.close() }
-        try watching.run()
-        screen.close()
-        StandardError.line("geomatch: \(screen.summary)")
-    }
-
-    private func filter(_ topics: Topics) throws(CommandFailure) -> String {
+        let configuration = try connection.configuration(criteria: isObject ? nil : criteria.map(LiveSelection.topic))
         switch subject {
-        case .matches: return topics.matches(device: device)
+        case .live where !direct:
+            let selection = try LiveSelection(
+                criteria: criteria, condition: condition, within: within, minInterval: minInterval,
+                dataset: configuration.dataset)
+            try await selection.watch(configuration, count: count, asJSON: output.json)
+        case .changes:
+            try await withClient(configuration) { client in
+                var changes = ChangeWatching(since: since, count: count, asJSON: output.json)
+                try await changes.run(client)
+            }
+        default:
+            let watching = Watching(
+                configuration, subject: subject, filter: try filter(configuration.topics), count: count, asJSON: output.json)
+            try await withClient(configuration) { client in
+                async let _: Void = Self.warn(configuration, device: device)
+                try await client.run(watching)
+            }
+        }
+    }
+
+    /// Says on standard error why nothing can come at present.
+    private static func warn(_ configuration: GeomatchConfiguration, device: String?) async {
+        var configuration = configuration
+        configuration.connectionLost = nil
+        guard let client = try? GeomatchClient(configuration) else { return }
+        let reading = StatusReading(configuration.topics)
+        if (try? await client.run(reading)) != nil {
+            if !reading.isOnline {
+                StandardError.note("no geomatchd is online at this broker: nothing comes before one is")
+            } else if reading.dataset == nil {
+                StandardError.note("no status of the dataset \(configuration.dataset): it may not exist")
+            } else if let device, let reply = try? await client.reply(to: "device/get", ["id": .string(device)]),
+                reply["error"]?.member("error") == "notFound"
+            {
+                StandardError.note("there is no device \(device)")
+            }
+        }
+        await client.close()
+    }
+
+    private func filter(_ topics: ClientTopics) throws(CommandFailure) -> String {
+        switch subject {
+        case .matches: return device.map(topics.matches) ?? topics.matches
         case .diagnostics: return topics.diagnostics
         case .circumstances: return topics.circumstances
         case .changes: return topics.changes
@@ -135,7 +152,7 @@ struct WatchCommand: ParsableCommand {
             } catch {
                 throw .usage("the criteria are no topic filter: \(error.message)")
             }
-            return topics.live(criteria)
+            return topics.state(criteria ?? "\(topics.dataset)/#")
         }
     }
 }

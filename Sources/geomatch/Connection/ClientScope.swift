@@ -1,0 +1,104 @@
+import GeomatchClient
+import Wire
+
+/// Runs `body` with a client until it ends or Ctrl-C comes, and closes the client.
+///
+/// - Parameter drain: How long what was published may take to reach the broker at the end.
+/// - Returns: nil where Ctrl-C came first.
+/// - Throws: `CommandFailure`, whatever the client threw.
+@discardableResult
+func withClient<Value: Sendable>(
+    _ configuration: GeomatchConfiguration, drain: Duration = .milliseconds(500),
+    _ body: @escaping @Sendable (GeomatchClient) async throws -> Value
+) async throws -> Value? {
+    let client: GeomatchClient
+    do throws(GeomatchError) {
+        client = try GeomatchClient(configuration)
+    } catch {
+        throw CommandFailure(error)
+    }
+    // A free task: what ends the client below must not be cut off by Ctrl-C too.
+    let task = Task { try await body(client) }
+    let interrupt = Interrupt { task.cancel() }
+    defer { withExtendedLifetime(interrupt) {} }
+    let result = await task.result
+    let isConnected = client.connectionState == .connected
+    await client.close(drain: isConnected ? drain : .zero)
+    do {
+        return try result.get()
+    } catch let error as GeomatchError {
+        if error.kind == .cancelled { return nil }
+        throw CommandFailure(error, isConnected: isConnected)
+    } catch is CancellationError {
+        return nil
+    }
+}
+
+/// The same for what must be answered: Ctrl-C is a failure.
+func answer<Value: Sendable>(
+    _ configuration: GeomatchConfiguration, _ body: @escaping @Sendable (GeomatchClient) async throws -> Value
+) async throws -> Value {
+    guard let value = try await withClient(configuration, drain: .zero, body) else {
+        throw CommandFailure.unavailable("interrupted before the reply came")
+    }
+    return value
+}
+
+/// Does `work` to its end although the task was cancelled.
+func shielded(_ work: @escaping @Sendable () async -> Void) async {
+    // A free task does not know of the cancellation.
+    await Task { await work() }.value
+}
+
+extension GeomatchClient {
+    /// The result of a request.
+    ///
+    /// - Throws: `errorReply` where the reply is an error, as JSON or for people; `GeomatchError` where none came.
+    func result(of name: String, _ parameters: JSONObject, asJSON: Bool) async throws -> JSONValue {
+        try Self.result(in: try await reply(to: name, parameters), asJSON: asJSON)
+    }
+
+    static func result(in reply: JSONObject, asJSON: Bool) throws(CommandFailure) -> JSONValue {
+        if let error = reply["error"] { throw .errorReply(ErrorText.of(error, asJSON: asJSON)) }
+        guard let result = reply["result"] else { throw .internal("the reply holds neither a result nor an error") }
+        return result
+    }
+
+    /// The pages of a list.
+    ///
+    /// - Parameter all: Not the first page alone.
+    func pages(of name: String, _ parameters: JSONObject, all: Bool = true, asJSON: Bool) async throws -> ResultPages {
+        var pages = ResultPages()
+        var parameters = parameters
+        repeat {
+            try pages.add(try await result(of: name, parameters, asJSON: asJSON))
+            parameters["after"] = pages.next
+            // An id of the caller's own would bring the first page again.
+            parameters["requestId"] = nil
+        } while all && pages.next != nil
+        return pages
+    }
+}
+
+extension CommandFailure {
+    /// - Parameter isConnected: The broker was there when it happened.
+    init(_ error: GeomatchError, isConnected: Bool = false) {
+        let status = "\nIs geomatchd running? `geomatch status` tells."
+        switch error.kind {
+        case .unread: self = .unavailable("\(error.message).\(status)")
+        case .timeout: self = .unavailable(isConnected ? "\(error.message).\(status)" : error.message)
+        case .connectionLost:
+            self = .unavailable(
+                "\(error.message)\nIs geomatchd, or your broker, running there? --broker or GEOMATCH_BROKER names another one.")
+        case .refused:
+            self = .unavailable(
+                "\(error.message)\nThe broker is there: check the user and the password in --broker or GEOMATCH_BROKER.")
+        case .topicRefused, .closed: self = .unavailable(error.message)
+        case .file: self = .failed(error.message)
+        case .internal where error.code == 0: self = .internal(error.message)
+        case .invalid where error.field == "tls" || error.field == "broker": self = .usage(error.message)
+        case _ where error.code > 0: self = .errorReply(ErrorText.of(error))
+        default: self = .errorReply(error.description)
+        }
+    }
+}
