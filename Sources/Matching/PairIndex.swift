@@ -6,9 +6,9 @@ import Geodesy
 struct Pair: BitwiseCopyable {
     var subscription: UInt32
     var publication: UInt32
-    /// Of mode visit: when its ``Pair/phase`` began.
-    var lastMatchAt: Int64
-    /// Where the sides stood at that match. Of mode visit the first holds the ``Pair/phase``.
+    /// When it matched last; of mode visit, when it entered its phase. Milliseconds since 1970 UTC.
+    var changedAt: Int64
+    /// Where the sides were at the last match. Of mode once.
     var publicationPoint: GridPoint
     var subscriptionPoint: GridPoint
     var nextOfPublication: UInt32
@@ -22,6 +22,8 @@ struct Pair: BitwiseCopyable {
 /// Pairs, found by their two sides. Open addressing; a slot holds 32 bits of the hash and the pair's number.
 struct PairIndex {
     private(set) var pairs = Slab<Pair>()
+    /// By pair number, where the subscription is of mode visit.
+    private(set) var phases = Column<Phase>()
     private var slots: UnsafeMutablePointer<UInt64>
     private var bits = 4
 
@@ -31,10 +33,11 @@ struct PairIndex {
 
     func deallocate() {
         pairs.deallocate()
+        phases.deallocate()
         BigMemory.release(slots)
     }
 
-    var bytes: Int { pairs.bytes + (8 << bits) }
+    var bytes: Int { pairs.bytes + phases.bytes + (8 << bits) }
 
     @inline(__always)
     func find(_ subscription: UInt32, _ publication: UInt32) -> UInt32? {
@@ -63,8 +66,15 @@ struct PairIndex {
     mutating func add(_ subscription: UInt32, _ publication: UInt32) -> UInt32 {
         if (pairs.count + 1) * 4 > 3 << bits { rehash(bits + 1) }
         let pair = pairs.take()
+        phases.reach(pair)
+        phases[pair] = .silent
         insert(UInt64(tag(subscription, publication)) << 32 | UInt64(pair))
         return pair
+    }
+
+    func enter(_ phase: Phase, _ pair: UInt32, at now: Int64) {
+        phases[pair] = phase
+        pairs[pair].changedAt = now
     }
 
     mutating func remove(_ pair: UInt32) {
@@ -84,6 +94,7 @@ struct PairIndex {
         }
         slots[hole] = PairIndex.empty
         pairs.release(pair)
+        if pairs.count == 0 { phases.reset() }
         if bits > 6 && pairs.count * 8 < 1 << bits { rehash(bits - 1) }
     }
 

@@ -4,7 +4,7 @@ import Geodesy
 // whatever may be in range is looked at with each.
 extension World {
     /// Whether two are in range, or within so many metres of it: by where both stand, else by how far one sees the other.
-    func isInReach(_ subscription: Entry, _ publication: Entry, widenedBy margin: Double = 0) -> Bool {
+    func isInReach(_ subscription: Subscription, _ publication: Publication, widenedBy margin: Double = 0) -> Bool {
         let here = devices.base + Int(publication.device)
         let there = devices.base + Int(subscription.device)
         guard here.pointee.isPlaced && there.pointee.isPlaced else {
@@ -28,7 +28,7 @@ extension World {
 
     /// Whether the topics are the same, be the subscription's the one for careful ones.
     @inline(__always)
-    func haveEqualTopics(_ subscription: Entry, _ publication: Entry) -> Bool {
+    func haveEqualTopics(_ subscription: Subscription, _ publication: Publication) -> Bool {
         subscription.topic == publication.topic
             || subscription.isCareful && topics.counterpart(subscription.topic) == publication.topic
     }
@@ -73,7 +73,7 @@ extension World {
             let other = hits[hit]
             let isInReach =
                 side == .publication
-                ? isInReach(subscriptions[other], entry) : isInReach(entry, publications[other])
+                ? isInReach(subscriptions[other], publications[index]) : isInReach(subscriptions[index], publications[other])
             guard isInReach else { continue }
             hits.replace(kept, with: other)
             kept += 1

@@ -18,7 +18,7 @@ extension World {
         let topic = entry.pointee.topic
         let rest = Topics.group(topic, side)
         guard side == .subscription, topics.topic(topic).pointee.isClassified else { return rest }
-        let paths = programs.paths(entry.pointee.program)
+        let paths = programs.paths(subscriptions[index].program)
         guard let path = narrowest(paths, topic) else { return rest }
         if let number = classes.find(topic, path) { return number | LaneClasses.mark }
         guard let number = classes.make(topic, path, next: topics.topic(topic).pointee.firstClass) else { return rest }

@@ -22,7 +22,7 @@ extension World {
         }
     }
 
-    private func isCurrent(_ entries: Slab<Entry>, _ item: DeadlineHeap.Item) -> Bool {
+    private func isCurrent(_ entries: Slab<some EntryRecord>, _ item: DeadlineHeap.Item) -> Bool {
         guard Int(item.index) < entries.used else { return false }
         let entry = entries[item.index]
         return entry.isAlive && entry.expiresAt == item.deadline
@@ -31,7 +31,7 @@ extension World {
     private func hasElapsed(_ pair: UInt32, at now: Int64) -> Bool {
         let record = index.pairs[pair]
         let ttl = subscriptions[record.subscription].matchTTL
-        return ttl > 0 && ttl != .max && now >= saturating(record.lastMatchAt, ttl)
+        return ttl > 0 && ttl != .max && now >= saturating(record.changedAt, ttl)
     }
 
     /// Drops the stale deadlines: they would otherwise gather under churn, up to the longest duration.

@@ -42,13 +42,13 @@ extension World {
             let publication = UInt32(truncatingIfNeeded: doubts[place])
             let record = subscriptions.base + Int(subscription)
             guard record.pointee.hintsLeft > 0 else { continue }
-            record.pointee.traits -= 1
+            record.pointee.entry.traits -= 1
             let program = record.pointee.program
             if advisor?.program != program { advisor = (program, Selector.Advisor(programs.selector(program))) }
             let hints = advisor?.words.mismatches(in: properties.base[Int(publication)]) ?? []
             guard !hints.isEmpty else { continue }
             effects.append(.mismatch(SubscriptionRef(index: subscription), hints))
-            record.pointee.traits &= 0x80
+            record.pointee.entry.traits &= 0x80
         }
         doubts.truncate(to: 0)
     }

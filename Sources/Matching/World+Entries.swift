@@ -26,12 +26,14 @@ extension World {
     ) -> UInt32 {
         let index = side == .publication ? publications.take() : subscriptions.take()
         let next = devices[device].first(side)
-        let entry = entry(side, index)
-        entry.pointee = Entry(
+        let entry = Entry(
             device: device, next: next, previous: none,
             topic: topics.intern(topic, carefully: !rule.conduct.isDisjoint(with: .careful)), range: gridUnits(range), lane: none,
-            tile: none, cell: 0, grain: 0, conduct: .alive, traits: Entry.hints, expiresAt: expiresAt, firstPair: none,
-            program: side == .publication ? none : program, matchTTL: 0, matchDTL: 0, group: 0)
+            tile: none, cell: 0, grain: 0, conduct: .alive, traits: Entry.hints, expiresAt: expiresAt, firstPair: none, group: 0)
+        switch side {
+        case .publication: publications[index] = Publication(entry: entry)
+        case .subscription: subscriptions[index] = Subscription(entry: entry, program: program)
+        }
         write(rule, to: side, index)
         if side == .subscription {
             partners.reach(index)
@@ -66,11 +68,11 @@ extension World {
             properties.deinitialize(index, empty: publications.count == 1)
             publications.release(index)
         } else {
-            programs.release(entry.pointee.program)
+            programs.release(subscriptions[index].program)
             subscriptions.release(index)
             if subscriptions.count == 0 {
                 partners.reset()
-                staleAfter.reset()
+                visitOptions.reset()
             }
         }
     }
@@ -98,11 +100,16 @@ extension World {
     }
 
     private mutating func write(_ rule: Rule, to side: Side, _ index: UInt32) {
-        rule.write(to: side, entry(side, index))
-        if rule.conduct.contains(.possible) { topics.widen(entry(side, index).pointee.topic, by: 1) }
-        guard rule.conduct.contains(.visit) else { return }
-        staleAfter.reach(index)
-        staleAfter[index] = rule.staleAfter
+        let entry = entry(side, index)
+        entry.pointee.conduct = rule.conduct.union(.alive)
+        if rule.conduct.contains(.possible) { topics.widen(entry.pointee.topic, by: 1) }
+        guard side == .subscription else { return }
+        entry.pointee.traits = entry.pointee.traits & 0x7F | (rule.excludesSelf ? 0x80 : 0)
+        subscriptions[index].matchTTL = rule.matchTTL
+        subscriptions[index].matchDTL = rule.matchDTL
+        guard let visit = rule.visit else { return }
+        visitOptions.reach(index)
+        visitOptions[index] = visit
     }
 
     /// What an entry's rule left behind, before it gets another one or goes.

@@ -25,7 +25,7 @@ extension World {
         geomatch_prefetch(devices.base + Int(subscriptions[subscription].device))
         geomatch_prefetch(devices.base + Int(publications[publication].device))
         partners.prefetch(subscription)
-        if subscriptions[subscription].isVisit { staleAfter.prefetch(subscription) }
+        if subscriptions[subscription].isVisit { visitOptions.prefetch(subscription) }
         index.prefetch(subscription, publication)
     }
 
@@ -35,7 +35,7 @@ extension World {
         }
         let pair = link(subscription, publication)
         if subscriptions[subscription].isVisit {
-            index.pairs[pair].enter(.silent, at: newcomersAt)
+            index.enter(.silent, pair, at: newcomersAt)
             attend(pair, at: newcomersAt)
         } else {
             fire(pair, at: newcomersAt)

@@ -24,9 +24,9 @@ extension World {
     func isDue(_ pair: UInt32, at now: Int64) -> Bool {
         let record = index.pairs[pair]
         let subscription = subscriptions[record.subscription]
-        if subscription.matchTTL != .max && now >= saturating(record.lastMatchAt, subscription.matchTTL) {
+        if subscription.matchTTL != .max && now >= saturating(record.changedAt, subscription.matchTTL) {
             // With 0 each movement counts once, also where it is shown a second time.
-            if subscription.matchTTL > 0 || record.lastMatchAt < movesKnownSince { return true }
+            if subscription.matchTTL > 0 || record.changedAt < movesKnownSince { return true }
         }
         let here = devices[publications[record.publication].device].point
         let matchDTL = Double(subscription.matchDTL)
@@ -56,7 +56,7 @@ extension World {
     /// Records a match of the pair here and now.
     mutating func fire(_ pair: UInt32, at now: Int64) {
         let record = index.pairs.base + Int(pair)
-        record.pointee.lastMatchAt = now
+        record.pointee.changedAt = now
         record.pointee.publicationPoint = devices[publications[record.pointee.publication].device].point
         record.pointee.subscriptionPoint = devices[subscriptions[record.pointee.subscription].device].point
         addMeeting(pair, at: now)
@@ -91,7 +91,7 @@ extension World {
         let record = index.pairs.base + Int(pair)
         let subscription = subscriptions[record.pointee.subscription]
         guard subscription.matchTTL != .max && subscription.matchTTL > 0 else { return }
-        arm(pair, for: saturating(record.pointee.lastMatchAt, subscription.matchTTL))
+        arm(pair, for: saturating(record.pointee.changedAt, subscription.matchTTL))
     }
 
     /// Sees to it that the pair is looked at at that instant, if both sides live that long.
@@ -180,7 +180,7 @@ extension World {
         let nextOfSubscription = subscriptions[subscription].firstPair
         let origin = GridPoint(x: 0, y: 0, z: 0)
         index.pairs[pair] = Pair(
-            subscription: subscription, publication: publication, lastMatchAt: 0, publicationPoint: origin,
+            subscription: subscription, publication: publication, changedAt: 0, publicationPoint: origin,
             subscriptionPoint: origin, nextOfPublication: none, previousOfPublication: none,
             nextOfSubscription: nextOfSubscription, previousOfSubscription: none, armed: .max)
         if nextOfSubscription != none { index.pairs[nextOfSubscription].previousOfSubscription = pair }

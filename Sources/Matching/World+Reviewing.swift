@@ -11,7 +11,7 @@ extension World {
 
     /// Pairs of mode once that an entry remembers.
     func oncePairs(_ side: Side, _ entry: UInt32) -> Int {
-        if side == .publication { return Int(publications[entry].oncePairs) }
+        if side == .publication { return publications[entry].oncePairs }
         return subscriptions[entry].isVisit ? 0 : Int(partners[entry])
     }
 

@@ -5,16 +5,18 @@ import Geodesy
 extension World {
     /// What is known of two devices that do not both stand somewhere; nil: neither sees the other.
     @inline(__always)
-    func sight(_ subscription: Entry, _ publication: Entry) -> Sights.Sight? { sights[subscription.device, publication.device] }
+    func sight(_ subscription: Subscription, _ publication: Publication) -> Sights.Sight? {
+        sights[subscription.device, publication.device]
+    }
 
     /// Whether there is a distance between the two.
     @inline(__always)
-    func areLocated(_ subscription: Entry, _ publication: Entry) -> Bool {
+    func areLocated(_ subscription: Subscription, _ publication: Publication) -> Bool {
         devices[publication.device].isPlaced && devices[subscription.device].isPlaced || sight(subscription, publication) != nil
     }
 
     /// Whether a device and a beacon it sees are in range, or within so many metres of it.
-    func isInSight(_ subscription: Entry, _ publication: Entry, widenedBy margin: Double) -> Bool {
+    func isInSight(_ subscription: Subscription, _ publication: Publication, widenedBy margin: Double) -> Bool {
         guard !subscription.conduct.contains(.sameFloor), let sight = sight(subscription, publication) else { return false }
         return sight.distance <= Double(subscription.range &+ publication.range) / GridPoint.unitsPerMetre + margin
     }

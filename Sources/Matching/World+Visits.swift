@@ -1,29 +1,14 @@
 import Geodesy
 
-/// What a pair of a subscription of mode visit is at.
+/// The state of a pair of a subscription of mode visit.
 ///
-/// It stays remembered while in range, so that every change is seen; a pair on a visit also within the exit margin.
-enum Phase: Int32 {
+/// It is remembered while in range, so that every change is seen; a pair on a visit also within the exit margin.
+enum Phase: UInt8, BitwiseCopyable {
     /// In range, but a side was not heard of for too long: it waits for that one to be heard.
-    case silent = 0
+    case silent
     /// In range, but not yet for the time a visit takes to begin.
-    case staying = 1
-    case visiting = 2
-}
-
-extension Pair {
-    /// Of mode visit.
-    @inline(__always)
-    var phase: Phase { Phase(rawValue: publicationPoint.x) ?? .silent }
-
-    /// Of mode visit: when its phase began, milliseconds since 1970 UTC.
-    @inline(__always)
-    var since: Int64 { lastMatchAt }
-
-    mutating func enter(_ phase: Phase, at now: Int64) {
-        publicationPoint.x = phase.rawValue
-        lastMatchAt = now
-    }
+    case staying
+    case visiting
 }
 
 // Visits: pairs that begin, last and end.
@@ -42,17 +27,18 @@ extension World {
             if isSilent { end(pair, .lost, at: now) } else { watch(pair) }
             return
         }
+        let phase = index.phases[pair]
         let isNear = isInReach(subscription, publication)
-        let margin = subscription.exitMargin
-        let mayStay = isNear || record.phase == .visiting && margin > 0 && isInReach(subscription, publication, widenedBy: margin)
-        if record.phase == .visiting && isSilent {
+        let margin = visitOptions[record.subscription].exitMargin
+        let mayStay = isNear || phase == .visiting && margin > 0 && isInReach(subscription, publication, widenedBy: margin)
+        if phase == .visiting && isSilent {
             note(pair, .lost, at: now)
-            index.pairs[pair].enter(.silent, at: now)
+            index.enter(.silent, pair, at: now)
             if !isNear { return unlink(pair) }
         } else if !mayStay {
             return end(pair, .left, at: now)
-        } else if record.phase != .visiting {
-            proceed(pair, isSilent, dwell: subscription.dwell, at: now)
+        } else if phase != .visiting {
+            proceed(pair, isSilent, dwell: visitOptions[record.subscription].dwell, at: now)
         }
         watch(pair)
         lowerVisitBudgets(pair, at: now)
@@ -60,20 +46,16 @@ extension World {
 
     /// A pair in range that is not on a visit: it waits, stays or begins one.
     private mutating func proceed(_ pair: UInt32, _ isSilent: Bool, dwell: Int64, at now: Int64) {
-        let record = index.pairs.base + Int(pair)
-        if isSilent {
-            record.pointee.enter(.silent, at: now)
-            return
-        }
-        if record.pointee.phase == .silent { record.pointee.enter(.staying, at: now) }
-        guard now >= saturating(record.pointee.since, dwell) else { return }
-        record.pointee.enter(.visiting, at: now)
+        if isSilent { return index.enter(.silent, pair, at: now) }
+        if index.phases[pair] == .silent { index.enter(.staying, pair, at: now) }
+        guard now >= saturating(index.pairs[pair].changedAt, dwell) else { return }
+        index.enter(.visiting, pair, at: now)
         addMeeting(pair, at: now)
     }
 
     /// The first instant at which a side counts as not heard of; `Int64.max`: never.
     private func silentFrom(_ record: Pair) -> Int64 {
-        let limit = staleAfter[record.subscription]
+        let limit = visitOptions[record.subscription].staleAfter
         guard limit != .max else { return .max }
         if let sight = sight(subscriptions[record.subscription], publications[record.publication]) {
             return saturating(sight.seenAt, limit)
@@ -86,9 +68,11 @@ extension World {
     /// Sees to it that the pair is looked at when time alone can change it.
     private mutating func watch(_ pair: UInt32) {
         let record = index.pairs[pair]
-        guard record.phase != .silent else { return }
+        guard index.phases[pair] != .silent else { return }
         var due = silentFrom(record)
-        if record.phase == .staying { due = min(due, saturating(record.since, subscriptions[record.subscription].dwell)) }
+        if index.phases[pair] == .staying {
+            due = min(due, saturating(record.changedAt, visitOptions[record.subscription].dwell))
+        }
         if due != .max { arm(pair, for: due) }
     }
 
@@ -98,25 +82,26 @@ extension World {
         let record = index.pairs[pair]
         let subscription = subscriptions[record.subscription]
         let publication = publications[record.publication]
+        let options = visitOptions[record.subscription]
         // Who sees a beacon may go where it wants: only another sighting changes their distance.
         guard devices[publication.device].isPlaced && devices[subscription.device].isPlaced else { return }
         var half: Float = 0
         if !subscription.isCareful {
             var reach = Double(subscription.range &+ publication.range) / GridPoint.unitsPerMetre
-            if record.phase == .visiting { reach += subscription.exitMargin }
+            if index.phases[pair] == .visiting { reach += options.exitMargin }
             let left = reach - displacement(from: devices[publication.device].point, to: devices[subscription.device].point)
             // 3 cm for what the distance may be off.
             half = Float(max(0, min(4096, (left - 0.03) / 2)))
         }
         for device in [publication.device, subscription.device] {
-            let isSilent = record.phase == .silent && now >= saturating(heard[device], staleAfter[record.subscription])
+            let isSilent = index.phases[pair] == .silent && now >= saturating(heard[device], options.staleAfter)
             lowerBudget(device, to: isSilent ? 0 : half)
         }
     }
 
     mutating func restoreVisit(_ subscription: UInt32, _ publication: UInt32, since: Int64, at now: Int64) {
         let pair = index.find(subscription, publication) ?? link(subscription, publication)
-        index.pairs[pair].enter(.visiting, at: since)
+        index.enter(.visiting, pair, at: since)
         for device in [publications[publication].device, subscriptions[subscription].device] {
             if heard[device] == .min { heard[device] = now }
             lowerBudget(device, to: 0)
@@ -128,7 +113,7 @@ extension World {
 
     /// Forgets a pair of mode visit; a visit under way ends.
     mutating func end(_ pair: UInt32, _ reason: VisitEnd.Reason, at now: Int64) {
-        if index.pairs[pair].phase == .visiting { note(pair, reason, at: now) }
+        if index.phases[pair] == .visiting { note(pair, reason, at: now) }
         unlink(pair)
     }
 
@@ -154,10 +139,10 @@ extension World {
                 // Where a device stands is nothing to the beacons it sees.
                 if sight(subscriptions[record.subscription], publications[record.publication]) != nil { continue }
                 end(current, reason, at: now)
-            } else if record.phase == .visiting {
+            } else if index.phases[current] == .visiting {
                 note(current, reason, at: now)
                 // A device's pair with itself is in both lists.
-                index.pairs[current].enter(.silent, at: now)
+                index.enter(.silent, current, at: now)
             }
         }
     }

@@ -7,14 +7,14 @@ import Selectors
 struct World {
     let limits: EngineLimits
     var devices = Slab<Device>()
-    var publications = Slab<Entry>()
-    var subscriptions = Slab<Entry>()
+    var publications = Slab<Publication>()
+    var subscriptions = Slab<Subscription>()
     /// By device number: when it was last heard of.
     var heard = Column<Int64>()
     /// By subscription number: pairs remembered.
     var partners = Column<UInt32>()
-    /// By subscription number, where it is of mode visit: milliseconds.
-    var staleAfter = Column<Int64>()
+    /// By subscription number, where it is of mode visit.
+    var visitOptions = Column<VisitOptions>()
     /// How wide the accuracies of what is placed are.
     var census = AccuracyCensus()
     /// By publication number; initialised where the publication is alive.
@@ -62,7 +62,7 @@ struct World {
     mutating func deallocate() {
         heard.deallocate()
         partners.deallocate()
-        staleAfter.deallocate()
+        visitOptions.deallocate()
         census.deallocate()
         newcomers.deallocate()
         properties.deallocate(alive: publications)
@@ -88,7 +88,7 @@ struct World {
     }
 
     var bytes: Int {
-        devices.bytes + heard.bytes + partners.bytes + staleAfter.bytes + publications.bytes + subscriptions.bytes
+        devices.bytes + heard.bytes + partners.bytes + visitOptions.bytes + publications.bytes + subscriptions.bytes
             + properties.bytes + programs.bytes + topics.bytes
             + classes.bytes + lanes.bytes
             + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + cells.bytes + hits.bytes + keys.bytes
@@ -97,9 +97,12 @@ struct World {
             + groundwork.bytes + sights.bytes
     }
 
+    /// What publications and subscriptions have in common is at the beginning of both.
     @inline(__always)
     func entry(_ side: Side, _ index: UInt32) -> UnsafeMutablePointer<Entry> {
-        (side == .publication ? publications.base : subscriptions.base) + Int(index)
+        side == .publication
+            ? UnsafeMutableRawPointer(publications.base + Int(index)).assumingMemoryBound(to: Entry.self)
+            : UnsafeMutableRawPointer(subscriptions.base + Int(index)).assumingMemoryBound(to: Entry.self)
     }
 
     @inline(__always)
@@ -152,49 +155,4 @@ struct Device: BitwiseCopyable {
 
     @inline(__always)
     func first(_ side: Side) -> UInt32 { side == .publication ? firstPublication : firstSubscription }
-}
-
-/// A publication or a subscription: one cache line.
-struct Entry: BitwiseCopyable {
-    var device: UInt32
-    /// The device's list of its side.
-    var next: UInt32
-    var previous: UInt32
-    var topic: UInt32
-    /// Grid units.
-    var range: Int32
-    /// Where its coordinates lie; `none`: its device stands nowhere.
-    var lane: UInt32
-    /// `none`: its topic's side is small and has no grid.
-    var tile: UInt32
-    var cell: UInt8
-    /// The level in the low half, the fineness of its cells in the high one.
-    var grain: UInt8
-    var conduct: Conduct
-    /// Evaluations of the selector that may still ask for hints, in the low bits; `excludeSelf` in the highest.
-    var traits: UInt8
-    var expiresAt: Int64
-    var firstPair: UInt32
-    /// Of a subscription. Of a publication: the first of its pairs of mode once.
-    var program: UInt32
-    /// Milliseconds; `Int64.max`: never again. Of mode visit: its dwell.
-    var matchTTL: Int64
-    /// Metres. Of mode visit: its exit margin.
-    var matchDTL: Float
-    /// Its lane's group of its topic's side; meaningless without a lane.
-    var group: UInt32
-
-    static let hints: UInt8 = 8
-
-    @inline(__always)
-    var level: Int { Int(grain & 15) }
-
-    @inline(__always)
-    var fineness: Int { Int(grain >> 4) }
-
-    @inline(__always)
-    var excludesSelf: Bool { traits & 0x80 != 0 }
-
-    @inline(__always)
-    var hintsLeft: UInt8 { traits & 0x7F }
 }
