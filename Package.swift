@@ -37,16 +37,21 @@ let package = Package(
     targets: [
         // What decides: values in, values out.
         .target(name: "CPrefetch"),
-        .target(name: "EngineMemory", swiftSettings: unchecked),
+        .target(name: "EngineMemory", dependencies: ["CPrefetch"], swiftSettings: strict),
         .target(name: "Geodesy", swiftSettings: unchecked),
         .target(name: "LiveTopics", swiftSettings: strict),
         .target(name: "OpeningHours", swiftSettings: strict),
-        .target(name: "Ranging", dependencies: ["Geodesy"], swiftSettings: unchecked),
+        .target(name: "Ranging", dependencies: ["EngineMemory", "Geodesy"], swiftSettings: unchecked),
         .target(name: "Selectors", swiftSettings: unchecked),
-        .target(name: "Circumstances", dependencies: ["CPrefetch", "EngineMemory", "Geodesy"], swiftSettings: unchecked),
+        .target(
+            name: "Circumstances",
+            dependencies: ["CPrefetch", "EngineMemory", "Geodesy", .product(name: "HeapModule", package: "swift-collections")],
+            swiftSettings: unchecked),
         .target(
             name: "Matching",
-            dependencies: ["CPrefetch", "EngineMemory", "Geodesy", "Selectors"],
+            dependencies: [
+                "CPrefetch", "EngineMemory", "Geodesy", "Selectors", .product(name: "HeapModule", package: "swift-collections"),
+            ],
             swiftSettings: unchecked),
         .target(name: "Places", dependencies: ["CPrefetch", "EngineMemory", "Geodesy"], swiftSettings: unchecked),
         .target(
@@ -174,6 +179,7 @@ let package = Package(
             ],
             path: "Tests/WebhookReceiver",
             swiftSettings: strict),
+        .testTarget(name: "EngineMemoryTests", dependencies: ["EngineMemory", "SeededRandom"]),
         .testTarget(name: "GeodesyTests", dependencies: ["Geodesy", "SeededRandom"]),
         .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
         .testTarget(name: "OpeningHoursTests", dependencies: ["OpeningHours", "SeededRandom"]),

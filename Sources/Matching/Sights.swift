@@ -1,3 +1,5 @@
+import EngineMemory
+
 /// Which devices see which beacons, and how far those are.
 ///
 /// A beacon stands nowhere: what is in its range are the devices that see it. Of each pair 40 bytes are kept, with those of the index
@@ -28,15 +30,16 @@ struct Sights {
     private var records = ContiguousArray<Record>()
     private var firstFree = none
     private var count = 0
-    /// Open addressing with linear probing: a record's number and one, 0: empty.
-    private var slots = ContiguousArray<UInt32>()
+    private var numbers = OpenTable<NumberSlot>()
     /// By device: the latest of the pairs it is in.
     private var latest = ContiguousArray<UInt32>()
+
+    func deallocate() { numbers.deallocate() }
 
     @inline(__always)
     var isEmpty: Bool { count == 0 }
 
-    var bytes: Int { records.capacity * MemoryLayout<Record>.stride + (slots.capacity + latest.capacity) * 4 }
+    var bytes: Int { records.capacity * MemoryLayout<Record>.stride + numbers.bytes + latest.capacity * 4 }
 
     /// Of two devices in either order, one of which is a beacon.
     subscript(a: UInt32, b: UInt32) -> Sight? { find(min(a, b), max(a, b)).map { records[Int($0)].sight } }
@@ -65,20 +68,21 @@ struct Sights {
         link(number, to: low)
         link(number, to: high)
         count += 1
-        if count * 4 > slots.count * 3 { widen() }
-        occupy(number)
+        numbers.insert(NumberSlot(number, hash: PairHash.of(low, high)))
     }
 
     mutating func remove(_ a: UInt32, _ b: UInt32) {
         guard let number = find(min(a, b), max(a, b)) else { return }
         let record = records[Int(number)]
-        vacate(number)
+        if let slot = numbers.find(PairHash.of(record.low, record.high), where: { $0 == number }) { numbers.remove(slot) }
         unlink(record.ofLow, of: record.low)
         unlink(record.ofHigh, of: record.high)
         records[Int(number)].ofLow.next = firstFree
         firstFree = number
         count -= 1
-        if count == 0 { self = Sights() }
+        guard count == 0 else { return }
+        numbers.deallocate()
+        self = Sights()
     }
 
     mutating func removeAll(of device: UInt32) {
@@ -126,52 +130,9 @@ struct Sights {
 
     // MARK: Index
 
-    private func home(_ low: UInt32, _ high: UInt32) -> Int {
-        // Numbers are dense: a multiplication spreads them (Steele, Lea, Flood, OOPSLA 2014).
-        var mixed = (UInt64(low) << 32 | UInt64(high)) &* 0x9E37_79B9_7F4A_7C15
-        mixed = (mixed ^ (mixed >> 29)) &* 0xBF58_476D_1CE4_E5B9
-        return Int(truncatingIfNeeded: mixed >> 32) & (slots.count - 1)
-    }
-
-    private func home(of number: UInt32) -> Int { home(records[Int(number)].low, records[Int(number)].high) }
-
     private func find(_ low: UInt32, _ high: UInt32) -> UInt32? {
         guard count > 0 else { return nil }
-        var place = home(low, high)
-        while slots[place] != 0 {
-            let number = slots[place] - 1
-            if records[Int(number)].low == low, records[Int(number)].high == high { return number }
-            place = (place + 1) & (slots.count - 1)
-        }
-        return nil
-    }
-
-    private mutating func widen() {
-        let known = slots
-        slots = ContiguousArray(repeating: 0, count: max(16, known.count * 2))
-        for slot in known where slot != 0 { occupy(slot - 1) }
-    }
-
-    private mutating func occupy(_ number: UInt32) {
-        var place = home(of: number)
-        while slots[place] != 0 { place = (place + 1) & (slots.count - 1) }
-        slots[place] = number + 1
-    }
-
-    /// Takes a record's slot out and moves up what was pushed on by it.
-    private mutating func vacate(_ number: UInt32) {
-        let mask = slots.count - 1
-        var hole = home(of: number)
-        while slots[hole] != number + 1 { hole = (hole + 1) & mask }
-        slots[hole] = 0
-        var place = (hole + 1) & mask
-        while slots[place] != 0 {
-            if (place - home(of: slots[place] - 1)) & mask >= (place - hole) & mask {
-                slots[hole] = slots[place]
-                slots[place] = 0
-                hole = place
-            }
-            place = (place + 1) & mask
-        }
+        return numbers.find(PairHash.of(low, high)) { records[Int($0)].low == low && records[Int($0)].high == high }?.pointee
+            .number
     }
 }

@@ -1,31 +1,26 @@
+import HeapModule
+
 // Deadlines: lifetimes that end, TTLs and stays that elapse, silences that last. Whatever depends on them also compares instants itself, so that a
 // deadline handled late is never wrong.
 extension World {
-    enum DeadlineKind: UInt32 {
-        case publication = 0
-        case subscription = 1
-        case pair = 2
-    }
-
-    mutating func addDeadline(_ deadline: Int64, _ kind: DeadlineKind, _ index: UInt32) {
-        deadlines.add(DeadlineHeap.Item(deadline: deadline, kind: kind.rawValue, index: index))
+    mutating func addDeadline(_ instant: Int64, _ kind: Deadline.Kind, _ index: UInt32) {
+        deadlines.insert(Deadline(instant: instant, kind: kind, index: index))
         if deadlines.count > 2 * deadlinesWanted + 1024 { rebuildDeadlines() }
     }
 
     /// Whether the deadline still stands for something.
-    func isCurrent(_ item: DeadlineHeap.Item) -> Bool {
-        switch DeadlineKind(rawValue: item.kind) {
+    func isCurrent(_ item: Deadline) -> Bool {
+        switch item.kind {
         case .publication: isCurrent(publications, item)
         case .subscription: isCurrent(subscriptions, item)
-        case .pair: Int(item.index) < index.pairs.used && index.pairs[item.index].armed == item.deadline
-        case nil: false
+        case .pair: Int(item.index) < index.pairs.used && index.pairs[item.index].armed == item.instant
         }
     }
 
-    private func isCurrent(_ entries: Slab<some EntryRecord>, _ item: DeadlineHeap.Item) -> Bool {
+    private func isCurrent(_ entries: Slab<some EntryRecord>, _ item: Deadline) -> Bool {
         guard Int(item.index) < entries.used else { return false }
         let entry = entries[item.index]
-        return entry.isAlive && entry.expiresAt == item.deadline
+        return entry.isAlive && entry.expiresAt == item.instant
     }
 
     private func hasElapsed(_ pair: UInt32, at now: Int64) -> Bool {
@@ -36,39 +31,40 @@ extension World {
 
     /// Drops the stale deadlines: they would otherwise gather under churn, up to the longest duration.
     private mutating func rebuildDeadlines() {
-        deadlines.removeAll(expecting: deadlinesWanted)
+        var kept: [Deadline] = []
+        kept.reserveCapacity(deadlinesWanted)
+        func keep(_ instant: Int64, _ kind: Deadline.Kind, _ index: Int) {
+            guard instant != .max else { return }
+            kept.append(Deadline(instant: instant, kind: kind, index: UInt32(truncatingIfNeeded: index)))
+        }
         for index in 0..<publications.used where publications.base[index].isAlive {
-            readd(publications.base[index].expiresAt, .publication, index)
+            keep(publications.base[index].expiresAt, .publication, index)
         }
         for index in 0..<subscriptions.used where subscriptions.base[index].isAlive {
-            readd(subscriptions.base[index].expiresAt, .subscription, index)
+            keep(subscriptions.base[index].expiresAt, .subscription, index)
         }
-        for number in 0..<index.pairs.used { readd(index.pairs.base[number].armed, .pair, number) }
-    }
-
-    private mutating func readd(_ deadline: Int64, _ kind: DeadlineKind, _ index: Int) {
-        guard deadline != .max else { return }
-        deadlines.add(DeadlineHeap.Item(deadline: deadline, kind: kind.rawValue, index: UInt32(truncatingIfNeeded: index)))
+        for number in 0..<index.pairs.used { keep(index.pairs.base[number].armed, .pair, number) }
+        deadlines = Heap(kept)
     }
 
     /// The next instant at which something may be due.
     mutating func nextDeadline() -> Int64? {
-        while let first = deadlines.first {
-            if isCurrent(first) { return first.deadline }
-            deadlines.removeFirst()
+        while let first = deadlines.min {
+            if isCurrent(first) { return first.instant }
+            deadlines.removeMin()
         }
         return nil
     }
 
     /// Handles what is due, at most `limit` deadlines: first the lives that end, then pairs.
     mutating func advance(to now: Int64, limit: Int, into effects: inout [Effect]) {
-        var pairs: [DeadlineHeap.Item] = []
+        var pairs: [Deadline] = []
         var handled = 0
-        while handled < limit, let first = deadlines.first, first.deadline <= now {
-            deadlines.removeFirst()
+        while handled < limit, let first = deadlines.min, first.instant <= now {
+            deadlines.removeMin()
             handled += 1
             guard isCurrent(first) else { continue }
-            switch DeadlineKind(rawValue: first.kind) {
+            switch first.kind {
             case .publication:
                 endVisits(.publication, first.index, .expired, at: now)
                 deliverEnds(into: &effects)
@@ -79,7 +75,7 @@ extension World {
                 deliverEnds(into: &effects)
                 effects.append(.subscriptionExpired(SubscriptionRef(index: first.index)))
                 remove(.subscription, first.index)
-            default: pairs.append(first)
+            case .pair: pairs.append(first)
             }
         }
         for item in pairs where isCurrent(item) {

@@ -133,10 +133,6 @@ extension World {
     }
 }
 
-extension World.DeadlineKind {
-    init(_ side: Side) { self = side == .publication ? .publication : .subscription }
-}
-
 /// A range in whole grid units, held between 0 and what the grid's coarsest level can hold.
 func gridUnits(_ metres: Double) -> Int32 {
     let units = (metres * GridPoint.unitsPerMetre).rounded()

@@ -1,4 +1,5 @@
 import Geodesy
+import HeapModule
 import Selectors
 
 /// The engine's state. It sits behind one pointer, so that no access of the hot path is checked for exclusivity or counted.
@@ -26,7 +27,7 @@ struct World {
     var directory = TileDirectory()
     var index = PairIndex()
     var sights = Sights()
-    var deadlines = DeadlineHeap()
+    var deadlines = Heap<Deadline>()
     /// Entries and pairs that a deadline stands for; the heap may hold more.
     var deadlinesWanted = 0
     /// Changes when runs of that side (0 publications, 1 subscriptions) are made, moved or emptied.
@@ -75,6 +76,7 @@ struct World {
         lanes.deallocate()
         directory.deallocate()
         index.deallocate()
+        sights.deallocate()
         runs.deallocate()
         cells.deallocate()
         hits.deallocate()
@@ -84,14 +86,14 @@ struct World {
         ordering.deallocate()
         groundwork.deallocate()
         spans.deallocate()
-        deadlines.deallocate()
     }
 
     var bytes: Int {
         devices.bytes + heard.bytes + partners.bytes + visitOptions.bytes + publications.bytes + subscriptions.bytes
             + properties.bytes + programs.bytes + topics.bytes
             + classes.bytes + lanes.bytes
-            + directory.ownBytes + index.bytes + deadlines.bytes + runs.bytes + cells.bytes + hits.bytes + keys.bytes
+            + directory.ownBytes + index.bytes + deadlines.count * MemoryLayout<Deadline>.stride + runs.bytes + cells.bytes
+            + hits.bytes + keys.bytes
             + openClasses.bytes
             + meetings.capacity * MemoryLayout<Encounter>.stride + doubts.bytes + newcomers.bytes + ordering.bytes
             + groundwork.bytes + sights.bytes

@@ -1,4 +1,5 @@
 import Geodesy
+import HeapModule
 
 // One device, looked at anew.
 
@@ -72,7 +73,7 @@ extension CircumstanceEngine {
         track.pointee.wasEvaluated = true
         track.pointee.due = assurance.due
         if assurance.due < track.pointee.queued {
-            heap.push(.init(due: assurance.due, device: device))
+            due.insert(DueDevice(due: assurance.due, device: device))
             track.pointee.queued = assurance.due
         }
         place(device, at: view.point)

@@ -1,3 +1,5 @@
+import HeapModule
+
 /// Watches circumstances: tells when they become true or false of devices.
 ///
 /// Each input takes the instant (milliseconds since 1970 UTC, never earlier than one before) and the world as it is then, changes
@@ -46,7 +48,7 @@ public final class CircumstanceEngine {
     var owners: [IdentityText: UInt32] = [:]
     var histories: [UInt32: VisitHistory] = [:]
     var cells = DeviceCells()
-    var heap = DueHeap()
+    var due = Heap<DueDevice>()
     /// Devices near a place that is being changed.
     var disturbed: Set<UInt32> = []
     /// Devices whose circumstances asked for live data.

@@ -17,7 +17,7 @@ struct Landmarks: ~Copyable {
 
     /// By predicate.
     private var asking: [Asking] = []
-    private var cells = CellDirectory()
+    private var cells = OpenTable<CellSlot>(fullness: 50)
     /// How many cells each scale has.
     private var counts = [Int](repeating: 0, count: Scale.count)
     /// Runs of cells, each a ``LandmarkCell``.
@@ -25,6 +25,23 @@ struct Landmarks: ~Copyable {
     private var capacity = 0
     private var end = 0
     private var lost = 0
+
+    /// Where the words of a cell begin.
+    private struct CellSlot: OpenSlot {
+        var key: UInt64
+        var start: Int
+
+        // No cell has this key.
+        static let vacant = CellSlot(key: .max, start: 0)
+        @inline(__always) var isVacant: Bool { key == .max }
+        @inline(__always) var hash: UInt64 { Landmarks.hash(key) }
+    }
+
+    @inline(__always)
+    private static func hash(_ key: UInt64) -> UInt64 { key &* 0x9E37_79B9_7F4A_7C15 }
+
+    @inline(__always)
+    private func find(_ key: UInt64) -> UnsafeMutablePointer<CellSlot>? { cells.find(Self.hash(key)) { $0.key == key } }
 
     private static let wordsMax = 1 << 28
     /// How much farther than a rule reaches cells show places, metres: as far as leaves them small.
@@ -34,7 +51,10 @@ struct Landmarks: ~Copyable {
 
     init() {}
 
-    deinit { if let words { BigMemory.release(words) } }
+    deinit {
+        cells.deallocate()
+        if let words { BigMemory.release(words) }
+    }
 
     // MARK: What is shown
 
@@ -88,7 +108,9 @@ struct Landmarks: ~Copyable {
         for x in span(centre.x) {
             for y in span(centre.y) {
                 for z in span(centre.z) {
-                    guard let start = cells.remove(Self.key(scale, x, y, z)) else { continue }
+                    guard let cell = find(Self.key(scale, x, y, z)) else { continue }
+                    let start = cell.pointee.start
+                    cells.remove(cell)
                     counts[scale] -= 1
                     lost += LandmarkCell(words: words.unsafelyUnwrapped + start).length
                 }
@@ -111,7 +133,7 @@ struct Landmarks: ~Copyable {
             let scale = rest.trailingZeroBitCount
             rest &= rest - 1
             let shift = Scale.shift(scale)
-            cells.prefetch(Self.key(scale, point.x >> shift, point.y >> shift, point.z >> shift))
+            cells.prefetch(Self.hash(Self.key(scale, point.x >> shift, point.y >> shift, point.z >> shift)))
         }
         guard let words else { return }
         rest = scales
@@ -119,9 +141,9 @@ struct Landmarks: ~Copyable {
             let scale = rest.trailingZeroBitCount
             rest &= rest - 1
             let shift = Scale.shift(scale)
-            guard let start = cells.find(Self.key(scale, point.x >> shift, point.y >> shift, point.z >> shift)) else { continue }
+            guard let cell = find(Self.key(scale, point.x >> shift, point.y >> shift, point.z >> shift)) else { continue }
             // Nobody's devices need all of it, a client's only its own part.
-            for line in 0..<(owner == 0 ? 16 : 1) { geomatch_prefetch(words + start + 16 * line) }
+            for line in 0..<(owner == 0 ? 16 : 1) { geomatch_prefetch(words + cell.pointee.start + 16 * line) }
         }
     }
 
@@ -133,7 +155,7 @@ struct Landmarks: ~Copyable {
     ) -> LandmarkCell {
         let shift = Scale.shift(scale)
         let key = Self.key(scale, point.x >> shift, point.y >> shift, point.z >> shift)
-        let start = cells.find(key) ?? make(key, at: scale, around: point, position, memory, in: world)
+        let start = find(key)?.pointee.start ?? make(key, at: scale, around: point, position, memory, in: world)
         return LandmarkCell(words: UnsafePointer(words.unsafelyUnwrapped + start))
     }
 
@@ -218,7 +240,7 @@ struct Landmarks: ~Copyable {
             }
         }
         for part in part..<LandmarkCell.parts { words[start + 1 + part] = Int32(end - start) }
-        cells.insert(key, start)
+        cells.insert(CellSlot(key: key, start: start))
         counts[scale] += 1
         return start
     }
@@ -231,11 +253,12 @@ struct Landmarks: ~Copyable {
         let memory = BigMemory.allocate(bytes: next * 4).bindMemory(to: Int32.self, capacity: next)
         if let words {
             var kept = 0
-            cells.update { start in
-                let length = LandmarkCell(words: words + start).length
-                (memory + kept).update(from: words + start, count: length)
+            cells.forEach { cell in
+                let length = LandmarkCell(words: words + cell.pointee.start).length
+                (memory + kept).update(from: words + cell.pointee.start, count: length)
+                cell.pointee.start = kept
                 kept += length
-                return kept - length
+                return true
             }
             end = kept
             BigMemory.release(words)
