@@ -35,7 +35,7 @@ extension Engine {
     }
 }
 
-extension World {
+extension EngineState {
     fileprivate func memory(of subscription: UInt32, _ publication: UInt32, at now: Int64) -> PairMemory {
         let pair = index.find(subscription, publication)
         if pair == nil, Int(partners[subscription]) >= limits.partnersPerSubscription || index.pairs.count >= limits.pairs {

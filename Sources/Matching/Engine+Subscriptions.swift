@@ -17,7 +17,7 @@ extension Engine {
             .subscription, on: d.index, topic: topic, range: range, expiresAt: expiresAt, program: program,
             rule: Rule(terms))
         if !evaluate { state.pointee.subscriptions[index].entry.traits &= 0x80 }
-        settle(.subscription, index, evaluate, at: now, into: &effects)
+        complete(.subscription, index, evaluate, at: now, into: &effects)
         return SubscriptionRef(index: index)
     }
 

@@ -14,7 +14,7 @@ struct Entry: BitwiseCopyable {
     var cell: UInt8
     /// The level in the low half, the fineness of its cells in the high one.
     var grain: UInt8
-    var conduct: Conduct
+    var flags: EntryFlags
     /// Evaluations of the selector that may still ask for hints, in the low bits; `excludeSelf` in the highest.
     var traits: UInt8
     var expiresAt: Int64
@@ -32,12 +32,12 @@ struct Entry: BitwiseCopyable {
 
     @inline(__always)
     var isAlive: Bool {
-        get { conduct.contains(.alive) }
-        set { if newValue { conduct.insert(.alive) } else { conduct.remove(.alive) } }
+        get { flags.contains(.alive) }
+        set { if newValue { flags.insert(.alive) } else { flags.remove(.alive) } }
     }
 
     @inline(__always)
-    var isCareful: Bool { !conduct.isDisjoint(with: .careful) }
+    var isAccuracyAware: Bool { !flags.isDisjoint(with: .accuracyAware) }
 }
 
 /// A publication: one cache line.
@@ -60,10 +60,10 @@ struct Subscription: EntryRecord {
     var program: UInt32
 
     @inline(__always)
-    var isVisit: Bool { entry.conduct.contains(.visit) }
+    var isVisit: Bool { entry.flags.contains(.visit) }
 
     @inline(__always)
-    var isCareful: Bool { entry.isCareful }
+    var isAccuracyAware: Bool { entry.isAccuracyAware }
 
     @inline(__always)
     var excludesSelf: Bool { entry.traits & 0x80 != 0 }
@@ -91,7 +91,7 @@ extension EntryRecord {
     @inline(__always) var device: UInt32 { entry.device }
     @inline(__always) var topic: UInt32 { entry.topic }
     @inline(__always) var range: Int32 { entry.range }
-    @inline(__always) var conduct: Conduct { entry.conduct }
+    @inline(__always) var flags: EntryFlags { entry.flags }
     @inline(__always) var expiresAt: Int64 { entry.expiresAt }
     @inline(__always) var isAlive: Bool { entry.isAlive }
     @inline(__always)

@@ -2,7 +2,7 @@ import HeapModule
 
 // Deadlines: lifetimes that end, TTLs and stays that elapse, silences that last. Whatever depends on them also compares instants itself, so that a
 // deadline handled late is never wrong.
-extension World {
+extension EngineState {
     mutating func addDeadline(_ instant: Int64, _ kind: Deadline.Kind, _ index: UInt32) {
         deadlines.insert(Deadline(instant: instant, kind: kind, index: index))
         if deadlines.count > 2 * deadlinesWanted + 1024 { rebuildDeadlines() }

@@ -5,7 +5,7 @@ import Selectors
 /// The engine's state. It sits behind one pointer, so that no access of the hot path is checked for exclusivity or counted.
 ///
 /// Invariant that the difference tests rest on: every pair that is in range now was evaluated when it came into range.
-struct World {
+struct EngineState {
     let limits: EngineLimits
     var devices = Slab<Device>()
     var publications = Slab<Publication>()
@@ -17,7 +17,7 @@ struct World {
     /// By subscription number, where it is of mode visit.
     var visitOptions = Column<VisitOptions>()
     /// How wide the accuracies of what is placed are.
-    var census = AccuracyCensus()
+    var accuracies = AccuracyHistogram()
     /// By publication number; initialised where the publication is alive.
     var properties = PropertyTable()
     var programs = Programs()
@@ -26,7 +26,7 @@ struct World {
     var lanes = LanePool()
     var directory = TileDirectory()
     var index = PairIndex()
-    var sights = Sights()
+    var sightings = Sightings()
     var deadlines = Heap<Deadline>()
     /// Entries and pairs that a deadline stands for; the heap may hold more.
     var deadlinesWanted = 0
@@ -53,8 +53,8 @@ struct World {
     var crowds = ContiguousArray<Crowd>()
     var ordering = Ordering()
     /// The last two positions a distance was reckoned between: one of them mostly is the mover's.
-    var milestones = (publication: Milestone(), subscription: Milestone())
-    var groundwork = Groundwork()
+    var cachedPositions = (publication: CachedPosition(), subscription: CachedPosition())
+    var probePrefetch = ProbePrefetch()
     /// The columns of the rows of a tile that a ring touches.
     let spans = UnsafeMutablePointer<Ring.Span>.allocate(capacity: 8)
 
@@ -64,7 +64,7 @@ struct World {
         heard.deallocate()
         partners.deallocate()
         visitOptions.deallocate()
-        census.deallocate()
+        accuracies.deallocate()
         newcomers.deallocate()
         properties.deallocate(alive: publications)
         devices.deallocate()
@@ -76,7 +76,7 @@ struct World {
         lanes.deallocate()
         directory.deallocate()
         index.deallocate()
-        sights.deallocate()
+        sightings.deallocate()
         runs.deallocate()
         cells.deallocate()
         hits.deallocate()
@@ -84,7 +84,7 @@ struct World {
         openClasses.deallocate()
         doubts.deallocate()
         ordering.deallocate()
-        groundwork.deallocate()
+        probePrefetch.deallocate()
         spans.deallocate()
     }
 
@@ -96,7 +96,7 @@ struct World {
             + hits.bytes + keys.bytes
             + openClasses.bytes
             + meetings.capacity * MemoryLayout<Encounter>.stride + doubts.bytes + newcomers.bytes + ordering.bytes
-            + groundwork.bytes + sights.bytes
+            + probePrefetch.bytes + sightings.bytes
     }
 
     /// What publications and subscriptions have in common is at the beginning of both.

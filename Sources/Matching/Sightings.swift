@@ -4,8 +4,8 @@ import EngineMemory
 ///
 /// A beacon stands nowhere: what is in its range are the devices that see it. Of each pair 40 bytes are kept, with those of the index
 /// that finds it some 50: there are as many pairs as people in a building times beacons on its walls.
-struct Sights {
-    struct Sight: BitwiseCopyable {
+struct Sightings {
+    struct Sighting: BitwiseCopyable {
         /// Metres; infinite: it is seen, and nothing was measured yet.
         var distance: Double
         /// Milliseconds since 1970 UTC.
@@ -13,7 +13,7 @@ struct Sights {
     }
 
     private struct Record: BitwiseCopyable {
-        var sight: Sight
+        var sight: Sighting
         /// The two devices, the smaller number first.
         var low: UInt32
         var high: UInt32
@@ -42,7 +42,7 @@ struct Sights {
     var bytes: Int { records.capacity * MemoryLayout<Record>.stride + numbers.bytes + latest.capacity * 4 }
 
     /// Of two devices in either order, one of which is a beacon.
-    subscript(a: UInt32, b: UInt32) -> Sight? { find(min(a, b), max(a, b)).map { records[Int($0)].sight } }
+    subscript(a: UInt32, b: UInt32) -> Sighting? { find(min(a, b), max(a, b)).map { records[Int($0)].sight } }
 
     /// In the order in which they came to see each other.
     func partners(of device: UInt32) -> [UInt32] {
@@ -57,7 +57,7 @@ struct Sights {
         return found.reversed()
     }
 
-    mutating func put(_ sight: Sight, _ observer: UInt32, _ beacon: UInt32) {
+    mutating func put(_ sight: Sighting, _ observer: UInt32, _ beacon: UInt32) {
         let (low, high) = (min(observer, beacon), max(observer, beacon))
         if let known = find(low, high) {
             records[Int(known)].sight = sight
@@ -82,7 +82,7 @@ struct Sights {
         count -= 1
         guard count == 0 else { return }
         numbers.deallocate()
-        self = Sights()
+        self = Sightings()
     }
 
     mutating func removeAll(of device: UInt32) {

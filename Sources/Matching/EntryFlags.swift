@@ -1,14 +1,14 @@
 /// How an entry is matched beside its topic and circle, and whether it is there at all. Only a subscription has more than that.
-struct Conduct: OptionSet, BitwiseCopyable {
+struct EntryFlags: OptionSet, BitwiseCopyable {
     let rawValue: UInt8
 
-    static let alive = Conduct(rawValue: 1)
-    static let visit = Conduct(rawValue: 2)
-    static let possible = Conduct(rawValue: 4)
-    static let certain = Conduct(rawValue: 8)
-    static let sameFloor = Conduct(rawValue: 16)
+    static let alive = EntryFlags(rawValue: 1)
+    static let visit = EntryFlags(rawValue: 2)
+    static let possible = EntryFlags(rawValue: 4)
+    static let certain = EntryFlags(rawValue: 8)
+    static let sameFloor = EntryFlags(rawValue: 16)
     /// More than the two points and ranges decides what is in range.
-    static let careful: Conduct = [.possible, .certain, .sameFloor]
+    static let accuracyAware: EntryFlags = [.possible, .certain, .sameFloor]
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
@@ -25,7 +25,7 @@ struct Conduct: OptionSet, BitwiseCopyable {
 
 /// The options of a subscription as its records hold them; of a publication only that it is alive.
 struct Rule {
-    var conduct: Conduct = []
+    var flags: EntryFlags = []
     var excludesSelf = false
     var matchTTL: Int64 = 0
     var matchDTL: Float = 0
@@ -35,7 +35,7 @@ struct Rule {
     init() {}
 
     init(_ terms: Terms) {
-        conduct = Conduct(terms)
+        flags = EntryFlags(terms)
         excludesSelf = terms.excludesSelf
         guard terms.mode == .visit else {
             matchTTL = max(0, terms.matchTTL)

@@ -2,7 +2,7 @@
 ///
 /// Accuracies are counted by powers of two: the widest is known to a factor of two, at the cost of two additions when a device's
 /// class changes.
-struct AccuracyCensus {
+struct AccuracyHistogram {
     /// Metres an accuracy counts at most.
     static let widest = 1_000_000.0
 
@@ -12,8 +12,8 @@ struct AccuracyCensus {
     private var inUse: UInt32 = 0
 
     init() {
-        counts = .allocate(capacity: AccuracyCensus.classes)
-        counts.initialize(repeating: 0, count: AccuracyCensus.classes)
+        counts = .allocate(capacity: AccuracyHistogram.classes)
+        counts.initialize(repeating: 0, count: AccuracyHistogram.classes)
     }
 
     func deallocate() { counts.deallocate() }
@@ -21,14 +21,14 @@ struct AccuracyCensus {
     /// Metres no accuracy is wider than.
     var bound: Double {
         guard inUse != 0 else { return 0 }
-        return min(AccuracyCensus.widest, Double(1 << (31 - inUse.leadingZeroBitCount)))
+        return min(AccuracyHistogram.widest, Double(1 << (31 - inUse.leadingZeroBitCount)))
     }
 
     /// A device's accuracy is another; NaN, or nothing above 0: it counts nothing.
     @inline(__always)
     mutating func change(from former: Double, to next: Double) {
         if former.bitPattern == next.bitPattern { return }
-        let (from, to) = (AccuracyCensus.class(of: former), AccuracyCensus.class(of: next))
+        let (from, to) = (AccuracyHistogram.class(of: former), AccuracyHistogram.class(of: next))
         if from == to { return }
         if let from {
             counts[from] &-= 1

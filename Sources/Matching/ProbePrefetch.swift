@@ -4,7 +4,7 @@ import Geodesy
 /// What a group of moves needs, looked up ahead of the work so that the misses of one move pass during those of the others.
 ///
 /// It holds nothing the work does not check or could not find itself: runs are used only while no run of that side has changed.
-struct Groundwork {
+struct ProbePrefetch {
     struct Probe: BitwiseCopyable {
         var firstRun: Int
         var runCount: Int
@@ -31,20 +31,20 @@ struct Groundwork {
     }
 }
 
-extension World {
+extension EngineState {
     /// Moves devices one after the other, a group at a time through the same stages. The effects are those of single moves.
     mutating func move(_ moves: UnsafeBufferPointer<Move>, at now: Int64, into effects: inout [Effect]) {
         var start = 0
         while start < moves.count {
-            let end = min(start + Groundwork.groupSize, moves.count)
+            let end = min(start + ProbePrefetch.groupSize, moves.count)
             prepare(moves, start..<end)
             for place in start..<end {
                 let move = moves[place]
                 guard isPossible(move) else { continue }
                 let number = place - start
-                let probes = groundwork.starts[number]..<groundwork.starts[number + 1]
+                let probes = probePrefetch.starts[number]..<probePrefetch.starts[number + 1]
                 self.move(
-                    move.device.index, move.position, groundwork.points[number], move.floor, at: now, groundwork: probes)
+                    move.device.index, move.position, probePrefetch.points[number], move.floor, at: now, probePrefetch: probes)
                 finish(into: &effects)
             }
             start = end
@@ -61,16 +61,16 @@ extension World {
     private mutating func prepare(_ moves: UnsafeBufferPointer<Move>, _ group: Range<Int>) {
         runs.truncate(to: 0)
         cells.truncate(to: 0)
-        groundwork.probes.truncate(to: 0)
-        groundwork.points.truncate(to: 0)
-        groundwork.starts.truncate(to: 0)
+        probePrefetch.probes.truncate(to: 0)
+        probePrefetch.points.truncate(to: 0)
+        probePrefetch.starts.truncate(to: 0)
         for place in group {
             geomatch_prefetch(devices.base + Int(moves[place].device.index))
             heard.prefetch(moves[place].device.index)
         }
         for place in group {
             let position = moves[place].position
-            groundwork.points.append(GridPoint(latitude: position.latitude, longitude: position.longitude))
+            probePrefetch.points.append(GridPoint(latitude: position.latitude, longitude: position.longitude))
         }
         for place in group where isAlive(moves[place].device) {
             let device = devices[moves[place].device.index]
@@ -86,13 +86,13 @@ extension World {
                 if publication != none { properties.prefetchStorage(of: publication) }
             }
         }
-        for place in group { prepareProbes(moves[place], groundwork.points[place - group.lowerBound]) }
-        groundwork.starts.append(groundwork.probes.count)
+        for place in group { prepareProbes(moves[place], probePrefetch.points[place - group.lowerBound]) }
+        probePrefetch.starts.append(probePrefetch.probes.count)
         openCells(withOwners: false)
     }
 
     private mutating func prepareProbes(_ move: Move, _ point: GridPoint) {
-        groundwork.starts.append(groundwork.probes.count)
+        probePrefetch.starts.append(probePrefetch.probes.count)
         guard isPossible(move) else { return }
         let device = devices[move.device.index]
         let former = device.isPlaced ? device.point : nil
@@ -105,8 +105,8 @@ extension World {
                 let count = choose(
                     side, index, in: entry.pointee.topic,
                     Place(move.position, point, range: entry.pointee.range, from: former))
-                groundwork.probes.append(
-                    Groundwork.Probe(firstRun: first, runCount: count, version: version(side.opposite), former: former))
+                probePrefetch.probes.append(
+                    ProbePrefetch.Probe(firstRun: first, runCount: count, version: version(side.opposite), former: former))
                 index = entry.pointee.next
             }
         }

@@ -2,7 +2,7 @@ import CPrefetch
 import Geodesy
 
 // Probing: which lanes of the other side an entry has come into range of.
-extension World {
+extension EngineState {
     /// Appends the runs that hold every lane an entry may have come into range of at a point, and says how many.
     ///
     /// - Parameter former: Where it was before: what was in range there need not be found. nil: all that is in range is.
@@ -27,7 +27,7 @@ extension World {
     mutating func openCells(withOwners: Bool) {
         let first = runs.count
         for cell in 0..<cells.count { runs.append(cells[cell].pointee) }
-        for run in first..<min(first + Groundwork.runsAhead, runs.count) { prefetch(runs[run], withOwners: withOwners) }
+        for run in first..<min(first + ProbePrefetch.runsAhead, runs.count) { prefetch(runs[run], withOwners: withOwners) }
     }
 
     /// Appends the cells whose runs a probe is to look at, and says how many. They stay what they are until a lane is added or
@@ -190,11 +190,11 @@ extension World {
         hits.truncate(to: 0)
         var asked = 0
         for run in first..<first + count {
-            let ahead = run + Groundwork.runsAhead
+            let ahead = run + ProbePrefetch.runsAhead
             if ahead < runs.count { prefetch(runs[ahead], withOwners: !sweep.hasFormerPoint) }
             tally.candidates += UInt64(runs[run].count)
             lanes.scan(runs[run], sweep, into: &hits)
-            while asked < min(hits.count, World.hitsAhead) {
+            while asked < min(hits.count, EngineState.hitsAhead) {
                 geomatch_prefetch(entry(side.opposite, hits[asked]))
                 asked += 1
             }
@@ -206,7 +206,7 @@ extension World {
     ///
     /// - Parameter sparesKnown: Pairs that met before are left alone.
     mutating func probeAll(_ side: Side, _ index: UInt32, at now: Int64, sparesKnown: Bool = false) {
-        probeSights(side, index, at: now, sparesKnown: sparesKnown)
+        probeSightings(side, index, at: now, sparesKnown: sparesKnown)
         let entry = entry(side, index).pointee
         guard entry.lane != none else { return }
         let device = devices[entry.device]
@@ -214,20 +214,20 @@ extension World {
         let count = gather(
             side, index, latitude: device.latitude, longitude: device.longitude, point: device.point, from: nil)
         scan(0, count, Sweep(point: device.point, from: nil, range: entry.range, travelled: 0), from: side)
-        settle(side, index, at: now, sparesSelf: false, sparesKnown: sparesKnown)
-        probeCarefully(side, index, at: now, sparesSelf: false, sparesKnown: sparesKnown)
+        resolve(side, index, at: now, sparesSelf: false, sparesKnown: sparesKnown)
+        probeAccuracyAware(side, index, at: now, sparesSelf: false, sparesKnown: sparesKnown)
     }
 
     /// Evaluates an entry with each of `hits`.
     ///
     /// - Parameter sparesSelf: The device's own entries on the other side were dealt with.
     /// - Parameter sparesKnown: So were the pairs that met before.
-    mutating func settle(_ side: Side, _ index: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
+    mutating func resolve(_ side: Side, _ index: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
         guard hits.count > 0, now < entry(side, index).pointee.expiresAt else { return }
         if side == .publication {
-            settlePublication(index, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
+            resolvePublication(index, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
         } else {
-            settleSubscription(index, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
+            resolveSubscription(index, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
         }
     }
 
@@ -237,11 +237,11 @@ extension World {
     /// Asks for the entry as many hits ahead; the first ones were asked for when they were found.
     @inline(__always)
     private func prefetch(from hit: Int, _ side: Side) {
-        let ahead = hit + World.hitsAhead
+        let ahead = hit + EngineState.hitsAhead
         if ahead < hits.count { geomatch_prefetch(entry(side.opposite, hits[ahead])) }
     }
 
-    private mutating func settlePublication(_ publication: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
+    private mutating func resolvePublication(_ publication: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
         let device = publications[publication].device
         let properties = UnsafePointer(self.properties.base + Int(publication))
         programs.begin()
@@ -259,7 +259,7 @@ extension World {
         }
     }
 
-    private mutating func settleSubscription(_ subscription: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
+    private mutating func resolveSubscription(_ subscription: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
         let record = subscriptions[subscription]
         var unmatched = FirstFew(doubts.count)
         // Most publications tell by their signature that the selector is not TRUE of them.

@@ -1,7 +1,7 @@
 import Geodesy
 
 // Lanes: where an entry's coordinates lie, in its topic's line or in a cell of the grid.
-extension World {
+extension EngineState {
     /// Gives an entry a lane at its device's position.
     mutating func place(_ side: Side, _ index: UInt32) {
         if side == .subscription { countIn(entry(side, index).pointee.topic) }

@@ -1,7 +1,7 @@
 import Geodesy
 
 // Pairs that met: what keeps them from meeting again, and what lets them.
-extension World {
+extension EngineState {
     /// The two are in range and the selector is TRUE: a match, unless the last one still stands.
     mutating func meet(_ subscription: UInt32, _ publication: UInt32, at now: Int64, sparesKnown: Bool) {
         guard let pair = index.find(subscription, publication) else {
@@ -81,8 +81,8 @@ extension World {
             let sight = sight(subscriptions[record.pointee.subscription], publications[record.pointee.publication])
             return sight.flatMap { $0.distance.isFinite ? $0.distance : nil }
         }
-        let from = milestones.publication.point(here)
-        let to = milestones.subscription.point(there)
+        let from = cachedPositions.publication.point(here)
+        let to = cachedPositions.subscription.point(there)
         return Geodesic.distance(from: from, to: to)
     }
 
@@ -147,7 +147,7 @@ extension World {
     }
 
     private mutating func review(_ side: Side, _ entry: UInt32, of device: UInt32, at now: Int64) {
-        let isCrowded = oncePairs(side, entry) > World.fewOncePairs
+        let isCrowded = oncePairs(side, entry) > EngineState.fewOncePairs
         // Those of visits are all near, and some of them may have to end.
         let last = isCrowded && side == .publication ? publications[entry].firstOncePair : none
         var pair = isCrowded && side == .subscription ? none : self.entry(side, entry).pointee.firstPair
@@ -209,7 +209,7 @@ extension World {
 }
 
 /// A position with its point, which costs two sines and cosines to find.
-struct Milestone {
+struct CachedPosition {
     private var latitude = Double.nan
     private var longitude = Double.nan
     private var point = ECEF(latitude: 0, longitude: 0)

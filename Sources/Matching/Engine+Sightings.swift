@@ -40,18 +40,18 @@ extension Engine {
     /// Restores what a device sees; nothing is evaluated before it sees the beacon again.
     public func restoreSight(of beacon: DeviceRef, by observer: DeviceRef, distance: Double?, seenAt: Int64) {
         guard let sight = sight(distance, seenAt, beacon, observer) else { return }
-        state.pointee.sights.put(sight, observer.index, beacon.index)
+        state.pointee.sightings.put(sight, observer.index, beacon.index)
     }
 
     /// nil: neither of the two sees the other.
     public func sight(_ one: DeviceRef, _ other: DeviceRef) -> BeaconSight? {
         guard state.pointee.isAlive(one), state.pointee.isAlive(other) else { return nil }
-        return state.pointee.sights[one.index, other.index].map { BeaconSight(distance: $0.distance, seenAt: $0.seenAt) }
+        return state.pointee.sightings[one.index, other.index].map { BeaconSight(distance: $0.distance, seenAt: $0.seenAt) }
     }
 
-    private func sight(_ distance: Double?, _ seenAt: Int64, _ beacon: DeviceRef, _ observer: DeviceRef) -> Sights.Sight? {
+    private func sight(_ distance: Double?, _ seenAt: Int64, _ beacon: DeviceRef, _ observer: DeviceRef) -> Sightings.Sighting? {
         guard beacon != observer, state.pointee.isAlive(beacon), state.pointee.isAlive(observer) else { return nil }
         let metres = distance ?? .infinity
-        return Sights.Sight(distance: metres >= 0 ? metres : .infinity, seenAt: seenAt)
+        return Sightings.Sighting(distance: metres >= 0 ? metres : .infinity, seenAt: seenAt)
     }
 }

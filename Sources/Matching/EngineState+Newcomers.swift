@@ -1,14 +1,14 @@
 import CPrefetch
 
 // Pairs that met for the first time: remembered in one order, as far as the limits allow.
-extension World {
+extension EngineState {
     /// Remembers the pairs that came together with this input, and what follows from it.
     mutating func admitNewcomers() {
         guard newcomers.count > 0 else { return }
         newcomers.sort(from: 0)
-        for place in 0..<min(World.newcomersAhead, newcomers.count) { prefetchNewcomer(place) }
+        for place in 0..<min(EngineState.newcomersAhead, newcomers.count) { prefetchNewcomer(place) }
         for place in 0..<newcomers.count {
-            if place + World.newcomersAhead < newcomers.count { prefetchNewcomer(place + World.newcomersAhead) }
+            if place + EngineState.newcomersAhead < newcomers.count { prefetchNewcomer(place + EngineState.newcomersAhead) }
             admit(UInt32(truncatingIfNeeded: newcomers[place] >> 32), UInt32(truncatingIfNeeded: newcomers[place]))
         }
         newcomers.truncate(to: 0)

@@ -5,7 +5,7 @@ import Geodesy
 // A probe of a difference looks only at the cells its circle's edge crosses, see `Ring`. Where a cell of the usual size holds
 // scores of lanes, most of what it looks at then is lanes nowhere near the edge: finer cells leave them out. A cell with a lane or
 // two costs as much memory, and as much looking, as one with eight: where lanes are few, coarser cells put them together.
-extension World {
+extension EngineState {
     /// What a lane finds in its cell on average, itself included, above which cells are halved and below which they are doubled.
     /// Halving leaves about a quarter and doubling makes it four times as many, so the two never follow each other.
     private static let crowded: UInt64 = 24
@@ -25,13 +25,14 @@ extension World {
         guard let levels = holder.pointee.levels else { return }
         let use = levels[level]
         let count = UInt64(use.count)
-        if use.squares > count * World.crowded {
-            guard use.count >= World.fewest.toHalve, use.refinement < Grid.mostRefined,
+        if use.squares > count * EngineState.crowded {
+            guard use.count >= EngineState.fewest.toHalve, use.refinement < Grid.mostRefined,
                 use.fineness(ofLevel: level) < Grid.levels - 1
             else { return }
             refine(side, holder, level, to: use.refinement + 1)
-        } else if use.squares < count * World.lonely {
-            guard use.count >= World.fewest.toDouble, use.refinement > -Grid.mostRefined, use.fineness(ofLevel: level) > 0 else {
+        } else if use.squares < count * EngineState.lonely {
+            guard use.count >= EngineState.fewest.toDouble, use.refinement > -Grid.mostRefined, use.fineness(ofLevel: level) > 0
+            else {
                 return
             }
             refine(side, holder, level, to: use.refinement - 1)

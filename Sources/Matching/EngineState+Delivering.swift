@@ -17,7 +17,7 @@ struct Parting {
 }
 
 // What an input led to, in the order of its effects. Effects are a hundred bytes and more: they are put together where they go.
-extension World {
+extension EngineState {
     /// Hands what one input led to over, in their order.
     @inline(__always)
     mutating func finish(into effects: inout [Effect]) {

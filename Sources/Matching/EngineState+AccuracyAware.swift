@@ -1,65 +1,65 @@
 import Geodesy
 
-// Careful subscriptions: accuracy or floor decide with points and ranges. A fix can bring two into range without a step, so
+// Accuracy-aware subscriptions: accuracy or floor decide with points and ranges. A fix can bring two into range without a step, so
 // whatever may be in range is looked at with each.
-extension World {
+extension EngineState {
     /// Whether two are in range, or within so many metres of it: by where both stand, else by how far one sees the other.
     func isInReach(_ subscription: Subscription, _ publication: Publication, widenedBy margin: Double = 0) -> Bool {
         let here = devices.base + Int(publication.device)
         let there = devices.base + Int(subscription.device)
         guard here.pointee.isPlaced && there.pointee.isPlaced else {
-            return isInSight(subscription, publication, widenedBy: margin)
+            return isInSightedReach(subscription, publication, widenedBy: margin)
         }
         let ranges = subscription.range &+ publication.range
-        if !subscription.isCareful && margin == 0 {
+        if !subscription.isAccuracyAware && margin == 0 {
             return here.pointee.point.squaredChord(to: there.pointee.point) <= Sweep.squaredReach(ranges)
         }
-        if subscription.conduct.contains(.sameFloor) && (here.pointee.floor == 0 || here.pointee.floor != there.pointee.floor) {
+        if subscription.flags.contains(.sameFloor) && (here.pointee.floor == 0 || here.pointee.floor != there.pointee.floor) {
             return false
         }
         var reach = Double(ranges) / GridPoint.unitsPerMetre + margin
-        if subscription.conduct.contains(.possible) {
+        if subscription.flags.contains(.possible) {
             reach += here.pointee.accuracy + there.pointee.accuracy
-        } else if subscription.conduct.contains(.certain) {
+        } else if subscription.flags.contains(.certain) {
             reach -= here.pointee.accuracy + there.pointee.accuracy
         }
         return isWithin(reach, here.pointee.point, there.pointee.point)
     }
 
-    /// Whether the topics are the same, be the subscription's the one for careful ones.
+    /// Whether the topics are the same, be the subscription's the one for accuracy-aware ones.
     @inline(__always)
     func haveEqualTopics(_ subscription: Subscription, _ publication: Publication) -> Bool {
         subscription.topic == publication.topic
-            || subscription.isCareful && topics.counterpart(subscription.topic) == publication.topic
+            || subscription.isAccuracyAware && topics.counterpart(subscription.topic) == publication.topic
     }
 
-    /// Evaluates an entry with all careful subscriptions, or as one, that it is in range of now.
+    /// Evaluates an entry with all accuracy-aware subscriptions, or as one, that it is in range of now.
     ///
-    /// The parameters are those of ``settle(_:_:at:sparesSelf:sparesKnown:)``.
+    /// The parameters are those of ``resolve(_:_:at:sparesSelf:sparesKnown:)``.
     @inline(__always)
-    mutating func probeCarefully(_ side: Side, _ index: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
+    mutating func probeAccuracyAware(_ side: Side, _ index: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
         let entry = entry(side, index)
-        guard side == .publication || entry.pointee.isCareful else { return }
+        guard side == .publication || entry.pointee.isAccuracyAware else { return }
         let counterpart = topics.counterpart(entry.pointee.topic)
         guard counterpart != none else { return }
-        searchCarefully(side, index, in: counterpart, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
+        searchAccuracyAware(side, index, in: counterpart, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
     }
 
     @inline(never)
-    private mutating func searchCarefully(
+    private mutating func searchAccuracyAware(
         _ side: Side, _ index: UInt32, in topic: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool
     ) {
-        findCarefully(side, index, in: topic)
-        settle(side, index, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
+        findAccuracyAware(side, index, in: topic)
+        resolve(side, index, at: now, sparesSelf: sparesSelf, sparesKnown: sparesKnown)
     }
 
     /// Fills `hits` with what is in range of an entry in a topic other than its own.
-    mutating func findCarefully(_ side: Side, _ index: UInt32, in topic: UInt32) {
+    mutating func findAccuracyAware(_ side: Side, _ index: UInt32, in topic: UInt32) {
         let entry = entry(side, index).pointee
         let device = devices[entry.device]
-        let isWide = side == .publication ? topics.isWide(topic) : entry.conduct.contains(.possible)
+        let isWide = side == .publication ? topics.isWide(topic) : entry.flags.contains(.possible)
         // A little more than both accuracies, for single precision at a thousand kilometres.
-        let widening = isWide ? (device.accuracy + census.bound) * 1.001 : 0
+        let widening = isWide ? (device.accuracy + accuracies.bound) * 1.001 : 0
         let range = entry.range &+ Int32(widening * GridPoint.unitsPerMetre)
         let first = runs.count
         let count = gather(
@@ -84,7 +84,7 @@ extension World {
 
 extension Device {
     /// Metres a position's accuracy counts.
-    var accuracy: Double { horizontalAccuracy > 0 ? min(horizontalAccuracy, AccuracyCensus.widest) : 0 }
+    var accuracy: Double { horizontalAccuracy > 0 ? min(horizontalAccuracy, AccuracyHistogram.widest) : 0 }
 }
 
 /// Whether two points are at most so many metres apart along the ellipsoid, right to 2 cm.

@@ -5,7 +5,7 @@ import Geodesy
 //
 // Pairs of visits are forgotten on leaving, so there are never many more than lie in range. In a publication's list they come
 // first.
-extension World {
+extension EngineState {
     /// So many remembered pairs are gone through one by one.
     static let fewOncePairs = 16
 
@@ -17,7 +17,7 @@ extension World {
 
     /// Evaluates the pairs of mode once of an entry that met before and are in range.
     mutating func reviewNearby(_ side: Side, _ index: UInt32, at now: Int64) {
-        reviewSights(side, index, at: now)
+        reviewSightings(side, index, at: now)
         let entry = entry(side, index).pointee
         guard entry.lane != none else { return }
         let arrivals = tally.arrivals
@@ -28,10 +28,10 @@ extension World {
         scan(first, count, Sweep(point: device.point, from: nil, range: entry.range, travelled: 0), from: side)
         runs.truncate(to: first)
         reconsiderHits(side, index, at: now)
-        if side == .publication || entry.isCareful {
+        if side == .publication || entry.isAccuracyAware {
             let counterpart = topics.counterpart(entry.topic)
             if counterpart != none {
-                findCarefully(side, index, in: counterpart)
+                findAccuracyAware(side, index, in: counterpart)
                 reconsiderHits(side, index, at: now)
             }
         }

@@ -2,7 +2,7 @@ import Geodesy
 import Selectors
 
 // Devices, publications and subscriptions come and go.
-extension World {
+extension EngineState {
     mutating func addDevice(isFixed: Bool) -> UInt32 {
         let index = devices.take()
         devices[index] = .fresh
@@ -13,8 +13,8 @@ extension World {
 
     /// Removes a device that has no entries any more.
     mutating func removeDevice(_ index: UInt32) {
-        if devices[index].isPlaced { census.change(from: devices[index].horizontalAccuracy, to: .nan) }
-        sights.removeAll(of: index)
+        if devices[index].isPlaced { accuracies.change(from: devices[index].horizontalAccuracy, to: .nan) }
+        sightings.removeAll(of: index)
         devices[index].isAlive = false
         devices.release(index)
         if devices.count == 0 { heard.reset() }
@@ -28,8 +28,9 @@ extension World {
         let next = devices[device].first(side)
         let entry = Entry(
             device: device, next: next, previous: none,
-            topic: topics.intern(topic, carefully: !rule.conduct.isDisjoint(with: .careful)), range: gridUnits(range), lane: none,
-            tile: none, cell: 0, grain: 0, conduct: .alive, traits: Entry.hints, expiresAt: expiresAt, firstPair: none, group: 0)
+            topic: topics.intern(topic, accuracyAware: !rule.flags.isDisjoint(with: .accuracyAware)), range: gridUnits(range),
+            lane: none,
+            tile: none, cell: 0, grain: 0, flags: .alive, traits: Entry.hints, expiresAt: expiresAt, firstPair: none, group: 0)
         switch side {
         case .publication: publications[index] = Publication(entry: entry)
         case .subscription: subscriptions[index] = Subscription(entry: entry, program: program)
@@ -84,7 +85,7 @@ extension World {
         if wasPlaced { unplace(side, index) }
         let former = entry.pointee.topic
         erase(side, index)
-        entry.pointee.topic = topics.intern(topic, carefully: !rule.conduct.isDisjoint(with: .careful))
+        entry.pointee.topic = topics.intern(topic, accuracyAware: !rule.flags.isDisjoint(with: .accuracyAware))
         topics.release(former)
         entry.pointee.range = gridUnits(range)
         write(rule, to: side, index)
@@ -101,8 +102,8 @@ extension World {
 
     private mutating func write(_ rule: Rule, to side: Side, _ index: UInt32) {
         let entry = entry(side, index)
-        entry.pointee.conduct = rule.conduct.union(.alive)
-        if rule.conduct.contains(.possible) { topics.widen(entry.pointee.topic, by: 1) }
+        entry.pointee.flags = rule.flags.union(.alive)
+        if rule.flags.contains(.possible) { topics.widen(entry.pointee.topic, by: 1) }
         guard side == .subscription else { return }
         entry.pointee.traits = entry.pointee.traits & 0x7F | (rule.excludesSelf ? 0x80 : 0)
         subscriptions[index].matchTTL = rule.matchTTL
@@ -115,7 +116,7 @@ extension World {
     /// What an entry's rule left behind, before it gets another one or goes.
     private func erase(_ side: Side, _ index: UInt32) {
         let entry = entry(side, index)
-        if entry.pointee.conduct.contains(.possible) { topics.widen(entry.pointee.topic, by: -1) }
+        if entry.pointee.flags.contains(.possible) { topics.widen(entry.pointee.topic, by: -1) }
     }
 
     func entries(_ side: Side, of device: UInt32) -> [UInt32] {

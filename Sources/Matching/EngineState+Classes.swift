@@ -6,7 +6,7 @@ import Selectors
 // A topic with few subscriptions keeps them together, since a scan of them costs less than looking keys up. From as many on as
 // make a grid worth its while, each subscription stands in the class of one of its access paths, or with the rest where it has
 // none. A publication looks at the rest and at the classes its own properties lead to: a handful, however many there are.
-extension World {
+extension EngineState {
     @inline(__always)
     func holder(_ group: UInt32) -> UnsafeMutablePointer<TopicSide> {
         group & LaneClasses.mark == 0 ? topics.side(group >> 1, Side(group)) : classes.holder(group)

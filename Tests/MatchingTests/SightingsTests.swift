@@ -14,10 +14,10 @@ struct SightsTests {
         func other(than device: UInt32) -> UInt32 { low == device ? high : low }
     }
 
-    @Test("agrees with a dictionary over random sights and ends, and names partners in order")
+    @Test("agrees with a dictionary over random sightings and ends, and names partners in order")
     func twin() {
         var random = SplitMix64.forTest()
-        var sights = Sights()
+        var sightings = Sightings()
         var twin: [Pair: Double] = [:]
         var order: [Pair] = []
         for step in 0..<20_000 {
@@ -26,39 +26,40 @@ struct SightsTests {
             let pair = Pair(a, b)
             switch random.below(10) {
             case 0:
-                sights.removeAll(of: a)
+                sightings.removeAll(of: a)
                 twin = twin.filter { $0.key.low != a }
                 order.removeAll { $0.low == a }
             case 1...(step % 4_000 < 2_000 ? 2 : 8):
-                sights.remove(b, a)
+                sightings.remove(b, a)
                 twin[pair] = nil
                 order.removeAll { $0 == pair }
             default:
-                sights.put(Sights.Sight(distance: Double(step), seenAt: Int64(step)), a, b)
+                sightings.put(Sightings.Sighting(distance: Double(step), seenAt: Int64(step)), a, b)
                 if twin.updateValue(Double(step), forKey: pair) == nil { order.append(pair) }
             }
-            guard sights[a, b]?.distance == twin[pair], sights[b, a]?.distance == twin[pair], sights.isEmpty == twin.isEmpty
+            guard sightings[a, b]?.distance == twin[pair], sightings[b, a]?.distance == twin[pair],
+                sightings.isEmpty == twin.isEmpty
             else {
-                Issue.record("step \(step): \(String(describing: sights[a, b])), expected \(String(describing: twin[pair]))")
+                Issue.record("step \(step): \(String(describing: sightings[a, b])), expected \(String(describing: twin[pair]))")
                 return
             }
             let device = random.chance(50) ? a : b
             let partners = order.filter { $0.low == device || $0.high == device }.map { $0.other(than: device) }
-            guard sights.partners(of: device) == partners else {
-                Issue.record("step \(step): \(sights.partners(of: device)), expected \(partners)")
+            guard sightings.partners(of: device) == partners else {
+                Issue.record("step \(step): \(sightings.partners(of: device)), expected \(partners)")
                 return
             }
         }
-        for device in 0..<UInt32(60) { sights.removeAll(of: device) }
-        #expect(sights.isEmpty && sights.bytes == Sights().bytes)
+        for device in 0..<UInt32(60) { sightings.removeAll(of: device) }
+        #expect(sightings.isEmpty && sightings.bytes == Sightings().bytes)
     }
 
     @Test("a pair takes less than 64 bytes where many are seen")
     func memory() {
-        var sights = Sights()
+        var sightings = Sightings()
         for observer in 0..<UInt32(500) {
-            for beacon in 0..<UInt32(100) { sights.put(.init(distance: 1, seenAt: 1), observer, 500 + beacon) }
+            for beacon in 0..<UInt32(100) { sightings.put(.init(distance: 1, seenAt: 1), observer, 500 + beacon) }
         }
-        #expect(sights.bytes / 50_000 < 64)
+        #expect(sightings.bytes / 50_000 < 64)
     }
 }

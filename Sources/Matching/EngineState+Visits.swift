@@ -12,7 +12,7 @@ enum Phase: UInt8, BitwiseCopyable {
 }
 
 // Visits: pairs that begin, last and end.
-extension World {
+extension EngineState {
     /// Brings a pair of mode visit, whose selector is TRUE and whose topics are equal, up to date with where its sides stand and
     /// when they were heard of.
     mutating func attend(_ pair: UInt32, at now: Int64) {
@@ -86,7 +86,7 @@ extension World {
         // Who sees a beacon may go where it wants: only another sighting changes their distance.
         guard devices[publication.device].isPlaced && devices[subscription.device].isPlaced else { return }
         var half: Float = 0
-        if !subscription.isCareful {
+        if !subscription.isAccuracyAware {
             var reach = Double(subscription.range &+ publication.range) / GridPoint.unitsPerMetre
             if index.phases[pair] == .visiting { reach += options.exitMargin }
             let left = reach - displacement(from: devices[publication.device].point, to: devices[subscription.device].point)

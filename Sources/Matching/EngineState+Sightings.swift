@@ -2,11 +2,11 @@ import Geodesy
 
 // Matching by proximity: a beacon's publications and subscriptions meet those of the devices that see it, at the distance they see
 // it at. Accuracies play no part; its floor is unknown.
-extension World {
+extension EngineState {
     /// What is known of two devices that do not both stand somewhere; nil: neither sees the other.
     @inline(__always)
-    func sight(_ subscription: Subscription, _ publication: Publication) -> Sights.Sight? {
-        sights[subscription.device, publication.device]
+    func sight(_ subscription: Subscription, _ publication: Publication) -> Sightings.Sighting? {
+        sightings[subscription.device, publication.device]
     }
 
     /// Whether there is a distance between the two.
@@ -16,14 +16,14 @@ extension World {
     }
 
     /// Whether a device and a beacon it sees are in range, or within so many metres of it.
-    func isInSight(_ subscription: Subscription, _ publication: Publication, widenedBy margin: Double) -> Bool {
-        guard !subscription.conduct.contains(.sameFloor), let sight = sight(subscription, publication) else { return false }
+    func isInSightedReach(_ subscription: Subscription, _ publication: Publication, widenedBy margin: Double) -> Bool {
+        guard !subscription.flags.contains(.sameFloor), let sight = sight(subscription, publication) else { return false }
         return sight.distance <= Double(subscription.range &+ publication.range) / GridPoint.unitsPerMetre + margin
     }
 
     /// A device sees a beacon, at a distance: evaluates what hangs on both.
-    mutating func see(_ observer: UInt32, _ beacon: UInt32, _ sight: Sights.Sight, at now: Int64) {
-        sights.put(sight, observer, beacon)
+    mutating func see(_ observer: UInt32, _ beacon: UInt32, _ sight: Sightings.Sighting, at now: Int64) {
+        sightings.put(sight, observer, beacon)
         for side in [Side.publication, .subscription] {
             var entry = devices[beacon].first(side)
             while entry != none {
@@ -49,13 +49,13 @@ extension World {
                 index = entry(side, index).pointee.next
             }
         }
-        sights.remove(observer, beacon)
+        sightings.remove(observer, beacon)
     }
 
     /// Evaluates an entry with those of the devices that its own sees or is seen by.
-    mutating func probeSights(_ side: Side, _ index: UInt32, at now: Int64, sparesKnown: Bool) {
-        guard !sights.isEmpty else { return }
-        for partner in sights.partners(of: entry(side, index).pointee.device) {
+    mutating func probeSightings(_ side: Side, _ index: UInt32, at now: Int64, sparesKnown: Bool) {
+        guard !sightings.isEmpty else { return }
+        for partner in sightings.partners(of: entry(side, index).pointee.device) {
             evaluate(side, index, withEntriesOf: partner, at: now, sparesKnown: sparesKnown)
         }
     }
@@ -83,7 +83,7 @@ extension World {
         if let pair = index.find(subscription, publication) {
             if sparesKnown { return }
             if record.isVisit { attend(pair, at: now) } else { reconsider(pair, at: now) }
-        } else if isInSight(record, other, widenedBy: 0) {
+        } else if isInSightedReach(record, other, widenedBy: 0) {
             if programs.evaluate(record.program, UnsafePointer(properties.base + Int(publication))) {
                 meet(subscription, publication, at: now, sparesKnown: sparesKnown)
             } else if record.hintsLeft > 0 {
@@ -93,9 +93,9 @@ extension World {
     }
 
     /// Evaluates the pairs of mode once of an entry with the devices that its own sees or is seen by, and that met before.
-    mutating func reviewSights(_ side: Side, _ index: UInt32, at now: Int64) {
-        guard !sights.isEmpty else { return }
-        for partner in sights.partners(of: entry(side, index).pointee.device) {
+    mutating func reviewSightings(_ side: Side, _ index: UInt32, at now: Int64) {
+        guard !sightings.isEmpty else { return }
+        for partner in sightings.partners(of: entry(side, index).pointee.device) {
             var other = devices[partner].first(side.opposite)
             while other != none {
                 let (subscription, publication) = side == .publication ? (other, index) : (index, other)

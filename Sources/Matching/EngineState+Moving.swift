@@ -2,7 +2,7 @@ import CPrefetch
 import Geodesy
 
 // Moving one device, and a burst of them in a pipeline.
-extension World {
+extension EngineState {
     /// The device stands nowhere from now on.
     mutating func displace(_ device: UInt32, at now: Int64) {
         defer { endVisits(ofDevice: device, .lost, at: now, unlinking: true) }
@@ -17,7 +17,7 @@ extension World {
         devices[device].isPlaced = false
         devices[device].point = .nowhere
         devices[device].budget = .infinity
-        census.change(from: devices[device].horizontalAccuracy, to: .nan)
+        accuracies.change(from: devices[device].horizontalAccuracy, to: .nan)
     }
 
     /// Puts the device and its lanes somewhere; nothing is evaluated.
@@ -29,7 +29,7 @@ extension World {
         record.pointee.longitude = position.longitude
         record.pointee.altitude = position.altitude ?? .nan
         let accuracy = position.horizontalAccuracy ?? .nan
-        census.change(from: record.pointee.isPlaced ? record.pointee.horizontalAccuracy : .nan, to: accuracy)
+        accuracies.change(from: record.pointee.isPlaced ? record.pointee.horizontalAccuracy : .nan, to: accuracy)
         record.pointee.horizontalAccuracy = accuracy
         record.pointee.floor = floor.number
         // Who is fixed counts as heard of for ever.
@@ -51,10 +51,10 @@ extension World {
 
     /// Moves a device and evaluates what that brought into range or moved far enough.
     ///
-    /// - Parameter probes: The places in the groundwork of this device's probes.
+    /// - Parameter probes: The places in the probePrefetch of this device's probes.
     mutating func move(
         _ device: UInt32, _ position: Position, _ point: GridPoint, _ floor: FloorRef, at now: Int64,
-        groundwork probes: Range<Int>
+        probePrefetch probes: Range<Int>
     ) {
         let record = devices.base + Int(device)
         // Where it was placed after a restart, it may have come into range of somebody in steps that were lost.
@@ -65,7 +65,7 @@ extension World {
         var reviewed = false
         if former != nil { record.pointee.budget -= Float(travelled * (1.0005 / GridPoint.unitsPerMetre)) + 0.001 }
         // Who comes from nowhere may stand far from where it met a beacon.
-        if former == nil, !sights.isEmpty { record.pointee.budget = 0 }
+        if former == nil, !sightings.isEmpty { record.pointee.budget = 0 }
         // What was restored is looked at with the first position; else all pairs in range are hits then.
         if record.pointee.budget <= 0.01 {
             review(device, at: now)
@@ -79,11 +79,11 @@ extension World {
                 let sweep = Sweep(point: point, from: former, range: entry.pointee.range, travelled: travelled)
                 var first = 0
                 var count = 0
-                if next < probes.upperBound, groundwork.probes[next].version == version(side.opposite),
-                    groundwork.probes[next].former == former
+                if next < probes.upperBound, probePrefetch.probes[next].version == version(side.opposite),
+                    probePrefetch.probes[next].former == former
                 {
-                    first = groundwork.probes[next].firstRun
-                    count = groundwork.probes[next].runCount
+                    first = probePrefetch.probes[next].firstRun
+                    count = probePrefetch.probes[next].runCount
                 } else {
                     first = runs.count
                     count = gather(
@@ -92,8 +92,8 @@ extension World {
                 next += 1
                 scan(first, count, sweep, from: side)
                 // A device's own pair is seen from its publication, and has been in range as long as it stands anywhere.
-                settle(side, index, at: now, sparesSelf: former != nil || side == .subscription, sparesKnown: reviewed)
-                probeCarefully(side, index, at: now, sparesSelf: side == .subscription, sparesKnown: reviewed)
+                resolve(side, index, at: now, sparesSelf: former != nil || side == .subscription, sparesKnown: reviewed)
+                probeAccuracyAware(side, index, at: now, sparesSelf: side == .subscription, sparesKnown: reviewed)
                 index = entry.pointee.next
             }
         }
