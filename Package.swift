@@ -7,8 +7,9 @@ import PackageDescription
 /// Warnings are errors of tomorrow; existentials are spelled so that their cost is seen.
 let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 
-/// The engine owns its memory and is tested against a naive twin with every check on (debug);
-/// release drops the checks that cost the path of a position a third of its speed.
+/// The engines own their memory, take no text from outside, and are tested against naive twins with every check on (debug);
+/// release drops the checks, which cost the path of a position a third of its speed. Nothing that a library consumer links may
+/// have this setting: a package with unsafe flags cannot be depended on by version.
 let unchecked: [SwiftSetting] = strict + [.unsafeFlags(["-Ounchecked"], .when(configuration: .release))]
 
 let package = Package(
@@ -38,14 +39,18 @@ let package = Package(
         // What decides: values in, values out.
         .target(name: "CPrefetch"),
         .target(name: "EngineMemory", dependencies: ["CPrefetch"], swiftSettings: strict),
-        .target(name: "Geodesy", swiftSettings: unchecked),
+        .target(name: "Geodesy", swiftSettings: strict),
         .target(name: "LiveTopics", swiftSettings: strict),
         .target(name: "OpeningHours", swiftSettings: strict),
-        .target(name: "Ranging", dependencies: ["EngineMemory", "Geodesy"], swiftSettings: unchecked),
-        .target(name: "Selectors", swiftSettings: unchecked),
+        .target(name: "Ranging", dependencies: ["EngineMemory", "Geodesy"], swiftSettings: strict),
+        .target(name: "Selectors", swiftSettings: strict),
+        .target(name: "CircumstanceLanguage", swiftSettings: strict),
         .target(
             name: "Circumstances",
-            dependencies: ["CPrefetch", "EngineMemory", "Geodesy", .product(name: "HeapModule", package: "swift-collections")],
+            dependencies: [
+                "CPrefetch", "CircumstanceLanguage", "EngineMemory", "Geodesy",
+                .product(name: "HeapModule", package: "swift-collections"),
+            ],
             swiftSettings: unchecked),
         .target(
             name: "Matching",

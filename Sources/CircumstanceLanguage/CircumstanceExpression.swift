@@ -19,6 +19,8 @@ public struct CircumstanceExpression: Equatable, Sendable {
     /// Words, texts and lists together.
     public static let partsMax = 1024
     public static let depthMax = 64
+    /// Visits that `frequents` may ask for.
+    public static let visitsMax = 128
 
     public let condition: Condition
     /// The normalised text: one way to write each expression, which is read as the same expression again.

@@ -60,7 +60,7 @@ extension LiveRule {
 }
 
 extension LiveRule.Value {
-    var text: String {
+    package var text: String {
         switch self {
         case .number(let number):
             number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)

@@ -68,7 +68,7 @@ public enum Comparison: String, Sendable, CaseIterable {
     case lessOrEqual = "<="
     case greaterOrEqual = ">="
 
-    func holds<Value: Comparable>(_ left: Value, _ right: Value) -> Bool {
+    package func holds<Value: Comparable>(_ left: Value, _ right: Value) -> Bool {
         switch self {
         case .equal: left == right
         case .less: left < right

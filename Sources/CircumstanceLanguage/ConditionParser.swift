@@ -111,7 +111,7 @@ extension ConditionParser {
             throw refused("frequents takes rules of a place, a number of visits and a number of days", rest.last ?? head)
         }
         let rules = try rules(rest.dropLast(2), head)
-        let visits = try number(rest[rest.endIndex - 2], "the visits", 1...VisitHistory.endsMax)
+        let visits = try number(rest[rest.endIndex - 2], "the visits", 1...CircumstanceExpression.visitsMax)
         return .frequents(rules, visits: visits, days: try number(rest[rest.endIndex - 1], "the days", 1...366))
     }
 

@@ -20,7 +20,7 @@ extension CircumstanceEngine {
         for number in tracks[Int(device)].held {
             guard let watch = watches[Int(number)], !isInScope(watch, device) else { continue }
             let position = tracks[Int(device)].held.firstPosition(of: number)
-            tracks[Int(device)].held.remove(at: position.index)
+            tracks[Int(device)].held.removeNumber(at: position.index)
             effects.append(.held(CircumstanceRef(index: watch.circumstance), device: device, false))
         }
     }

@@ -10,20 +10,20 @@ extension CircumstanceEngine {
     public func restoreHeld(_ circumstance: CircumstanceRef, _ device: UInt32) {
         guard let watch = entry(circumstance)?.watch, exists(device) else { return }
         let position = tracks[Int(device)].held.firstPosition(of: watch)
-        if !position.isFound { tracks[Int(device)].held.insert(watch, at: position.index) }
+        if !position.isFound { tracks[Int(device)].held.insertNumber(watch, at: position.index) }
     }
 
     /// It is not true any more: a row that was kept is gone again.
     public func restoreReleased(_ circumstance: CircumstanceRef, _ device: UInt32) {
         guard let watch = entry(circumstance)?.watch, exists(device) else { return }
         let position = tracks[Int(device)].held.firstPosition(of: watch)
-        if position.isFound { tracks[Int(device)].held.remove(at: position.index) }
+        if position.isFound { tracks[Int(device)].held.removeNumber(at: position.index) }
     }
 
     /// A place's row is gone again.
     public func restoreForgottenVisit(_ placeID: String, of device: UInt32) {
         guard exists(device), var history = histories.removeValue(forKey: device) else { return }
-        if let index = history.index(of: placeID) { history.rows.remove(at: index) }
+        if let index = history.index(of: placeID) { _ = history.remove(at: index) }
         histories[device] = history
         tracks[Int(device)].hasOpenVisits = history.rows.contains { $0.openSince != nil }
     }

@@ -114,7 +114,7 @@ extension CircumstanceEngine {
         let wasHeld = position.isFound
         guard let watch = watches[Int(number)] else {
             // It ended; its rows are gone already.
-            if wasHeld { tracks[index].held.remove(at: position.index) }
+            if wasHeld { tracks[index].held.removeNumber(at: position.index) }
             return
         }
         guard isInScope(watch, device) else { return }
@@ -162,7 +162,7 @@ extension CircumstanceEngine {
     ) {
         let track = tracks.address(Int(device))
         let position = track.pointee.held.firstPosition(of: number).index
-        if value { track.pointee.held.insert(number, at: position) } else { track.pointee.held.remove(at: position) }
+        if value { track.pointee.held.insertNumber(number, at: position) } else { track.pointee.held.removeNumber(at: position) }
         let brief = briefs[Int(number)]
         let circumstance = CircumstanceRef(index: brief.circumstance)
         effects.append(.held(circumstance, device: device, value))
@@ -233,10 +233,24 @@ extension [UInt32] {
             kept += 1
             self[kept] = self[position]
         }
-        removeLast(count - kept - 1)
+        while count > kept + 1 { removeLast() }
     }
 
-    /// Where a number stands among sorted ones, or would stand.
+    // Removing and inserting is written out: specialisations of the standard library for numbers might replace checked ones, see
+    // deploy/unchecked.
+
+    mutating func removeNumber(at index: Int) {
+        for next in index + 1..<count { self[next - 1] = self[next] }
+        removeLast()
+    }
+
+    mutating func insertNumber(_ number: UInt32, at index: Int) {
+        append(number)
+        for next in stride(from: count - 1, to: index, by: -1) { self[next] = self[next - 1] }
+        self[index] = number
+    }
+
+    /// The position of a number among sorted ones, or where it would be.
     func firstPosition(of number: UInt32) -> (index: Int, isFound: Bool) {
         var low = 0
         var high = count

@@ -1,3 +1,5 @@
+// Texts are read by a target of their own, which keeps every check; the engine's users use both.
+@_exported import CircumstanceLanguage
 import HeapModule
 
 /// Watches circumstances: tells when they become true or false of devices.
