@@ -108,7 +108,6 @@ extension CircumstanceEngine {
     func take(_ fix: Fix, of device: UInt32, into effects: inout [CircumstanceEffect]) -> Consequence {
         let track = tracks.address(Int(device))
         let passage = track.pointee.passage(to: fix)
-        if passage == .beyondSafe { tracks.prefetchShells(Int(device)) }
         let wasKnown = track.pointee.isKnown
         let wasPrecise = PlaceReach.isPrecise(track.pointee.sentAccuracy)
         let motion = track.pointee.motion(with: fix)

@@ -1,4 +1,3 @@
-import CPrefetch
 import Geodesy
 
 // What is around a device.
@@ -15,18 +14,15 @@ extension CircumstanceEngine {
         let owner = track.pointee.owner
         var scales = interests[Int(owner)].scales
         guard scales != 0 else { return Self.safeMax }
-        landmarks.expect(scales, around: view.point, owner: owner)
-        var foresight = Self.safeMax
         while scales != 0 {
             let scale = scales.trailingZeroBitCount
             scales &= scales - 1
             let cell = landmarks.cell(at: scale, around: view.point, view.position, memory, in: world)
-            foresight = min(foresight, cell.foresight)
-            find(in: cell, within: Scale.reach(scale) + cell.foresight, of: view, owner)
+            find(in: cell, within: Scale.reach(scale) + Landmarks.foresight, of: view, owner)
             approachFound(at: scale, view, track, into: &places, &assurance, in: world)
         }
-        assurance.limit(foresight)
-        return foresight
+        assurance.limit(Landmarks.foresight)
+        return Landmarks.foresight
     }
 
     /// Lists the landmarks of a cell that the owner may ask for.
@@ -66,26 +62,11 @@ extension CircumstanceEngine {
         swap(&found, &self.found)
         let reach = Scale.reach(scale)
         let near = found.partition { $0.least > reach + Self.nearby }
-        expectWatches(at: found[..<near])
         for place in found[..<near] { approach(place, at: scale, view, track, into: &places, &assurance, in: world) }
         for place in found[near...] where place.least - reach < assurance.outer {
             approach(place, at: scale, view, track, into: &places, &assurance, in: world)
         }
         swap(&found, &self.found)
-    }
-
-    /// Asks for the memory of what is looked up for each place: two misses of the cache, one after the other.
-    private func expectWatches(at places: ArraySlice<FoundLandmark>) {
-        for place in places where place.landmark.count > 0 { index.prefetch(place.landmark.predicate(0)) }
-        briefs.withUnsafeBufferPointer { briefs in
-            guard let base = briefs.baseAddress else { return }
-            for place in places where place.landmark.count > 0 {
-                let predicate = Int(place.landmark.predicate(0))
-                guard predicate < index.entries.count else { continue }
-                let watch = Int(index.entries[predicate].watch)
-                if watch < briefs.count { geomatch_prefetch(base + watch) }
-            }
-        }
     }
 
     private static let nearby = 40.0

@@ -1,5 +1,3 @@
-import CPrefetch
-
 /// From what is true of a place to the circumstances that may be true near it.
 struct GuardIndex {
     /// Circumstances of one owner that reach equally far.
@@ -27,13 +25,6 @@ struct GuardIndex {
 
     static let none = UInt32.max
     static let several = UInt32.max - 1
-
-    /// Asks for the entry of a predicate.
-    @inline(__always)
-    func prefetch(_ predicate: UInt32) {
-        guard Int(predicate) < entries.count else { return }
-        entries.withUnsafeBufferPointer { geomatch_prefetch($0.baseAddress.unsafelyUnwrapped + Int(predicate)) }
-    }
 
     mutating func insert(_ watch: UInt32, of owner: UInt32, _ guards: [Guard]) {
         for entry in guards { for predicate in entry.predicates { insert(watch, of: owner, entry, predicate) } }

@@ -1,24 +1,22 @@
 import Geodesy
 
-/// A cell of ``Landmarks``: the foresight in metres, where each part ends (in words from the beginning), then the ``Landmark``s part by part.
+/// A cell of ``Landmarks``: where each part ends (in words from the beginning), then the ``Landmark``s part by part.
 struct LandmarkCell {
     let words: UnsafePointer<Int32>
 
     /// Parts by owner, and the last one for what several owners ask for: so a client's device passes over the others' at a glance.
     static let parts = 9
-    static let head = 1 + parts
+    static let head = parts
 
     static func part(of owner: UInt32) -> Int { owner == Landmarks.several ? parts - 1 : Int(owner) % (parts - 1) }
 
-    /// Metres beyond the reach of the scale in which all places are shown.
-    var foresight: Double { Double(words[0]) }
     /// In words.
-    var length: Int { Int(words[Self.parts]) }
+    var length: Int { Int(words[Self.parts - 1]) }
     var all: LandmarkRun { LandmarkRun(first: words + Self.head, end: words + length) }
 
     @inline(__always)
     subscript(part: Int) -> LandmarkRun {
-        LandmarkRun(first: words + (part == 0 ? Self.head : Int(words[part])), end: words + Int(words[part + 1]))
+        LandmarkRun(first: words + (part == 0 ? Self.head : Int(words[part - 1])), end: words + Int(words[part]))
     }
 }
 

@@ -1,4 +1,3 @@
-import CPrefetch
 import EngineMemory
 import Geodesy
 
@@ -44,9 +43,8 @@ struct Landmarks: ~Copyable {
     private func find(_ key: UInt64) -> UnsafeMutablePointer<CellSlot>? { cells.find(Self.hash(key)) { $0.key == key } }
 
     private static let wordsMax = 1 << 28
-    /// How much farther than a rule reaches cells show places, metres: as far as leaves them small.
-    private static let foresights = [500.0, 280, 140]
-    private static let placesWanted = 96
+    /// How much farther than a rule reaches cells show places, metres: farther, cells are larger and gain nothing.
+    static let foresight = 140.0
     static let several = UInt32.max
 
     init() {}
@@ -97,7 +95,7 @@ struct Landmarks: ~Copyable {
 
     mutating func forget(_ extent: PlaceExtent, at scale: Int) {
         guard counts[scale] > 0 else { return }
-        let reach = extent.radius + Scale.reach(scale) + Self.foresights[0] + 1
+        let reach = extent.radius + Scale.reach(scale) + Self.foresight + 1
         let centre = ECEF(latitude: extent.latitude, longitude: extent.longitude)
         let edge = Double(1 << Scale.shift(scale)) / GridPoint.unitsPerMetre
         guard reach < 8 * edge else { return forgetAll() }
@@ -125,28 +123,6 @@ struct Landmarks: ~Copyable {
 
     // MARK: Looking
 
-    /// Asks for the memory of the cells that a device of an owner at the point is in.
-    @inline(__always)
-    func expect(_ scales: UInt8, around point: GridPoint, owner: UInt32) {
-        var rest = scales
-        while rest != 0 {
-            let scale = rest.trailingZeroBitCount
-            rest &= rest - 1
-            let shift = Scale.shift(scale)
-            cells.prefetch(Self.hash(Self.key(scale, point.x >> shift, point.y >> shift, point.z >> shift)))
-        }
-        guard let words else { return }
-        rest = scales
-        while rest != 0 {
-            let scale = rest.trailingZeroBitCount
-            rest &= rest - 1
-            let shift = Scale.shift(scale)
-            guard let cell = find(Self.key(scale, point.x >> shift, point.y >> shift, point.z >> shift)) else { continue }
-            // Nobody's devices need all of it, a client's only its own part.
-            for line in 0..<(owner == 0 ? 16 : 1) { geomatch_prefetch(words + cell.pointee.start + 16 * line) }
-        }
-    }
-
     /// The cell that a device is in, good until the next call.
     @inline(__always)
     mutating func cell(
@@ -166,10 +142,9 @@ struct Landmarks: ~Copyable {
     ) -> Int {
         let cube = Cube(point, shift: Scale.shift(scale))
         var places: [NearbyPlace] = []
-        let farthest = Scale.reach(scale) + Self.foresights[0]
+        let farthest = Scale.reach(scale) + Self.foresight
         world.places(
             latitude: position.latitude, longitude: position.longitude, radius: farthest + cube.diagonal, into: &places)
-        memory.expect(places)
         var found: [Found] = []
         for place in places where place.place < UInt32(Int32.max) {
             var predicates: [UInt32] = []
@@ -185,7 +160,7 @@ struct Landmarks: ~Copyable {
             let number = Int32(bitPattern: place.place)
             found.append(
                 Found(
-                    away: away, number: extent.radius > 0 ? ~number : number, point: centre, radius: extent.radius,
+                    number: extent.radius > 0 ? ~number : number, point: centre, radius: extent.radius,
                     owner: isAlone ? owner : Self.several, predicates: predicates))
         }
         return write(key, at: scale, &found)
@@ -197,8 +172,6 @@ struct Landmarks: ~Copyable {
 
     /// A place for a cell.
     private struct Found {
-        /// Metres, at least, from any position in the cell.
-        var away: Double
         /// Complemented: it has an outline.
         var number: Int32
         var point: GridPoint
@@ -209,21 +182,15 @@ struct Landmarks: ~Copyable {
     }
 
     private mutating func write(_ key: UInt64, at scale: Int, _ found: inout [Found]) -> Int {
-        var foresight = Self.foresights[0]
-        for shorter in Self.foresights.dropFirst() where found.count > Self.placesWanted {
-            foresight = shorter
-            found.removeAll { $0.away > Scale.reach(scale) + shorter + 1 }
-        }
         found.sort { LandmarkCell.part(of: $0.owner) < LandmarkCell.part(of: $1.owner) }
         makeRoom(for: found.reduce(LandmarkCell.head) { $0 + Landmark.head + $1.predicates.count })
         let start = end
         let words = self.words.unsafelyUnwrapped
-        words[start] = Int32(foresight)
         end += LandmarkCell.head
         var part = 0
         for place in found {
             while part < LandmarkCell.part(of: place.owner) {
-                words[start + 1 + part] = Int32(end - start)
+                words[start + part] = Int32(end - start)
                 part += 1
             }
             words[end] = place.point.x
@@ -239,7 +206,7 @@ struct Landmarks: ~Copyable {
                 end += 1
             }
         }
-        for part in part..<LandmarkCell.parts { words[start + 1 + part] = Int32(end - start) }
+        for part in part..<LandmarkCell.parts { words[start + part] = Int32(end - start) }
         cells.insert(CellSlot(key: key, start: start))
         counts[scale] += 1
         return start
