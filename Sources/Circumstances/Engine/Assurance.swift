@@ -21,17 +21,14 @@ struct Assurance {
         due = min(due, outcome.due)
     }
 
-    /// The device is so far, in metres, from a circle of a watch.
-    mutating func take(_ circle: @autoclosure () -> Shell, of watch: UInt32, _ place: UInt32, slack: Double) {
+    /// The device is so far, in metres, from a circle.
+    mutating func take(_ circle: @autoclosure () -> Shell, slack: Double) {
         guard slack < outer else { return }
-        var (shell, slack) = ((circle: circle(), watch: watch, place: place), slack)
-        for index in 0..<Shells.max where shells.circles[index] == shell.circle {
-            if shells.watches[index] != watch { shells.share(index) }
-            return
-        }
+        var (circle, slack) = (circle(), slack)
+        for index in 0..<Shells.max where shells[index] == circle { return }
         for index in 0..<Shells.max where slack < slacks[index] {
             swap(&slacks[index], &slack)
-            (shells[index], shell) = (shell, shells[index])
+            (shells[index], circle) = (circle, shells[index])
         }
         outer = min(outer, slack)
     }

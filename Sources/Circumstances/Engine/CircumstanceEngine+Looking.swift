@@ -120,10 +120,9 @@ extension CircumstanceEngine {
     ) {
         let brief = briefs[Int(watch)]
         guard brief.basis != .everything else {
-            if assurance.isReached(near, radius, of: Shells.several) { candidates.append(watch) }
+            if assurance.isReached(near, radius) { candidates.append(watch) }
             return
         }
-        let sole = brief.isSingle ? watch : Shells.several
         if !track.pointee.held.isEmpty {
             let position = track.pointee.held.firstPosition(of: watch)
             if position.isFound {
@@ -133,20 +132,19 @@ extension CircumstanceEngine {
                     rules(of: watch, brief, at: near, view, &assurance, in: world) != .false
                 {
                     confirmed[position.index] = true
-                    _ = assurance.isWithin(near, radius + brief.margin, of: sole)
+                    _ = assurance.isWithin(near, radius + brief.margin)
                 } else {
                     // Unless another place confirms it, it ends now and may begin anew here.
-                    _ = assurance.isReached(near, radius, of: sole)
+                    _ = assurance.isReached(near, radius)
                 }
                 return
             }
         }
-        guard assurance.isReached(near, radius, of: sole), rules(of: watch, brief, at: near, view, &assurance, in: world) == .true
+        guard assurance.isReached(near, radius), rules(of: watch, brief, at: near, view, &assurance, in: world) == .true
         else { return }
         // It begins now, and ends beyond the margin.
         candidates.append(watch)
-        _ = assurance.isWithin(near, radius + brief.margin, of: sole)
-        if brief.isSingle { arrivals.append((watch, NearbyPlace(place: near.landmark.place, distance: near.distance))) }
+        _ = assurance.isWithin(near, radius + brief.margin)
     }
 
     /// The truth of the rules of a watch for a place, as long as time does not change it.
@@ -195,13 +193,13 @@ private struct Neighbour {
 extension Assurance {
     /// Whether the place is within the radius, in metres; else it must stay outside.
     @inline(__always)
-    fileprivate mutating func isReached(_ near: Neighbour, _ radius: Double, of watch: UInt32) -> Bool {
+    fileprivate mutating func isReached(_ near: Neighbour, _ radius: Double) -> Bool {
         if near.distance <= radius { return true }
         if near.landmark.hasOutline {
             limit(near.distance - radius)
         } else {
             take(
-                Shell(near.landmark.point, radius: radius, isInside: false), of: watch, near.landmark.place,
+                Shell(near.landmark.point, radius: radius, isInside: false),
                 slack: near.distance - radius)
         }
         return false
@@ -209,13 +207,13 @@ extension Assurance {
 
     /// Whether the place is within the radius, in metres; then it must stay inside.
     @inline(__always)
-    fileprivate mutating func isWithin(_ near: Neighbour, _ radius: Double, of watch: UInt32) -> Bool {
+    fileprivate mutating func isWithin(_ near: Neighbour, _ radius: Double) -> Bool {
         guard near.distance <= radius else { return false }
         if near.landmark.hasOutline {
             limit(radius - near.distance)
         } else {
             take(
-                Shell(near.landmark.point, radius: radius, isInside: true), of: watch, near.landmark.place,
+                Shell(near.landmark.point, radius: radius, isInside: true),
                 slack: radius - near.distance)
         }
         return true

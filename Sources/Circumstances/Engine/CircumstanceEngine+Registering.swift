@@ -155,7 +155,7 @@ extension CircumstanceEngine {
             watches.append(watch)
             briefs.append(.ended)
         }
-        briefs[Int(number)] = WatchBrief(watch, in: memory.predicates)
+        briefs[Int(number)] = WatchBrief(watch)
         entries[Int(circumstance.index)]?.watch = number
         if let guards = watch.guards {
             index.insert(number, of: watch.owner, guards)
@@ -210,9 +210,8 @@ extension CircumstanceEngine {
 
     /// Takes ended watches out of all tracks, so that their numbers can be given out again.
     private func purge() {
-        for device in tracks.indices {
-            if !tracks[device].held.isEmpty { tracks[device].held.removeAll { watches[Int($0)] == nil } }
-            tracks[device].shells.release { watches[Int($0)] == nil }
+        for device in tracks.indices where !tracks[device].held.isEmpty {
+            tracks[device].held.removeAll { watches[Int($0)] == nil }
         }
         freeWatches += retired
         retired.removeAll()

@@ -47,7 +47,6 @@ extension CircumstanceEngine {
     /// Begins the candidates with the watches to evaluate wherever the device is.
     private func gatherStanding(of track: UnsafePointer<DeviceTrack>) {
         candidates.removeAll(keepingCapacity: true)
-        arrivals.removeAll(keepingCapacity: true)
         confirmed.removeAll(keepingCapacity: true)
         if !track.pointee.held.isEmpty { confirmed.append(contentsOf: repeatElement(false, count: track.pointee.held.count)) }
         if unguarded.isEmpty { return }
@@ -122,10 +121,8 @@ extension CircumstanceEngine {
         let isQuiet = watch.isSilent && isFresh && !isFirst
         if watch.basis != .everything {
             // It is a candidate because it begins or ends, and the places round it are among the shells.
-            let arrival = arrivals.first { $0.watch == number }?.place
             change(number, of: device, to: !wasHeld, isQuiet: isQuiet, at: instant, into: &effects) {
                 guard !wasHeld else { return ([], []) }
-                if let arrival { return watch.program.uses(.at) ? ([arrival], []) : ([], [arrival]) }
                 var evaluation = self.evaluation(of: watch, situation, wasHeld: true, isFresh: false, in: world)
                 return evaluation.allPlaces()
             }

@@ -70,8 +70,6 @@ public final class CircumstanceEngine {
     var scratch: [NearbyPlace] = []
     var candidates: [UInt32] = []
     var found: [FoundLandmark] = []
-    /// Where the device arrived, by the plain watches about one place that begin.
-    var arrivals: [(watch: UInt32, place: NearbyPlace)] = []
     /// Of what the device holds, what is seen to be true still.
     var confirmed: [Bool] = []
 

@@ -23,9 +23,6 @@ struct Shell: BitwiseCopyable, Equatable {
     /// The place.
     var point: GridPoint { GridPoint(x: lanes.x, y: lanes.y, z: lanes.z) }
 
-    /// Metres.
-    var radius: Double { Double(lanes.w.magnitude) / GridPoint.unitsPerMetre }
-
     /// Whether a device is surely still on the same side.
     ///
     /// - Parameter margin: Metres by which the radius may have changed.
@@ -40,33 +37,15 @@ struct Shell: BitwiseCopyable, Equatable {
     }
 }
 
-/// The circles that a device may not cross unseen, and what each is about.
+/// The circles that a device may not cross unseen.
 struct Shells: BitwiseCopyable {
     static let max = 5
-    /// In place of a watch: there are several, or it has ended, or the circle is about more than one place.
-    static let several = UInt32.max
 
-    private(set) var circles = InlineArray<5, Shell>(repeating: .none)
-    /// The only watch, of one place, whose value changes on the way through each circle; ``several``.
-    private(set) var watches = InlineArray<5, UInt32>(repeating: Shells.several)
-    private(set) var places = InlineArray<5, UInt32>(repeating: 0)
+    private var circles = InlineArray<5, Shell>(repeating: .none)
 
-    subscript(index: Int) -> (circle: Shell, watch: UInt32, place: UInt32) {
-        @inline(__always) get { (circles[index], watches[index], places[index]) }
-        @inline(__always)
-        set {
-            circles[index] = newValue.circle
-            watches[index] = newValue.watch
-            places[index] = newValue.place
-        }
-    }
-
-    /// The watch of a circle is not the only one any more, or none.
-    mutating func share(_ index: Int) { watches[index] = Self.several }
-
-    /// Forgets watches whose numbers will be those of others.
-    mutating func release(where hasEnded: (UInt32) -> Bool) {
-        for index in 0..<Self.max where watches[index] != Self.several && hasEnded(watches[index]) { share(index) }
+    subscript(index: Int) -> Shell {
+        @inline(__always) get { circles[index] }
+        @inline(__always) set { circles[index] = newValue }
     }
 
     /// Whether a device has crossed none of them.
