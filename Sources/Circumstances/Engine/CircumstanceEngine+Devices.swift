@@ -18,10 +18,10 @@ extension CircumstanceEngine {
     /// Silently ends what a device holds of circumstances that no longer see it.
     private func releaseForeign(_ device: UInt32, into effects: inout [CircumstanceEffect]) {
         for number in tracks[Int(device)].held {
-            guard let watch = watches[Int(number)], !isInScope(watch, device) else { continue }
+            guard let active = actives[Int(number)], !isInScope(active, device) else { continue }
             let position = tracks[Int(device)].held.firstPosition(of: number)
             tracks[Int(device)].held.removeNumber(at: position.index)
-            effects.append(.held(CircumstanceRef(index: watch.circumstance), device: device, false))
+            effects.append(.held(CircumstanceRef(index: active.circumstance), device: device, false))
         }
     }
 
@@ -56,17 +56,17 @@ extension CircumstanceEngine {
         guard exists(device) else { return }
         histories[device] = nil
         tracks[Int(device)].hasOpenVisits = false
-        standNowhere(device)
+        forgetPosition(device)
     }
 
     /// The device's last position was cleared: everything about places is unknown, and unknown changes nothing.
     public func clear(_ device: UInt32, into effects: inout [CircumstanceEffect]) {
         guard exists(device), tracks[Int(device)].isKnown else { return }
         closeVisits(of: device, into: &effects)
-        standNowhere(device)
+        forgetPosition(device)
     }
 
-    private func standNowhere(_ device: UInt32) {
+    private func forgetPosition(_ device: UInt32) {
         let index = Int(device)
         cells.remove(device)
         tracks[index].cell = DeviceCells.none
@@ -137,7 +137,7 @@ extension DeviceTrack {
         if safe > 0, moved < safe * safe { return true }
         let outer = Double(self.outer) - spent
         guard outer > 0, moved < outer * outer else { return false }
-        return shells.hold(at: GridPoint(latitude: fix.latitude, longitude: fix.longitude), margin: spent)
+        return circles.hold(at: GridPoint(latitude: fix.latitude, longitude: fix.longitude), margin: spent)
     }
 
     /// As far as `at` reaches otherwise than then, everything is nearer than it was: metres.

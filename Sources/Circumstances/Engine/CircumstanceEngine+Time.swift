@@ -40,11 +40,11 @@ extension CircumstanceEngine {
         }
         guard sweepRemaining == 0 else { return }
         for circumstance in sweeping {
-            guard let number = entry(CircumstanceRef(index: circumstance))?.watch, let watch = watches[Int(number)] else {
+            guard let number = entry(CircumstanceRef(index: circumstance))?.active, let active = actives[Int(number)] else {
                 continue
             }
-            watch.epoch = 0
-            watch.isSilent = false
+            active.epoch = 0
+            active.isSilent = false
         }
         sweeping.removeAll()
     }

@@ -2,7 +2,7 @@
 ///
 /// Where every way to be true leads through some `at` or `near` of certain places, devices that are within reach of none of these
 /// need not be looked at: for them the condition is false.
-struct Guard: Equatable {
+struct Precondition: Equatable {
     /// Metres; nil for `at`, whose reach depends on the accuracy of a fix.
     var radius: Double?
     /// At which its places are found.
@@ -12,26 +12,28 @@ struct Guard: Equatable {
 }
 
 extension Program {
-    /// Guards of which one must be met; nil where the condition can be true far from all places.
-    func guards(nearRadius: Double, exitMargin: Double, in table: PredicateTable) -> [Guard]? {
-        guards(0, nearRadius, exitMargin, table)
+    /// Preconditions of which one must be met; nil where the condition can be true far from all places.
+    func preconditions(nearRadius: Double, exitMargin: Double, in table: PredicateTable) -> [Precondition]? {
+        preconditions(0, nearRadius, exitMargin, table)
     }
 
-    private func guards(_ index: Int, _ nearRadius: Double, _ exitMargin: Double, _ table: PredicateTable) -> [Guard]? {
+    private func preconditions(_ index: Int, _ nearRadius: Double, _ exitMargin: Double, _ table: PredicateTable)
+        -> [Precondition]?
+    {
         let node = nodes[index]
         switch node.operation {
         case .at, .near:
             let radius = node.operation == .at ? nil : nearRadius
             let scale = Scale.of(reach: (radius ?? PlaceReach.atMax) + exitMargin)
-            return [Guard(radius: radius, scale: scale, predicates: cover(index, table))]
+            return [Precondition(radius: radius, scale: scale, predicates: cover(index, table))]
         case .and:
-            return parts(of: index).compactMap { guards($0, nearRadius, exitMargin, table) }
+            return parts(of: index).compactMap { preconditions($0, nearRadius, exitMargin, table) }
                 .min { Self.cost($0.flatMap(\.predicates), table) < Self.cost($1.flatMap(\.predicates), table) }
         case .or:
-            var all: [Guard] = []
+            var all: [Precondition] = []
             for part in parts(of: index) {
-                guard let guards = guards(part, nearRadius, exitMargin, table) else { return nil }
-                all += guards
+                guard let preconditions = preconditions(part, nearRadius, exitMargin, table) else { return nil }
+                all += preconditions
             }
             return all
         default: return nil

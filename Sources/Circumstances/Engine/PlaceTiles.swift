@@ -5,7 +5,7 @@ import Geodesy
 ///
 /// A look at a device so reads one run of memory for each ``Scale`` its rules have, instead of asking for all places around. Cells are
 /// cubes, made when a device is looked at in them, and given up when a place in their reach changes or a rule asks for more.
-struct Landmarks: ~Copyable {
+struct PlaceTiles: ~Copyable {
     /// What asks for the places that a predicate is true of.
     private struct Asking {
         /// The scales whose cells show them, a bit for each.
@@ -19,7 +19,7 @@ struct Landmarks: ~Copyable {
     private var cells = OpenTable<CellSlot>(fullness: 50)
     /// How many cells each scale has.
     private var counts = [Int](repeating: 0, count: Scale.count)
-    /// Runs of cells, each a ``LandmarkCell``.
+    /// Runs of cells, each a ``PlaceTile``.
     private var words: UnsafeMutablePointer<Int32>?
     private var capacity = 0
     private var end = 0
@@ -33,7 +33,7 @@ struct Landmarks: ~Copyable {
         // No cell has this key.
         static let vacant = CellSlot(key: .max, start: 0)
         @inline(__always) var isVacant: Bool { key == .max }
-        @inline(__always) var hash: UInt64 { Landmarks.hash(key) }
+        @inline(__always) var hash: UInt64 { PlaceTiles.hash(key) }
     }
 
     @inline(__always)
@@ -57,11 +57,11 @@ struct Landmarks: ~Copyable {
     // MARK: What is shown
 
     /// A rule of an owner asks for places. Returns at which scales cells must show more now, a bit for each.
-    mutating func show(_ sight: Sight, to owner: UInt32) -> UInt8 {
-        let index = Int(sight.predicate)
+    mutating func show(_ query: PlaceQuery, to owner: UInt32) -> UInt8 {
+        let index = Int(query.predicate)
         while asking.count <= index { asking.append(Asking()) }
         let former = asking[index]
-        asking[index].scales |= 1 << sight.scale
+        asking[index].scales |= 1 << query.scale
         guard former.scales != 0 else {
             asking[index].owner = owner
             return asking[index].scales
@@ -110,7 +110,7 @@ struct Landmarks: ~Copyable {
                     let start = cell.pointee.start
                     cells.remove(cell)
                     counts[scale] -= 1
-                    lost += LandmarkCell(words: words.unsafelyUnwrapped + start).length
+                    lost += PlaceTile(words: words.unsafelyUnwrapped + start).length
                 }
             }
         }
@@ -128,11 +128,11 @@ struct Landmarks: ~Copyable {
     mutating func cell(
         at scale: Int, around point: GridPoint, _ position: (latitude: Double, longitude: Double), _ memory: PlaceMemory,
         in world: some CircumstanceWorld
-    ) -> LandmarkCell {
+    ) -> PlaceTile {
         let shift = Scale.shift(scale)
         let key = Self.key(scale, point.x >> shift, point.y >> shift, point.z >> shift)
         let start = find(key)?.pointee.start ?? make(key, at: scale, around: point, position, memory, in: world)
-        return LandmarkCell(words: UnsafePointer(words.unsafelyUnwrapped + start))
+        return PlaceTile(words: UnsafePointer(words.unsafelyUnwrapped + start))
     }
 
     /// Asks for the cell that a device at the point is in.
@@ -182,14 +182,14 @@ struct Landmarks: ~Copyable {
     }
 
     private mutating func write(_ key: UInt64, at scale: Int, _ found: inout [Found]) -> Int {
-        found.sort { LandmarkCell.part(of: $0.owner) < LandmarkCell.part(of: $1.owner) }
-        makeRoom(for: found.reduce(LandmarkCell.head) { $0 + Landmark.head + $1.predicates.count })
+        found.sort { PlaceTile.part(of: $0.owner) < PlaceTile.part(of: $1.owner) }
+        makeRoom(for: found.reduce(PlaceTile.head) { $0 + TilePlace.head + $1.predicates.count })
         let start = end
         let words = self.words.unsafelyUnwrapped
-        end += LandmarkCell.head
+        end += PlaceTile.head
         var part = 0
         for place in found {
-            while part < LandmarkCell.part(of: place.owner) {
+            while part < PlaceTile.part(of: place.owner) {
                 words[start + part] = Int32(end - start)
                 part += 1
             }
@@ -198,15 +198,15 @@ struct Landmarks: ~Copyable {
             words[end + 2] = place.point.z
             words[end + 3] = place.number
             words[end + 4] = Int32(bitPattern: place.owner)
-            words[end + 5] = Landmark.steps(place.radius)
+            words[end + 5] = TilePlace.steps(place.radius)
             words[end + 6] = Int32(place.predicates.count)
-            end += Landmark.head
+            end += TilePlace.head
             for predicate in place.predicates {
                 words[end] = Int32(bitPattern: predicate)
                 end += 1
             }
         }
-        for part in part..<LandmarkCell.parts { words[start + part] = Int32(end - start) }
+        for part in part..<PlaceTile.parts { words[start + part] = Int32(end - start) }
         cells.insert(CellSlot(key: key, start: start))
         counts[scale] += 1
         return start
@@ -221,7 +221,7 @@ struct Landmarks: ~Copyable {
         if let words {
             var kept = 0
             cells.forEach { cell in
-                let length = LandmarkCell(words: words + cell.pointee.start).length
+                let length = PlaceTile(words: words + cell.pointee.start).length
                 (memory + kept).update(from: words + cell.pointee.start, count: length)
                 cell.pointee.start = kept
                 kept += length

@@ -1,5 +1,5 @@
 /// A circumstance that is watched: enabled, with a trigger.
-final class Watch {
+final class ActiveCircumstance {
     let circumstance: UInt32
     let trigger: CircumstanceRule.Trigger
     let program: Program
@@ -9,8 +9,8 @@ final class Watch {
     let nearRadius: Double
     let exitMargin: Double
     /// Nil where it can be true far from all places.
-    let guards: [Guard]?
-    let sights: Set<Sight>
+    let preconditions: [Precondition]?
+    let queries: Set<PlaceQuery>
     /// As of its program.
     let basis: Basis
     /// Devices evaluated with an earlier epoch have not seen it; 0 when all have.
@@ -26,9 +26,9 @@ final class Watch {
         devices = entry.devices
         nearRadius = entry.rule.nearRadius
         exitMargin = entry.rule.exitMargin
-        guards = program.guards(nearRadius: nearRadius, exitMargin: exitMargin, in: table)
+        preconditions = program.preconditions(nearRadius: nearRadius, exitMargin: exitMargin, in: table)
         basis = program.basis
-        sights = program.sights(nearRadius: nearRadius, exitMargin: exitMargin, in: table)
+        queries = program.queries(nearRadius: nearRadius, exitMargin: exitMargin, in: table)
     }
 }
 
@@ -39,5 +39,5 @@ struct CircumstanceEntry {
     var owner: UInt32
     var devices: Set<IdentityText>
     /// Its number among the watched ones.
-    var watch: UInt32?
+    var active: UInt32?
 }

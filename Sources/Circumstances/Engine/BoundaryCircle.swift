@@ -1,13 +1,13 @@
 import Geodesy
 
 /// A circle round a place that is a point. As long as a device does not cross it, nothing about the place changes for it.
-struct Shell: BitwiseCopyable, Equatable {
+struct BoundaryCircle: BitwiseCopyable, Equatable {
     /// The place (x, y, z of its ``GridPoint``) and the radius in steps of the grid: of one the device is outside of, or negative of
     /// one it is inside of.
     var lanes: SIMD4<Int32>
 
     /// Around nothing: it cannot be crossed.
-    static let none = Shell(lanes: SIMD4(0, 0, 0, .min))
+    static let none = BoundaryCircle(lanes: SIMD4(0, 0, 0, .min))
 
     /// Rounding of both points, of the radius, and that a distance is an arc and this a chord.
     private static let blur = 0.05 * GridPoint.unitsPerMetre
@@ -38,12 +38,12 @@ struct Shell: BitwiseCopyable, Equatable {
 }
 
 /// The circles that a device may not cross unseen.
-struct Shells: BitwiseCopyable {
+struct BoundaryCircles: BitwiseCopyable {
     static let max = 5
 
-    private var circles = InlineArray<5, Shell>(repeating: .none)
+    private var circles = InlineArray<5, BoundaryCircle>(repeating: .none)
 
-    subscript(index: Int) -> Shell {
+    subscript(index: Int) -> BoundaryCircle {
         @inline(__always) get { circles[index] }
         @inline(__always) set { circles[index] = newValue }
     }
