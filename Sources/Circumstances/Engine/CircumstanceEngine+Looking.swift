@@ -145,6 +145,7 @@ extension CircumstanceEngine {
         // It begins now, and ends beyond the margin.
         candidates.append(active)
         _ = region.isWithin(near, radius + summary.margin)
+        if summary.isSingle { arrivals.append((active, NearbyPlace(place: near.tilePlace.place, distance: near.distance))) }
     }
 
     /// The truth of the rules of an active circumstance for a place, as long as time does not change it.

@@ -155,7 +155,7 @@ extension CircumstanceEngine {
             actives.append(active)
             summaries.append(.ended)
         }
-        summaries[Int(number)] = ActiveSummary(active)
+        summaries[Int(number)] = ActiveSummary(active, in: memory.predicates)
         entries[Int(circumstance.index)]?.active = number
         if let preconditions = active.preconditions {
             index.insert(number, of: active.owner, preconditions)

@@ -47,6 +47,7 @@ extension CircumstanceEngine {
     /// Begins the candidates with the active circumstances to evaluate wherever the device is.
     private func gatherStanding(of track: UnsafePointer<DeviceTrack>) {
         candidates.removeAll(keepingCapacity: true)
+        arrivals.removeAll(keepingCapacity: true)
         confirmed.removeAll(keepingCapacity: true)
         if !track.pointee.held.isEmpty { confirmed.append(contentsOf: repeatElement(false, count: track.pointee.held.count)) }
         if unconditional.isEmpty { return }
@@ -123,6 +124,9 @@ extension CircumstanceEngine {
             // It is a candidate because it begins or ends, and the places round it are among the circles.
             change(number, of: device, to: !wasHeld, isQuiet: isQuiet, at: instant, into: &effects) {
                 guard !wasHeld else { return ([], []) }
+                if let arrival = arrivals.first(where: { $0.active == number })?.place {
+                    return active.program.uses(.at) ? ([arrival], []) : ([], [arrival])
+                }
                 var evaluation = self.evaluation(of: active, situation, wasHeld: true, isFresh: false, in: world)
                 return evaluation.allPlaces()
             }

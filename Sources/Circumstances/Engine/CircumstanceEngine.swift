@@ -70,6 +70,8 @@ public final class CircumstanceEngine {
     var scratch: [NearbyPlace] = []
     var candidates: [UInt32] = []
     var found: [FoundPlace] = []
+    /// Where the device arrived, by the active circumstances about one place that begin.
+    var arrivals: [(active: UInt32, place: NearbyPlace)] = []
     /// Of what the device holds, what is seen to be true still.
     var confirmed: [Bool] = []
 
