@@ -130,6 +130,7 @@ struct Sightings {
 
     // MARK: Index
 
+    @inline(__always)
     private func find(_ low: UInt32, _ high: UInt32) -> UInt32? {
         guard count > 0 else { return nil }
         return numbers.find(PairHash.of(low, high)) { records[Int($0)].low == low && records[Int($0)].high == high }?.pointee
