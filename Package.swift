@@ -7,6 +7,7 @@ import PackageDescription
 /// Warnings are errors of tomorrow; existentials are spelled so that their cost is seen.
 let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 
+<<<<<<< HEAD
 /// SwiftPM keeps the packages that another one depends on in a folder of this name; who depends on the library gets no flags that
 /// nobody asked for there.
 let isDependency = Context.packageDirectory.split(separator: "/").dropLast().last == "checkouts"
@@ -15,6 +16,12 @@ let isDependency = Context.packageDirectory.split(separator: "/").dropLast().las
 /// release drops the checks that cost the path of a position a third of its speed.
 let unchecked: [SwiftSetting] =
     strict + (isDependency ? [] : [.unsafeFlags(["-Ounchecked"], .when(configuration: .release))])
+=======
+/// The engines own their memory, take no text from outside, and are tested against naive twins with every check on (debug);
+/// release drops the checks, which cost the path of a position a third of its speed. Nothing that a library consumer links may
+/// have this setting: a package with unsafe flags cannot be depended on by version.
+let unchecked: [SwiftSetting] = strict + [.unsafeFlags(["-Ounchecked"], .when(configuration: .release))]
+>>>>>>> 5cd0c807f193cc12669521848ed1fa12c480537a
 
 let package = Package(
     name: "geomatch",
@@ -42,16 +49,25 @@ let package = Package(
     targets: [
         // What decides: values in, values out.
         .target(name: "CPrefetch"),
-        .target(name: "EngineMemory", swiftSettings: unchecked),
-        .target(name: "Geodesy", swiftSettings: unchecked),
+        .target(name: "EngineMemory", dependencies: ["CPrefetch"], swiftSettings: strict),
+        .target(name: "Geodesy", swiftSettings: strict),
         .target(name: "LiveTopics", swiftSettings: strict),
         .target(name: "OpeningHours", swiftSettings: strict),
-        .target(name: "Ranging", dependencies: ["Geodesy"], swiftSettings: unchecked),
-        .target(name: "Selectors", swiftSettings: unchecked),
-        .target(name: "Circumstances", dependencies: ["CPrefetch", "EngineMemory", "Geodesy"], swiftSettings: unchecked),
+        .target(name: "Ranging", dependencies: ["EngineMemory", "Geodesy"], swiftSettings: strict),
+        .target(name: "Selectors", swiftSettings: strict),
+        .target(name: "CircumstanceLanguage", swiftSettings: strict),
+        .target(
+            name: "Circumstances",
+            dependencies: [
+                "CPrefetch", "CircumstanceLanguage", "EngineMemory", "Geodesy",
+                .product(name: "HeapModule", package: "swift-collections"),
+            ],
+            swiftSettings: unchecked),
         .target(
             name: "Matching",
-            dependencies: ["CPrefetch", "EngineMemory", "Geodesy", "Selectors"],
+            dependencies: [
+                "CPrefetch", "EngineMemory", "Geodesy", "Selectors", .product(name: "HeapModule", package: "swift-collections"),
+            ],
             swiftSettings: unchecked),
         .target(name: "Places", dependencies: ["CPrefetch", "EngineMemory", "Geodesy"], swiftSettings: unchecked),
         .target(
@@ -179,6 +195,7 @@ let package = Package(
             ],
             path: "Tests/WebhookReceiver",
             swiftSettings: strict),
+        .testTarget(name: "EngineMemoryTests", dependencies: ["EngineMemory", "SeededRandom"]),
         .testTarget(name: "GeodesyTests", dependencies: ["Geodesy", "SeededRandom"]),
         .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
         .testTarget(name: "OpeningHoursTests", dependencies: ["OpeningHours", "SeededRandom"]),

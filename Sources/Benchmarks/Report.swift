@@ -33,9 +33,9 @@ struct Report {
 
     /// Whole numbers from a hundred on, else two decimals.
     private func rounded(_ value: Double) -> String {
-        if value >= 100 { return String(Int64(value.rounded())) }
-        let hundredths = Int64((value * 100).rounded())
+        if value.magnitude >= 100 { return String(Int64(value.rounded())) }
+        let hundredths = Int64((value.magnitude * 100).rounded())
         let tail = hundredths % 100
-        return "\(hundredths / 100).\(tail < 10 ? "0" : "")\(tail)"
+        return "\(value < 0 ? "-" : "")\(hundredths / 100).\(tail < 10 ? "0" : "")\(tail)"
     }
 }

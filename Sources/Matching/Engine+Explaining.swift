@@ -35,7 +35,7 @@ extension Engine {
     }
 }
 
-extension World {
+extension EngineState {
     fileprivate func memory(of subscription: UInt32, _ publication: UInt32, at now: Int64) -> PairMemory {
         let pair = index.find(subscription, publication)
         if pair == nil, Int(partners[subscription]) >= limits.partnersPerSubscription || index.pairs.count >= limits.pairs {
@@ -48,19 +48,18 @@ extension World {
         let there = devices[subscriptions[subscription].device].point
         return .matched(
             PairMemory.LastMatch(
-                at: record.lastMatchAt, publicationMoved: displacement(from: record.publicationPoint, to: here),
+                at: record.changedAt, publicationMoved: displacement(from: record.publicationPoint, to: here),
                 subscriptionMoved: displacement(from: record.subscriptionPoint, to: there), isOver: isDue(pair, at: now)))
     }
 
     private func visit(_ pair: UInt32?, of subscription: UInt32, _ publication: UInt32, at now: Int64) -> PairMemory {
-        let record = pair.map { index.pairs[$0] }
-        if let record, record.phase == .visiting { return .visiting(since: record.since) }
+        if let pair, index.phases[pair] == .visiting { return .visiting(since: index.pairs[pair].changedAt) }
         let seenAt = sight(subscriptions[subscription], publications[publication])?.seenAt
         let here = seenAt ?? heard[publications[publication].device]
         let there = seenAt ?? heard[subscriptions[subscription].device]
-        let limit = staleAfter[subscription]
+        let limit = visitOptions[subscription].staleAfter
         if limit != .max, now >= saturating(min(here, there), limit) { return .unheard(publication: here, subscription: there) }
-        guard let record, record.phase == .staying else { return .nothing }
-        return .staying(since: record.since)
+        guard let pair, index.phases[pair] == .staying else { return .nothing }
+        return .staying(since: index.pairs[pair].changedAt)
     }
 }

@@ -15,7 +15,7 @@ extension Engine {
             .publication, on: d.index, topic: topic, range: range, expiresAt: expiresAt, program: 0, rule: Rule())
         state.pointee.properties.initialize(index, to: properties)
         state.pointee.publications[index].signature = properties.accessSignature
-        settle(.publication, index, evaluate, at: now, into: &effects)
+        complete(.publication, index, evaluate, at: now, into: &effects)
         return PublicationRef(index: index)
     }
 
@@ -52,7 +52,7 @@ extension Engine {
     }
 
     /// Gives a new entry its lane and evaluates it.
-    func settle(_ side: Side, _ index: UInt32, _ evaluate: Bool, at now: Int64, into effects: inout [Effect]) {
+    func complete(_ side: Side, _ index: UInt32, _ evaluate: Bool, at now: Int64, into effects: inout [Effect]) {
         let device = state.pointee.entry(side, index).pointee.device
         if state.pointee.devices[device].isPlaced { state.pointee.place(side, index) }
         guard evaluate else { return }

@@ -16,8 +16,8 @@ extension Engine {
         let index = state.pointee.add(
             .subscription, on: d.index, topic: topic, range: range, expiresAt: expiresAt, program: program,
             rule: Rule(terms))
-        if !evaluate { state.pointee.subscriptions[index].traits &= 0x80 }
-        settle(.subscription, index, evaluate, at: now, into: &effects)
+        if !evaluate { state.pointee.subscriptions[index].entry.traits &= 0x80 }
+        complete(.subscription, index, evaluate, at: now, into: &effects)
         return SubscriptionRef(index: index)
     }
 

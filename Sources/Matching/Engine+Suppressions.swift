@@ -42,7 +42,7 @@ extension Engine {
         guard isAlive(s), isAlive(p), !state.pointee.subscriptions[s.index].isVisit else { return }
         let pair = state.pointee.index.find(s.index, p.index) ?? state.pointee.link(s.index, p.index)
         let record = state.pointee.index.pairs.base + Int(pair)
-        record.pointee.lastMatchAt = suppression.lastMatchAt
+        record.pointee.changedAt = suppression.lastMatchAt
         record.pointee.publicationPoint = suppression.publicationPosition?.gridPoint ?? .nowhere
         record.pointee.subscriptionPoint = suppression.subscriptionPosition?.gridPoint ?? .nowhere
         state.pointee.arm(pair)
@@ -55,7 +55,7 @@ extension Engine {
 extension Pair {
     var suppression: Suppression {
         Suppression(
-            lastMatchAt: lastMatchAt, publicationPosition: publicationPoint.isNowhere ? nil : publicationPoint.position,
+            lastMatchAt: changedAt, publicationPosition: publicationPoint.isNowhere ? nil : publicationPoint.position,
             subscriptionPosition: subscriptionPoint.isNowhere ? nil : subscriptionPoint.position)
     }
 }

@@ -6,8 +6,8 @@ extension Engine {
         var pair = state.pointee.subscriptions[s.index].firstPair
         while pair != none {
             let record = state.pointee.index.pairs[pair]
-            if record.phase == .visiting {
-                found.append(Visit(publication: PublicationRef(index: record.publication), since: record.since))
+            if state.pointee.index.phases[pair] == .visiting {
+                found.append(Visit(publication: PublicationRef(index: record.publication), since: record.changedAt))
             }
             pair = record.nextOfSubscription
         }

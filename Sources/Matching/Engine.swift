@@ -24,23 +24,23 @@ import Selectors
 /// One owner: an engine is neither Sendable nor reentrant. References must be of things that are still there, except where a
 /// method says otherwise.
 public final class Engine {
-    private let world: UnsafeMutablePointer<World>
+    let state: UnsafeMutablePointer<EngineState>
 
     public init(limits: EngineLimits = EngineLimits()) {
-        world = .allocate(capacity: 1)
-        world.initialize(to: World(limits: limits))
+        state = .allocate(capacity: 1)
+        state.initialize(to: EngineState(limits: limits))
     }
 
     deinit {
-        world.pointee.deallocate()
-        world.deinitialize(count: 1)
-        world.deallocate()
+        state.pointee.deallocate()
+        state.deinitialize(count: 1)
+        state.deallocate()
     }
 
     // MARK: Devices
 
     /// - Parameter isFixed: It stands where it was put and need not say so again: `staleAfter` never counts for it.
-    public func addDevice(isFixed: Bool = false) -> DeviceRef { DeviceRef(index: world.pointee.addDevice(isFixed: isFixed)) }
+    public func addDevice(isFixed: Bool = false) -> DeviceRef { DeviceRef(index: state.pointee.addDevice(isFixed: isFixed)) }
 
     /// Removes the device with its publications and subscriptions; their visits end (`deleted`).
     ///
@@ -48,38 +48,38 @@ public final class Engine {
     public func removeDevice(
         _ d: DeviceRef, at now: Int64, into effects: inout [Effect]
     ) -> (publications: [PublicationRef], subscriptions: [SubscriptionRef]) {
-        guard world.pointee.isAlive(d) else { return ([], []) }
+        guard state.pointee.isAlive(d) else { return ([], []) }
         let gone = (publications: publications(of: d), subscriptions: subscriptions(of: d))
-        world.pointee.endVisits(ofDevice: d.index, .deleted, at: now, unlinking: false)
-        world.pointee.finish(into: &effects)
-        for publication in gone.publications { world.pointee.remove(.publication, publication.index) }
-        for subscription in gone.subscriptions { world.pointee.remove(.subscription, subscription.index) }
-        world.pointee.removeDevice(d.index)
+        state.pointee.endVisits(ofDevice: d.index, .deleted, at: now, unlinking: false)
+        state.pointee.finish(into: &effects)
+        for publication in gone.publications { state.pointee.remove(.publication, publication.index) }
+        for subscription in gone.subscriptions { state.pointee.remove(.subscription, subscription.index) }
+        state.pointee.removeDevice(d.index)
         return gone
     }
 
     /// nil: the device stands nowhere, or is not there.
     public func position(of d: DeviceRef) -> Position? {
-        guard world.pointee.isAlive(d), world.pointee.devices[d.index].isPlaced else { return nil }
-        return world.pointee.devices[d.index].position
+        guard state.pointee.isAlive(d), state.pointee.devices[d.index].isPlaced else { return nil }
+        return state.pointee.devices[d.index].position
     }
 
     /// Unknown too where the device is not there or stands nowhere.
     public func floor(of d: DeviceRef) -> FloorRef {
-        guard world.pointee.isAlive(d), world.pointee.devices[d.index].isPlaced else { return .unknown }
-        return FloorRef(number: world.pointee.devices[d.index].floor)
+        guard state.pointee.isAlive(d), state.pointee.devices[d.index].isPlaced else { return .unknown }
+        return FloorRef(number: state.pointee.devices[d.index].floor)
     }
 
     /// What hangs on a device, in the order of references; empty where the device is not there.
     public func publications(of d: DeviceRef) -> [PublicationRef] {
-        guard world.pointee.isAlive(d) else { return [] }
-        return world.pointee.entries(.publication, of: d.index).map { PublicationRef(index: $0) }
+        guard state.pointee.isAlive(d) else { return [] }
+        return state.pointee.entries(.publication, of: d.index).map { PublicationRef(index: $0) }
     }
 
     /// What hangs on a device, in the order of references; empty where the device is not there.
     public func subscriptions(of d: DeviceRef) -> [SubscriptionRef] {
-        guard world.pointee.isAlive(d) else { return [] }
-        return world.pointee.entries(.subscription, of: d.index).map { SubscriptionRef(index: $0) }
+        guard state.pointee.isAlive(d) else { return [] }
+        return state.pointee.entries(.subscription, of: d.index).map { SubscriptionRef(index: $0) }
     }
 
     // MARK: Movement
@@ -90,16 +90,16 @@ public final class Engine {
     public func move(
         _ d: DeviceRef, to position: Position?, floor: FloorRef = .unknown, at now: Int64, into effects: inout [Effect]
     ) {
-        guard world.pointee.isAlive(d) else { return }
+        guard state.pointee.isAlive(d) else { return }
         guard let position else {
-            world.pointee.displace(d.index, at: now)
-            return world.pointee.finish(into: &effects)
+            state.pointee.displace(d.index, at: now)
+            return state.pointee.finish(into: &effects)
         }
         guard Position.isValid(latitude: position.latitude, longitude: position.longitude) else { return }
         let point = GridPoint(latitude: position.latitude, longitude: position.longitude)
-        world.pointee.runs.truncate(to: 0)
-        world.pointee.move(d.index, position, point, floor, at: now, groundwork: 0..<0)
-        world.pointee.finish(into: &effects)
+        state.pointee.runs.truncate(to: 0)
+        state.pointee.move(d.index, position, point, floor, at: now, probePrefetch: 0..<0)
+        state.pointee.finish(into: &effects)
     }
 
     /// The same as moving one after another in this order, up to half as fast again where few are in reach: the misses of one
@@ -108,60 +108,59 @@ public final class Engine {
     /// - Parameter knownSince: When these movements were shown before, in a life that forgot them: a pair with a `matchTTL` of 0
     ///   that met then or later has told them. `Int64.max`: they are new.
     public func move(_ moves: [Move], at now: Int64, knownSince: Int64 = .max, into effects: inout [Effect]) {
-        world.pointee.movesKnownSince = knownSince
-        defer { world.pointee.movesKnownSince = .max }
-        moves.withUnsafeBufferPointer { world.pointee.move($0, at: now, into: &effects) }
+        state.pointee.movesKnownSince = knownSince
+        defer { state.pointee.movesKnownSince = .max }
+        moves.withUnsafeBufferPointer { state.pointee.move($0, at: now, into: &effects) }
     }
 
     /// A device that stays where it is turns out to be on another floor: evaluates what that changes. It is not heard of by this, and
     /// for a `matchTTL` of 0 it is no movement.
     public func setFloor(of d: DeviceRef, to floor: FloorRef, at now: Int64, into effects: inout [Effect]) {
         guard let position = position(of: d), self.floor(of: d) != floor else { return }
-        let heardAt = world.pointee.heard[d.index]
+        let heardAt = state.pointee.heard[d.index]
         move([Move(device: d, position: position, floor: floor)], at: now, knownSince: .min, into: &effects)
-        world.pointee.heard[d.index] = heardAt
+        state.pointee.heard[d.index] = heardAt
     }
 
     /// Restores where a device stands and when it was last heard of (milliseconds since 1970 UTC); nothing is evaluated before it
     /// moves, and then everything in its range.
     public func place(_ d: DeviceRef, at position: Position, floor: FloorRef = .unknown, heardAt: Int64) {
-        guard world.pointee.isAlive(d), Position.isValid(latitude: position.latitude, longitude: position.longitude) else {
+        guard state.pointee.isAlive(d), Position.isValid(latitude: position.latitude, longitude: position.longitude) else {
             return
         }
         let point = GridPoint(latitude: position.latitude, longitude: position.longitude)
-        world.pointee.put(d.index, position, point, floor, heardAt: heardAt)
+        state.pointee.put(d.index, position, point, floor, heardAt: heardAt)
         // Whatever is known of its pairs is looked at with its next movement.
-        world.pointee.devices[d.index].budget = 0
-        world.pointee.devices[d.index].isUnexamined = true
+        state.pointee.devices[d.index].budget = 0
+        state.pointee.devices[d.index].isUnexamined = true
     }
 
     // MARK: Time
 
     /// Handles lives, TTLs, stays and silences that are due, a few thousand at most: call it until ``nextDeadline`` is later than `now`.
     public func advance(to now: Int64, into effects: inout [Effect]) {
-        world.pointee.advance(to: now, limit: 4096, into: &effects)
+        state.pointee.advance(to: now, limit: 4096, into: &effects)
     }
 
     /// The next instant at which something is due; nil: nothing is, without further input.
-    public var nextDeadline: Int64? { world.pointee.nextDeadline() }
+    public var nextDeadline: Int64? { state.pointee.nextDeadline() }
 
     // MARK: Figures
 
     /// Bytes of memory the engine holds, used or not; without those the properties and selectors hold themselves.
-    public var memoryBytes: Int { world.pointee.bytes }
+    public var memoryBytes: Int { state.pointee.bytes }
 
-    public var deviceCount: Int { world.pointee.devices.count }
-    public var publicationCount: Int { world.pointee.publications.count }
-    public var subscriptionCount: Int { world.pointee.subscriptions.count }
+    public var deviceCount: Int { state.pointee.devices.count }
+    public var publicationCount: Int { state.pointee.publications.count }
+    public var subscriptionCount: Int { state.pointee.subscriptions.count }
 
     /// Pairs of which something is remembered: a last match, a visit or a stay that may become one.
-    public var pairCount: Int { world.pointee.index.pairs.count }
+    public var pairCount: Int { state.pointee.index.pairs.count }
 
     /// What the engine has done so far.
-    public var tally: Tally { world.pointee.tally }
+    public var tally: Tally { state.pointee.tally }
 
     /// For the other files of the engine.
-    var state: UnsafeMutablePointer<World> { world }
 }
 
 /// How much work an engine has done: the figures without which a rate says little.

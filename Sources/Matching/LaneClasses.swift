@@ -11,7 +11,7 @@ struct LaneClass: BitwiseCopyable {
     var previous: UInt32
 }
 
-/// Classes, found by their topic and by each of their keys. Open addressing; several classes may share a key.
+/// Classes, found by their topic and by each of their keys; several may share a key.
 struct LaneClasses {
     /// In a group's number: a class, not a topic's side.
     static let mark: UInt32 = 1 << 31
@@ -19,29 +19,31 @@ struct LaneClasses {
     private static let mostOfKey = 16
     private static let mostClasses = 1 << 24
 
-    private struct Slot: BitwiseCopyable {
+    private struct Slot: OpenSlot {
         var hash: UInt64
-        /// `none`: empty.
+        /// `none`: vacant.
         var number: UInt32
+
+        static let vacant = Slot(hash: 0, number: none)
+        @inline(__always) var isVacant: Bool { number == none }
     }
 
     private(set) var classes = Slab<LaneClass>()
     private var keys = ContiguousArray<[UInt64]>()
-    private var slots: UnsafeMutablePointer<Slot>
-    private var capacity = 16
-    private var used = 0
-
-    init() { slots = LaneClasses.emptySlots(16) }
+    private var slots = OpenTable<Slot>(fullness: 50)
 
     func deallocate() {
-        for index in 0..<capacity where slots[index].number != none { classes[slots[index].number].lanes.levels?.deallocate() }
+        slots.forEach { slot in
+            // A class with several keys has several slots.
+            classes[slot.pointee.number].lanes.levels?.deallocate()
+            classes[slot.pointee.number].lanes.levels = nil
+            return true
+        }
         classes.deallocate()
-        BigMemory.release(slots)
+        slots.deallocate()
     }
 
-    var bytes: Int {
-        classes.bytes + capacity * MemoryLayout<Slot>.stride + keys.capacity * 8
-    }
+    var bytes: Int { classes.bytes + slots.bytes + keys.capacity * 8 }
 
     @inline(__always)
     func holder(_ group: UInt32) -> UnsafeMutablePointer<TopicSide> {
@@ -53,12 +55,9 @@ struct LaneClasses {
     @inline(__always)
     func forEach(_ topic: UInt32, _ key: UInt64, _ body: (UInt32) -> Void) {
         let hash = LaneClasses.hash(topic, key)
-        var index = home(hash)
-        while true {
-            let slot = slots[index]
-            if slot.number == none { return }
+        _ = slots.find(hash) { slot in
             if slot.hash == hash && classes[slot.number].topic == topic { body(slot.number) }
-            index = (index + 1) & (capacity - 1)
+            return false
         }
     }
 
@@ -81,71 +80,30 @@ struct LaneClasses {
                 if sharing >= LaneClasses.mostOfKey { return nil }
             }
         }
-        while (used + path.keys.count) * 2 > capacity { rehash(capacity * 2) }
         let number = classes.take()
         classes[number] = LaneClass(lanes: TopicSide(), topic: topic, next: next, previous: none)
         if next != none { classes[next].previous = number }
         if Int(number) < keys.count { keys[Int(number)] = path.keys } else { keys.append(path.keys) }
-        for key in path.keys { insert(Slot(hash: LaneClasses.hash(topic, key), number: number)) }
-        used += path.keys.count
+        for key in path.keys { slots.insert(Slot(hash: LaneClasses.hash(topic, key), number: number)) }
         return number
     }
 
     /// Forgets a class without lanes, which its owner took out of the topic's list.
     mutating func remove(_ number: UInt32) {
         let topic = classes[number].topic
-        for key in keys[Int(number)] { removeSlot(LaneClasses.hash(topic, key), number) }
-        used -= keys[Int(number)].count
+        for key in keys[Int(number)] {
+            let hash = LaneClasses.hash(topic, key)
+            if let slot = slots.find(hash, where: { $0.hash == hash && $0.number == number }) { slots.remove(slot) }
+        }
         keys[Int(number)] = []
         classes.release(number)
         if classes.count == 0 { keys = [] }
-        if capacity > 64 && used * 16 < capacity { rehash(capacity / 4) }
     }
-
-    private mutating func removeSlot(_ hash: UInt64, _ number: UInt32) {
-        let mask = capacity - 1
-        var hole = home(hash)
-        while slots[hole].hash != hash || slots[hole].number != number { hole = (hole + 1) & mask }
-        var next = (hole + 1) & mask
-        while slots[next].number != none {
-            if (next &- home(slots[next].hash)) & mask >= (next &- hole) & mask {
-                slots[hole] = slots[next]
-                hole = next
-            }
-            next = (next + 1) & mask
-        }
-        slots[hole].number = none
-    }
-
-    private mutating func rehash(_ next: Int) {
-        let old = slots
-        let oldCapacity = capacity
-        slots = LaneClasses.emptySlots(next)
-        capacity = next
-        for index in 0..<oldCapacity where old[index].number != none { insert(old[index]) }
-        BigMemory.release(old)
-    }
-
-    private func insert(_ slot: Slot) {
-        var index = home(slot.hash)
-        while slots[index].number != none { index = (index + 1) & (capacity - 1) }
-        slots[index] = slot
-    }
-
-    @inline(__always)
-    private func home(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash >> 20) & (capacity - 1) }
 
     @inline(__always)
     private static func hash(_ topic: UInt32, _ key: UInt64) -> UInt64 {
         // Keys are well mixed already; topics are small numbers.
         let mixed = (key ^ UInt64(topic) &* 0x9E37_79B9_7F4A_7C15) &* 0xD6E8_FEB8_6659_FD93
         return mixed ^ (mixed >> 32)
-    }
-
-    private static func emptySlots(_ capacity: Int) -> UnsafeMutablePointer<Slot> {
-        let slots = BigMemory.allocate(bytes: capacity * MemoryLayout<Slot>.stride)
-            .bindMemory(to: Slot.self, capacity: capacity)
-        slots.initialize(repeating: Slot(hash: 0, number: none), count: capacity)
-        return slots
     }
 }

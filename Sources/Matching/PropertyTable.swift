@@ -40,7 +40,7 @@ struct PropertyTable {
         geomatch_prefetch(address + 64)
     }
 
-    func deallocate(alive publications: Slab<Entry>) {
+    func deallocate(alive publications: Slab<Publication>) {
         for index in 0..<publications.used where publications.base[index].isAlive { (base + index).deinitialize(count: 1) }
         BigMemory.release(base)
     }

@@ -39,6 +39,6 @@ public struct Proximity: Equatable, Sendable {
     /// Metres that a position's accuracy counts: none where it was not sent.
     public static func counted(_ position: Position) -> Double {
         let accuracy = position.horizontalAccuracy ?? 0
-        return accuracy > 0 ? min(accuracy, AccuracyCensus.widest) : 0
+        return accuracy > 0 ? min(accuracy, AccuracyHistogram.widest) : 0
     }
 }

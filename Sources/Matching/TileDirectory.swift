@@ -17,36 +17,33 @@ struct Tile: BitwiseCopyable {
 /// Finds tiles by where they lie.
 struct TileDirectory {
     private(set) var tiles = Slab<Tile>()
-    private var slots: UnsafeMutablePointer<Slot>
-    private var capacity = 16
+    private var slots = OpenTable<Slot>(fullness: 50)
+    /// Of the runs.
     private(set) var bytes = 0
 
-    private struct Slot: BitwiseCopyable {
-        /// 0: empty.
+    private struct Slot: OpenSlot {
+        /// 0: vacant.
         var key: UInt64
         var tile: UInt32
-    }
 
-    init() { slots = TileDirectory.emptySlots(16) }
+        static let vacant = Slot(key: 0, tile: 0)
+        @inline(__always) var isVacant: Bool { key == 0 }
+        @inline(__always) var hash: UInt64 { TileDirectory.hash(key) }
+    }
 
     func deallocate() {
-        for index in 0..<capacity where slots[index].key != 0 { tiles[slots[index].tile].runs.deallocate() }
+        slots.forEach { slot in
+            tiles[slot.pointee.tile].runs.deallocate()
+            return true
+        }
         tiles.deallocate()
-        BigMemory.release(slots)
+        slots.deallocate()
     }
 
-    var ownBytes: Int { tiles.bytes + capacity * MemoryLayout<Slot>.stride + bytes }
+    var ownBytes: Int { tiles.bytes + slots.bytes + bytes }
 
     @inline(__always)
-    func find(_ key: UInt64) -> UInt32? {
-        var index = home(key)
-        while true {
-            let slot = slots[index]
-            if slot.key == key { return slot.tile }
-            if slot.key == 0 { return nil }
-            index = (index + 1) & (capacity - 1)
-        }
-    }
+    func find(_ key: UInt64) -> UInt32? { slots.find(Self.hash(key)) { $0.key == key }?.pointee.tile }
 
     /// The tile there, made if need be, with a run for the cell.
     mutating func open(_ key: UInt64, cell: Int, of holder: UnsafeMutablePointer<TopicSide>) -> UInt32 {
@@ -97,59 +94,22 @@ struct TileDirectory {
     }
 
     private mutating func make(_ key: UInt64, of holder: UnsafeMutablePointer<TopicSide>) -> UInt32 {
-        if (tiles.count + 1) * 2 > capacity { rehash(capacity * 2) }
         let index = tiles.take()
         let next = holder.pointee.firstTile
         tiles[index] = Tile(key: key, occupied: 0, runs: .allocate(capacity: 1), next: next, previous: none)
         if next != none { tiles[next].previous = index }
         holder.pointee.firstTile = index
         bytes += MemoryLayout<Run>.stride
-        insert(Slot(key: key, tile: index))
+        slots.insert(Slot(key: key, tile: index))
         return index
     }
 
-    private func insert(_ slot: Slot) {
-        var index = home(slot.key)
-        while slots[index].key != 0 { index = (index + 1) & (capacity - 1) }
-        slots[index] = slot
-    }
-
-    /// Closes the gap by moving back what was pushed on past it, so that no tombstones gather.
     private mutating func remove(_ key: UInt64) {
-        var hole = home(key)
-        while slots[hole].key != key { hole = (hole + 1) & (capacity - 1) }
-        var next = (hole + 1) & (capacity - 1)
-        while slots[next].key != 0 {
-            let wanted = home(slots[next].key)
-            if (next &- wanted) & (capacity - 1) >= (next &- hole) & (capacity - 1) {
-                slots[hole] = slots[next]
-                hole = next
-            }
-            next = (next + 1) & (capacity - 1)
-        }
-        slots[hole].key = 0
-        if capacity > 64 && tiles.count * 16 < capacity { rehash(capacity / 4) }
-    }
-
-    private mutating func rehash(_ next: Int) {
-        let old = slots
-        let oldCapacity = capacity
-        slots = TileDirectory.emptySlots(next)
-        capacity = next
-        for index in 0..<oldCapacity where old[index].key != 0 { insert(old[index]) }
-        BigMemory.release(old)
+        if let slot = slots.find(Self.hash(key), where: { $0.key == key }) { slots.remove(slot) }
     }
 
     @inline(__always)
-    private func home(_ key: UInt64) -> Int {
-        let mixed = (key ^ (key >> 31)) &* 0x9E37_79B9_7F4A_7C15
-        return Int(truncatingIfNeeded: mixed >> 32) & (capacity - 1)
-    }
-
-    private static func emptySlots(_ capacity: Int) -> UnsafeMutablePointer<Slot> {
-        let slots = BigMemory.allocate(bytes: capacity * MemoryLayout<Slot>.stride)
-            .bindMemory(to: Slot.self, capacity: capacity)
-        slots.initialize(repeating: Slot(key: 0, tile: 0), count: capacity)
-        return slots
+    static func hash(_ key: UInt64) -> UInt64 {
+        (key ^ (key >> 31)) &* 0x9E37_79B9_7F4A_7C15
     }
 }

@@ -35,14 +35,14 @@ struct LevelUse: BitwiseCopyable {
 /// A topic as a key: topics are equal when their bytes are, not when Unicode calls them equivalent.
 private struct TopicName: Hashable {
     var text: String
-    var isCareful = false
+    var isAccuracyAware = false
 
     static func == (left: TopicName, right: TopicName) -> Bool {
-        left.isCareful == right.isCareful && left.text.utf8.elementsEqual(right.text.utf8)
+        left.isAccuracyAware == right.isAccuracyAware && left.text.utf8.elementsEqual(right.text.utf8)
     }
 
     func hash(into hasher: inout Hasher) {
-        hasher.combine(isCareful)
+        hasher.combine(isAccuracyAware)
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
@@ -50,7 +50,7 @@ private struct TopicName: Hashable {
 
 /// Topics in use, each held once.
 ///
-/// Careful subscriptions, those for which more than points and ranges decides what is in range, are kept apart: a topic that has
+/// Accuracy-aware subscriptions, those for which more than points and ranges decides what is in range, are kept apart: a topic that has
 /// any has a counterpart that holds nothing but them. So a probe for the others neither sees them nor slows down.
 struct Topics {
     /// From this many lanes on a side gets a grid, and below the other number it loses it: a scan of 64 lanes is eight blocks.
@@ -66,13 +66,13 @@ struct Topics {
         /// Whether subscriptions stand in classes.
         var isClassified = false
         var firstClass: UInt32 = none
-        /// Of a topic with careful subscriptions, the topic that holds them; of that one, the other; else `none`.
+        /// Of a topic with accuracy-aware subscriptions, the topic that holds them; of that one, the other; else `none`.
         var counterpart: UInt32
         var publications: TopicSide
         var subscriptions: TopicSide
         /// Subscriptions that count accuracies as possible reach.
         var wide: Int32
-        var isCareful: Bool
+        var isAccuracyAware: Bool
     }
 
     private var topics = Slab<Topic>()
@@ -89,19 +89,20 @@ struct Topics {
         topics.deallocate()
     }
 
-    /// - Parameter carefully: For a careful subscription.
-    mutating func intern(_ name: String, carefully: Bool) -> UInt32 {
-        let key = TopicName(text: name, isCareful: carefully)
+    /// - Parameter accuracyAware: For an accuracy-aware subscription.
+    mutating func intern(_ name: String, accuracyAware: Bool) -> UInt32 {
+        let key = TopicName(text: name, isAccuracyAware: accuracyAware)
         if let index = byName[key] {
             topics[index].users += 1
             return index
         }
         // The counterpart uses its topic.
-        let plain = carefully ? intern(name, carefully: false) : none
+        let plain = accuracyAware ? intern(name, accuracyAware: false) : none
         let index = topics.take()
         topics[index] = Topic(
-            users: 1, counterpart: plain, publications: TopicSide(), subscriptions: TopicSide(), wide: 0, isCareful: carefully)
-        if carefully { topics[plain].counterpart = index }
+            users: 1, counterpart: plain, publications: TopicSide(), subscriptions: TopicSide(), wide: 0,
+            isAccuracyAware: accuracyAware)
+        if accuracyAware { topics[plain].counterpart = index }
         byName[key] = index
         if Int(index) < names.count { names[Int(index)] = name } else { names.append(name) }
         return index
@@ -111,11 +112,11 @@ struct Topics {
     mutating func release(_ index: UInt32) {
         topics[index].users -= 1
         guard topics[index].users == 0 else { return }
-        let (counterpart, isCareful) = (topics[index].counterpart, topics[index].isCareful)
-        byName[TopicName(text: names[Int(index)], isCareful: isCareful)] = nil
+        let (counterpart, isAccuracyAware) = (topics[index].counterpart, topics[index].isAccuracyAware)
+        byName[TopicName(text: names[Int(index)], isAccuracyAware: isAccuracyAware)] = nil
         names[Int(index)] = ""
         topics.release(index)
-        if isCareful {
+        if isAccuracyAware {
             topics[counterpart].counterpart = none
             release(counterpart)
         }

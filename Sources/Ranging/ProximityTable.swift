@@ -6,13 +6,14 @@ public final class ProximityTable {
     /// How long a fact lives.
     public static let factMilliseconds: Int64 = 90_000
 
-    var memory = FactMemory()
-    var index = FactIndex()
-    var firstOfObserver: [UInt32] = []
-    var firstOfBeacon: [UInt32] = []
-    var countOfObserver: [UInt32] = []
+    // No method is called while another one changes these, and asking at run time whether that is so costs a tenth of a sighting.
+    @exclusivity(unchecked) var memory = FactMemory()
+    @exclusivity(unchecked) var index = FactIndex()
+    @exclusivity(unchecked) var firstOfObserver: [UInt32] = []
+    @exclusivity(unchecked) var firstOfBeacon: [UInt32] = []
+    @exclusivity(unchecked) var countOfObserver: [UInt32] = []
     /// Facts by the second in which they are over, as many seconds as a fact lives and some more.
-    var seconds = [UInt32](repeating: none, count: 128)
+    @exclusivity(unchecked) var seconds = [UInt32](repeating: none, count: 128)
     /// The last second whose list was looked at.
     private var expiredThrough: Int64 = .min
 

@@ -47,25 +47,30 @@ struct SignalHistory: BitwiseCopyable {
     /// - Parameter latest: The instant of the latest reading.
     /// - Returns: dB below the power at 1 m; nil: there is no reading.
     func trimmedMean(over milliseconds: Int64, at instant: Int64, latest: Int64, in memory: Memory) -> Double? {
-        withUnsafeTemporaryAllocation(of: Int16.self, capacity: Self.capacity) { levels in
+        // So many steps before the latest reading is the oldest one that counts.
+        let steps = milliseconds / 100 - (Self.tick(instant) - Self.tick(latest))
+        let latestTick = UInt8(truncatingIfNeeded: Self.tick(latest))
+        return withUnsafeTemporaryAllocation(of: Int16.self, capacity: Self.capacity) { levels in
             var used = 0
-            for back in 1...Self.capacity where back <= Int(count) {
-                let number = (Int(next) + Self.capacity - back) % Self.capacity
-                guard age(of: number, at: instant, latest: latest, in: memory) <= milliseconds else { continue }
+            var number = Int(next)
+            // Additions that cannot overflow are not checked: every sighting comes here, for each of its readings.
+            for _ in 0..<min(Int(count), Self.capacity) {
+                number = (number &- 1) & (Self.capacity - 1)
+                guard Int64(latestTick &- memory.ticks[number]) <= steps else { continue }
                 let level = memory.levels[number]
                 // Sorted as they come: few, and mostly near each other.
-                var place = used
-                while place > 0, levels[place - 1] > level {
-                    levels[place] = levels[place - 1]
-                    place -= 1
+                var position = used
+                while position > 0, levels[position &- 1] > level {
+                    levels[position] = levels[position &- 1]
+                    position &-= 1
                 }
-                levels[place] = level
-                used += 1
+                levels[position] = level
+                used &+= 1
             }
             guard used > 0 else { return nil }
             let cut = TrimmedMean.cut(of: used)
             var sum = 0
-            for place in cut..<(used - cut) { sum += Int(levels[place]) }
+            for position in cut..<(used - cut) { sum &+= Int(levels[position]) }
             return Double(sum) / Double(used - 2 * cut) / 128
         }
     }

@@ -5,7 +5,7 @@
 struct BitParallelSearch {
     private let scalarCount: Int
     private let wordCount: Int
-    /// The different scalars of the piece, ascending; row i + 1 of `masks` has their places. Row 0 is for all others.
+    /// The different scalars of the piece, ascending; row i + 1 of `masks` has their positions. Row 0 is for all others.
     private let alphabet: [UInt32]
     private let masks: [UInt64]
 
@@ -23,12 +23,12 @@ struct BitParallelSearch {
         let alphabet = Self.distinct(elements.compactMap { $0 })
         let wordCount = (elements.count + 63) / 64
         var masks = [UInt64](repeating: 0, count: (alphabet.count + 1) * wordCount)
-        for (place, element) in elements.enumerated() {
-            let bit: UInt64 = 1 << UInt64(place % 64)
+        for (position, element) in elements.enumerated() {
+            let bit: UInt64 = 1 << UInt64(position % 64)
             if let element {
-                masks[(Self.row(of: element, in: alphabet)) * wordCount + place / 64] |= bit
+                masks[Self.row(of: element, in: alphabet) * wordCount + position / 64] |= bit
             } else {
-                for row in 0...alphabet.count { masks[row * wordCount + place / 64] |= bit }
+                for row in 0...alphabet.count { masks[row * wordCount + position / 64] |= bit }
             }
         }
         scalarCount = elements.count
@@ -37,7 +37,7 @@ struct BitParallelSearch {
         self.masks = masks
     }
 
-    /// The end of the leftmost place.
+    /// The end of the leftmost occurrence.
     func firstEnd(in text: UnsafeBufferPointer<UInt8>) -> Int? {
         var state = [UInt64](repeating: 0, count: wordCount)
         let lastBit: UInt64 = 1 << UInt64((scalarCount - 1) % 64)

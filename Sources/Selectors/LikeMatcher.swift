@@ -51,24 +51,24 @@ struct LikeMatcher {
     @inline(__always)
     private func end(of piece: Piece, at start: Int, limit: Int) -> Int? {
         var position = start
-        if !piece.hasWildcard {
-            guard limit - position >= piece.bytes.count else { return nil }
-            for byte in piece.bytes {
-                guard text[position] == byte else { return nil }
-                position &+= 1
-            }
-            return position
-        }
-        for byte in piece.bytes {
-            guard position < limit else { return nil }
+        return advance(&position, over: piece, limit: limit) == piece.bytes.count ? position : nil
+    }
+
+    /// Moves the position past the bytes of the piece that stand there, and returns their number.
+    @inline(__always)
+    private func advance(_ position: inout Int, over piece: Piece, limit: Int) -> Int {
+        var matched = 0
+        while matched < piece.bytes.count, position < limit {
+            let byte = piece.bytes[matched]
             if byte == LikePattern.anyScalar {
-                position = min(position + Self.length(of: text[position]), limit)
+                position = min(position &+ Self.length(of: text[position]), limit)
             } else {
-                guard text[position] == byte else { return nil }
+                guard text[position] == byte else { break }
                 position &+= 1
             }
+            matched &+= 1
         }
-        return position
+        return matched
     }
 
     /// Where a piece must start to end with the text; nil when that is before `position`.
@@ -86,19 +86,31 @@ struct LikeMatcher {
         return start >= position ? start : nil
     }
 
-    /// The end of the leftmost place of the piece.
+    /// The end of the leftmost occurrence of the piece.
     private func find(_ piece: Piece, from start: Int, limit: Int) -> Int? {
-        // A long piece in a long text could take the product of both; then many places are tried at once.
-        if piece.scalarCount > 32, limit - start > 4 * piece.scalarCount, limit - start > 4096 {
-            let range = UnsafeBufferPointer(rebasing: text[start..<limit])
-            return BitParallelSearch(piece).firstEnd(in: range).map { start + $0 }
-        }
+        // Comparing at each position ends soon in nearly all texts. In one made to be slow it takes the product of both
+        // lengths, so after some comparisons for each byte an algorithm goes on that has a bound.
+        var comparisonsLeft = 64 + Self.comparisonsPerByte * (limit - start)
         var position = start
         while position + piece.scalarCount <= limit {
-            if let end = end(of: piece, at: position, limit: limit) { return end }
+            var end = position
+            let matched = advance(&end, over: piece, limit: limit)
+            if matched == piece.bytes.count { return end }
+            comparisonsLeft -= matched + 1
+            if comparisonsLeft < 0 { return search(piece, from: position, limit: limit) }
             position += Self.length(of: text[position])
         }
         return nil
+    }
+
+    private static let comparisonsPerByte = 2
+
+    @inline(never)
+    private func search(_ piece: Piece, from start: Int, limit: Int) -> Int? {
+        let range = UnsafeBufferPointer(rebasing: text[start..<limit])
+        let end =
+            piece.hasWildcard ? BitParallelSearch(piece).firstEnd(in: range) : LinearSearch.firstEnd(of: piece.bytes, in: range)
+        return end.map { start + $0 }
     }
 
     @inline(__always)

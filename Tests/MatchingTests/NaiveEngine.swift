@@ -26,7 +26,7 @@ final class NaiveEngine {
         var hintsLeft = 8
 
         var isVisit: Bool { terms.mode == .visit }
-        var isCareful: Bool { terms.accuracy != .centre || terms.sameFloor }
+        var isAccuracyAware: Bool { terms.accuracy != .centre || terms.sameFloor }
     }
 
     struct PairKey: Hashable, Comparable {
@@ -49,7 +49,7 @@ final class NaiveEngine {
     var floors: [DeviceRef: UInt32] = [:]
     var heard: [DeviceRef: Int64] = [:]
     /// Which beacons devices see, and how far those are.
-    var sights: [Set<DeviceRef>: BeaconSight] = [:]
+    var sightings: [Set<DeviceRef>: BeaconSight] = [:]
     /// Placed by a restart and not moved since.
     var unexamined: Set<DeviceRef> = []
     var publications: [UInt32: Publication] = [:]
@@ -86,7 +86,7 @@ final class NaiveEngine {
         return (p, s, here, there)
     }
 
-    func sight(_ p: Publication, _ s: Subscription) -> BeaconSight? { sights[[p.device, s.device]] }
+    func sight(_ p: Publication, _ s: Subscription) -> BeaconSight? { sightings[[p.device, s.device]] }
 
     /// Metres from where a side stood; 0 where it stood, or stands, nowhere.
     func moved(_ from: Position?, _ to: Position?) -> Double {
@@ -288,7 +288,7 @@ final class NaiveEngine {
         let known = concerned.filter {
             last[$0] != nil
                 || sight(publications[$0.publication]!, subscriptions[$0.subscription]!) == nil
-                    && (!before.contains($0) || subscriptions[$0.subscription]!.isCareful)
+                    && (!before.contains($0) || subscriptions[$0.subscription]!.isAccuracyAware)
         }
         evaluate(known, at: now, hinting: true, &outcome)
         return outcome.effects
@@ -296,7 +296,7 @@ final class NaiveEngine {
 
     func see(_ beacon: DeviceRef, by observer: DeviceRef, _ sight: BeaconSight, at now: Int64) -> [Effect] {
         var outcome = Outcome()
-        sights[[beacon, observer]] = sight
+        sightings[[beacon, observer]] = sight
         evaluate(keys { Set([$1.device, $2.device]) == [beacon, observer] }, at: now, hinting: true, &outcome)
         return outcome.effects
     }
@@ -308,7 +308,7 @@ final class NaiveEngine {
             if stay.phase == .visiting { end(key, .lost, at: now, into: &outcome) }
             stays[key] = nil
         }
-        sights[[beacon, observer]] = nil
+        sightings[[beacon, observer]] = nil
         return outcome.effects
     }
 
@@ -371,7 +371,7 @@ final class NaiveEngine {
         floors[device] = nil
         heard[device] = nil
         unexamined.remove(device)
-        sights = sights.filter { !$0.key.contains(device) }
+        sightings = sightings.filter { !$0.key.contains(device) }
         return Removal(
             publications: p.sorted { $0.index < $1.index }, subscriptions: s.sorted { $0.index < $1.index }, effects: effects)
     }

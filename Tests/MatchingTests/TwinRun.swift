@@ -26,7 +26,7 @@ struct TwinRun {
         var limits = EngineLimits()
         /// Out of a hundred subscriptions, how many are of mode visit, and how many count accuracy or floor.
         var visits = 40
-        var careful = 30
+        var accuracyAware = 30
         /// The first so many devices are beacons: they stand nowhere, and the others see some of them.
         var beacons = 0
 
@@ -108,7 +108,7 @@ struct TwinRun {
     private mutating func see() -> String? {
         let beacon = devices[..<shape.beacons].randomElement(using: &random)!
         let observer = devices[shape.beacons...].randomElement(using: &random)!
-        let known = twin.sights[[beacon, observer]]
+        let known = twin.sightings[[beacon, observer]]
         let isFirst = Int.random(in: 0..<8, using: &random) == 0
         let distance = isFirst ? nil : Double.random(in: 0...shape.spread, using: &random)
         let seenAt = max(known?.seenAt ?? 0, now - Int64.random(in: 0...3_000, using: &random))
@@ -266,10 +266,10 @@ struct TwinRun {
         }
         for (place, beacon) in devices[..<shape.beacons].enumerated() {
             for observer in devices[shape.beacons...] {
-                let former = former.sights[[formerDevices[place], formerDevices[devices.firstIndex(of: observer)!]]]
+                let former = former.sightings[[formerDevices[place], formerDevices[devices.firstIndex(of: observer)!]]]
                 guard let former, Int.random(in: 0..<5, using: &random) > 0 else { continue }
                 engine.restoreSight(of: beacon, by: observer, distance: former.distance, seenAt: former.seenAt)
-                twin.sights[[beacon, observer]] = former
+                twin.sightings[[beacon, observer]] = former
             }
         }
         var publications: [UInt32: PublicationRef] = [:]
@@ -364,7 +364,7 @@ struct TwinRun {
             terms.dwell = [0, 0, 1, 5_000, 60_000].randomElement(using: &random)!
             terms.staleAfter = [1, 8_000, 60_000, .max, .max, .max].randomElement(using: &random)!
         }
-        guard Int.random(in: 0..<100, using: &random) < shape.careful else { return terms }
+        guard Int.random(in: 0..<100, using: &random) < shape.accuracyAware else { return terms }
         terms.accuracy = [.centre, .possible, .certain].randomElement(using: &random)!
         terms.sameFloor = terms.accuracy == .centre || Int.random(in: 0..<3, using: &random) == 0
         return terms

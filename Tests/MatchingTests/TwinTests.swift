@@ -40,20 +40,20 @@ struct TwinTests {
         .init(
             name: "still devices with the noise of GPS, some that jump across the town", devices: 110, topics: 1,
             ranges: [200...300], spread: 900, steps: [4, 4, 8, 8, 8, 8, 20_000], entries: 260, weightOfEntries: 2, share: 50,
-            selectors: ["", "k < 3"], visits: 30, careful: 5),
+            selectors: ["", "k < 3"], visits: 30, accuracyAware: 5),
         .init(
             name: "visits only, on a grid", devices: 60, topics: 1, ranges: [20...300], spread: 600, steps: [0.5, 5, 40, 300],
-            entries: 170, visits: 100, careful: 0),
+            entries: 170, visits: 100, accuracyAware: 0),
         .init(
             name: "accuracy and floors only, on a grid", devices: 60, topics: 1, ranges: [20...300], spread: 1500,
-            steps: [0.5, 5, 40, 300], entries: 170, visits: 60, careful: 100),
+            steps: [0.5, 5, 40, 300], entries: 170, visits: 60, accuracyAware: 100),
         .init(
             name: "beacons and who sees them", devices: 16, topics: 2, ranges: [1...5, 20...300], spread: 500,
             steps: [5, 40, 300],
             entries: 60, weightOfEntries: 3, share: 300, beacons: 5),
         .init(
             name: "one beacon in a crowd", devices: 30, topics: 1, ranges: [50...400], spread: 500, steps: [5, 40, 300],
-            entries: 90, weightOfEntries: 3, share: 200, visits: 80, careful: 10, beacons: 1),
+            entries: 90, weightOfEntries: 3, share: 200, visits: 80, accuracyAware: 10, beacons: 1),
         .init(
             name: "few partners each", devices: 40, topics: 2, ranges: [20...300], spread: 400, steps: [5, 40, 300],
             entries: 120, limits: EngineLimits(partnersPerSubscription: 3)),

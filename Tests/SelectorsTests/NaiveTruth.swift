@@ -56,8 +56,7 @@ struct NaiveTruth {
         case .like(let operand, let pattern, let escape, let isNegated):
             guard let operand = value(operand) else { return nil }
             guard case .string(let text) = operand else { return isNegated }
-            let isLike = Self.isLike(
-                Array(text.unicodeScalars)[...], Self.elements(of: pattern, escape: escape)[...])
+            let isLike = Self.isLike(Array(text.unicodeScalars), Self.elements(of: pattern, escape: escape))
             return isLike != isNegated
         case .quantified(let operand, let sign, let isAll, let array, let isMirrored):
             return quantified(operand, sign, isAll, array, isMirrored)
@@ -190,13 +189,21 @@ struct NaiveTruth {
         return elements
     }
 
-    static func isLike(_ text: ArraySlice<Unicode.Scalar>, _ pattern: ArraySlice<PatternElement>) -> Bool {
-        guard let first = pattern.first else { return text.isEmpty }
-        switch first {
-        case .run:
-            return isLike(text, pattern.dropFirst()) || !text.isEmpty && isLike(text.dropFirst(), pattern)
-        case .one: return !text.isEmpty && isLike(text.dropFirst(), pattern.dropFirst())
-        case .scalar(let scalar): return text.first == scalar && isLike(text.dropFirst(), pattern.dropFirst())
+    /// - Returns: Whether the whole pattern matches the whole text, from which beginnings of the text each beginning of the pattern
+    ///   matches.
+    static func isLike(_ text: [Unicode.Scalar], _ pattern: [PatternElement]) -> Bool {
+        var matches = [true] + [Bool](repeating: false, count: text.count)
+        for element in pattern {
+            var next = [Bool](repeating: false, count: text.count + 1)
+            switch element {
+            case .run:
+                let first = matches.firstIndex(of: true) ?? matches.count
+                for end in first..<matches.count { next[end] = true }
+            case .one: for end in text.indices { next[end + 1] = matches[end] }
+            case .scalar(let scalar): for end in text.indices { next[end + 1] = matches[end] && text[end] == scalar }
+            }
+            matches = next
         }
+        return matches[text.count]
     }
 }

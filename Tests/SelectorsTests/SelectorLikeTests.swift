@@ -54,14 +54,14 @@ struct SelectorLikeTests {
         }
     }
 
-    @Test("Random patterns match what a recursive matcher says")
+    @Test("Random patterns match what a naive matcher says")
     func againstTwin() throws {
         var random = SplitMix64.forTest("LIKE against its twin")
         for _ in 0..<4000 {
             let text = String((0..<random.below(20)).map { _ in random.pick(["a", "b", "é", "🙂"] as [Character]) })
             let pattern = String(
                 (0..<random.below(10)).map { _ in random.pick(["a", "b", "é", "🙂", "%", "%", "_"] as [Character]) })
-            let expected = NaiveTruth.isLike(Array(text.unicodeScalars)[...], NaiveTruth.elements(of: pattern, escape: nil)[...])
+            let expected = NaiveTruth.isLike(Array(text.unicodeScalars), NaiveTruth.elements(of: pattern, escape: nil))
             let actual = try Selector("s LIKE '\(pattern)'").evaluate(Properties([("s", .string(text))]))
             #expect(actual == expected, "\(text) LIKE \(pattern)")
         }
@@ -85,6 +85,63 @@ struct SelectorLikeTests {
             piece[length / 2] = "x"
             #expect(try !Selector("s LIKE '%\(String(piece))%'").matches(properties))
         }
+    }
+
+    @Test("Random pieces of few letters are found where a naive search finds them, by each search")
+    func searches() throws {
+        var random = SplitMix64.forTest("searches of LIKE against a naive one")
+        for _ in 0..<3000 {
+            let letters = ["a", "a", "a", random.pick(["a", "b", "é", "🙂"])] as [Character]
+            let text = Array(String((0..<random.below(200)).map { _ in random.pick(letters) }).utf8)
+            let length = 1 + random.below(random.pick([4, 20, 70, 140]))
+            let piece = String((0..<length).map { _ in random.pick(letters) })
+            let bytes = Array(piece.utf8)
+            let expected = text.indices.first { text[$0...].starts(with: bytes) }.map { $0 + bytes.count }
+            text.withUnsafeBufferPointer { text in
+                bytes.withUnsafeBufferPointer { bytes in
+                    let comment = "\(piece) in \(text.count) bytes"
+                    let whole = LikeMatcher.Piece(bytes: bytes, scalarCount: length, hasWildcard: false)
+                    #expect(LinearSearch.firstEnd(of: bytes, in: text) == expected, "\(comment)")
+                    #expect(BitParallelSearch(whole).firstEnd(in: text) == expected, "\(comment)")
+                }
+            }
+        }
+    }
+
+    @Test("Patterns that comparing position by position is slow for match what a naive matcher says")
+    func repetitiveTexts() throws {
+        var random = SplitMix64.forTest("LIKE with repetitive texts")
+        for _ in 0..<1000 {
+            let letters = ["a", "a", "a", "a", "a", "a", "b", random.pick(["b", "é", "🙂"])] as [Character]
+            let text = String((0..<random.below(400)).map { _ in random.pick(letters) })
+            let pattern =
+                "%"
+                + String(
+                    (0..<random.below(60)).map { _ in
+                        random.chance(4) ? "%" : random.chance(5) ? "_" : random.chance(3) ? "b" : random.pick(letters)
+                    }) + random.pick(["%", "%", "b", "_"])
+            let expected = NaiveTruth.isLike(Array(text.unicodeScalars), NaiveTruth.elements(of: pattern, escape: nil))
+            let actual = try Selector("s LIKE '\(pattern)'").evaluate(Properties([("s", .string(text))]))
+            #expect(actual == expected, "\(text) LIKE \(pattern)")
+        }
+    }
+
+    @Test("A piece that nearly occurs everywhere is searched in linear time: twelve such selectors once stopped the daemon")
+    func nearlyEverywhere() throws {
+        let properties = Properties([("p", .string(String(repeating: "a", count: 20_000)))])
+        func time(_ piece: String) throws -> Duration {
+            let selector = try Selector("p LIKE '%\(piece)%'")
+            return try (0..<5).map { _ in try ContinuousClock().measure { try #require(!selector.matches(properties)) } }.min()
+                .unsafelyUnwrapped
+        }
+        let single = try time("b")
+        for piece in [
+            String(repeating: "a", count: 31) + "b", "b" + String(repeating: "a", count: 31),
+            String(repeating: "a", count: 2000) + "b",
+        ] {
+            #expect(try time(piece) < single * 16, "\(piece.count) letters")
+        }
+        #expect(try time(String(repeating: "a", count: 15) + "_" + String(repeating: "a", count: 15) + "b") < single * 40)
     }
 
     @Test("A hostile pattern on a hostile text takes milliseconds", .timeLimit(.minutes(1)))

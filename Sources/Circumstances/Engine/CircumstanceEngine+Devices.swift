@@ -18,10 +18,10 @@ extension CircumstanceEngine {
     /// Silently ends what a device holds of circumstances that no longer see it.
     private func releaseForeign(_ device: UInt32, into effects: inout [CircumstanceEffect]) {
         for number in tracks[Int(device)].held {
-            guard let watch = watches[Int(number)], !isInScope(watch, device) else { continue }
+            guard let active = actives[Int(number)], !isInScope(active, device) else { continue }
             let position = tracks[Int(device)].held.firstPosition(of: number)
-            tracks[Int(device)].held.remove(at: position.index)
-            effects.append(.held(CircumstanceRef(index: watch.circumstance), device: device, false))
+            tracks[Int(device)].held.removeNumber(at: position.index)
+            effects.append(.held(CircumstanceRef(index: active.circumstance), device: device, false))
         }
     }
 
@@ -56,17 +56,17 @@ extension CircumstanceEngine {
         guard exists(device) else { return }
         histories[device] = nil
         tracks[Int(device)].hasOpenVisits = false
-        standNowhere(device)
+        forgetPosition(device)
     }
 
     /// The device's last position was cleared: everything about places is unknown, and unknown changes nothing.
     public func clear(_ device: UInt32, into effects: inout [CircumstanceEffect]) {
         guard exists(device), tracks[Int(device)].isKnown else { return }
         closeVisits(of: device, into: &effects)
-        standNowhere(device)
+        forgetPosition(device)
     }
 
-    private func standNowhere(_ device: UInt32) {
+    private func forgetPosition(_ device: UInt32) {
         let index = Int(device)
         cells.remove(device)
         tracks[index].cell = DeviceCells.none
@@ -91,12 +91,7 @@ extension CircumstanceEngine {
         into effects: inout [CircumstanceEffect]
     ) {
         guard exists(device) else { return }
-        switch take(fix, of: device, into: &effects) {
-        case .unconcerned: return
-        case .crossed:
-            if cross(device, at: instant, in: world(), into: &effects) { return }
-        case .toLookAt: break
-        }
+        guard take(fix, of: device, into: &effects) else { return }
         review(device, isMove: true, at: instant, in: world(), into: &effects)
     }
 
@@ -104,11 +99,10 @@ extension CircumstanceEngine {
     @inline(__always)
     public func expect(_ device: UInt32) { tracks.prefetch(Int(device)) }
 
-    /// Takes a fix in.
-    func take(_ fix: Fix, of device: UInt32, into effects: inout [CircumstanceEffect]) -> Consequence {
+    /// Remembers a fix, and says whether anything may change with it.
+    private func take(_ fix: Fix, of device: UInt32, into effects: inout [CircumstanceEffect]) -> Bool {
         let track = tracks.address(Int(device))
-        let passage = track.pointee.passage(to: fix)
-        if passage == .beyondSafe { tracks.prefetchShells(Int(device)) }
+        let isUnconcerned = track.pointee.isUnconcerned(by: fix)
         let wasKnown = track.pointee.isKnown
         let wasPrecise = PlaceReach.isPrecise(track.pointee.sentAccuracy)
         let motion = track.pointee.motion(with: fix)
@@ -123,17 +117,9 @@ extension CircumstanceEngine {
             wasPrecise == PlaceReach.isPrecise(fix.accuracy), track.pointee.epoch == epoch || sweepRemaining == 0,
             !track.pointee.hasAskedLive,
             track.pointee.isStayRecorded || fix.timestamp - track.pointee.since < Self.stayMilliseconds
-        else { return .toLookAt }
-        return track.pointee.consequence(of: fix, passage)
+        else { return true }
+        return !isUnconcerned
     }
-}
-
-/// What a fix brings about.
-enum Consequence {
-    case unconcerned
-    /// The device has crossed some of its circles, and nothing else.
-    case crossed
-    case toLookAt
 }
 
 extension PlaceReach {
@@ -142,37 +128,21 @@ extension PlaceReach {
 }
 
 extension DeviceTrack {
-    /// How far a fix takes the device from where it was looked at.
-    enum Passage {
-        case withinSafe, beyondSafe, beyondOuter
-    }
-
+    /// Whether a fix takes the device not far enough from where it was looked at, and across no circle, for anything to change.
     @inline(__always)
-    func passage(to fix: Fix) -> Passage {
+    func isUnconcerned(by fix: Fix) -> Bool {
         let spent = spent(at: fix)
         let moved = squaredDistanceFromAnchor(fix)
         let safe = Double(self.safe) - spent
-        if safe > 0, moved < safe * safe { return .withinSafe }
+        if safe > 0, moved < safe * safe { return true }
         let outer = Double(self.outer) - spent
-        return outer > 0 && moved < outer * outer ? .beyondSafe : .beyondOuter
+        guard outer > 0, moved < outer * outer else { return false }
+        return circles.hold(at: GridPoint(latitude: fix.latitude, longitude: fix.longitude), margin: spent)
     }
 
     /// As far as `at` reaches otherwise than then, everything is nearer than it was: metres.
     @inline(__always)
     private func spent(at fix: Fix) -> Double { abs(PlaceReach.at(accuracy: fix.accuracy) - Double(reach)) }
-
-    /// Whether the device has gone far enough from where it was looked at, or crossed a circle, for anything to change.
-    @inline(__always)
-    func consequence(of fix: Fix, _ passage: Passage) -> Consequence {
-        switch passage {
-        case .withinSafe: return .unconcerned
-        case .beyondSafe: break
-        case .beyondOuter: return .toLookAt
-        }
-        let spent = spent(at: fix)
-        if shells.hold(at: GridPoint(latitude: fix.latitude, longitude: fix.longitude), margin: spent) { return .unconcerned }
-        return spent == 0 ? .crossed : .toLookAt
-    }
 
     /// At least: square metres.
     @inline(__always)
@@ -181,9 +151,6 @@ extension DeviceTrack {
             fix.latitude, fix.longitude, Double(anchorLatitude) * Self.anchorStep, Double(anchorLongitude) * Self.anchorStep,
             scale: Double(longitudeScale))
     }
-
-    /// Metres at most that it is away from its anchor.
-    var distanceFromAnchor: Double { squaredDistanceFromAnchor(fix).squareRoot() }
 
     /// Remembers where it is and how far it can go from there, metres.
     mutating func anchor(safe: Double, outer: Double) {

@@ -1,56 +1,52 @@
-import CPrefetch
 import Geodesy
 
 // What is around a device.
 
 extension CircumstanceEngine {
-    /// Finds the places that the device's circumstances are about, adds the watches whose value may change there to the candidates, and
+    /// Finds the places that the device's circumstances are about, adds the active circumstances whose value may change there to the candidates, and
     /// says how far it is from the others.
     ///
     /// - Returns: Metres beyond the reach of any rule in which all such places are found, or beyond which they do not matter.
     func lookAround(
-        from view: View, _ track: UnsafePointer<DeviceTrack>, into places: inout [NearbyPlace], _ assurance: inout Assurance,
+        from view: View, _ track: UnsafePointer<DeviceTrack>, into places: inout [NearbyPlace], _ region: inout SafeRegion,
         in world: some CircumstanceWorld
     ) -> Double {
         let owner = track.pointee.owner
         var scales = interests[Int(owner)].scales
         guard scales != 0 else { return Self.safeMax }
-        landmarks.expect(scales, around: view.point, owner: owner)
-        var foresight = Self.safeMax
         while scales != 0 {
             let scale = scales.trailingZeroBitCount
             scales &= scales - 1
-            let cell = landmarks.cell(at: scale, around: view.point, view.position, memory, in: world)
-            foresight = min(foresight, cell.foresight)
-            find(in: cell, within: Scale.reach(scale) + cell.foresight, of: view, owner)
-            approachFound(at: scale, view, track, into: &places, &assurance, in: world)
+            let cell = tiles.cell(at: scale, around: view.point, view.position, memory, in: world)
+            find(in: cell, within: Scale.reach(scale) + PlaceTiles.foresight, of: view, owner)
+            approachFound(at: scale, view, track, into: &places, &region, in: world)
         }
-        assurance.limit(foresight)
-        return foresight
+        region.limit(PlaceTiles.foresight)
+        return PlaceTiles.foresight
     }
 
-    /// Lists the landmarks of a cell that the owner may ask for.
-    private func find(in cell: LandmarkCell, within farthest: Double, of view: View, _ owner: UInt32) {
-        var found: [FoundLandmark] = []
+    /// Lists the tiles of a cell that the owner may ask for.
+    private func find(in cell: PlaceTile, within farthest: Double, of view: View, _ owner: UInt32) {
+        var found: [FoundPlace] = []
         swap(&found, &self.found)
         found.removeAll(keepingCapacity: true)
         let steps = (farthest + 0.02) * GridPoint.unitsPerMetre
         if owner == 0 {
             var run = cell.all
-            while let landmark = run.next() { found.append(landmark, within: steps, of: view) }
+            while let tilePlace = run.next() { found.append(tilePlace, within: steps, of: view) }
         } else {
-            var own = cell[LandmarkCell.part(of: owner)]
-            while let landmark = own.next() {
-                if landmark.owner == owner { found.append(landmark, within: steps, of: view) }
+            var own = cell[PlaceTile.part(of: owner)]
+            while let tilePlace = own.next() {
+                if tilePlace.owner == owner { found.append(tilePlace, within: steps, of: view) }
             }
-            var shared = cell[LandmarkCell.parts - 1]
+            var shared = cell[PlaceTile.parts - 1]
             interests.withUnsafeBufferPointer { interests in
                 let interest = interests.baseAddress.unsafelyUnwrapped + Int(owner)
-                while let landmark = shared.next() {
-                    guard (0..<landmark.count).contains(where: { interest.pointee.mayAskFor(landmark.predicate($0)) }) else {
+                while let tilePlace = shared.next() {
+                    guard (0..<tilePlace.count).contains(where: { interest.pointee.mayAskFor(tilePlace.predicate($0)) }) else {
                         continue
                     }
-                    found.append(landmark, within: steps, of: view)
+                    found.append(tilePlace, within: steps, of: view)
                 }
             }
         }
@@ -60,70 +56,55 @@ extension CircumstanceEngine {
     /// First what is near, so that most of what is farther is seen not to matter without asking whose it is.
     private func approachFound(
         at scale: Int, _ view: View, _ track: UnsafePointer<DeviceTrack>, into places: inout [NearbyPlace],
-        _ assurance: inout Assurance, in world: some CircumstanceWorld
+        _ region: inout SafeRegion, in world: some CircumstanceWorld
     ) {
-        var found: [FoundLandmark] = []
+        var found: [FoundPlace] = []
         swap(&found, &self.found)
         let reach = Scale.reach(scale)
         let near = found.partition { $0.least > reach + Self.nearby }
-        expectWatches(at: found[..<near])
-        for place in found[..<near] { approach(place, at: scale, view, track, into: &places, &assurance, in: world) }
-        for place in found[near...] where place.least - reach < assurance.outer {
-            approach(place, at: scale, view, track, into: &places, &assurance, in: world)
+        for place in found[..<near] { approach(place, at: scale, view, track, into: &places, &region, in: world) }
+        for place in found[near...] where place.least - reach < region.outer {
+            approach(place, at: scale, view, track, into: &places, &region, in: world)
         }
         swap(&found, &self.found)
-    }
-
-    /// Asks for the memory of what is looked up for each place: two misses of the cache, one after the other.
-    private func expectWatches(at places: ArraySlice<FoundLandmark>) {
-        for place in places where place.landmark.count > 0 { index.prefetch(place.landmark.predicate(0)) }
-        briefs.withUnsafeBufferPointer { briefs in
-            guard let base = briefs.baseAddress else { return }
-            for place in places where place.landmark.count > 0 {
-                let predicate = Int(place.landmark.predicate(0))
-                guard predicate < index.entries.count else { continue }
-                let watch = Int(index.entries[predicate].watch)
-                if watch < briefs.count { geomatch_prefetch(base + watch) }
-            }
-        }
     }
 
     private static let nearby = 40.0
 
     private func approach(
-        _ found: FoundLandmark, at scale: Int, _ view: View, _ track: UnsafePointer<DeviceTrack>,
-        into places: inout [NearbyPlace], _ assurance: inout Assurance, in world: some CircumstanceWorld
+        _ found: FoundPlace, at scale: Int, _ view: View, _ track: UnsafePointer<DeviceTrack>,
+        into places: inout [NearbyPlace], _ region: inout SafeRegion, in world: some CircumstanceWorld
     ) {
-        let landmark = found.landmark
-        guard let distance = view.distance(to: landmark, in: world) else { return }
-        let near = Neighbour(landmark: landmark, distance: distance)
-        places.append(NearbyPlace(place: landmark.place, distance: distance))
-        for position in 0..<landmark.count {
-            let predicate = landmark.predicate(position)
+        let tilePlace = found.tilePlace
+        guard let distance = view.distance(to: tilePlace, in: world) else { return }
+        let near = Neighbour(tilePlace: tilePlace, distance: distance)
+        places.append(NearbyPlace(place: tilePlace.place, distance: distance))
+        for position in 0..<tilePlace.count {
+            let predicate = tilePlace.predicate(position)
             guard Int(predicate) < index.entries.count else { continue }
             let entry = index.entries[Int(predicate)]
-            if entry.watch == GuardIndex.none { continue }
-            if entry.watch == GuardIndex.several {
-                approachGroups(of: predicate, near, at: scale, from: view, track, &assurance, in: world)
+            if entry.active == PreconditionIndex.none { continue }
+            if entry.active == PreconditionIndex.several {
+                approachGroups(of: predicate, near, at: scale, from: view, track, &region, in: world)
             } else if track.pointee.owner == 0 || entry.owner == track.pointee.owner, entry.scale == scale {
-                approach(entry.watch, near, entry.radius ?? view.reach, from: view, track, &assurance, in: world)
+                approach(entry.active, near, entry.radius ?? view.reach, from: view, track, &region, in: world)
             }
         }
     }
 
     private func approachGroups(
         of predicate: UInt32, _ near: Neighbour, at scale: Int, from view: View, _ track: UnsafePointer<DeviceTrack>,
-        _ assurance: inout Assurance, in world: some CircumstanceWorld
+        _ region: inout SafeRegion, in world: some CircumstanceWorld
     ) {
         let owner = track.pointee.owner
         index.groups[predicate]?.withUnsafeBufferPointer { groups in
             // Nobody's devices are seen by all, a client's only by its own circumstances.
-            var position = owner == 0 ? 0 : GuardIndex.firstPosition(of: owner, in: groups)
+            var position = owner == 0 ? 0 : PreconditionIndex.firstPosition(of: owner, in: groups)
             while position < groups.count, owner == 0 || groups[position].owner == owner {
                 if groups[position].scale == scale {
                     let radius = groups[position].radius ?? view.reach
-                    for watch in groups[position].watches {
-                        approach(watch, near, radius, from: view, track, &assurance, in: world)
+                    for active in groups[position].actives {
+                        approach(active, near, radius, from: view, track, &region, in: world)
                     }
                 }
                 position += 1
@@ -131,74 +112,73 @@ extension CircumstanceEngine {
         }
     }
 
-    /// A place is near that a watch may be true of.
+    /// A place is near that an active circumstance may be true of.
     @inline(__always)
     private func approach(
-        _ watch: UInt32, _ near: Neighbour, _ radius: Double, from view: View, _ track: UnsafePointer<DeviceTrack>,
-        _ assurance: inout Assurance, in world: some CircumstanceWorld
+        _ active: UInt32, _ near: Neighbour, _ radius: Double, from view: View, _ track: UnsafePointer<DeviceTrack>,
+        _ region: inout SafeRegion, in world: some CircumstanceWorld
     ) {
-        let brief = briefs[Int(watch)]
-        guard brief.basis != .everything else {
-            if assurance.isReached(near, radius, of: Shells.several) { candidates.append(watch) }
+        let summary = summaries[Int(active)]
+        guard summary.basis != .everything else {
+            if region.isReached(near, radius) { candidates.append(active) }
             return
         }
-        let sole = brief.isSingle ? watch : Shells.several
         if !track.pointee.held.isEmpty {
-            let position = track.pointee.held.firstPosition(of: watch)
+            let position = track.pointee.held.firstPosition(of: active)
             if position.isFound {
                 // Where it is true of a place, others do not matter.
                 if confirmed[position.index] { return }
-                if near.distance <= radius + brief.margin,
-                    rules(of: watch, brief, at: near, view, &assurance, in: world) != .false
+                if near.distance <= radius + summary.margin,
+                    rules(of: active, summary, at: near, view, &region, in: world) != .false
                 {
                     confirmed[position.index] = true
-                    _ = assurance.isWithin(near, radius + brief.margin, of: sole)
+                    _ = region.isWithin(near, radius + summary.margin)
                 } else {
                     // Unless another place confirms it, it ends now and may begin anew here.
-                    _ = assurance.isReached(near, radius, of: sole)
+                    _ = region.isReached(near, radius)
                 }
                 return
             }
         }
-        guard assurance.isReached(near, radius, of: sole), rules(of: watch, brief, at: near, view, &assurance, in: world) == .true
+        guard region.isReached(near, radius), rules(of: active, summary, at: near, view, &region, in: world) == .true
         else { return }
         // It begins now, and ends beyond the margin.
-        candidates.append(watch)
-        _ = assurance.isWithin(near, radius + brief.margin, of: sole)
-        if brief.isSingle { arrivals.append((watch, NearbyPlace(place: near.landmark.place, distance: near.distance))) }
+        candidates.append(active)
+        _ = region.isWithin(near, radius + summary.margin)
+        if summary.isSingle { arrivals.append((active, NearbyPlace(place: near.tilePlace.place, distance: near.distance))) }
     }
 
-    /// The truth of the rules of a watch for a place, as long as time does not change it.
+    /// The truth of the rules of an active circumstance for a place, as long as time does not change it.
     @inline(__always)
     private func rules(
-        of watch: UInt32, _ brief: WatchBrief, at near: Neighbour, _ view: View, _ assurance: inout Assurance,
+        of active: UInt32, _ summary: ActiveSummary, at near: Neighbour, _ view: View, _ region: inout SafeRegion,
         in world: some CircumstanceWorld
     ) -> Truth {
-        guard brief.basis == .rules, let watch = watches[Int(watch)] else { return .true }
+        guard summary.basis == .rules, let active = actives[Int(active)] else { return .true }
         var evaluation = Evaluation(
-            world: world, memory: memory, situation: Situation(instant: view.instant), program: watch.program,
-            nearRadius: watch.nearRadius)
-        let outcome = evaluation.rulesOutcome(of: near.landmark.place)
+            world: world, memory: memory, situation: Situation(instant: view.instant), program: active.program,
+            nearRadius: active.nearRadius)
+        let outcome = evaluation.rulesOutcome(of: near.tilePlace.place)
         evaluations += 1
-        assurance.take(outcome)
+        region.take(outcome)
         return outcome.truth
     }
 }
 
 /// A place that a device's circumstances may be about, and how far it is at least, in metres.
-struct FoundLandmark {
-    var landmark: Landmark
+struct FoundPlace {
+    var tilePlace: TilePlace
     var least: Double
 }
 
-extension [FoundLandmark] {
+extension [FoundPlace] {
     @inline(__always)
-    fileprivate mutating func append(_ landmark: Landmark, within steps: Double, of view: View) {
-        let chord = landmark.point.squaredChord(to: view.point)
-        let radius = landmark.radius
+    fileprivate mutating func append(_ tilePlace: TilePlace, within steps: Double, of view: View) {
+        let chord = tilePlace.point.squaredChord(to: view.point)
+        let radius = tilePlace.radius
         guard chord <= (steps + radius) * (steps + radius) else { return }
         append(
-            FoundLandmark(landmark: landmark, least: (chord.squareRoot() - radius) * (1 / GridPoint.unitsPerMetre) - Self.blur))
+            FoundPlace(tilePlace: tilePlace, least: (chord.squareRoot() - radius) * (1 / GridPoint.unitsPerMetre) - Self.blur))
     }
 
     /// Rounding of both points, metres.
@@ -207,20 +187,20 @@ extension [FoundLandmark] {
 
 /// A place and how far it is, in metres.
 private struct Neighbour {
-    var landmark: Landmark
+    var tilePlace: TilePlace
     var distance: Double
 }
 
-extension Assurance {
+extension SafeRegion {
     /// Whether the place is within the radius, in metres; else it must stay outside.
     @inline(__always)
-    fileprivate mutating func isReached(_ near: Neighbour, _ radius: Double, of watch: UInt32) -> Bool {
+    fileprivate mutating func isReached(_ near: Neighbour, _ radius: Double) -> Bool {
         if near.distance <= radius { return true }
-        if near.landmark.hasOutline {
+        if near.tilePlace.hasOutline {
             limit(near.distance - radius)
         } else {
             take(
-                Shell(near.landmark.point, radius: radius, isInside: false), of: watch, near.landmark.place,
+                BoundaryCircle(near.tilePlace.point, radius: radius, isInside: false),
                 slack: near.distance - radius)
         }
         return false
@@ -228,13 +208,13 @@ extension Assurance {
 
     /// Whether the place is within the radius, in metres; then it must stay inside.
     @inline(__always)
-    fileprivate mutating func isWithin(_ near: Neighbour, _ radius: Double, of watch: UInt32) -> Bool {
+    fileprivate mutating func isWithin(_ near: Neighbour, _ radius: Double) -> Bool {
         guard near.distance <= radius else { return false }
-        if near.landmark.hasOutline {
+        if near.tilePlace.hasOutline {
             limit(radius - near.distance)
         } else {
             take(
-                Shell(near.landmark.point, radius: radius, isInside: true), of: watch, near.landmark.place,
+                BoundaryCircle(near.tilePlace.point, radius: radius, isInside: true),
                 slack: radius - near.distance)
         }
         return true
@@ -261,9 +241,9 @@ struct View {
 
     /// Metres; nil where it is beyond 20 km.
     @inline(__always)
-    func distance(to landmark: Landmark, in world: some CircumstanceWorld) -> Double? {
-        guard landmark.hasOutline else { return distance(to: landmark.point) }
-        return world.distance(of: landmark.place, latitude: position.latitude, longitude: position.longitude)
+    func distance(to tilePlace: TilePlace, in world: some CircumstanceWorld) -> Double? {
+        guard tilePlace.hasOutline else { return distance(to: tilePlace.point) }
+        return world.distance(of: tilePlace.place, latitude: position.latitude, longitude: position.longitude)
     }
 
     /// Metres.

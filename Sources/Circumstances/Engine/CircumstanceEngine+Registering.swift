@@ -11,7 +11,7 @@ extension CircumstanceEngine {
         in world: some CircumstanceWorld, into effects: inout [CircumstanceEffect]
     ) -> CircumstanceRef {
         let circumstance = add(rule, replacing: former, in: world)
-        if isEnabled { watch(circumstance, isSilent: false, at: instant, in: world, into: &effects) }
+        if isEnabled { activate(circumstance, isSilent: false, at: instant, in: world, into: &effects) }
         if rule.trigger == nil || !isEnabled { beginVisits(for: circumstance, at: instant, in: world, into: &effects) }
         return circumstance
     }
@@ -19,7 +19,7 @@ extension CircumstanceEngine {
     /// Takes a circumstance in without evaluating it: ``resume(at:)`` does so when all are restored.
     public func restore(_ rule: CircumstanceRule, isEnabled: Bool, in world: some CircumstanceWorld) -> CircumstanceRef {
         let circumstance = add(rule, replacing: nil, in: world)
-        if isEnabled { _ = insertWatch(circumstance, in: world) }
+        if isEnabled { _ = insertActive(circumstance, in: world) }
         return circumstance
     }
 
@@ -28,15 +28,15 @@ extension CircumstanceEngine {
         _ circumstance: CircumstanceRef, at instant: Int64, in world: some CircumstanceWorld,
         into effects: inout [CircumstanceEffect]
     ) {
-        guard let entry = entry(circumstance), entry.watch == nil else { return }
-        watch(circumstance, isSilent: true, at: instant, in: world, into: &effects)
+        guard let entry = entry(circumstance), entry.active == nil else { return }
+        activate(circumstance, isSilent: true, at: instant, in: world, into: &effects)
     }
 
     /// No longer watches a circumstance. Its held rows are void: whoever keeps them deletes those of this circumstance.
     public func disable(_ circumstance: CircumstanceRef) {
-        guard let entry = entry(circumstance), let watch = entry.watch else { return }
-        entries[Int(circumstance.index)]?.watch = nil
-        removeWatch(watch)
+        guard let entry = entry(circumstance), let active = entry.active else { return }
+        entries[Int(circumstance.index)]?.active = nil
+        removeActive(active)
     }
 
     /// Removes a circumstance. Its held rows are void, as with ``disable(_:)``.
@@ -93,9 +93,9 @@ extension CircumstanceEngine {
         for predicate in program.predicates where memory.predicates.release(predicate) { haveChanged = true }
         guard haveChanged else { return }
         memory.forgetAll()
-        landmarks.forgetPredicates()
-        for case let watch? in watches {
-            for sight in watch.sights { _ = landmarks.show(sight, to: watch.owner) }
+        tiles.forgetPredicates()
+        for case let active? in actives {
+            for query in active.queries { _ = tiles.show(query, to: active.owner) }
         }
     }
 
@@ -113,23 +113,23 @@ extension CircumstanceEngine {
 // MARK: - Watching
 
 extension CircumstanceEngine {
-    private func watch(
+    private func activate(
         _ circumstance: CircumstanceRef, isSilent: Bool, at instant: Int64, in world: some CircumstanceWorld,
         into effects: inout [CircumstanceEffect]
     ) {
-        guard let watch = insertWatch(circumstance, in: world) else { return }
+        guard let active = insertActive(circumstance, in: world) else { return }
         latest = max(latest, instant)
         epoch &+= 1
-        watch.epoch = epoch
-        watch.isSilent = isSilent
-        guard let devices = devices(concerning: watch, in: world) else {
+        active.epoch = epoch
+        active.isSilent = isSilent
+        guard let devices = devices(concerning: active, in: world) else {
             sweeping.append(circumstance.index)
             return sweepAll()
         }
         for device in devices.sorted() { review(device, at: instant, in: world, into: &effects) }
         // For all others it is false, as it was before.
-        watch.epoch = 0
-        watch.isSilent = false
+        active.epoch = 0
+        active.isSilent = false
     }
 
     /// Of a circumstance that is not watched: a device that stands where visits are asked for visits it from now on.
@@ -143,87 +143,86 @@ extension CircumstanceEngine {
     }
 
     /// Nil when it is told at no time.
-    private func insertWatch(_ circumstance: CircumstanceRef, in world: some CircumstanceWorld) -> Watch? {
+    private func insertActive(_ circumstance: CircumstanceRef, in world: some CircumstanceWorld) -> ActiveCircumstance? {
         guard let entry = entry(circumstance), let trigger = entry.rule.trigger else { return nil }
-        let watch = Watch(entry, circumstance: circumstance.index, trigger: trigger, in: memory.predicates)
+        let active = ActiveCircumstance(entry, circumstance: circumstance.index, trigger: trigger, in: memory.predicates)
         let number: UInt32
-        if let free = freeWatches.popLast() {
+        if let free = freeActives.popLast() {
             number = free
-            watches[Int(free)] = watch
+            actives[Int(free)] = active
         } else {
-            number = UInt32(truncatingIfNeeded: watches.count)
-            watches.append(watch)
-            briefs.append(.ended)
+            number = UInt32(truncatingIfNeeded: actives.count)
+            actives.append(active)
+            summaries.append(.ended)
         }
-        briefs[Int(number)] = WatchBrief(watch, in: memory.predicates)
-        entries[Int(circumstance.index)]?.watch = number
-        if let guards = watch.guards {
-            index.insert(number, of: watch.owner, guards)
+        summaries[Int(number)] = ActiveSummary(active, in: memory.predicates)
+        entries[Int(circumstance.index)]?.active = number
+        if let preconditions = active.preconditions {
+            index.insert(number, of: active.owner, preconditions)
         } else {
-            unguarded[watch.owner, default: []].append(number)
+            unconditional[active.owner, default: []].append(number)
         }
-        uses.count(watch, by: 1)
-        countSights(of: watch, by: 1)
-        for sight in watch.sights { show(sight, to: watch.owner, in: world) }
-        return watch
+        uses.count(active, by: 1)
+        countQueries(of: active, by: 1)
+        for query in active.queries { show(query, to: active.owner, in: world) }
+        return active
     }
 
-    /// Devices of the owner, and those of nobody, have to do with what the watch is about.
-    private func countSights(of watch: Watch, by step: Int) {
-        for sight in watch.sights {
-            interests[0].count(sight, by: step)
-            interests[Int(watch.owner)].count(sight, by: step)
+    /// Devices of the owner, and those of nobody, have to do with what the circumstance is about.
+    private func countQueries(of active: ActiveCircumstance, by step: Int) {
+        for query in active.queries {
+            interests[0].count(query, by: step)
+            interests[Int(active.owner)].count(query, by: step)
         }
     }
 
-    private func show(_ sight: Sight, to owner: UInt32, in world: some CircumstanceWorld) {
-        var scales = landmarks.show(sight, to: owner)
+    private func show(_ query: PlaceQuery, to owner: UInt32, in world: some CircumstanceWorld) {
+        var scales = tiles.show(query, to: owner)
         guard scales != 0 else { return }
-        let place = memory.predicates[sight.predicate].flatMap { $0.key == .place ? $0.value.text : nil }
+        let place = memory.predicates[query.predicate].flatMap { $0.key == .place ? $0.value.text : nil }
         let extent = place.map { world.place(withID: $0).map { world.extent(of: $0) } }
         while scales != 0 {
             let scale = scales.trailingZeroBitCount
             scales &= scales - 1
             switch extent {
-            case .some(.some(let extent)): landmarks.forget(extent, at: scale)
+            case .some(.some(let extent)): tiles.forget(extent, at: scale)
             // The place is not known yet.
             case .some(.none): break
-            case .none: landmarks.forget(scale: scale)
+            case .none: tiles.forget(scale: scale)
             }
         }
     }
 
-    private func removeWatch(_ number: UInt32) {
-        guard let watch = watches[Int(number)] else { return }
-        uses.count(watch, by: -1)
-        countSights(of: watch, by: -1)
-        if let guards = watch.guards {
-            index.remove(number, of: watch.owner, guards)
+    private func removeActive(_ number: UInt32) {
+        guard let active = actives[Int(number)] else { return }
+        uses.count(active, by: -1)
+        countQueries(of: active, by: -1)
+        if let preconditions = active.preconditions {
+            index.remove(number, of: active.owner, preconditions)
         } else {
-            unguarded[watch.owner]?.removeAll { $0 == number }
+            unconditional[active.owner]?.removeAll { $0 == number }
         }
-        watches[Int(number)] = nil
-        briefs[Int(number)] = .ended
+        actives[Int(number)] = nil
+        summaries[Int(number)] = .ended
         retired.append(number)
-        if retired.count > 1024 + watches.count / 4 { purge() }
+        if retired.count > 1024 + actives.count / 4 { purge() }
     }
 
-    /// Takes ended watches out of all tracks, so that their numbers can be given out again.
+    /// Removes ended circumstances from all tracks, so that their numbers can be given out again.
     private func purge() {
-        for device in tracks.indices {
-            if !tracks[device].held.isEmpty { tracks[device].held.removeAll { watches[Int($0)] == nil } }
-            tracks[device].shells.release { watches[Int($0)] == nil }
+        for device in tracks.indices where !tracks[device].held.isEmpty {
+            tracks[device].held.removeAll { actives[Int($0)] == nil }
         }
-        freeWatches += retired
+        freeActives += retired
         retired.removeAll()
     }
 
     /// The known devices that it can be true of now; nil where that may be any.
-    private func devices(concerning watch: Watch, in world: some CircumstanceWorld) -> [UInt32]? {
+    private func devices(concerning active: ActiveCircumstance, in world: some CircumstanceWorld) -> [UInt32]? {
         if tracks.count <= Self.turnMax { return tracks.indices.map { UInt32($0) } }
-        guard let guards = watch.guards else { return nil }
+        guard let preconditions = active.preconditions else { return nil }
         var found: Set<UInt32> = []
-        for entry in guards {
+        for entry in preconditions {
             for predicate in entry.predicates {
                 guard case .place? = memory.predicates[predicate]?.key, let id = memory.predicates[predicate]?.value.text else {
                     return nil

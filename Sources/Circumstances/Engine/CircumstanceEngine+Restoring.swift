@@ -8,22 +8,22 @@ import Geodesy
 extension CircumstanceEngine {
     /// The last definite value of a circumstance for a device was true.
     public func restoreHeld(_ circumstance: CircumstanceRef, _ device: UInt32) {
-        guard let watch = entry(circumstance)?.watch, exists(device) else { return }
-        let position = tracks[Int(device)].held.firstPosition(of: watch)
-        if !position.isFound { tracks[Int(device)].held.insert(watch, at: position.index) }
+        guard let active = entry(circumstance)?.active, exists(device) else { return }
+        let position = tracks[Int(device)].held.firstPosition(of: active)
+        if !position.isFound { tracks[Int(device)].held.insertNumber(active, at: position.index) }
     }
 
     /// It is not true any more: a row that was kept is gone again.
     public func restoreReleased(_ circumstance: CircumstanceRef, _ device: UInt32) {
-        guard let watch = entry(circumstance)?.watch, exists(device) else { return }
-        let position = tracks[Int(device)].held.firstPosition(of: watch)
-        if position.isFound { tracks[Int(device)].held.remove(at: position.index) }
+        guard let active = entry(circumstance)?.active, exists(device) else { return }
+        let position = tracks[Int(device)].held.firstPosition(of: active)
+        if position.isFound { tracks[Int(device)].held.removeNumber(at: position.index) }
     }
 
     /// A place's row is gone again.
     public func restoreForgottenVisit(_ placeID: String, of device: UInt32) {
         guard exists(device), var history = histories.removeValue(forKey: device) else { return }
-        if let index = history.index(of: placeID) { history.rows.remove(at: index) }
+        if let index = history.index(of: placeID) { _ = history.remove(at: index) }
         histories[device] = history
         tracks[Int(device)].hasOpenVisits = history.rows.contains { $0.openSince != nil }
     }
@@ -70,11 +70,11 @@ extension CircumstanceEngine {
 
     /// Whether the last definite value of a circumstance for a device was true.
     public func holds(_ circumstance: CircumstanceRef, _ device: UInt32) -> Bool {
-        guard let watch = entry(circumstance)?.watch, exists(device) else { return false }
-        return tracks[Int(device)].held.firstPosition(of: watch).isFound
+        guard let active = entry(circumstance)?.active, exists(device) else { return false }
+        return tracks[Int(device)].held.firstPosition(of: active).isFound
     }
 
-    /// The row of a device's stay, as ``CircumstanceEffect/stay(device:_:)`` told it last; nil while it stands nowhere.
+    /// The row of a device's stay, as ``CircumstanceEffect/stay(device:_:)`` told it last; nil while it has no position.
     public func stay(of device: UInt32) -> StayRow? {
         exists(device) && tracks[Int(device)].isKnown ? tracks[Int(device)].stay : nil
     }

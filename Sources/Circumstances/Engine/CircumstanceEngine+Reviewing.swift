@@ -1,4 +1,5 @@
 import Geodesy
+import HeapModule
 
 // One device, looked at anew.
 
@@ -14,8 +15,8 @@ extension CircumstanceEngine {
         let index = Int(device)
         guard exists(device), tracks[index].isKnown else { return }
         reviews += 1
-        var assurance = Assurance(slack: Self.safeMax)
-        updateVisits(of: device, isMove: isMove, &assurance, in: world, into: &effects)
+        var region = SafeRegion(slack: Self.safeMax)
+        updateVisits(of: device, isMove: isMove, &region, in: world, into: &effects)
         var situation = situation(of: device, at: instant)
         swap(&situation.places, &scratch)
         situation.places.removeAll(keepingCapacity: true)
@@ -24,15 +25,15 @@ extension CircumstanceEngine {
         let track = UnsafePointer(tracks.address(index))
         let view = View(track.pointee.fix, at: instant)
         gatherStanding(of: track)
-        situation.foresight = lookAround(from: view, track, into: &situation.places, &assurance, in: world)
+        situation.foresight = lookAround(from: view, track, into: &situation.places, &region, in: world)
         gatherUnconfirmed(of: track)
         if !candidates.isEmpty {
             candidates.sortDistinct()
             situation.places.sortByDistance()
-            settle(device, situation, isFirst: isFirst, &assurance, at: instant, in: world, into: &effects)
+            resolve(device, situation, isFirst: isFirst, &region, at: instant, in: world, into: &effects)
         }
         swap(&situation.places, &scratch)
-        anchor(device, view, assurance)
+        anchor(device, view, region)
     }
 
     func situation(of device: UInt32, at instant: Int64) -> Situation {
@@ -43,17 +44,17 @@ extension CircumstanceEngine {
             visits: uses.visits.isEmpty ? nil : histories[device])
     }
 
-    /// Begins the candidates with the watches to evaluate wherever the device is.
+    /// Begins the candidates with the active circumstances to evaluate wherever the device is.
     private func gatherStanding(of track: UnsafePointer<DeviceTrack>) {
         candidates.removeAll(keepingCapacity: true)
         arrivals.removeAll(keepingCapacity: true)
         confirmed.removeAll(keepingCapacity: true)
         if !track.pointee.held.isEmpty { confirmed.append(contentsOf: repeatElement(false, count: track.pointee.held.count)) }
-        if unguarded.isEmpty { return }
+        if unconditional.isEmpty { return }
         if track.pointee.owner == 0 {
-            for watches in unguarded.values { candidates.append(contentsOf: watches) }
-        } else if let watches = unguarded[track.pointee.owner] {
-            candidates.append(contentsOf: watches)
+            for actives in unconditional.values { candidates.append(contentsOf: actives) }
+        } else if let actives = unconditional[track.pointee.owner] {
+            candidates.append(contentsOf: actives)
         }
     }
 
@@ -62,18 +63,18 @@ extension CircumstanceEngine {
     }
 
     /// Remembers from where, how far and how long the evaluation holds.
-    private func anchor(_ device: UInt32, _ view: View, _ assurance: Assurance) {
+    private func anchor(_ device: UInt32, _ view: View, _ region: SafeRegion) {
         let track = tracks.address(Int(device))
-        track.pointee.anchor(safe: assurance.safe, outer: assurance.outer)
+        track.pointee.anchor(safe: region.safe, outer: region.outer)
         track.pointee.longitudeScale = Float(QuickDistance.longitudeScale(latitude: track.pointee.latitude)).nextUp
         track.pointee.reach = Float(view.reach)
-        track.pointee.shells = assurance.shells
+        track.pointee.circles = region.circles
         track.pointee.epoch = epoch
         track.pointee.wasEvaluated = true
-        track.pointee.due = assurance.due
-        if assurance.due < track.pointee.queued {
-            heap.push(.init(due: assurance.due, device: device))
-            track.pointee.queued = assurance.due
+        track.pointee.due = region.due
+        if region.due < track.pointee.queued {
+            due.insert(DueDevice(due: region.due, device: device))
+            track.pointee.queued = region.due
         }
         place(device, at: view.point)
     }
@@ -91,59 +92,60 @@ extension CircumstanceEngine {
 
 extension CircumstanceEngine {
     /// Evaluates the candidates.
-    private func settle(
-        _ device: UInt32, _ situation: Situation, isFirst: Bool, _ assurance: inout Assurance, at instant: Int64,
+    private func resolve(
+        _ device: UInt32, _ situation: Situation, isFirst: Bool, _ region: inout SafeRegion, at instant: Int64,
         in world: some CircumstanceWorld, into effects: inout [CircumstanceEffect]
     ) {
         // Evaluating wakes nobody else, so the list can be lent.
         var candidates: [UInt32] = []
         swap(&candidates, &self.candidates)
-        for watch in candidates {
-            settle(watch, device, situation, isFirst: isFirst, &assurance, at: instant, in: world, into: &effects)
+        for active in candidates {
+            resolve(active, device, situation, isFirst: isFirst, &region, at: instant, in: world, into: &effects)
         }
         swap(&candidates, &self.candidates)
     }
 
-    private func settle(
-        _ number: UInt32, _ device: UInt32, _ situation: Situation, isFirst: Bool, _ assurance: inout Assurance,
+    private func resolve(
+        _ number: UInt32, _ device: UInt32, _ situation: Situation, isFirst: Bool, _ region: inout SafeRegion,
         at instant: Int64, in world: some CircumstanceWorld, into effects: inout [CircumstanceEffect]
     ) {
         let index = Int(device)
         let position = tracks[index].held.firstPosition(of: number)
         let wasHeld = position.isFound
-        guard let watch = watches[Int(number)] else {
+        guard let active = actives[Int(number)] else {
             // It ended; its rows are gone already.
-            if wasHeld { tracks[index].held.remove(at: position.index) }
+            if wasHeld { tracks[index].held.removeNumber(at: position.index) }
             return
         }
-        guard isInScope(watch, device) else { return }
-        let isFresh = isFirst || watch.epoch > tracks[index].epoch
-        let isQuiet = watch.isSilent && isFresh && !isFirst
-        if watch.basis != .everything {
-            // It is a candidate because it begins or ends, and the places round it are among the shells.
-            let arrival = arrivals.first { $0.watch == number }?.place
+        guard isInScope(active, device) else { return }
+        let isFresh = isFirst || active.epoch > tracks[index].epoch
+        let isQuiet = active.isSilent && isFresh && !isFirst
+        if active.basis != .everything {
+            // It is a candidate because it begins or ends, and the places round it are among the circles.
             change(number, of: device, to: !wasHeld, isQuiet: isQuiet, at: instant, into: &effects) {
                 guard !wasHeld else { return ([], []) }
-                if let arrival { return watch.program.uses(.at) ? ([arrival], []) : ([], [arrival]) }
-                var evaluation = self.evaluation(of: watch, situation, wasHeld: true, isFresh: false, in: world)
+                if let arrival = arrivals.first(where: { $0.active == number })?.place {
+                    return active.program.uses(.at) ? ([arrival], []) : ([], [arrival])
+                }
+                var evaluation = self.evaluation(of: active, situation, wasHeld: true, isFresh: false, in: world)
                 return evaluation.allPlaces()
             }
             return
         }
-        var evaluation = evaluation(of: watch, situation, wasHeld: wasHeld, isFresh: isFresh, in: world)
+        var evaluation = evaluation(of: active, situation, wasHeld: wasHeld, isFresh: isFresh, in: world)
         var outcome = evaluation.outcome()
         evaluations += 1
         if let value = outcome.truth.asBool, value != wasHeld {
             // Its ranges are others now.
-            evaluation = self.evaluation(of: watch, situation, wasHeld: value, isFresh: false, in: world)
+            evaluation = self.evaluation(of: active, situation, wasHeld: value, isFresh: false, in: world)
             outcome = evaluation.outcome()
             evaluations += 1
             change(number, of: device, to: value, isQuiet: isQuiet, at: instant, into: &effects) { evaluation.allPlaces() }
         } else if isFresh {
-            evaluation = self.evaluation(of: watch, situation, wasHeld: wasHeld, isFresh: false, in: world)
+            evaluation = self.evaluation(of: active, situation, wasHeld: wasHeld, isFresh: false, in: world)
             outcome = evaluation.outcome()
         }
-        assurance.take(outcome)
+        region.take(outcome)
         if evaluation.hasAskedLive, !tracks[index].hasAskedLive {
             tracks[index].hasAskedLive = true
             liveDevices.insert(device)
@@ -161,11 +163,11 @@ extension CircumstanceEngine {
     ) {
         let track = tracks.address(Int(device))
         let position = track.pointee.held.firstPosition(of: number).index
-        if value { track.pointee.held.insert(number, at: position) } else { track.pointee.held.remove(at: position) }
-        let brief = briefs[Int(number)]
-        let circumstance = CircumstanceRef(index: brief.circumstance)
+        if value { track.pointee.held.insertNumber(number, at: position) } else { track.pointee.held.removeNumber(at: position) }
+        let summary = summaries[Int(number)]
+        let circumstance = CircumstanceRef(index: summary.circumstance)
         effects.append(.held(circumstance, device: device, value))
-        guard brief.isArriving == value, !isQuiet else { return }
+        guard summary.isArriving == value, !isQuiet else { return }
         let places = places()
         effects.append(
             .occurred(
@@ -175,17 +177,17 @@ extension CircumstanceEngine {
     }
 
     private func evaluation(
-        of watch: Watch, _ situation: Situation, wasHeld: Bool, isFresh: Bool, in world: some CircumstanceWorld
+        of active: ActiveCircumstance, _ situation: Situation, wasHeld: Bool, isFresh: Bool, in world: some CircumstanceWorld
     ) -> Evaluation {
         Evaluation(
-            world: world, memory: memory, situation: situation, program: watch.program, nearRadius: watch.nearRadius,
-            positiveMargin: wasHeld ? watch.exitMargin : 0, negativeMargin: wasHeld || isFresh ? 0 : watch.exitMargin)
+            world: world, memory: memory, situation: situation, program: active.program, nearRadius: active.nearRadius,
+            positiveMargin: wasHeld ? active.exitMargin : 0, negativeMargin: wasHeld || isFresh ? 0 : active.exitMargin)
     }
 
-    func isInScope(_ watch: Watch, _ device: UInt32) -> Bool {
+    func isInScope(_ active: ActiveCircumstance, _ device: UInt32) -> Bool {
         let owner = tracks[Int(device)].owner
-        guard owner == 0 || owner == watch.owner else { return false }
-        return watch.devices.isEmpty || identities[Int(device)].isAmong(watch.devices)
+        guard owner == 0 || owner == active.owner else { return false }
+        return active.devices.isEmpty || identities[Int(device)].isAmong(active.devices)
     }
 }
 
@@ -232,10 +234,24 @@ extension [UInt32] {
             kept += 1
             self[kept] = self[position]
         }
-        removeLast(count - kept - 1)
+        while count > kept + 1 { removeLast() }
     }
 
-    /// Where a number stands among sorted ones, or would stand.
+    // Removing and inserting is written out: specialisations of the standard library for numbers might replace checked ones, see
+    // deploy/unchecked.
+
+    mutating func removeNumber(at index: Int) {
+        for next in index + 1..<count { self[next - 1] = self[next] }
+        removeLast()
+    }
+
+    mutating func insertNumber(_ number: UInt32, at index: Int) {
+        append(number)
+        for next in stride(from: count - 1, to: index, by: -1) { self[next] = self[next - 1] }
+        self[index] = number
+    }
+
+    /// The position of a number among sorted ones, or where it would be.
     func firstPosition(of number: UInt32) -> (index: Int, isFound: Bool) {
         var low = 0
         var high = count

@@ -1,26 +1,28 @@
+import HeapModule
+
 // What time alone brings about, and what was put off.
 
 extension CircumstanceEngine {
     /// When ``advance(to:in:into:)`` is wanted next; nil for never. A time that has passed means: as soon as nothing else waits.
-    public var nextDue: Int64? { sweepRemaining > 0 ? latest : heap.first?.due }
+    public var nextDue: Int64? { sweepRemaining > 0 ? latest : due.min?.due }
 
     /// Evaluates what is due, at most some thousand devices in one turn: while ``nextDue`` is not later, call again.
     public func advance(to instant: Int64, in world: some CircumstanceWorld, into effects: inout [CircumstanceEffect]) {
         latest = max(latest, instant)
         var turns = 0
-        while turns < Self.turnMax, let first = heap.first, first.due <= instant {
-            _ = heap.pop()
+        while turns < Self.turnMax, let first = due.min, first.due <= instant {
+            due.removeMin()
             let device = first.device
             guard Int(device) < tracks.count, tracks[Int(device)].queued == first.due else { continue }
             tracks[Int(device)].queued = .max
-            let due = tracks[Int(device)].due
-            if due <= instant {
+            let next = tracks[Int(device)].due
+            if next <= instant {
                 tracks[Int(device)].due = .max
                 turns += 1
                 review(device, isMove: false, at: instant, in: world, into: &effects)
-            } else if due != .max {
-                heap.push(.init(due: due, device: device))
-                tracks[Int(device)].queued = due
+            } else if next != .max {
+                due.insert(DueDevice(due: next, device: device))
+                tracks[Int(device)].queued = next
             }
         }
         sweep(at: instant, atMost: Self.turnMax - turns, in: world, into: &effects)
@@ -38,11 +40,11 @@ extension CircumstanceEngine {
         }
         guard sweepRemaining == 0 else { return }
         for circumstance in sweeping {
-            guard let number = entry(CircumstanceRef(index: circumstance))?.watch, let watch = watches[Int(number)] else {
+            guard let number = entry(CircumstanceRef(index: circumstance))?.active, let active = actives[Int(number)] else {
                 continue
             }
-            watch.epoch = 0
-            watch.isSilent = false
+            active.epoch = 0
+            active.isSilent = false
         }
         sweeping.removeAll()
     }

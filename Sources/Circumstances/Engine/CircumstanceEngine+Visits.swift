@@ -3,7 +3,7 @@
 extension CircumstanceEngine {
     /// - Parameter isMove: The cause is a fix, so that a visit that is over ended with the fix before.
     func updateVisits(
-        of device: UInt32, isMove: Bool, _ assurance: inout Assurance, in world: some CircumstanceWorld,
+        of device: UInt32, isMove: Bool, _ region: inout SafeRegion, in world: some CircumstanceWorld,
         into effects: inout [CircumstanceEffect]
     ) {
         let index = Int(device)
@@ -12,7 +12,7 @@ extension CircumstanceEngine {
         histories[device]?.findPlaces(epoch: placeEpoch, in: world)
         if tracks[index].hasOpenVisits {
             followVisits(
-                of: device, lastThere: isMove ? tracks[index].previousTimestamp : tracks[index].timestamp, &assurance,
+                of: device, lastThere: isMove ? tracks[index].previousTimestamp : tracks[index].timestamp, &region,
                 in: world, into: &effects)
         }
         if isLongStay { tracks[index].isStayRecorded = true }
@@ -22,13 +22,13 @@ extension CircumstanceEngine {
         var places: [NearbyPlace] = []
         world.places(
             latitude: tracks[index].latitude, longitude: tracks[index].longitude, radius: reach + foresight, into: &places)
-        if !uses.visits.isEmpty { assurance.limit(foresight) }
+        if !uses.visits.isEmpty { region.limit(foresight) }
         for place in uses.visits.isEmpty ? nearest(places) : places {
             let isAskedFor = isAskedFor(place.place, in: world)
             if place.distance > reach {
-                if isAskedFor { assurance.limit(place.distance - reach) }
+                if isAskedFor { region.limit(place.distance - reach) }
             } else if isLongStay || isAskedFor {
-                beginVisit(of: device, place, &assurance, in: world, into: &effects)
+                beginVisit(of: device, place, &region, in: world, into: &effects)
             }
         }
     }
@@ -55,7 +55,7 @@ extension CircumstanceEngine {
     }
 
     private func beginVisit(
-        of device: UInt32, _ place: NearbyPlace, _ assurance: inout Assurance, in world: some CircumstanceWorld,
+        of device: UInt32, _ place: NearbyPlace, _ region: inout SafeRegion, in world: some CircumstanceWorld,
         into effects: inout [CircumstanceEffect]
     ) {
         let (accuracy, now) = (tracks[Int(device)].sentAccuracy, tracks[Int(device)].timestamp)
@@ -78,12 +78,12 @@ extension CircumstanceEngine {
             effects.append(.visit(device: device, history.rows[history.rows.count - 1]))
         }
         tracks[Int(device)].hasOpenVisits = true
-        assurance.limit(visitSlack(place, accuracy, isHigh: level == .high))
+        region.limit(visitSlack(place, accuracy, isHigh: level == .high))
     }
 
     /// Ends the visits to places that the device has left.
     private func followVisits(
-        of device: UInt32, lastThere: Int64, _ assurance: inout Assurance, in world: some CircumstanceWorld,
+        of device: UInt32, lastThere: Int64, _ region: inout SafeRegion, in world: some CircumstanceWorld,
         into effects: inout [CircumstanceEffect]
     ) {
         let fix = tracks[Int(device)].fix
@@ -106,7 +106,7 @@ extension CircumstanceEngine {
                 history.rows[row].level = level
                 effects.append(.visit(device: device, history.rows[row]))
             }
-            assurance.limit(visitSlack(place, fix.accuracy, isHigh: history.rows[row].level == .high))
+            region.limit(visitSlack(place, fix.accuracy, isHigh: history.rows[row].level == .high))
         }
         histories[device] = history
         tracks[Int(device)].hasOpenVisits = isOpen
@@ -119,7 +119,7 @@ extension CircumstanceEngine {
             ? leaving : min(leaving, place.distance, abs(place.distance - PlaceReach.high))
     }
 
-    /// The device stands nowhere.
+    /// The device has no position.
     func closeVisits(of device: UInt32, into effects: inout [CircumstanceEffect]) {
         guard tracks[Int(device)].hasOpenVisits, var history = histories.removeValue(forKey: device) else { return }
         for row in history.rows.indices where history.rows[row].openSince != nil {

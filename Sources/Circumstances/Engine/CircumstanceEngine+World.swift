@@ -29,7 +29,7 @@ extension CircumstanceEngine {
     public func worldDidChange() {
         memory.forgetAll()
         memory.forgetOpenings()
-        landmarks.forgetAll()
+        tiles.forgetAll()
         sweepAll()
     }
 
@@ -48,7 +48,7 @@ extension CircumstanceEngine {
     }
 
     private func disturb(_ place: UInt32, in world: some CircumstanceWorld) {
-        landmarks.forget(world.extent(of: place))
+        tiles.forget(world.extent(of: place))
         guard !cells.isEmpty else { return }
         // Visits are remembered wherever the device is now.
         if isAskedFor(place, in: world) { return sweepAll() }

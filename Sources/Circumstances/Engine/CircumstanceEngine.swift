@@ -1,3 +1,7 @@
+// Texts are read by a target of their own, which keeps every check; the engine's users use both.
+@_exported import CircumstanceLanguage
+import HeapModule
+
 /// Watches circumstances: tells when they become true or false of devices.
 ///
 /// Each input takes the instant (milliseconds since 1970 UTC, never earlier than one before) and the world as it is then, changes
@@ -7,9 +11,9 @@
 /// ## How it stays cheap
 ///
 /// Comparisons of ids, categories and chains are interned, and each place's true ones remembered. A condition that can only be true
-/// near certain places is found through these (``Guard``), so that circumstances cost nothing for devices they do not concern. The
-/// places that rules are about stand together for each cell (``Landmarks``). Every look at a device also says how far it may move,
-/// which circles it may not cross, and how long it may take, before anything can differ (``Assurance``): until then a fix costs a
+/// near certain places is found through these (``Precondition``), so that circumstances cost nothing for devices they do not concern. The
+/// places that rules are about stand together for each cell (``PlaceTiles``). Every look at a device also says how far it may move,
+/// which circles it may not cross, and how long it may take, before anything can differ (``SafeRegion``): until then a fix costs a
 /// comparison.
 ///
 /// ## Meaning
@@ -17,7 +21,7 @@
 /// - State is one bit for each circumstance and device: whether the last definite value was true. Arriving fires when it is set,
 ///   departing when it is taken back; unknown leaves it.
 /// - While a circumstance holds, its ranges are wider by its exit margin (those under a `not` while it does not hold), except at
-///   its first evaluation for a device, and the first after that stood nowhere.
+///   its first evaluation for a device, and the first after that had no position.
 /// - What nothing that exists can match is unknown under a `not` and where it is asked for: an id that is not known yet tells nothing.
 /// - A device within 50 m of the first fix of its stay is dwelling; a fix farther away begins the next stay.
 /// - A visit is the time between the first and the last fix `at` a place (10 m more to leave it). Visits are kept where a
@@ -26,27 +30,27 @@ public final class CircumstanceEngine {
     let memory = PlaceMemory()
     var entries: [CircumstanceEntry?] = []
     var freeEntries: [UInt32] = []
-    var watches: [Watch?] = []
-    /// Numbers of watches that ended and may still stand in tracks.
+    var actives: [ActiveCircumstance?] = []
+    /// Numbers of active circumstances that ended and may still stand in tracks.
     var retired: [UInt32] = []
-    var freeWatches: [UInt32] = []
-    /// By watch what a look needs of it.
-    var briefs: [WatchBrief] = []
-    var index = GuardIndex()
-    /// Watches without guards, by owner.
-    var unguarded: [UInt32: [UInt32]] = [:]
+    var freeActives: [UInt32] = []
+    /// By active circumstance what a look needs of it.
+    var summaries: [ActiveSummary] = []
+    var index = PreconditionIndex()
+    /// Active circumstances without preconditions, by owner.
+    var unconditional: [UInt32: [UInt32]] = [:]
     var uses = RuleUses()
 
     /// By owner; 0 is for devices that nobody owns, which all circumstances see.
     var interests = [Interest()]
-    var landmarks = Landmarks()
+    var tiles = PlaceTiles()
 
     var tracks = TrackTable()
     var identities: [DeviceIdentity] = []
     var owners: [IdentityText: UInt32] = [:]
     var histories: [UInt32: VisitHistory] = [:]
     var cells = DeviceCells()
-    var heap = DueHeap()
+    var due = Heap<DueDevice>()
     /// Devices near a place that is being changed.
     var disturbed: Set<UInt32> = []
     /// Devices whose circumstances asked for live data.
@@ -65,9 +69,9 @@ public final class CircumstanceEngine {
     // Kept between evaluations, so that nothing is allocated.
     var scratch: [NearbyPlace] = []
     var candidates: [UInt32] = []
-    var found: [FoundLandmark] = []
-    /// Where the device arrived, by the plain watches about one place that begin.
-    var arrivals: [(watch: UInt32, place: NearbyPlace)] = []
+    var found: [FoundPlace] = []
+    /// Where the device arrived, by the active circumstances about one place that begin.
+    var arrivals: [(active: UInt32, place: NearbyPlace)] = []
     /// Of what the device holds, what is seen to be true still.
     var confirmed: [Bool] = []
 
@@ -107,10 +111,10 @@ struct RuleUses {
     /// How often each predicate covers a `visited` or `frequents`.
     var visits: [UInt32: Int] = [:]
 
-    mutating func count(_ watch: Watch, by step: Int) {
-        let program = watch.program
-        if program.uses(.near) { change(&nears, watch.nearRadius + watch.exitMargin, by: step) }
-        if program.uses(.at) { change(&ats, watch.exitMargin, by: step) }
+    mutating func count(_ active: ActiveCircumstance, by step: Int) {
+        let program = active.program
+        if program.uses(.near) { change(&nears, active.nearRadius + active.exitMargin, by: step) }
+        if program.uses(.at) { change(&ats, active.exitMargin, by: step) }
         nearMax = nears.keys.max() ?? 0
         atMarginMax = ats.keys.max()
         if program.uses(.moving) { moving += step }

@@ -24,7 +24,7 @@ struct DeviceTrack: ~Copyable {
     var anchorLongitude: Int32 = 0
     var longitudeScale: Float = 0
     var safe: Float = 0
-    /// As far as it does not cross any of its shells.
+    /// As far as it does not cross any of its circles.
     var outer: Float = 0
     /// How far `at` reached then.
     var reach: Float = 0
@@ -49,7 +49,7 @@ struct DeviceTrack: ~Copyable {
 
     // The rest is for when it has gone farther than what is safe.
 
-    var shells = Shells()
+    var circles = BoundaryCircles()
     /// Where it is among the ``DeviceCells``.
     var cell = DeviceCells.none
 
@@ -91,7 +91,7 @@ extension DeviceTrack {
         set { flags.set(.isKnown, newValue) }
     }
 
-    /// Its circumstances were evaluated where it is, now or before a restart: since it stood nowhere last.
+    /// Its circumstances were evaluated where it is, now or before a restart: since it had no position last.
     var wasEvaluated: Bool {
         get { flags.contains(.wasEvaluated) }
         set { flags.set(.wasEvaluated, newValue) }

@@ -8,12 +8,12 @@ struct Interest {
 
     private static let words = 256
 
-    mutating func count(_ sight: Sight, by step: Int) {
+    mutating func count(_ query: PlaceQuery, by step: Int) {
         if counts.isEmpty { counts = Array(repeating: 0, count: Scale.count) }
-        counts[sight.scale] += step
-        if counts[sight.scale] > 0 { scales |= 1 << sight.scale } else { scales &= ~(1 << sight.scale) }
+        counts[query.scale] += step
+        if counts[query.scale] > 0 { scales |= 1 << query.scale } else { scales &= ~(1 << query.scale) }
         if filter.isEmpty { filter = Array(repeating: 0, count: Self.words) }
-        filter[Int(sight.predicate) / 64 % Self.words] |= 1 << UInt64(sight.predicate % 64)
+        filter[Int(query.predicate) / 64 % Self.words] |= 1 << UInt64(query.predicate % 64)
     }
 
     /// False where it surely does not ask for the predicate.
@@ -24,21 +24,21 @@ struct Interest {
 }
 
 /// Places a rule is about: those a predicate is true of, as far as a scale reaches.
-struct Sight: Hashable {
+struct PlaceQuery: Hashable {
     var scale: Int
     var predicate: UInt32
 }
 
 extension Program {
     /// What every `at` and `near` is about.
-    func sights(nearRadius: Double, exitMargin: Double, in table: PredicateTable) -> Set<Sight> {
-        var sights: Set<Sight> = []
+    func queries(nearRadius: Double, exitMargin: Double, in table: PredicateTable) -> Set<PlaceQuery> {
+        var queries: Set<PlaceQuery> = []
         for (index, node) in nodes.enumerated() where node.operation == .at || node.operation == .near {
             let reach = node.operation == .at ? PlaceReach.atMax : nearRadius
             for predicate in cover(index, table) {
-                sights.insert(Sight(scale: Scale.of(reach: reach + exitMargin), predicate: predicate))
+                queries.insert(PlaceQuery(scale: Scale.of(reach: reach + exitMargin), predicate: predicate))
             }
         }
-        return sights
+        return queries
     }
 }

@@ -55,16 +55,8 @@ struct TrackTable: ~Copyable {
     @inline(__always)
     func prefetch(_ index: Int) {
         guard index < count else { return }
-        prefetch(index, lines: 0..<2)
-    }
-
-    /// Asks for what is needed of a track that has gone farther than what is safe.
-    @inline(__always)
-    func prefetchShells(_ index: Int) { prefetch(index, lines: 2..<4) }
-
-    @inline(__always)
-    private func prefetch(_ index: Int, lines: Range<Int>) {
         let address = UnsafeRawPointer(address(index))
-        for line in lines { geomatch_prefetch(address + 64 * line) }
+        geomatch_prefetch(address)
+        geomatch_prefetch(address + 64)
     }
 }

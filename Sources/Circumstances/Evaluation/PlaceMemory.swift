@@ -1,5 +1,3 @@
-import CPrefetch
-
 /// What is true of each place that was looked at, so that strings are compared and calendars consulted once.
 final class PlaceMemory {
     var predicates = PredicateTable()
@@ -14,20 +12,6 @@ final class PlaceMemory {
 
     private static let openingsMax = 1 << 20
     private static let runsMax = 1 << 28
-
-    /// Has what is known of these places brought near: each of them is two misses of the cache otherwise, one after the other.
-    func expect(_ places: [NearbyPlace]) {
-        offsets.withUnsafeBufferPointer { offsets in
-            guard let base = offsets.baseAddress else { return }
-            for place in places where Int(place.place) < offsets.count { geomatch_prefetch(base + Int(place.place)) }
-            runs.withUnsafeBufferPointer { runs in
-                guard let start = runs.baseAddress else { return }
-                for place in places where Int(place.place) < offsets.count {
-                    geomatch_prefetch(start + Int(offsets[Int(place.place)]))
-                }
-            }
-        }
-    }
 
     /// Calls `body` with each predicate that is true of the place, until it returns false.
     @inline(__always)

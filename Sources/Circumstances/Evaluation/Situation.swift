@@ -3,7 +3,7 @@ struct Situation {
     var device: UInt32
     /// Milliseconds since 1970 UTC.
     var instant: Int64
-    /// False while the device stands nowhere: then everything about places is unknown.
+    /// False while the device has no position: then everything about places is unknown.
     var isKnown: Bool
     /// Metres; nil where none was sent.
     var accuracy: Double?

@@ -5,7 +5,7 @@ public struct VisitHistory: Equatable, Sendable {
     /// Places remembered for each device; beyond that the one left longest ago is forgotten.
     public static let placesMax = 256
     /// Ends of visits remembered for each place.
-    public static let endsMax = 128
+    public static let endsMax = CircumstanceExpression.visitsMax
 
     /// In no order of meaning.
     public internal(set) var rows: [VisitRow] = []
@@ -25,12 +25,13 @@ public struct VisitHistory: Equatable, Sendable {
     }
 
     mutating func append(_ row: VisitRow, place: UInt32) {
+        if places.count == rows.count { places.append(place) }
         rows.append(row)
-        places.append(place)
     }
 
     mutating func remove(at index: Int) -> VisitRow {
-        if places.count == rows.count { places.remove(at: index) }
+        // They are looked up again.
+        places.removeAll(keepingCapacity: true)
         return rows.remove(at: index)
     }
 

@@ -31,7 +31,7 @@ public enum CategoryError: Error, Equatable, Sendable {
         switch self {
         case .cycle(let ids):
             "the categories must not be their own descendants: "
-                + (ids.prefix(10) + (ids.count > 10 ? ["…"] : []) + ids.prefix(1)).joined(separator: " → ")
+                + ids.prefix(10).joined(separator: " → ") + (ids.count > 10 ? " → …" : "") + " → " + (ids.first ?? "")
         case .tooMany(let limit): "there must be at most \(limit) categories"
         case .length(let field, let bytes, let limit): "`\(field)` must be 1 to \(limit) bytes, not \(bytes)"
         }

@@ -1,4 +1,5 @@
 import CPrefetch
+import EngineMemory
 import Geodesy
 
 /// The places of each cell of the grid (``CellShape``), each with its point: what a query by position looks at first.
@@ -42,11 +43,15 @@ struct PlaceCells: ~Copyable {
 
     private var entries = RunPool<Entry>()
     private var cells = RunPool<Cell>()
-    private var blocks = BlockDirectory()
+    private var blocks = OpenTable<CellBlock>()
     /// How many places each level has.
     private var counts: InlineArray<10, Int> = .init(repeating: 0)
     /// The levels that have any.
     private(set) var levels = CellLevels()
+
+    init() {}
+
+    deinit { blocks.deallocate() }
 
     var bytes: Int { entries.bytes + cells.bytes + blocks.bytes }
 
@@ -55,13 +60,14 @@ struct PlaceCells: ~Copyable {
         let entry = Entry(GridPoint(latitude: latitude, longitude: longitude), number, share: share)
         counts[level] += 1
         levels.insert(level)
-        var block = blocks.find(key) ?? BlockDirectory.Block(key: key, mask: 0, cells: 0)
+        let known = blocks.block(key)
+        var block = known?.pointee ?? CellBlock(key: key, mask: 0, cells: 0)
         if block.mask & bit == 0 {
             let run = entries.append(entry, to: 0, count: 0)
             block.cells = cells.insert(
                 Cell(run: run, count: 1), at: block.rank(of: bit), of: block.cells, count: UInt32(block.mask.nonzeroBitCount))
             block.mask |= bit
-            blocks.put(block)
+            if let known { known.pointee = block } else { blocks.insert(block) }
         } else {
             let place = block.cells + block.rank(of: bit)
             let cell = cells.elements[place]
@@ -73,7 +79,8 @@ struct PlaceCells: ~Copyable {
     /// Takes out a place that was entered with the same figures. The cost grows with how many are in its cell.
     mutating func remove(_ number: UInt32, level: Int, latitude: Double, longitude: Double) {
         let (key, bit) = CellShape.block(level, latitude: latitude, longitude: longitude)
-        guard var block = blocks.find(key), block.mask & bit != 0 else { return }
+        guard let known = blocks.block(key), known.pointee.mask & bit != 0 else { return }
+        let block = known.pointee
         let rank = block.rank(of: bit)
         let cell = cells.elements[block.cells + rank]
         guard let place = (0..<cell.count).first(where: { entries.elements[cell.run + $0].number == number }) else { return }
@@ -84,9 +91,9 @@ struct PlaceCells: ~Copyable {
             cells.set(Cell(run: run, count: cell.count - 1), at: block.cells + rank)
             return
         }
-        block.cells = cells.remove(keepingOrderAt: rank, of: block.cells, count: UInt32(block.mask.nonzeroBitCount))
-        block.mask &= ~bit
-        if block.mask == 0 { blocks.remove(key) } else { blocks.put(block) }
+        known.pointee.cells = cells.remove(keepingOrderAt: rank, of: block.cells, count: UInt32(block.mask.nonzeroBitCount))
+        known.pointee.mask &= ~bit
+        if known.pointee.mask == 0 { blocks.remove(known) }
     }
 
     // MARK: Queries
@@ -95,12 +102,12 @@ struct PlaceCells: ~Copyable {
     @inline(__always)
     func prefetch(latitude: Double, longitude: Double) {
         let points = CellShape.block(0, latitude: latitude, longitude: longitude).key
-        blocks.prefetch(points)
+        blocks.prefetch(CellBlock.hash(of: points))
         for level in levels.ofOutlines {
             let key =
                 level == 1
                 ? CellShape.keyOfOutlines(points) : CellShape.block(level, latitude: latitude, longitude: longitude).key
-            blocks.prefetch(key)
+            blocks.prefetch(CellBlock.hash(of: key))
         }
     }
 
@@ -110,15 +117,17 @@ struct PlaceCells: ~Copyable {
         let wide = span.columns(of: CellShape.columns(ofRow: (rows.lowerBound + rows.upperBound) / 2, level)).count
         // Over large parts of the earth it is cheaper to go through all blocks there are; of more cells then, but who asks looks
         // at each place anyway.
-        guard rows.count / 8 * (wide / 8 + 1) > max(64, blocks.slots) else {
+        guard rows.count / 8 * (wide / 8 + 1) > max(64, blocks.slotCount) else {
             return forEachBlock(level, in: span) { visit($0, $1, body) }
         }
-        blocks.forEach { block in CellShape.level(ofKey: block.key) != level || visit(block, .max, body) }
+        blocks.forEach { block in
+            CellShape.level(ofKey: block.pointee.key) != level || visit(block.pointee, .max, body)
+        }
     }
 
     /// Calls `body` with each block that has something, and which of its cells the span reaches, until it returns false.
     @inline(__always)
-    private func forEachBlock(_ level: Int, in span: CellSpan, _ body: (BlockDirectory.Block, UInt64) -> Bool) {
+    private func forEachBlock(_ level: Int, in span: CellSpan, _ body: (CellBlock, UInt64) -> Bool) {
         let first = CellShape.row(span.south, level)
         let last = CellShape.row(span.north, level)
         for blockRow in (first / 8)...(last / 8) {
@@ -139,7 +148,7 @@ struct PlaceCells: ~Copyable {
                     let right = min(7, to - blockColumn * 8)
                     let row = (UInt64(0xFF) >> UInt64(7 - right)) & (UInt64(0xFF) << UInt64(left))
                     let wanted = rows & (row &* 0x0101_0101_0101_0101)
-                    guard let block = blocks.find(CellShape.key(level, blockRow, blockColumn)) else { continue }
+                    guard let block = blocks.block(CellShape.key(level, blockRow, blockColumn))?.pointee else { continue }
                     guard body(block, wanted) else { return }
                 }
             }
@@ -210,7 +219,7 @@ struct PlaceCells: ~Copyable {
         return true
     }
 
-    private func visit(_ block: BlockDirectory.Block, _ wanted: UInt64, _ body: (Cell) -> Bool) -> Bool {
+    private func visit(_ block: CellBlock, _ wanted: UInt64, _ body: (Cell) -> Bool) -> Bool {
         var rest = block.mask & wanted
         while rest != 0 {
             let cell = cells.elements[block.cells + block.rank(of: rest & (0 &- rest))]
@@ -224,10 +233,4 @@ struct PlaceCells: ~Copyable {
     private static func wrapped(_ column: Int, _ columns: Int) -> Int {
         column < 0 ? column + columns : column >= columns ? column - columns : column
     }
-}
-
-extension BlockDirectory.Block {
-    /// How many occupied cells lie before the one with this bit.
-    @inline(__always)
-    func rank(of bit: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: (mask & (bit &- 1)).nonzeroBitCount) }
 }

@@ -175,7 +175,7 @@ extension PlaceTable {
         let footprint = Footprint(outlines.address(of: record.footprint))
         guard let level = CellShape.level(ofReach: footprint.reach) else {
             if let place = vast.firstIndex(of: handle) {
-                vast.swapAt(place, vast.count - 1)
+                vast[place] = vast[vast.count - 1]
                 vast.removeLast()
             }
             return

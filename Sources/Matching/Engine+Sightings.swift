@@ -1,0 +1,57 @@
+import Geodesy
+
+/// How far a device sees a beacon, and since when it was not seen again.
+public struct BeaconSight: Equatable, Sendable {
+    /// Metres; infinite: nothing was measured yet.
+    public var distance: Double
+    /// Milliseconds since 1970 UTC.
+    public var seenAt: Int64
+
+    public init(distance: Double, seenAt: Int64) {
+        self.distance = distance
+        self.seenAt = seenAt
+    }
+}
+
+// Beacons: devices that never stand anywhere. What hangs on them meets what hangs on the devices that see them.
+extension Engine {
+    /// A device saw a beacon: evaluates what hangs on the two.
+    ///
+    /// For `staleAfter` both sides of their pairs were heard of then.
+    ///
+    /// - Parameters:
+    ///   - distance: Metres; nil: it was seen, and nothing was ever measured. Nothing is in range then.
+    ///   - seenAt: Milliseconds since 1970 UTC, not later than `now`.
+    public func see(
+        _ beacon: DeviceRef, by observer: DeviceRef, distance: Double?, seenAt: Int64, at now: Int64, into effects: inout [Effect]
+    ) {
+        guard let sight = sight(distance, seenAt, beacon, observer) else { return }
+        state.pointee.see(observer.index, beacon.index, sight, at: now)
+        state.pointee.finish(into: &effects)
+    }
+
+    /// A device sees a beacon no longer: visits between the two end (`lost`). What `once` remembers stays.
+    public func loseSight(of beacon: DeviceRef, by observer: DeviceRef, at now: Int64, into effects: inout [Effect]) {
+        guard state.pointee.isAlive(beacon), state.pointee.isAlive(observer) else { return }
+        state.pointee.loseSight(observer.index, beacon.index, at: now)
+        state.pointee.finish(into: &effects)
+    }
+
+    /// Restores what a device sees; nothing is evaluated before it sees the beacon again.
+    public func restoreSight(of beacon: DeviceRef, by observer: DeviceRef, distance: Double?, seenAt: Int64) {
+        guard let sight = sight(distance, seenAt, beacon, observer) else { return }
+        state.pointee.sightings.put(sight, observer.index, beacon.index)
+    }
+
+    /// nil: neither of the two sees the other.
+    public func sight(_ one: DeviceRef, _ other: DeviceRef) -> BeaconSight? {
+        guard state.pointee.isAlive(one), state.pointee.isAlive(other) else { return nil }
+        return state.pointee.sightings[one.index, other.index].map { BeaconSight(distance: $0.distance, seenAt: $0.seenAt) }
+    }
+
+    private func sight(_ distance: Double?, _ seenAt: Int64, _ beacon: DeviceRef, _ observer: DeviceRef) -> Sightings.Sighting? {
+        guard beacon != observer, state.pointee.isAlive(beacon), state.pointee.isAlive(observer) else { return nil }
+        let metres = distance ?? .infinity
+        return Sightings.Sighting(distance: metres >= 0 ? metres : .infinity, seenAt: seenAt)
+    }
+}

@@ -1,0 +1,49 @@
+/// How an entry is matched beside its topic and circle, and whether it is there at all. Only a subscription has more than that.
+struct EntryFlags: OptionSet, BitwiseCopyable {
+    let rawValue: UInt8
+
+    static let alive = EntryFlags(rawValue: 1)
+    static let visit = EntryFlags(rawValue: 2)
+    static let possible = EntryFlags(rawValue: 4)
+    static let certain = EntryFlags(rawValue: 8)
+    static let sameFloor = EntryFlags(rawValue: 16)
+    /// More than the two points and ranges decides what is in range.
+    static let accuracyAware: EntryFlags = [.possible, .certain, .sameFloor]
+
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    init(_ terms: Terms) {
+        self = terms.mode == .visit ? .visit : []
+        switch terms.accuracy {
+        case .centre: break
+        case .possible: insert(.possible)
+        case .certain: insert(.certain)
+        }
+        if terms.sameFloor { insert(.sameFloor) }
+    }
+}
+
+/// The options of a subscription as its records hold them; of a publication only that it is alive.
+struct Rule {
+    var flags: EntryFlags = []
+    var excludesSelf = false
+    var matchTTL: Int64 = 0
+    var matchDTL: Float = 0
+    /// Of mode visit.
+    var visit: VisitOptions?
+
+    init() {}
+
+    init(_ terms: Terms) {
+        flags = EntryFlags(terms)
+        excludesSelf = terms.excludesSelf
+        guard terms.mode == .visit else {
+            matchTTL = max(0, terms.matchTTL)
+            matchDTL = terms.matchDTL >= 0 ? Float(terms.matchDTL) : 0
+            return
+        }
+        visit = VisitOptions(
+            dwell: max(0, terms.dwell), staleAfter: max(1, terms.staleAfter),
+            exitMargin: terms.exitMargin >= 0 ? terms.exitMargin : 0)
+    }
+}
