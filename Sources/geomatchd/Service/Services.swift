@@ -50,22 +50,38 @@ struct JournalService: Service {
     }
 }
 
+/// A handover, and what notes that it is done.
+struct DueHandover: Sendable {
+    let handover: SessionHandover
+    let done: @Sendable () -> Void
+
+    /// The link's own try tells what is wrong with the endpoint.
+    func run() { if (try? handover.run()) == true { done() } }
+}
+
 /// The thread that runs the link, and with it everything that is decided.
 struct LinkService: Service {
     let loop: DaemonLoop
     let link: MQTTLink
+    /// Comes before the link, where one is due.
+    let handover: DueHandover?
 
-    init(loop: DaemonLoop, link: MQTTLink) {
+    init(loop: DaemonLoop, link: MQTTLink, handover: DueHandover?) {
         self.loop = loop
         self.link = link
+        self.handover = handover
         loop.link = link
     }
 
     func run() async throws {
-        let (loop, link) = (self.loop, self.link)
+        let (loop, link, handover) = (self.loop, self.link, self.handover)
         await withGracefulShutdownHandler {
-            await onThread("link") { link.run() }
+            await onThread("link") {
+                handover?.run()
+                link.run()
+            }
         } onGracefulShutdown: {
+            handover?.handover.stop()
             loop.stop()
         }
     }
