@@ -7,21 +7,10 @@ import PackageDescription
 /// Warnings are errors of tomorrow; existentials are spelled so that their cost is seen.
 let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 
-<<<<<<< HEAD
-/// SwiftPM keeps the packages that another one depends on in a folder of this name; who depends on the library gets no flags that
-/// nobody asked for there.
-let isDependency = Context.packageDirectory.split(separator: "/").dropLast().last == "checkouts"
-
-/// The engine owns its memory and is tested against a naive twin with every check on (debug);
-/// release drops the checks that cost the path of a position a third of its speed.
-let unchecked: [SwiftSetting] =
-    strict + (isDependency ? [] : [.unsafeFlags(["-Ounchecked"], .when(configuration: .release))])
-=======
 /// The engines own their memory, take no text from outside, and are tested against naive twins with every check on (debug);
 /// release drops the checks, which cost the path of a position a third of its speed. Nothing that a library consumer links may
 /// have this setting: a package with unsafe flags cannot be depended on by version.
 let unchecked: [SwiftSetting] = strict + [.unsafeFlags(["-Ounchecked"], .when(configuration: .release))]
->>>>>>> 5cd0c807f193cc12669521848ed1fa12c480537a
 
 let package = Package(
     name: "geomatch",
@@ -162,9 +151,11 @@ let package = Package(
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Circumstances", "Datasets", "FlatRecording", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink", "Matching",
-                "OpeningHours", "PlaceTrials", "Places", "Ranging", "Records", "Selectors", "Store", "WebhookReceiver", "Wire",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Circumstances", "DaemonCore", "Datasets", "FlatRecording", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink",
+                "Matching", "OpeningHours", "PlaceTrials", "Places", "Ranging", "Records", "Selectors", "Store",
+                "WebhookReceiver",
+                "Wire", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Benchmarks",
             swiftSettings: unchecked),

@@ -1,42 +1,23 @@
 #include "CBrokerPlugin.h"
 
-#include <stddef.h>
+#include "Mosquitto.h"
+#include "Parts.h"
+
+#include <stdlib.h>
 #include <string.h>
 
-// What the plugin calls in mosquitto, which is known when mosquitto loads it. Declared here so that building needs no package
-// beside the broker itself; the layout is that of interface version 5, which mosquitto checks by number.
-
-enum {
-    success = 0,
-    refusedByAccess = 12,
-    interfaceVersion = 5,
-    messageEvent = 7,
+/// The plugin on one listener.
+struct instance {
+    struct geomatch_plugin_identity *identity;
+    bool isForEverybody;
 };
 
-struct messageEventData {
-    void *reserved;
-    void *client;
-    char *topic;
-    void *payload;
-    void *properties;
-    char *reasonText;
-    uint32_t payloadLength;
-    uint8_t qos;
-    uint8_t reason;
-    bool retain;
-    void *reservedToo[4];
-};
+// All listeners for everybody have the same users and access.
+static char *usersPath, *accessPath;
+static struct users *users;
+static struct access *access_;
 
-typedef int (*eventFunction)(int event, void *data, void *user);
-
-extern int mosquitto_callback_register(
-    struct geomatch_plugin_identity *identity, int event, eventFunction function, const void *data, void *user);
-extern int mosquitto_callback_unregister(
-    struct geomatch_plugin_identity *identity, int event, eventFunction function, const void *data);
-extern int mosquitto_broker_publish_copy(
-    const char *client, const char *topic, int payloadLength, const void *payload, int qos, bool retain, void *properties);
-
-static struct geomatch_plugin_identity *registeredAs;
+// MARK: The daemon's listener
 
 static void publishEach(const uint8_t *bytes, size_t count) {
     const size_t head = sizeof(uint32_t) + sizeof(uint16_t);
@@ -51,22 +32,86 @@ static void publishEach(const uint8_t *bytes, size_t count) {
         if (topicLength == 0 || whole > count) return;
         const char *topic = (const char *)bytes + head;
         if (strnlen(topic, (size_t)topicLength + 1) != topicLength) return;
-        mosquitto_broker_publish_copy(
-            NULL, topic, (int)payloadLength, topic + topicLength + 1, 0, retain, NULL);
+        // mosquitto frees it with its own counting, so it is made with that: else the count of its memory falls below zero.
+        char *payload = mosquitto_malloc((size_t)payloadLength + 1);
+        if (!payload) return;
+        memcpy(payload, topic + topicLength + 1, payloadLength);
+        payload[payloadLength] = 0;
+        mosquitto_broker_publish(NULL, topic, (int)payloadLength, payload, 0, retain, NULL);
         bytes += whole;
         count -= whole;
     }
 }
 
-static int received(int event, void *data, void *user) {
+static void logOut(const char *name) { mosquitto_kick_client_by_username(name, true); }
+
+/// Reads users and access; what cannot be read stays as it was.
+static bool readAgain(void) {
+    struct access *newAccess = accessPath ? accessFromFile(accessPath) : NULL;
+    struct users *newUsers = usersPath ? usersRead(usersPath) : NULL;
+    if ((accessPath && !newAccess) || (usersPath && !newUsers)) {
+        accessFree(newAccess);
+        usersFree(newUsers);
+        return false;
+    }
+    struct access *oldAccess = access_;
+    struct users *oldUsers = users;
+    access_ = newAccess;
+    users = newUsers;
+    if (oldUsers && newUsers) usersCompare(oldUsers, newUsers, logOut);
+    accessFree(oldAccess);
+    usersFree(oldUsers);
+    return true;
+}
+
+static int receivedFromDaemon(int event, void *data, void *user) {
     (void)event;
     (void)user;
     const struct messageEventData *message = data;
-    if (strcmp(message->topic, GEOMATCH_BATCH_TOPIC) != 0) return success;
-    publishEach(message->payload, message->payloadLength);
-    // The batch itself goes nowhere.
+    if (strcmp(message->topic, GEOMATCH_BATCH_TOPIC) == 0) {
+        publishEach(message->payload, message->payloadLength);
+    } else if (strcmp(message->topic, GEOMATCH_RELOAD_TOPIC) == 0) {
+        if (!readAgain()) mosquitto_log_printf(logWarning, "Warning: users and access cannot be read again");
+    } else {
+        return success;
+    }
+    // Batches and commands themselves go nowhere.
     return refusedByAccess;
 }
+
+// MARK: The listeners for everybody
+
+static int logsIn(int event, void *data, void *user) {
+    (void)event;
+    (void)user;
+    const struct loginEventData *login = data;
+    const char *id = mosquitto_client_id(login->client);
+    if (id && strncmp(id, GEOMATCH_CLIENT_PREFIX, strlen(GEOMATCH_CLIENT_PREFIX)) == 0) return refusedLogin;
+    if (users && !usersLetIn(users, login->username, login->password)) return refusedLogin;
+    connectionsLoggedIn(login->client);
+    return success;
+}
+
+static int mayAccess(int event, void *data, void *user) {
+    (void)event;
+    (void)user;
+    const struct accessEventData *access = data;
+    // What a subscription may bring is decided message by message.
+    if (access->access != accessRead && access->access != accessWrite) return success;
+    const char *name = mosquitto_client_username(access->client);
+    return name && access_ && accessGrants(access_, name, access->topic, access->access) ? success : refusedByAccess;
+}
+
+static int receivedFromClient(int event, void *data, void *user) {
+    (void)event;
+    (void)user;
+    const struct messageEventData *message = data;
+    // A QoS 0 message that is not retained is kept by nobody, an empty one frees.
+    if ((message->qos == 0 && !message->retain) || message->payloadLength == 0) return success;
+    return memoryTakes(mosquitto_client_username(message->client), message->payloadLength) ? success : refusedByAccess;
+}
+
+// MARK: What mosquitto calls
 
 int mosquitto_plugin_version(int count, const int *versions) {
     for (int index = 0; index < count; index++) {
@@ -75,18 +120,54 @@ int mosquitto_plugin_version(int count, const int *versions) {
     return -1;
 }
 
+static const char *option(const struct mosquitto_opt *options, int count, const char *key) {
+    for (int index = 0; index < count; index++) {
+        if (strcmp(options[index].key, key) == 0) return options[index].value;
+    }
+    return NULL;
+}
+
+static int beginForEverybody(struct instance *instance, const struct mosquitto_opt *options, int count) {
+    const char *path = option(options, count, "users"), *list = option(options, count, "access");
+    if (path && !usersPath) usersPath = strdup(path);
+    if (list && !accessPath) accessPath = strdup(list);
+    if ((path || list) && !readAgain()) return refusedLogin;
+    const char *memory = option(options, count, "memory"), *login = option(options, count, "login"),
+               *port = option(options, count, "port");
+    if (memory) memoryBound((size_t)strtoull(memory, NULL, 10));
+    connectionsWatch(port ? atoi(port) : 0, login ? atoi(login) : 0);
+    int result = mosquitto_callback_register(instance->identity, loginEvent, logsIn, NULL, NULL);
+    if (result == success && path) {
+        result = mosquitto_callback_register(instance->identity, accessEvent, mayAccess, NULL, NULL);
+    }
+    if (result != success) return result;
+    return mosquitto_callback_register(instance->identity, messageEvent, receivedFromClient, NULL, NULL);
+}
+
 int mosquitto_plugin_init(
     struct geomatch_plugin_identity *identity, void **data, struct mosquitto_opt *options, int count) {
-    (void)data;
-    (void)options;
-    (void)count;
-    registeredAs = identity;
-    return mosquitto_callback_register(identity, messageEvent, received, NULL, NULL);
+    struct instance *instance = calloc(1, sizeof *instance);
+    if (!instance) return 1;
+    instance->identity = identity;
+    instance->isForEverybody = option(options, count, "role") != NULL;
+    *data = instance;
+    if (instance->isForEverybody) return beginForEverybody(instance, options, count);
+    connectionsWatch(0, 0);
+    return mosquitto_callback_register(identity, messageEvent, receivedFromDaemon, NULL, NULL);
 }
 
 int mosquitto_plugin_cleanup(void *data, struct mosquitto_opt *options, int count) {
-    (void)data;
     (void)options;
     (void)count;
-    return mosquitto_callback_unregister(registeredAs, messageEvent, received, NULL);
+    struct instance *instance = data;
+    if (!instance) return success;
+    if (instance->isForEverybody) {
+        mosquitto_callback_unregister(instance->identity, loginEvent, logsIn, NULL);
+        mosquitto_callback_unregister(instance->identity, accessEvent, mayAccess, NULL);
+        mosquitto_callback_unregister(instance->identity, messageEvent, receivedFromClient, NULL);
+    } else {
+        mosquitto_callback_unregister(instance->identity, messageEvent, receivedFromDaemon, NULL);
+    }
+    free(instance);
+    return success;
 }

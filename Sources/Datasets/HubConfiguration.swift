@@ -10,6 +10,10 @@ public struct HubConfiguration: Sendable {
     public var administrators = AccessPatterns(["admin"])
     /// Who may ask for managed live data.
     public var liveReaders = AccessPatterns(["*"])
+    /// Whether a client may name a dataset at all.
+    public var mayName: @Sendable (_ dataset: String, _ client: String) -> Bool = { _, _ in true }
+    /// What a client may see of a dataset's live data.
+    public var reads: @Sendable (_ dataset: String, _ client: String) -> LiveReach = { _, _ in .all }
     public var limits = HubLimits()
     /// Names that no dataset may have, as the topics below them are those of an adapter's filter, which is the value.
     public var reservedDatasets: [String: String] = [:]
@@ -23,6 +27,14 @@ public struct HubConfiguration: Sendable {
     public var instance = ""
 
     public init() {}
+}
+
+/// How much of a dataset's live data a client may see.
+public enum LiveReach: Sendable {
+    case all
+    /// The topics of its name and of its devices.
+    case own
+    case none
 }
 
 /// The maxima of the contract, each refused as `limit` beyond.

@@ -166,6 +166,15 @@ extension MQTTDoor {
             inputQoS: configuration.inputQoS, mark: topics.mark(configuration.instance), adapters: configuration.adapters)
     }
 
+    /// What the broker holds for us while we are away, but for our own mark.
+    public var assuredFilters: [String] {
+        let mark = topics.mark(configuration.instance)
+        return wantedFilters().filter { $0.qos > 0 && $0.filter != mark }.map(\.filter)
+    }
+
+    /// Where a session that takes over from a former one marks how far that is to be read.
+    public var handoverMark: String { topics.probe(configuration.instance) + "handover" }
+
     /// A dataset came or went.
     func updateFilters() {
         guard session.phase != .away, session.phase != .refused else { return }

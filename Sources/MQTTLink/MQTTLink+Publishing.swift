@@ -12,13 +12,15 @@ extension MQTTLink {
     ///   - qos: 0, or 1 with an acknowledgement of `token`.
     ///   - correlation: MQTT 5 correlation data, at most 65,535 bytes; left out with 3.1.1.
     ///   - messageExpiry: seconds after which the broker drops it; left out with 3.1.1.
+    ///   - responseTopic: MQTT 5, with a NUL at its end; left out with 3.1.1.
     public func publish(
         topic: UnsafePointer<CChar>, payload: UnsafeRawBufferPointer, qos: Int32, retain: Bool, token: UInt64 = 0,
-        correlation: UnsafeRawBufferPointer? = nil, messageExpiry: UInt32? = nil
+        correlation: UnsafeRawBufferPointer? = nil, messageExpiry: UInt32? = nil,
+        responseTopic: UnsafePointer<CChar>? = nil
     ) -> MQTTPublishResult {
         guard phase == .connected, mosquitto_socket(client) >= 0 else { return .notConnected }
         guard let count = Int32(exactly: payload.count) else { return .tooLarge }
-        if qos == 0, configuration.brokerTakesBatches, correlation == nil, messageExpiry == nil,
+        if qos == 0, configuration.brokerTakesBatches, correlation == nil, messageExpiry == nil, responseTopic == nil,
             joinsBatch(topic: topic, payload: payload, retain: retain)
         {
             return .accepted
@@ -32,6 +34,9 @@ extension MQTTLink {
                 mosquitto_property_add_binary(
                     &properties, Int32(MQTT_PROP_CORRELATION_DATA.rawValue), correlation.baseAddress,
                     UInt16(correlation.count))
+            }
+            if let responseTopic {
+                mosquitto_property_add_string(&properties, Int32(MQTT_PROP_RESPONSE_TOPIC.rawValue), responseTopic)
             }
             if let messageExpiry {
                 mosquitto_property_add_int32(

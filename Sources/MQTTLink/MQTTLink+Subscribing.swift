@@ -33,6 +33,8 @@ extension MQTTLink {
                 let result = withCStrings(part.map { filters[$0].filter }) {
                     mosquitto_subscribe_multiple(client, &number, Int32(part.count), $0, qos, 0, nil)
                 }
+                // Without a connection nobody refused anything: no answer comes, and soon the end is told.
+                if Self.isLost(result) { return id }
                 guard result == 0 else { continue }
                 packets.last = UInt16(truncatingIfNeeded: number)
                 subscriptionOfPacket[number] = (id, part)
@@ -65,6 +67,10 @@ extension MQTTLink {
             unsubscriptionOfPacket[number] = id
         }
         return id
+    }
+
+    private static func isLost(_ result: Int32) -> Bool {
+        result == MOSQ_ERR_NO_CONN.asInt32 || result == MOSQ_ERR_CONN_LOST.asInt32 || result == MOSQ_ERR_ERRNO.asInt32
     }
 
     private func nextRequestID() -> Int32 {

@@ -10,8 +10,9 @@ import Synchronization
 /// Posts matches to webhooks: each post is tried once, and its outcome collected by whoever owns the hub.
 ///
 /// Posts run on a thread of their own, several at once and no more than ``Limits/runningMaximum``; endpoints take turns, so that one that
-/// does not answer delays no other. Redirects are not followed, answers are read to ``Limits/answerBytesMaximum`` and dropped, and no
-/// request is written to an address that the policy forbids, whatever its name resolved to. Must be closed.
+/// does not answer delays no other. Redirects are not followed, and answers are read to ``Limits/answerBytesMaximum`` and dropped. A
+/// name is resolved first, refused where the policy forbids any of its addresses, and connected to at the address that was checked.
+/// Must be closed.
 public final class Webhooks: Sendable {
     /// What bounds posting.
     public struct Limits: Sendable {
@@ -30,6 +31,8 @@ public final class Webhooks: Sendable {
         public var idleMilliseconds: Int64 = 4_000
         /// Endpoints whose connections are managed together; something of each is remembered until others take their place.
         public var originsMaximum = 4096
+        /// Names whose connections are kept.
+        public var namesMaximum = 512
 
         public init() {}
     }
@@ -47,6 +50,7 @@ public final class Webhooks: Sendable {
 
     private let group: MultiThreadedEventLoopGroup
     private let policy: AddressPolicy
+    private let resolver: Resolver
     private let limits: Limits
     private let userAgent: String
     private let wake: @Sendable () -> Void
@@ -62,13 +66,15 @@ public final class Webhooks: Sendable {
     public convenience init(
         policy: AddressPolicy, version: String, limits: Limits = Limits(), wake: @escaping @Sendable () -> Void
     ) {
-        self.init(policy: policy, version: version, limits: limits, tls: nil, wake: wake)
+        self.init(policy: policy, version: version, limits: limits, tls: nil, resolver: Resolver(), wake: wake)
     }
 
     init(
-        policy: AddressPolicy, version: String, limits: Limits, tls: TLSConfiguration?, wake: @escaping @Sendable () -> Void
+        policy: AddressPolicy, version: String, limits: Limits, tls: TLSConfiguration?, resolver: Resolver,
+        wake: @escaping @Sendable () -> Void
     ) {
         self.policy = policy
+        self.resolver = resolver
         self.limits = limits
         self.wake = wake
         userAgent = "geomatch/\(version)"
@@ -83,8 +89,11 @@ public final class Webhooks: Sendable {
         // Whoever decides about the next try is told of the first that failed.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.http1_1ConnectionDebugInitializer = { Self.check($0, policy) }
-        let clients = Clients(originsMaximum: limits.originsMaximum) { [group, configuration] in
-            HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
+        let clients = Clients(originsMaximum: limits.originsMaximum, namesMaximum: limits.namesMaximum) {
+            [group, configuration] resolved in
+            var configuration = configuration
+            if let resolved { configuration.dnsOverride = [resolved.name: "\(resolved.address)"] }
+            return HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
         }
         state = Mutex(
             State(
@@ -172,16 +181,32 @@ public final class Webhooks: Sendable {
             settle(post, .refused(reason: refusal))
             return
         }
+        guard case .name(let name) = post.url.host else { return send(post, resolved: nil) }
+        resolver.resolve(name) { addresses in
+            guard let address = addresses.first else {
+                return self.settle(post, .failed(reason: "the name cannot be resolved", retryAfter: nil))
+            }
+            if let refusal = self.policy.refusal(of: name, resolvedTo: addresses) {
+                return self.settle(post, .refused(reason: refusal))
+            }
+            self.send(post, resolved: Clients.Resolved(name: name, address: address))
+        }
+    }
+
+    private func send(_ post: WebhookPost, resolved: Clients.Resolved?) {
         let answer = Answer(bytesMaximum: limits.answerBytesMaximum)
         do {
             let request = try request(for: post)
-            let (number, client, retired) = state.withLock { $0.clients.take(for: post.url.origin) }
-            if let retired { retire(retired) }
+            let taken = state.withLock { $0.isClosed ? nil : $0.clients.take(for: post.url.origin, resolved: resolved) }
+            // It ended while the name was looked up.
+            guard let (number, client, retired) = taken else { return }
+            for client in retired { retire(client) }
             client.execute(
                 request: request, delegate: answer, deadline: .now() + .milliseconds(limits.postMilliseconds)
             ).futureResult.whenComplete { result in
                 if let retired = self.state.withLock({ $0.clients.giveBack(number) }) { self.retire(retired) }
-                self.settle(post, self.outcome(answer, result))
+                if let resolved, answer.head == nil { self.resolver.failed(resolved.address, of: resolved.name) }
+                self.settle(post, self.outcome(answer, result, post.url))
             }
         } catch {
             settle(post, .failed(reason: FailureText.of(error), retryAfter: nil))
@@ -204,7 +229,7 @@ public final class Webhooks: Sendable {
         return try HTTPClient.Request(url: post.url.normalized, method: .POST, headers: headers, body: .bytes(post.body))
     }
 
-    private func outcome(_ answer: Answer, _ result: Result<Void, any Error>) -> WebhookOutcome {
+    private func outcome(_ answer: Answer, _ result: Result<Void, any Error>, _ url: WebhookURL) -> WebhookOutcome {
         if let head = answer.head {
             // What follows the head tells nothing more, also where it never ends.
             let status = Int(head.status.code)
@@ -214,7 +239,7 @@ public final class Webhooks: Sendable {
             return .failed(reason: "the endpoint answered \(status)\(hint)", retryAfter: retryAfter)
         }
         guard case .failure(let error) = result else { return .failed(reason: "no answer", retryAfter: nil) }
-        if let refusal = refusal(in: error) { return .refused(reason: refusal) }
+        if error is ForbiddenAddress { return .refused(reason: policy.refusal(of: url.origin)) }
         return .failed(reason: FailureText.of(error), retryAfter: nil)
     }
 
@@ -233,31 +258,15 @@ public final class Webhooks: Sendable {
 
     // MARK: The policy
 
-    private struct ForbiddenAddress: Error {
-        var refusal: String
-    }
+    private struct ForbiddenAddress: Error {}
 
-    /// Looks at whom a new connection leads to, before anything is asked on it.
+    /// A second look at whom a new connection leads to, before anything is asked on it.
     private static func check(_ channel: any Channel, _ policy: AddressPolicy) -> EventLoopFuture<Void> {
-        let refusal: String?
-        if let address = channel.remoteAddress.flatMap(IPAddress.init(socket:)) {
-            refusal = policy.refusal(of: address)
-        } else {
-            refusal = "the address connected to is not known"
+        if let address = channel.remoteAddress.flatMap(IPAddress.init(socket:)), policy.refusal(of: address) == nil {
+            return channel.eventLoop.makeSucceededVoidFuture()
         }
-        guard let refusal else { return channel.eventLoop.makeSucceededVoidFuture() }
         // The client has to forget the connection before it learns that it is closed.
         channel.eventLoop.execute { channel.close(promise: nil) }
-        return channel.eventLoop.makeFailedFuture(ForbiddenAddress(refusal: refusal))
-    }
-
-    /// Also where nobody listens: whether somebody does is not for the owner of a subscription to find out.
-    private func refusal(in error: any Error) -> String? {
-        if let forbidden = error as? ForbiddenAddress { return forbidden.refusal }
-        guard let failure = error as? NIOConnectionError else { return nil }
-        for attempt in failure.connectionErrors {
-            if let address = IPAddress(socket: attempt.target), let refusal = policy.refusal(of: address) { return refusal }
-        }
-        return nil
+        return channel.eventLoop.makeFailedFuture(ForbiddenAddress())
     }
 }

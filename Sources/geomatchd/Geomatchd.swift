@@ -65,7 +65,7 @@ struct Geomatchd: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How long being online may take at the start. (default: 30)", valueName: "SECONDS"))
     var startTimeout: String?
 
-    @Option(help: ArgumentHelp("trace, debug, info, notice, warning or error. (default: info)", valueName: "LEVEL"))
+    @Option(help: ArgumentHelp("trace, debug, info, notice, warning (or warn) or error. (default: info)", valueName: "LEVEL"))
     var logLevel: String?
 
     @Option(help: ArgumentHelp("text or json. (default: text)", valueName: "FORMAT"))
@@ -77,6 +77,9 @@ struct Geomatchd: AsyncParsableCommand {
     @Flag(help: "Check the configuration, and end.")
     var checkConfig = false
 
+    @Flag(help: "Print mosquitto's access list that this configuration means for a broker of one's own, and end.")
+    var printAcl = false
+
     func run() async throws {
         let settings: Settings
         do throws(SettingsError) {
@@ -86,12 +89,14 @@ struct Geomatchd: AsyncParsableCommand {
         }
         if printConfig { print(settings.text) }
         if checkConfig { try Self.checkFiles(of: settings) }
-        if printConfig || checkConfig { return }
+        if printAcl { print(try Self.accessList(of: settings), terminator: "") }
+        if printConfig || checkConfig || printAcl { return }
         let (level, format) = (settings.logLevel, settings.logFormat)
         // Whoever reads the log may go away: that is a failed write, not the end.
         signal(SIGPIPE, SIG_IGN)
         LoggingSystem.bootstrap { _ in LineLogHandler(level: level, format: format) }
         let log = Logger(label: "geomatchd")
+        OpenFiles.raiseLimit()
         if let http = settings.http, http != Settings().http || self.http != nil {
             log.notice("HTTP is not offered by this version", metadata: ["http": "\(http)"])
         }
@@ -122,11 +127,37 @@ struct Geomatchd: AsyncParsableCommand {
         return try SettingsReader(flags: flags, environment: environment, file: file).settings()
     }
 
-    /// A file that the configuration names must be there, as at a start.
+    /// Files that the configuration names must be there and right, as at a start.
     private static func checkFiles(of settings: Settings) throws {
-        guard settings.broker == nil, let users = settings.usersFile, access(users, R_OK) != 0 else { return }
-        let unreadable = EmbeddedBrokerError.usersFileUnreadable(path: users, reason: String(cString: strerror(errno)))
-        throw ended(ExitCode(78), unreadable.description)
+        guard settings.broker == nil else { return }
+        if settings.usersFile != nil { _ = try users(of: settings) }
+        for path in [settings.encryptedListener?.certificateFile, settings.encryptedListener?.keyFile].compactMap({ $0 })
+        where access(path, R_OK) != 0 {
+            let unreadable = EmbeddedBrokerError.fileUnreadable(path: path, reason: String(cString: strerror(errno)))
+            throw ended(ExitCode(78), unreadable.description)
+        }
+    }
+
+    private static func users(of settings: Settings) throws -> [String] {
+        guard let path = settings.usersFile else { return [] }
+        do throws(EmbeddedBrokerError) {
+            return try UsersFile.read(path).names
+        } catch {
+            throw ended(ExitCode(78), error.description)
+        }
+    }
+
+    /// For a broker of one's own, where the daemon logs in like others.
+    private static func accessList(of settings: Settings) throws -> String {
+        if settings.grants != nil, settings.usersFile == nil {
+            throw ended(ExitCode(78), "access and live.readers are written out for each user: give --users FILE")
+        }
+        let daemon = settings.broker?.username ?? "geomatchd"
+        let users = try users(of: settings).filter { $0 != daemon }
+        return AccessList(
+            prefix: settings.topicsPrefix, users: users, daemon: daemon, adapterFilters: settings.adapters.map(\.filter),
+            grants: settings.grants
+        ).text(for: .mosquitto(datasets: settings.datasets))
     }
 
     /// Says why on standard error, and ends with this code.

@@ -48,6 +48,11 @@ struct MessagesTests {
     func brokerLines() {
         #expect(Daemon.level(ofBrokerLine: "Error: Unable to write") == .warning)
         #expect(Daemon.level(ofBrokerLine: "mosquitto ended (signal 9); starting it again in 0.1 s") == .warning)
+        for line in [
+            "Unable to accept new connection, system socket count has been exceeded.", "Warning: Mosquitto should not be run",
+            "Out of memory.",
+        ] { #expect(Daemon.level(ofBrokerLine: line) == .warning) }
+        #expect(Daemon.level(ofBrokerLine: "users: 1 added, 0 removed, 0 with another password") == .info)
         #expect(Daemon.level(ofBrokerLine: "mosquitto version 2.0.11 running") == .debug)
     }
 }

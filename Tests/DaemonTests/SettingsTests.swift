@@ -49,7 +49,8 @@ struct SettingsTests {
         #expect(settings.logLevel == .info && settings.logFormat == .text)
         #expect(settings.topicsPrefix.isEmpty)
         #expect(settings.liveQoS == 0 && settings.liveInputQoS == 0)
-        #expect(settings.liveReaders == ["*"])
+        #expect(settings.liveReaders == ["*"] && settings.access == nil && settings.grants == nil)
+        #expect(settings.connectionsMaximum == 10_000 && settings.encryptedListener == nil)
         #expect(settings.limits.datasets == 10_000)
         #expect(settings.limits.liveTopics == 1_000_000 && settings.limits.devices == 1_000_000)
         #expect(settings.limits.attachmentsPerDevice == 1000 && settings.limits.rememberedReplies == 10_000)
@@ -208,8 +209,50 @@ struct SettingsTests {
             let text = try #require(refusal(flags: ["listen": "\(host):1883"]), "\(host)").description
             for way in ["--users", "127.0.0.1", "--broker"] { #expect(text.contains(way)) }
             #expect(refusal(flags: ["listen": "\(host):1883", "users": "f"]) == nil)
-            #expect(refusal(flags: ["listen": "\(host):1883", "broker": "mqtt://h"]) == nil)
+            let other = try #require(refusal(file: "listen-tls: {listen: '\(host):8883', certificate-file: c, key-file: k}"))
+            #expect(other.description.contains("--users") && other.key == "listen-tls.listen")
         }
+    }
+
+    @Test(
+        "A broker to use and an address for an own one are refused together, whichever are flags and variables; a file may have both"
+    )
+    func brokerAndListen() throws {
+        let (broker, listen) = (["broker": "mqtt://h"], ["listen": "127.0.0.1:1"])
+        let (brokerVariable, listenVariable) = (["GEOMATCH_BROKER": "mqtt://h"], ["GEOMATCH_LISTEN": "127.0.0.1:1"])
+        #expect(refusal(flags: broker.merging(listen) { $1 })?.source == .flag)
+        #expect(refusal(flags: broker, environment: listenVariable)?.source == .flag)
+        #expect(refusal(flags: listen, environment: brokerVariable)?.source == .flag)
+        #expect(refusal(environment: brokerVariable.merging(listenVariable) { $1 })?.source == .environment)
+        #expect(refusal(flags: broker, file: "listen: 127.0.0.1:1") == nil)
+        #expect(refusal(file: "broker: mqtt://h\nlisten: 127.0.0.1:1") == nil)
+    }
+
+    @Test("An encrypted listener has three keys and a port of its own")
+    func encryptedListener() throws {
+        let whole = "listen-tls:\n  listen: 127.0.0.1:8883\n  certificate-file: c.pem\n  key-file: k.pem\n"
+        let listener = try #require(try read(file: whole).encryptedListener)
+        #expect(listener.port == 8883 && listener.certificateFile == "c.pem" && listener.keyFile == "k.pem")
+        let printed = try read(file: whole).text
+        #expect(try read(file: printed).encryptedListener == listener)
+        #expect(refusal(file: "listen-tls:\n  listen: 127.0.0.1:8883")?.description.contains("key-file") == true)
+        #expect(refusal(file: whole.replacing("8883", with: "1883"))?.description.contains("port") == true)
+        #expect(try !read(flags: ["users": "f"], file: whole.replacing("127.0.0.1", with: "0.0.0.0")).autoCreateDatasets)
+    }
+
+    @Test("What is allowed and unwise is warned of: a plain listener beyond loopback, a password in a flag")
+    func warnings() throws {
+        #expect(try read().warnings.isEmpty)
+        let open = try read(flags: ["listen": "0.0.0.0:1883", "users": "f"]).warnings
+        #expect(open.count == 1 && open[0].contains("listen-tls"))
+        let password = try read(flags: ["broker": "mqtt://u:secret@h"]).warnings
+        #expect(password.count == 1 && password[0].contains("GEOMATCH_BROKER") && !password[0].contains("secret"))
+        #expect(try read(environment: ["GEOMATCH_BROKER": "mqtt://u:secret@h"]).warnings.isEmpty)
+    }
+
+    @Test("warn is a log level, too")
+    func warn() throws {
+        #expect(try read(flags: ["log-level": "warn"]).logLevel == .warning)
     }
 
     @Test("TLS files are for an encrypted broker")

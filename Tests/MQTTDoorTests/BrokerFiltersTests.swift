@@ -9,8 +9,9 @@ struct BrokerFiltersTests {
     private static let mark = "geomatch/geomatch/mark/x"
 
     private func filters(_ datasets: [String], every: Bool, prefix: String = "") -> [String] {
-        BrokerFilters.wanted(datasets: datasets, readsEveryDataset: every, prefix: prefix, inputQoS: 0, mark: prefix + Self.mark).map(
-            \.filter)
+        BrokerFilters.wanted(datasets: datasets, readsEveryDataset: every, prefix: prefix, inputQoS: 0, mark: prefix + Self.mark)
+            .map(
+                \.filter)
     }
 
     @Test("No message is read twice: random topics match at most one filter")

@@ -30,16 +30,20 @@ struct AccessListTests {
         ("geomatch/d/bob/request/device/create", ["bob"]), ("d/v/b/f/r/l/position", []), ("other/x", []),
     ]
 
-    @Test("Two users write and read as themselves only", arguments: ["", "site1/", "a/b"])
-    func embedded(prefix: String) throws {
+    @Test(
+        "Two users write and read as themselves only, whoever decides: the plugin, or mosquitto itself",
+        arguments: ["", "site1/", "a/b"], [true, false])
+    func embedded(prefix: String, withPlugin: Bool) throws {
         try withFolder { folder in
             for (index, name) in ["ann", "bob"].enumerated() {
                 let create = index == 0 ? ["-c"] : []
                 try runProgram("/usr/bin/mosquitto_passwd", ["-b"] + create + [folder + "/users", name, name])
             }
-            let configuration = EmbeddedBrokerConfiguration(
+            var configuration = EmbeddedBrokerConfiguration(
                 dataDirectory: folder + "/data", port: Loopback.freePort(), usersFile: folder + "/users", topicsPrefix: prefix,
                 log: { _ in })
+            let plugin: String = try #require(BrokerPlugin.find())
+            configuration.pluginFile = withPlugin ? plugin : nil
             let broker = EmbeddedBroker(configuration)
             try broker.start(timeoutSeconds: 20)
             defer { broker.stop() }
@@ -56,9 +60,9 @@ struct AccessListTests {
 
     @Test("What adapters read may be written by every user, and by nothing else is the list longer")
     func adapterFilters() {
-        let plain = AccessList(prefix: "p", users: ["ann"]).text.split(separator: "\n")
+        let plain = AccessList(prefix: "p", users: ["ann"]).text().split(separator: "\n")
         let list = AccessList(prefix: "p", users: ["ann"], adapterFilters: ["owntracks/+/+/#", "tele/+/SENSOR"])
-        let added = list.text.split(separator: "\n").filter { !plain.contains($0) }
+        let added = list.text().split(separator: "\n").filter { !plain.contains($0) }
         #expect(
             added == [
                 "# What adapters read of other ecosystems.", "pattern write owntracks/+/+/#", "pattern write tele/+/SENSOR",
@@ -70,7 +74,7 @@ struct AccessListTests {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().resolvingSymlinksInPath()
             .deletingLastPathComponent().deletingLastPathComponent()
         let example = try String(contentsOf: root.appendingPathComponent("deploy/mosquitto/geomatch.acl"), encoding: .utf8)
-        #expect(example == AccessList(daemon: "geomatchd").text)
+        #expect(example == AccessList(daemon: "geomatchd").text())
         try withBroker(lines: { folder in
             for (index, name) in ["ann", "bob", "geomatchd"].enumerated() {
                 let create = index == 0 ? ["-c"] : []
@@ -120,9 +124,109 @@ struct AccessListTests {
         }
     }
 
-    @Test("Users that cannot be clients get no lines of their own")
-    func userNames() {
-        let text = "ann:$7$x\n\nbob:y\r\nno colon\n+:z\na/b:z\n\(String(repeating: "n", count: 65)):z\n"
-        #expect(AccessList.users(ofPasswordFile: text) == ["ann", "bob"])
+    @Test("A users file is read with its names; a line that is none is named, with what is wrong")
+    func usersFile() throws {
+        let hash = "$7$101$c2FsdA==$aGFzaA=="
+        let users = try UsersFile("# made by hand\nbob:\(hash)\n\nann:\(hash)\r\nbob:\(hash)x\n")
+        #expect(users.names == ["ann", "bob"])
+        #expect(users.text == "ann:\(hash)\nbob:\(hash)x\n")
+        let long = String(repeating: "n", count: 65)
+        for wrong in ["+:\(hash)", "ann/match:\(hash)", "\(long):\(hash)", ":\(hash)", "status:\(hash)", "ann", "ann:secret"] {
+            let problem = #expect(throws: UsersFile.Problem.self) { try UsersFile("bob:\(hash)\n\(wrong)\n") }
+            #expect(problem?.line == 2, "\(wrong)")
+            #expect(problem?.reason.contains("secret") == false)
+        }
+    }
+
+    // MARK: What each user may do
+
+    private static let grants: @Sendable (String) -> [AccessList.Grant] = { user in
+        switch user {
+        case "ann": [AccessList.Grant(dataset: "museum-*", reads: .own, writes: .own)]
+        case "bob":
+            [
+                AccessList.Grant(dataset: "shop", reads: .none, writes: .all),
+                AccessList.Grant(dataset: "*", reads: .all, writes: .none),
+            ]
+        default: []
+        }
+    }
+
+    @Test("A list with grants names datasets, and patterns of them as its reader knows them")
+    func grantsText() {
+        let list = AccessList(users: ["ann"], adapterFilters: ["owntracks/+/+/#"], grants: Self.grants)
+        let plugin = list.text(for: .plugin)
+        for line in [
+            "topic read live/museum-*/+/+/+/+/ann/+", "topic write museum-*/+/+/+/+/ann/+", "topic write owntracks/ann/+/#",
+            "topic read geomatch/museum-*/diagnostics/#",
+        ] { #expect(plugin.contains(line + "\n"), "\(plugin)") }
+        let mosquitto = list.text(for: .mosquitto(datasets: ["museum-a", "shop", "museum-b"]))
+        #expect(mosquitto.contains("topic write museum-a/+/+/+/+/ann/+\n") && mosquitto.contains("live/museum-b/"))
+        #expect(!mosquitto.contains("*") && !mosquitto.contains("shop"))
+        #expect(!mosquitto.contains("pattern read live/#"))
+    }
+
+    @Test(
+        "What users are granted holds at the broker, whoever decides: the plugin, or mosquitto itself", arguments: [true, false])
+    func grantsHold(withPlugin: Bool) throws {
+        try withFolder { folder in
+            for (index, name) in ["ann", "bob", "eve"].enumerated() {
+                let create = index == 0 ? ["-c"] : []
+                try runProgram("/usr/bin/mosquitto_passwd", ["-b"] + create + [folder + "/users", name, name])
+            }
+            var configuration = EmbeddedBrokerConfiguration(
+                dataDirectory: folder + "/data", port: Loopback.freePort(), usersFile: folder + "/users", log: { _ in })
+            let plugin: String = try #require(BrokerPlugin.find())
+            configuration.pluginFile = withPlugin ? plugin : nil
+            configuration.grants = { user in
+                // Without the plugin a pattern stands for datasets that are known at the start: none here.
+                Self.grants(user).map { grant in
+                    var grant = grant
+                    if !withPlugin, grant.dataset == "museum-*" { grant.dataset = "museum-a" }
+                    return grant
+                }
+            }
+            let broker = EmbeddedBroker(configuration)
+            try broker.start(timeoutSeconds: 20)
+            defer { broker.stop() }
+            func login(_ name: String) -> MQTTEndpoint {
+                MQTTEndpoint(host: "127.0.0.1", port: configuration.port, username: name, password: name)
+            }
+            let writes: [(user: String, topic: String, passes: Bool)] = [
+                ("ann", "museum-a/-/-/-/-/ann/position", true), ("ann", "museum-a/-/-/-/-/bob/position", false),
+                ("ann", "shop/-/-/-/-/ann/position", false), ("ann", "live/-/-/-/-/ann/position", false),
+                ("ann", "geomatch/shop/ann/request/device/get", true), ("ann", "geomatch/shop/bob/request/device/get", false),
+                ("bob", "shop/-/-/-/-/x/position", true), ("bob", "museum-a/-/-/-/-/bob/position", false),
+                ("bob", "geomatch/-/-/-/-/x/position", false), ("eve", "shop/-/-/-/-/eve/position", false),
+                ("eve", "geomatch/shop/eve/request/device/get", true),
+            ]
+            let reads: [(topic: String, seenBy: Set<String>)] = [
+                ("live/museum-a/-/-/-/-/ann/position", ["ann", "bob"]), ("live/museum-a/-/-/-/-/x/position", ["bob"]),
+                ("live/shop/-/-/-/-/ann/position", ["bob"]), ("geomatch/museum-a/status", ["ann", "bob"]),
+                ("geomatch/shop/diagnostics/update", ["bob"]), ("geomatch/shop/eve/reply", ["eve"]),
+                ("geomatch/status", ["ann", "bob", "eve"]),
+            ]
+            let filters: [(filter: String, qos: Int32)] = [("#", 1)]
+            try withLink(broker.endpoint) { daemon in
+                try withLink(login("ann"), filters: filters) { ann in
+                    try withLink(login("bob"), filters: filters) { bob in
+                        try withLink(login("eve"), filters: filters) { eve in
+                            let links = ["ann": ann, "bob": bob, "eve": eve]
+                            #expect(daemon.waitConnected() && links.values.allSatisfy { $0.waitSubscribed() })
+                            for (user, topic, passes) in writes {
+                                let reason = try #require(links[user]?.publishAndWait(topic, "x"))
+                                #expect((reason < 0x80) == passes, "\(user) \(topic)")
+                            }
+                            for (topic, _) in reads { #expect(daemon.publishAndWait(topic, "by daemon") == 0) }
+                            for (user, link) in links {
+                                #expect(link.wait { _, messages in messages.contains { $0.topic == "geomatch/status" } })
+                                let seen = Set(link.received.filter { $0.payload == "by daemon" }.map(\.topic))
+                                #expect(seen == Set(reads.filter { $0.seenBy.contains(user) }.map(\.topic)), "\(user)")
+                            }
+                        }
+                    }
+                }
+            }
+        }
     }
 }

@@ -108,8 +108,9 @@ struct EmbeddedBrokerTests {
             let configuration = configuration(folder)
             try withEmbedded(configuration) { _ in }
             let file = folder + "/data/broker/mosquitto.conf"
-            let orphan = try ChildProcess(executable: try BrokerExecutable.find(nil), arguments: ["-c", file])
-            #expect(eventually { ListenAddress.accepts(configuration) })
+            let orphan = try ChildProcess(
+                executable: try BrokerExecutable.find(nil), arguments: ["-c", file], folder: folder + "/data/broker")
+            #expect(eventually { configuration.addresses.allSatisfy(\.accepts) })
             try withLink(tcp(configuration)) { link in
                 #expect(link.waitConnected())
                 #expect(link.publishAndWait("kept/2", "before the end", retain: true) == 0)
@@ -123,7 +124,7 @@ struct EmbeddedBrokerTests {
                     #expect(link.wait { _, messages in messages.map(\.payload) == ["before the end"] })
                 }
             }
-            close(orphan.output)
+            orphan.closeFiles()
         }
     }
 
@@ -136,7 +137,7 @@ struct EmbeddedBrokerTests {
             defer {
                 kill(stranger.processID, SIGKILL)
                 waitpid(stranger.processID, nil, 0)
-                close(stranger.output)
+                stranger.closeFiles()
             }
             try BrokerFiles.write("\(stranger.processID)\n", to: folder + "/data/broker/mosquitto.pid")
             try withEmbedded(configuration) { _ in #expect(kill(stranger.processID, 0) == 0) }

@@ -136,6 +136,21 @@ struct MQTTLinkTests {
         }
     }
 
+    @Test("A connection lost between CONNACK and SUBSCRIBE is no refused subscription")
+    func lostBeforeSubscribe() throws {
+        let broker = FakeBroker { _ in .last([0x20, 3, 0, 0, 0]) }
+        defer { broker.end() }
+        try withLink(
+            MQTTEndpoint(host: "127.0.0.1", port: broker.port), filters: [("a/#", 1), ("b/#", 0)],
+            change: { $0.backoffMaximumSeconds = 0.01 }
+        ) { link in
+            #expect(link.wait { events, _ in events.count(where: \.isDisconnected) >= 20 })
+            #expect(link.wasConnected)
+            let wasAnswered = link.noted.contains { $0.isSubscribed }
+            #expect(!wasAnswered)
+        }
+    }
+
     @Test("Refused credentials are told at each try, at the slow end", arguments: [4, 5])
     func refusedCredentials(version: Int) throws {
         try withBroker(lines: passwords) { broker in

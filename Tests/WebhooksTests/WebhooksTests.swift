@@ -1,5 +1,6 @@
 import Datasets
 import Foundation
+import Synchronization
 import Testing
 import WebhookReceiver
 
@@ -156,7 +157,7 @@ struct WebhooksTests {
                     Issue.record("\(host): \(String(describing: outcome))")
                     continue
                 }
-                #expect(reason.contains("webhooks-allow-private forbids"))
+                #expect(reason.contains("webhooks-allow-private"))
             }
             // The same name again: the connection that was refused is not kept for the next.
             for _ in 0..<20 {
@@ -177,6 +178,66 @@ struct WebhooksTests {
                 Issue.record("not refused")
                 return
             }
+        }
+    }
+
+    @Test(
+        "A name that leads to a private address is refused before anything is connected, over https too, and its address is not told",
+        arguments: ["http", "https"])
+    func resolvedFirst(_ scheme: String) async throws {
+        for addresses: [IPAddress] in [[.v4(0x7F00_0001)], [.v4(0x5DB8_D822), .v4(0x7F00_0001)], [.v6(high: 0, low: 1)]] {
+            let listener = try CountingListener()
+            defer { listener.close() }
+            try await withWebhooks(allowsPrivate: false, lookup: { _ in addresses }) { poster, _, _ async throws in
+                for port in [listener.port, 1] {
+                    let outcome = try await poster.outcome("\(scheme)://internal.example:\(port)/")
+                    #expect(
+                        outcome
+                            == .refused(
+                                reason:
+                                    "internal.example leads to where webhooks may not be posted (webhooks-allow-private is false)"
+                            ))
+                }
+                #expect(listener.accepted == 0)
+            }
+        }
+    }
+
+    @Test("A name is connected to at the address that was checked, asked for once, and told as Host")
+    func checkedAddress() async throws {
+        let lookups = Mutex(0)
+        try await withWebhooks(lookup: { name in
+            lookups.withLock { $0 += 1 }
+            return name == "hook.example" ? [.v4(0x7F00_0001)] : []
+        }) { poster, port, inbox async throws in
+            for _ in 0..<5 { #expect(try await poster.outcome("http://hook.example:\(port)/x") == .taken(status: 200)) }
+            #expect(inbox.all.allSatisfy { $0["Host"] == "hook.example:\(port)" } && inbox.all.count == 5)
+            #expect(lookups.withLock { $0 } == 1)
+            #expect(
+                try await poster.outcome("http://other.example:\(port)/")
+                    == .failed(reason: "the name cannot be resolved", retryAfter: nil))
+        }
+    }
+
+    @Test("Where the first address of a name does not answer, the next try goes to the next")
+    func nextAddress() async throws {
+        try await withWebhooks(lookup: { _ in [.v4(0x7F00_0002), .v4(0x7F00_0001)] }) { poster, port, _ async throws in
+            guard case .failed = try await poster.outcome("http://hook.example:\(port)/") else {
+                Issue.record("nobody listens on 127.0.0.2")
+                return
+            }
+            #expect(try await poster.outcome("http://hook.example:\(port)/") == .taken(status: 200))
+        }
+    }
+
+    @Test("However many names there are, the connections of a few are kept")
+    func manyNames() async throws {
+        try await withWebhooks(lookup: { _ in [.v4(0x7F00_0001)] }, limits: { $0.namesMaximum = 5 }) {
+            poster, port, inbox async throws in
+            for token in 0..<100 { try poster.post("http://h\(token % 50).example:\(port)/", token: UInt64(token)) }
+            let outcomes = await poster.outcomes(100)
+            #expect(outcomes.values.allSatisfy { $0 == .taken(status: 200) })
+            #expect(inbox.all.count == 100 && poster.webhooks.clientCount <= 6)
         }
     }
 

@@ -66,11 +66,19 @@ extension Hub {
     /// Whether the conditions of a subscription let a state through, as it is or, where it is cleared, as it was.
     func passes(_ subject: inout LiveSubject, _ subscription: LiveSubscription) -> Bool {
         guard subscription.isConditional else { return true }
+        if subscription.showsOwnOnly, !isOwn(subject.state, of: subscription.record.client) { return false }
+        guard subscription.selector != nil || subscription.area != nil else { return true }
         guard let facts = facts(of: &subject) else { return false }
         if let selector = subscription.selector, !selector.matches(facts.properties) { return false }
         guard let area = subscription.area else { return true }
         guard let position = facts.position else { return false }
         return area.contains(latitude: position.latitude, longitude: position.longitude)
+    }
+
+    /// Whether a topic is of a client's name, or of a device of its.
+    private func isOwn(_ state: LiveState, of client: String) -> Bool {
+        guard state.hasLocation else { return false }
+        return state.itemID == client || state.dataset.devices[state.itemID]?.record.owner == client
     }
 
     /// Read once for all subscriptions of one change.

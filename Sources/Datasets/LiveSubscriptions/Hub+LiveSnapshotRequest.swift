@@ -16,7 +16,8 @@ extension Hub {
             LiveSubscriptionRecord(
                 dataset: call.dataset.id, client: call.client.name, id: "-", criteria: filter.criteria.encoded,
                 condition: filter.condition, within: filter.within, lease: 1, leaseUntil: call.now, createdAt: call.now,
-                number: liveNumber), in: call.dataset)
+                number: liveNumber), in: call.dataset,
+            showsOwnOnly: configuration.reads(call.dataset.id, call.client.name) == .own)
         let states = firstTopics(of: probe, after: page.after, count: page.limit + 1)
         return page.encode("updates", states, id: \.topic, item: { $0.payload })
     }

@@ -70,6 +70,9 @@ extension Hub {
         guard configuration.liveReaders.allow(client: call.client.name, in: call.dataset.id) else {
             throw WireError(.unauthorized, "`\(call.client.name)` is none of the `live.readers`")
         }
+        guard configuration.reads(call.dataset.id, call.client.name) != .none else {
+            throw WireError(.unauthorized, "`\(call.client.name)` may not see live data of `\(call.dataset.id)`")
+        }
     }
 
     private func liveSubscription(_ call: Call) throws(WireError) -> LiveSubscription {

@@ -7,7 +7,8 @@ extension Hub {
     /// - Throws: Where the record is not what this program wrote.
     @discardableResult
     func addLive(_ record: LiveSubscriptionRecord, in dataset: Dataset) throws(WireError) -> LiveSubscription {
-        let subscription = try LiveSubscription(record, in: dataset)
+        let subscription = try LiveSubscription(
+            record, in: dataset, showsOwnOnly: configuration.reads(dataset.id, record.client) == .own)
         liveHandles.insert(subscription)
         dataset.liveSubscriptions.insert(subscription)
         nextLeaseEnd = min(nextLeaseEnd, record.leaseUntil)
@@ -48,7 +49,10 @@ extension Hub {
     func restore(_ record: LiveSubscriptionRecord) throws(WireError) {
         guard let dataset = datasets[record.dataset] else { return }
         var record = record
-        if !configuration.liveReaders.allow(client: record.client, in: record.dataset) { record.leaseUntil = .min }
+        let mayRead =
+            configuration.liveReaders.allow(client: record.client, in: record.dataset)
+            && configuration.reads(record.dataset, record.client) != .none
+        if !mayRead { record.leaseUntil = .min }
         if let known = dataset.liveSubscriptions[record.client, record.id] {
             guard !known.record.differsOnlyInLease(from: record) else {
                 known.record = record

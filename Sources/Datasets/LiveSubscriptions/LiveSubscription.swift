@@ -13,6 +13,8 @@ final class LiveSubscription {
     let selector: Selector?
     let area: Area?
     let recipient: Recipient
+    /// It shows the topics of its client's name and devices only.
+    let showsOwnOnly: Bool
     /// It is durable: before, what it hears of waits behind the reply to who asked for it.
     var isDurable = false
     /// Its dense number among all of the hub.
@@ -56,17 +58,18 @@ final class LiveSubscription {
     }
 
     /// - Throws: Where the record is not what this program wrote.
-    init(_ record: LiveSubscriptionRecord, in dataset: Dataset) throws(WireError) {
+    init(_ record: LiveSubscriptionRecord, in dataset: Dataset, showsOwnOnly: Bool) throws(WireError) {
         self.record = record
         self.dataset = dataset
         pattern = CriteriaPattern(try CriteriaCoding.decode(.string(record.criteria), dataset: dataset.id))
         selector = try record.condition.map { text throws(WireError) in try Selector(checking: text, field: "where") }
         area = try record.within.map { text throws(WireError) in try AreaCoding.decode(text: text) }
         recipient = record.recipient
+        self.showsOwnOnly = showsOwnOnly
     }
 
     /// Whether a condition must be looked at before a topic that the criteria want is told.
-    var isConditional: Bool { selector != nil || area != nil }
+    var isConditional: Bool { selector != nil || area != nil || showsOwnOnly }
 }
 
 /// One message for a subscriber.

@@ -7,9 +7,21 @@ public struct AddressPolicy: Equatable, Sendable {
 
     /// Why nothing may be posted to an address; nil where it may.
     public func refusal(of address: IPAddress) -> String? {
+        if address.isMetadataService { return "\(address) is \(Self.metadata)" }
         let reach = address.reach
         if reach == .global || allowsPrivate && reach != .multicast { return nil }
         return "\(address) is \(reach.phrase)\(reach == .multicast ? "" : Self.way)"
+    }
+
+    /// Why nothing may be posted to a name that resolves to these addresses; nil where it may, to each of them. Tells none of them: what
+    /// an internal name leads to is not for the owner of a subscription to find out.
+    public func refusal(of name: String, resolvedTo addresses: [IPAddress]) -> String? {
+        addresses.contains { refusal(of: $0) != nil } ? refusal(of: name) : nil
+    }
+
+    /// The same for one that leads to a forbidden address.
+    public func refusal(of name: String) -> String {
+        "\(name) leads to where webhooks may not be posted\(allowsPrivate ? "" : " (webhooks-allow-private is false)")"
     }
 
     /// Why nothing may be posted to a URL, as far as it can be told without a resolver; nil where it may.
@@ -17,9 +29,24 @@ public struct AddressPolicy: Equatable, Sendable {
         switch url.host {
         case .address(let address): return refusal(of: address)
         case .name(let name):
+            if Self.isMetadataService(name) { return "\(name) is \(Self.metadata)" }
             return !allowsPrivate && Self.isLocal(name) ? "\(name) is this machine\(Self.way)" : nil
         }
     }
+
+    /// It hands out credentials to whatever asks from the machine, so no configuration allows it.
+    private static let metadata = "a metadata service of a cloud, to which no webhook goes"
+
+    private static func isMetadataService(_ name: String) -> Bool {
+        metadataNames.contains(name.hasSuffix(".") ? String(name.dropLast()) : name)
+    }
+
+    /// Of Google, Amazon, Azure, Tencent, Equinix Metal and OpenStack.
+    private static let metadataNames: Set<String> = [
+        "metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal",
+        "metadata.azure.com", "metadata.azure.internal", "metadata.tencentyun.com", "metadata.packet.net",
+        "metadata.platformequinix.com",
+    ]
 
     private static let way = ", which webhooks-allow-private forbids"
 
@@ -59,6 +86,27 @@ extension IPAddress {
             }
         }
     }
+
+    /// Where clouds tell a machine about itself, with credentials.
+    var isMetadataService: Bool {
+        switch self {
+        case .v4(let number): Self.metadataServices.contains(number)
+        case .v6(let high, let low):
+            Self.translated(high, low).map(Self.metadataServices.contains)
+                ?? Self.metadataServicesV6.contains { $0 == (high, low) }
+        }
+    }
+
+    /// 169.254.169.254 (nearly all), 168.63.129.16 (Azure), 169.254.170.2 and .23 (Amazon's containers), 100.100.100.200 (Alibaba),
+    /// 192.0.0.192 (Oracle), 169.254.42.42 (Scaleway)
+    private static let metadataServices: Set<UInt32> = [
+        0xA9FE_A9FE, 0xA83F_8110, 0xA9FE_AA02, 0xA9FE_AA17, 0x6464_64C8, 0xC000_00C0, 0xA9FE_2A2A,
+    ]
+
+    /// fd00:ec2::254 and ::23 (Amazon), fd20:ce::254 (Google), fd00:42::42 (Scaleway)
+    private static let metadataServicesV6: [(UInt64, UInt64)] = [
+        (0xFD00_0EC2 << 32, 0x254), (0xFD00_0EC2 << 32, 0x23), (0xFD20_00CE << 32, 0x254), (0xFD00_0042 << 32, 0x42),
+    ]
 
     /// Source: IANA IPv4 and IPv6 Special-Purpose Address Registries.
     var reach: Reach {

@@ -2,6 +2,36 @@
 ///
 /// One text for the embedded broker and for `deploy/mosquitto/geomatch.acl`, the example for other people's brokers.
 public struct AccessList: Sendable {
+    /// How much of the live data of a dataset.
+    public enum Reach: String, Sendable, CaseIterable {
+        case all
+        /// Topics whose `location` level is the user's name.
+        case own
+        case none
+    }
+
+    /// What a user may do with live data.
+    public struct Grant: Equatable, Sendable {
+        /// A pattern of datasets, in which `*` is any run of characters.
+        public var dataset: String
+        public var reads: Reach
+        public var writes: Reach
+
+        public init(dataset: String, reads: Reach, writes: Reach) {
+            self.dataset = dataset
+            self.reads = reads
+            self.writes = writes
+        }
+    }
+
+    /// Who reads the text: they differ in what they make of a pattern of datasets.
+    public enum Reader: Sendable {
+        /// geomatch's plugin, which knows patterns.
+        case plugin
+        /// mosquitto, which does not: a pattern stands for those of these datasets that it matches, and `*` for all.
+        case mosquitto(datasets: [String])
+    }
+
     /// What stands before each of the three trees, with or without its last `/`.
     public var prefix: String
     /// The users known by name; each gets the exceptions a pattern cannot express.
@@ -10,18 +40,29 @@ public struct AccessList: Sendable {
     public var daemon: String?
     /// Topic filters of other ecosystems, below which everybody may publish as on live topics. Without the prefix.
     public var adapterFilters: [String]
+    /// What each of the users may do; `nil` where everybody reads and writes live data of every dataset.
+    public var grants: (@Sendable (_ user: String) -> [Grant])?
 
-    public init(prefix: String = "", users: [String] = [], daemon: String? = nil, adapterFilters: [String] = []) {
+    public init(
+        prefix: String = "", users: [String] = [], daemon: String? = nil, adapterFilters: [String] = [],
+        grants: (@Sendable (_ user: String) -> [Grant])? = nil
+    ) {
         self.prefix = prefix.isEmpty || prefix.hasSuffix("/") ? prefix : prefix + "/"
         self.users = users
         self.daemon = daemon
         self.adapterFilters = adapterFilters
+        self.grants = grants
     }
 
-    public var text: String {
-        ([header] + (daemon.map { [daemonPart($0)] } ?? []) + [denials, grants]
-            + (adapterFilters.isEmpty ? [] : [adapterPart]) + (users.isEmpty ? [] : [exceptions]))
-            .joined(separator: "\n")
+    public func text(for reader: Reader = .mosquitto(datasets: [])) -> String {
+        let begin = [header] + (daemon.map { [daemonPart($0)] } ?? []) + [denials]
+        let parts: [String]
+        if let grants {
+            parts = [ownTree] + users.map { part(of: $0, grants($0), reader) }
+        } else {
+            parts = [forEverybody] + (adapterFilters.isEmpty ? [] : [adapterPart]) + (users.isEmpty ? [] : [exceptions])
+        }
+        return (begin + parts).joined(separator: "\n")
     }
 
     private var header: String {
@@ -51,7 +92,7 @@ public struct AccessList: Sendable {
         """
     }
 
-    private var grants: String {
+    private var forEverybody: String {
         """
         # Live updates: dataset/venue/building/floor/room/location/domain.
         pattern write \(prefix)+/+/+/+/+/+/+
@@ -89,22 +130,77 @@ public struct AccessList: Sendable {
         }
     }
 
-    /// The users of a mosquitto password file that can be clients: `name:hash` lines, names of 1–64 of `A-Z a-z 0-9 . _ -`.
-    static func users(ofPasswordFile text: String) -> [String] {
-        text.split(whereSeparator: \.isNewline).compactMap { line in
-            guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-            let name = line[..<colon]
-            guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy(isClientByte) else { return nil }
-            return String(name)
+    // MARK: Each user's own
+
+    private var ownTree: String {
+        """
+        # Requests in one's own name, and all that is sent to that name; which datasets it may name the daemon decides.
+        pattern write \(prefix)geomatch/+/%u/request/#
+        pattern read \(prefix)geomatch/+/%u/#
+        pattern read \(prefix)geomatch/status
+
+        """
+    }
+
+    private func part(of user: String, _ grants: [Grant], _ reader: Reader) -> String {
+        var lines = [
+            "user \(user)", "topic write \(prefix)geomatch/+/\(user)/request/#", "topic read \(prefix)geomatch/+/\(user)/#",
+            // These lines are looked at before the patterns, so the denials are needed here, too.
+            "topic deny \(prefix)live/+/+/+/+/+/+", "topic deny \(prefix)geomatch/+/+/+/+/+/+",
+        ]
+        for grant in grants {
+            for dataset in levels(for: grant.dataset, reader) { lines += self.lines(of: user, grant, dataset) }
+        }
+        let writes = Set(grants.map(\.writes))
+        if let reach = [Reach.all, .own].first(where: writes.contains) {
+            lines += adapterFilters.compactMap { Self.adapterFilter($0, reach, user) }.map { "topic write \($0)" }
+        }
+        return lines.reduce("") { $0 + $1 + "\n" }
+    }
+
+    private func lines(of user: String, _ grant: Grant, _ dataset: String) -> [String] {
+        var lines = ["topic read \(prefix)geomatch/\(dataset)/status", "topic read \(prefix)geomatch/\(dataset)/diagnostics/#"]
+        switch grant.reads {
+        case .all: lines.append("topic read \(prefix)live/\(dataset)/#")
+        case .own: lines.append("topic read \(prefix)live/\(dataset)/+/+/+/+/\(user)/+")
+        case .none: break
+        }
+        switch grant.writes {
+        case .all: lines.append("topic write \(prefix)\(dataset)/+/+/+/+/+/+")
+        case .own: lines.append("topic write \(prefix)\(dataset)/+/+/+/+/\(user)/+")
+        case .none: break
+        }
+        return lines
+    }
+
+    /// What stands for a pattern of datasets at the level of the dataset.
+    private func levels(for pattern: String, _ reader: Reader) -> [String] {
+        if pattern == "*" { return ["+"] }
+        guard pattern.contains("*") else { return [pattern] }
+        switch reader {
+        case .plugin: return [pattern]
+        case .mosquitto(let datasets): return datasets.filter { Self.matches(pattern, $0) }.sorted()
         }
     }
 
-    private static func isClientByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default: false
+    /// With `own` the first level that is open is the user's name, as in `owntracks/{user}/{device}`.
+    private static func adapterFilter(_ filter: String, _ reach: Reach, _ user: String) -> String? {
+        if reach == .all { return filter }
+        var levels = filter.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard let open = levels.firstIndex(of: "+") else { return nil }
+        levels[open] = user
+        return levels.joined(separator: "/")
+    }
+
+    static func matches(_ pattern: String, _ name: String) -> Bool {
+        let parts = pattern.split(separator: "*", omittingEmptySubsequences: false)
+        guard let first = parts.first, let last = parts.last, name.hasPrefix(first) else { return false }
+        if parts.count == 1 { return name == pattern }
+        var rest = name.dropFirst(first.count)
+        for part in parts.dropFirst().dropLast() where !part.isEmpty {
+            guard let found = rest.firstRange(of: part) else { return false }
+            rest = rest[found.upperBound...]
         }
+        return rest.hasSuffix(last)
     }
 }

@@ -5,7 +5,15 @@ struct BrokerFiles: Sendable {
     let directory: String
     let socketDirectory: String
     var configurationFile: String { directory + "/mosquitto.conf" }
-    var accessFile: String { directory + "/geomatch.acl" }
+    /// Names of files beside the configuration, in which mosquitto runs: it need not be able to enter the folders above.
+    private static let accessFile = "geomatch.acl"
+    private static let usersFile = "users"
+    private static let pluginFile = "geomatch-broker-plugin.so"
+    private static let certificateFile = "listen-tls.crt"
+    private static let keyFile = "listen-tls.key"
+    static let memoryFile = "mosquitto.db"
+    /// Whom everything here belongs to; nil where it is us.
+    let account: BrokerAccount?
     var processFile: String { directory + "/mosquitto.pid" }
     var socket: String { socketDirectory + "/mqtt.sock" }
     /// Names the socket's folder where it had to lie elsewhere, so that the next start can remove it.
@@ -16,6 +24,7 @@ struct BrokerFiles: Sendable {
 
     /// Makes the folders, all ours alone (0700).
     init(dataDirectory: String) throws(EmbeddedBrokerError) {
+        account = BrokerAccount.current
         try Self.makeDirectories(dataDirectory)
         let root = try Self.absolute(dataDirectory)
         directory = root + "/broker"
@@ -31,21 +40,27 @@ struct BrokerFiles: Sendable {
             socketDirectory = try Self.makeElsewhere()
             try Self.write(socketDirectory, to: directory + Self.elsewhereFile)
         }
+        for path in [directory, socketDirectory, directory + "/" + Self.memoryFile] { account?.own(path) }
     }
 
-    func write(_ configuration: EmbeddedBrokerConfiguration) throws(EmbeddedBrokerError) {
-        var passwordFile: String?
-        if let users = configuration.usersFile {
-            let text = try Self.readUsers(users)
-            passwordFile = (try? Self.absolute(users)) ?? users
-            let names = AccessList.users(ofPasswordFile: text)
-            try Self.write(
-                AccessList(
-                    prefix: configuration.topicsPrefix, users: names, adapterFilters: configuration.adapterFilters
-                ).text, to: accessFile)
+    /// Writes what mosquitto reads at its start.
+    ///
+    /// - Parameter users: What ``readUsers(_:)`` read.
+    func write(_ configuration: EmbeddedBrokerConfiguration, users: UsersFile?) throws(EmbeddedBrokerError) {
+        if let users { try writeUsers(users, configuration) }
+        if let tls = configuration.encryptedListener {
+            try copy(tls.certificateFile, to: Self.certificateFile)
+            try copy(tls.keyFile, to: Self.keyFile)
         }
-        try Self.write(configurationText(configuration, passwordFile: passwordFile), to: configurationFile)
+        try writeOwn(configurationText(configuration), to: configurationFile)
         unlink(socket)
+    }
+
+    /// Writes who may log in and what they may do.
+    func writeUsers(_ users: UsersFile, _ configuration: EmbeddedBrokerConfiguration) throws(EmbeddedBrokerError) {
+        let list = configuration.accessList(users.names)
+        try writeOwn(list.text(for: configuration.pluginFile == nil ? .mosquitto(datasets: []) : .plugin), to: Self.accessFile)
+        try writeOwn(users.text, to: Self.usersFile)
     }
 
     /// Removes what must not stay: the socket, and its folder where it lies elsewhere.
@@ -57,14 +72,11 @@ struct BrokerFiles: Sendable {
         }
     }
 
-    private func configurationText(_ configuration: EmbeddedBrokerConfiguration, passwordFile: String?) -> String {
-        let access =
-            passwordFile.map { "allow_anonymous false\npassword_file \($0)\nacl_file \(accessFile)" }
-            ?? "allow_anonymous true"
-        return """
+    private func configurationText(_ configuration: EmbeddedBrokerConfiguration) throws(EmbeddedBrokerError) -> String {
+        var text = """
             # Written by geomatchd at each start: changes are lost.
             per_listener_settings true
-            \(geteuid() == 0 ? "user root\n" : "")\
+            \(geteuid() == 0 ? "user \(account?.name ?? "root")\n" : "")\
             log_dest stderr
             log_timestamp false
             log_type error
@@ -73,25 +85,57 @@ struct BrokerFiles: Sendable {
             connection_messages false
             set_tcp_nodelay true
             max_queued_messages \(configuration.queuedMessagesMaximum)
-            max_queued_bytes 0
+            max_queued_bytes \(configuration.queuedBytesMaximum)
             # A request of up to 1 MiB gets an answer; a packet beyond this ends its connection.
             max_packet_size \(2 << 20)
-            # Without autosave_on_changes the interval counts seconds.
+            persistent_client_expiration \(configuration.sessionDaysMaximum)d
             persistence true
-            persistence_location \(directory)/
-            persistence_file mosquitto.db
-            autosave_interval \(configuration.autosaveSeconds)
-            autosave_on_changes false
+            persistence_location ./
+            persistence_file \(Self.memoryFile)
+            # The daemon asks for it when it fits the size: everything is written each time.
+            autosave_interval 0
 
-            # For everybody.
-            listener \(configuration.port) \(configuration.host)
-            \(access)
+            """
+        let plugin = try configuration.pluginFile.map { file throws(EmbeddedBrokerError) in try reachable(plugin: file) }
+        text += listener(port: configuration.port, host: configuration.host, configuration, plugin)
+        if let tls = configuration.encryptedListener {
+            text += listener(port: tls.port, host: tls.host, configuration, plugin)
+            text += "certfile \(Self.certificateFile)\nkeyfile \(Self.keyFile)\n"
+        }
+        let place = socketDirectory.hasPrefix(directory) ? "run/mqtt.sock" : socket
+        return text + """
 
             # For the daemon: whoever can enter the folder is trusted, and only we can.
-            listener 0 \(socket)
+            listener 0 \(place)
             allow_anonymous true
-            \(configuration.pluginFile.map { "plugin \($0)\n" } ?? "")
+            \(plugin.map { "plugin \($0)\n" } ?? "")
             """
+    }
+
+    /// For everybody.
+    private func listener(
+        port: Int, host: String, _ configuration: EmbeddedBrokerConfiguration, _ plugin: String?
+    ) -> String {
+        let hasUsers = configuration.usersFile != nil
+        var lines = ["", "listener \(port) \(host)", "max_connections \(configuration.connectionsMaximum)"]
+        lines.append("allow_anonymous \(!hasUsers)")
+        if let plugin {
+            lines += [
+                "plugin \(plugin)", "plugin_opt_role everybody", "plugin_opt_port \(port)",
+                "plugin_opt_login \(configuration.loginSeconds)", "plugin_opt_memory \(configuration.memoryBytesMaximum)",
+            ]
+            if hasUsers { lines += ["plugin_opt_users \(Self.usersFile)", "plugin_opt_access \(Self.accessFile)"] }
+        } else if hasUsers {
+            lines += ["password_file \(Self.usersFile)", "acl_file \(Self.accessFile)"]
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// A path at which mosquitto can load the plugin: a copy beside the configuration where it runs as another user.
+    private func reachable(plugin: String) throws(EmbeddedBrokerError) -> String {
+        if account == nil { return plugin }
+        try copy(plugin, to: Self.pluginFile)
+        return "./" + Self.pluginFile
     }
 
     // MARK: Folders and files
@@ -143,22 +187,48 @@ struct BrokerFiles: Sendable {
         .directoryNotWritable(path: path, reason: String(cString: strerror(errno)))
     }
 
-    private static func readUsers(_ path: String) throws(EmbeddedBrokerError) -> String {
+    /// - Throws: `usersFileUnreadable` or `usersFileWrong`.
+    static func readUsers(_ path: String) throws(EmbeddedBrokerError) -> UsersFile {
+        let text = try text(of: path) { .usersFileUnreadable(path: path, reason: $0) }
+        do throws(UsersFile.Problem) {
+            return try UsersFile(text)
+        } catch {
+            throw .usersFileWrong(path: path, line: error.line, reason: error.reason)
+        }
+    }
+
+    private static func text(
+        of path: String, otherwise failure: (String) -> EmbeddedBrokerError
+    ) throws(EmbeddedBrokerError) -> String {
         var status = stat()
-        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
-            throw .usersFileUnreadable(path: path, reason: "it is a directory")
-        }
-        guard let text = read(path) else {
-            throw .usersFileUnreadable(path: path, reason: String(cString: strerror(errno)))
-        }
+        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { throw failure("it is a directory") }
+        guard let text = read(path) else { throw failure(String(cString: strerror(errno))) }
         return text
     }
 
+    private func copy(_ path: String, to name: String) throws(EmbeddedBrokerError) {
+        guard let bytes = Self.readBytes(path) else {
+            throw .fileUnreadable(path: path, reason: String(cString: strerror(errno)))
+        }
+        try Self.write(bytes, to: directory + "/" + name)
+        account?.own(directory + "/" + name)
+    }
+
+    private func writeOwn(_ text: String, to name: String) throws(EmbeddedBrokerError) {
+        let path = name.hasPrefix("/") ? name : directory + "/" + name
+        try Self.write(text, to: path)
+        account?.own(path)
+    }
+
     static func write(_ text: String, to path: String) throws(EmbeddedBrokerError) {
+        try write(Array(text.utf8), to: path)
+    }
+
+    private static func write(_ bytes: [UInt8], to path: String) throws(EmbeddedBrokerError) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw notWritable(path) }
         defer { close(descriptor) }
-        var bytes = Array(text.utf8)[...]
+        var bytes = bytes[...]
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             guard count > 0 else { throw notWritable(path) }
@@ -168,6 +238,10 @@ struct BrokerFiles: Sendable {
 
     /// `nil` where it cannot be read; bytes that are not UTF-8 are repaired.
     static func read(_ path: String) -> String? {
+        readBytes(path).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private static func readBytes(_ path: String) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -175,7 +249,7 @@ struct BrokerFiles: Sendable {
         var chunk = [UInt8](repeating: 0, count: 16384)
         while true {
             let count = Glibc.read(descriptor, &chunk, chunk.count)
-            guard count > 0 else { return count == 0 ? String(decoding: bytes, as: UTF8.self) : nil }
+            guard count > 0 else { return count == 0 ? bytes : nil }
             bytes += chunk[..<count]
         }
     }

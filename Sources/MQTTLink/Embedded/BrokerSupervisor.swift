@@ -9,15 +9,19 @@ final class BrokerSupervisor {
     private var startedAt = monotonicNow()
     private var backoff = Backoff(minimum: 0.1, maximum: 5)
     private var partialLine: [UInt8] = []
+    private var users: WatchedUsers?
+    private var savedAt = monotonicNow()
+    private var lookAtUsersAt = monotonicNow()
 
     /// A line longer than this is cut: nothing a child writes may grow our memory.
     private static let lineMaximum = 4096
 
-    init(broker: EmbeddedBroker, executable: String, files: BrokerFiles, child: ChildProcess) {
+    init(broker: EmbeddedBroker, executable: String, files: BrokerFiles, child: ChildProcess, users: WatchedUsers?) {
         self.broker = broker
         self.executable = executable
         self.files = files
         self.child = child
+        self.users = users
     }
 
     func run() {
@@ -34,7 +38,7 @@ final class BrokerSupervisor {
 
     /// Until the child has ended and is reaped.
     private func watch(_ child: ChildProcess) -> String {
-        defer { close(child.output) }
+        defer { child.closeFiles() }
         var killAt: UInt64?
         while true {
             let stopping = broker.isStopping.load(ordering: .sequentiallyConsistent)
@@ -47,8 +51,9 @@ final class BrokerSupervisor {
                 kill(child.processID, SIGKILL)
                 killAt = .max
             }
-            let left = killAt.map { $0.saturatingDistance(from: monotonicNow()) / 1_000_000 + 1 } ?? 1000
-            waitForOutput(of: child, milliseconds: Int32(min(left, 1000)), watchStop: !stopping)
+            if !stopping { keepHouse(child) }
+            let left = killAt.map { $0.saturatingDistance(from: monotonicNow()) / 1_000_000 + 1 } ?? 500
+            waitForOutput(of: child, milliseconds: Int32(min(left, 500)), watchStop: !stopping)
             // The pipe may outlive the child in a grandchild, and the child may close it: only the reaping counts.
             var status: Int32 = 0
             if waitpid(child.processID, &status, WNOHANG) == child.processID {
@@ -56,6 +61,54 @@ final class BrokerSupervisor {
                 flushLine()
                 return ChildProcess.text(ofStatus: status)
             }
+        }
+    }
+
+    // MARK: Saving, and users
+
+    private func keepHouse(_ child: ChildProcess) {
+        guard broker.hasStarted.load(ordering: .relaxed) else { return }
+        let now = monotonicNow()
+        if savedAt + pause <= now { save(child) }
+        if now >= lookAtUsersAt {
+            lookAtUsersAt = now + 400_000_000
+            lookAtUsers(child)
+        }
+    }
+
+    /// Nanoseconds between two savings, which fit what the last one wrote.
+    private var pause: UInt64 {
+        let configuration = broker.configuration
+        var status = stat()
+        let bytes = stat(files.directory + "/" + BrokerFiles.memoryFile, &status) == 0 ? Int(status.st_size) : 0
+        let seconds = max(configuration.savesSeconds, min(bytes / max(1, configuration.savedBytesPerSecond), 600))
+        return UInt64(seconds) * 1_000_000_000
+    }
+
+    /// Asks mosquitto to write its memory.
+    private func save(_ child: ChildProcess) {
+        savedAt = monotonicNow()
+        // Before it catches the signal, which it does once it listens, the signal would end it.
+        if child.catches(SIGUSR1) { kill(child.processID, SIGUSR1) }
+    }
+
+    private func lookAtUsers(_ child: ChildProcess) {
+        guard var users else { return }
+        defer { self.users = users }
+        do throws(EmbeddedBrokerError) {
+            guard let now = try users.changed() else { return }
+            let (added, removed, changed) = users.users.differences(to: now)
+            try files.writeUsers(now, broker.configuration)
+            users.take(now)
+            broker.configuration.log("users: \(added) added, \(removed) removed, \(changed) with another password")
+            if broker.configuration.pluginFile == nil {
+                // mosquitto itself reads them at a start only.
+                kill(child.processID, SIGTERM)
+            } else if !BrokerCommand.reload(socketPath: files.socket) {
+                broker.configuration.log("Warning: mosquitto was not told of the users: it reads them at its next start")
+            }
+        } catch {
+            broker.configuration.log("Warning: the users stay as they were: \(error)")
         }
     }
 

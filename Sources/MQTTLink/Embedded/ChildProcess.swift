@@ -6,17 +6,28 @@ struct ChildProcess {
     let processID: pid_t
     /// Its standard output and error; ours to close.
     let output: Int32
+    /// The other end of its standard input: it can see by it that we are gone, however that came. Ours to close.
+    private let lifeline: Int32
 
     /// Starts it without a shell, in a process group of its own (so that Ctrl-C in our terminal does not end it before we
-    /// have drained), with default signals and nothing inherited but the pipe.
-    init(executable: String, arguments: [String]) throws(EmbeddedBrokerError) {
+    /// have drained), with default signals and nothing inherited but the pipes.
+    ///
+    /// - Parameter folder: Where it runs; `nil` for where we do.
+    init(executable: String, arguments: [String], folder: String? = nil) throws(EmbeddedBrokerError) {
         var pipes: [Int32] = [-1, -1]
+        var life: [Int32] = [-1, -1]
         guard pipe2(&pipes, O_CLOEXEC) == 0 else { throw .notStarted(reason: String(cString: strerror(errno))) }
         defer { close(pipes[1]) }
+        guard pipe2(&life, O_CLOEXEC) == 0 else {
+            close(pipes[0])
+            throw .notStarted(reason: String(cString: strerror(errno)))
+        }
+        defer { close(life[0]) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        if let folder { posix_spawn_file_actions_addchdir_np(&actions, folder) }
+        posix_spawn_file_actions_adddup2(&actions, life[0], 0)
         posix_spawn_file_actions_adddup2(&actions, pipes[1], 1)
         posix_spawn_file_actions_adddup2(&actions, pipes[1], 2)
         posix_spawn_file_actions_addclosefrom_np(&actions, 3)
@@ -37,10 +48,27 @@ struct ChildProcess {
         let code = posix_spawn(&process, executable, &actions, &attributes, &vector, environ)
         guard code == 0 else {
             close(pipes[0])
+            close(life[1])
             throw .notStarted(reason: "\(executable): \(String(cString: strerror(code)))")
         }
         processID = process
         output = pipes[0]
+        lifeline = life[1]
+    }
+
+    /// After its end.
+    func closeFiles() {
+        close(output)
+        close(lifeline)
+    }
+
+    /// Whether it has a handler for a signal. Format: proc(5), `SigCgt` of /proc/pid/status.
+    func catches(_ signal: Int32) -> Bool {
+        let lines = BrokerFiles.read("/proc/\(processID)/status")?.split(separator: "\n") ?? []
+        guard let line = lines.first(where: { $0.hasPrefix("SigCgt:") }),
+            let mask = UInt64(line.dropFirst(7).drop { $0.isWhitespace }, radix: 16)
+        else { return false }
+        return mask & 1 << UInt64(signal - 1) != 0
     }
 
     /// What a status of waitpid means.

@@ -39,11 +39,13 @@ public final class EmbeddedBroker: Sendable {
         let executable = try BrokerExecutable.find(configuration.executable)
         let files = try BrokerFiles(dataDirectory: configuration.dataDirectory)
         try LeftBehind.end(files: files, log: configuration.log)
-        try ListenAddress.checkFree(configuration)
-        try files.write(configuration)
+        for address in configuration.addresses { try address.checkFree() }
+        var users: WatchedUsers?
+        if let path = configuration.usersFile { users = try WatchedUsers(path: path) }
+        try files.write(configuration, users: users?.users)
         self.files.withLock { $0 = files }
         let child = try launch(executable, files: files)
-        startSupervisor(BrokerSupervisor(broker: self, executable: executable, files: files, child: child))
+        startSupervisor(BrokerSupervisor(broker: self, executable: executable, files: files, child: child, users: users))
         do throws(EmbeddedBrokerError) {
             try awaitListeners(files, seconds: timeoutSeconds)
         } catch {
@@ -79,7 +81,8 @@ public final class EmbeddedBroker: Sendable {
     // MARK: For the supervisor
 
     func launch(_ executable: String, files: BrokerFiles) throws(EmbeddedBrokerError) -> ChildProcess {
-        let child = try ChildProcess(executable: executable, arguments: ["-c", files.configurationFile])
+        let child = try ChildProcess(
+            executable: executable, arguments: ["-c", files.configurationFile], folder: files.directory)
         state.withLock { $0.processID = child.processID }
         try? BrokerFiles.write("\(child.processID)\n", to: files.processFile)
         return child
@@ -123,7 +126,7 @@ public final class EmbeddedBroker: Sendable {
         while true {
             let (exit, lines) = state.withLock { ($0.firstExit, $0.lastLines) }
             if let exit { throw .exitedAtOnce(status: exit, lines: lines) }
-            if ListenAddress.accepts(socketPath: files.socket), ListenAddress.accepts(configuration) {
+            if ListenAddress.accepts(socketPath: files.socket), configuration.addresses.allSatisfy(\.accepts) {
                 hasStarted.store(true, ordering: .relaxed)
                 return
             }

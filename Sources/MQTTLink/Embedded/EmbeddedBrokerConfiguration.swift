@@ -16,10 +16,41 @@ public struct EmbeddedBrokerConfiguration: Sendable {
     public var executable: String?
     /// geomatch's plugin for mosquitto, which takes batches on the daemon's listener; `nil` does without.
     public var pluginFile: String?
-    /// Seconds between two writings of its memory to disk. mosquitto writes everything each time.
-    public var autosaveSeconds = 1
-    /// Messages it holds for one client that is away or slow.
+    /// A second listener for everybody, with TLS.
+    public struct EncryptedListener: Equatable, Sendable {
+        public var host: String
+        public var port: Int
+        /// PEM, with the chain.
+        public var certificateFile: String
+        /// PEM.
+        public var keyFile: String
+
+        public init(host: String, port: Int, certificateFile: String, keyFile: String) {
+            self.host = host
+            self.port = port
+            self.certificateFile = certificateFile
+            self.keyFile = keyFile
+        }
+    }
+
+    public var encryptedListener: EncryptedListener?
+    /// What each user may see and publish of live data; `nil` for everything.
+    public var grants: (@Sendable (_ user: String) -> [AccessList.Grant])?
+    /// Seconds between two writings of its memory to disk at least, and bytes of it a second at most: mosquitto writes everything
+    /// each time, and does nothing else meanwhile.
+    public var savesSeconds = 1
+    public var savedBytesPerSecond = 2 << 20
+    /// Messages it holds for one client that is away or slow, and their bytes.
     public var queuedMessagesMaximum = 100_000
+    public var queuedBytesMaximum = 64 << 20
+    /// Bytes of all sessions and retained messages from which on it keeps nothing more for clients. With the plugin.
+    public var memoryBytesMaximum = 1 << 30
+    /// Days after which the session of a client that is away ends.
+    public var sessionDaysMaximum = 30
+    /// Connections on each listener for everybody.
+    public var connectionsMaximum = 10_000
+    /// Seconds a connection has to log in. With the plugin; without it 90.
+    public var loginSeconds = 10
     /// Gets each line mosquitto writes, without its end, and what the supervisor does. On the supervisor's thread.
     public var log: @Sendable (String) -> Void
 
@@ -35,6 +66,11 @@ public struct EmbeddedBrokerConfiguration: Sendable {
         self.log = log
     }
 
-    /// `host:port`, as `--listen` has it.
-    var listenAddress: String { host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    var addresses: [ListenAddress] {
+        [ListenAddress(host: host, port: port)] + (encryptedListener.map { [ListenAddress(host: $0.host, port: $0.port)] } ?? [])
+    }
+
+    func accessList(_ users: [String]) -> AccessList {
+        AccessList(prefix: topicsPrefix, users: users, adapterFilters: adapterFilters, grants: grants)
+    }
 }

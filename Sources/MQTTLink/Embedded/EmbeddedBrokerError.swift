@@ -6,6 +6,9 @@ public enum EmbeddedBrokerError: Error, Equatable, Sendable, CustomStringConvert
     case addressNotAvailable(address: String, reason: String)
     case directoryNotWritable(path: String, reason: String)
     case usersFileUnreadable(path: String, reason: String)
+    case usersFileWrong(path: String, line: Int, reason: String)
+    /// A certificate or key of the listener with TLS, or the plugin.
+    case fileUnreadable(path: String, reason: String)
     /// `lines` are the last it wrote.
     case exitedAtOnce(status: String, lines: [String])
     case notAccepting(seconds: Double, lines: [String])
@@ -27,6 +30,9 @@ public enum EmbeddedBrokerError: Error, Equatable, Sendable, CustomStringConvert
             "\(path) cannot be written: \(reason); choose another place with --data-dir DIR"
         case .usersFileUnreadable(let path, let reason):
             "the users file \(path) cannot be read: \(reason); make one with `mosquitto_passwd -c \(path) NAME`"
+        case .usersFileWrong(let path, let line, let reason):
+            "the users file \(path) cannot be used: line \(line): \(reason); correct it with `mosquitto_passwd \(path) NAME`"
+        case .fileUnreadable(let path, let reason): "\(path) cannot be read: \(reason)"
         case .exitedAtOnce(let status, let lines):
             "mosquitto ended at once (\(status))\(Self.quoted(lines))"
         case .notAccepting(let seconds, let lines):

@@ -7,6 +7,8 @@ struct ConfigurationFile {
     private(set) var values: [String: String] = [:]
     /// The entries of `adapters`, each as its keys and values in their order.
     private(set) var adapters: [[(key: String, value: String)]] = []
+    /// The entries of `access`, lists joined by commas; nil without the key.
+    private(set) var access: [[(key: String, value: String)]]?
 
     /// - Throws: ``SettingsError`` naming the file, and the key where one is wrong.
     init(path: String) throws(SettingsError) {
@@ -34,7 +36,11 @@ struct ConfigurationFile {
         for (keyNode, value) in mapping {
             let key = prefix + (keyNode.string ?? "")
             if key == Self.adaptersKey {
-                adapters = try entries(value)
+                adapters = try entries(value, of: key)
+                continue
+            }
+            if key == Self.accessKey {
+                if value.null == nil { access = try entries(value, of: key, takesLists: true) }
                 continue
             }
             if let nested = value.mapping {
@@ -62,20 +68,29 @@ struct ConfigurationFile {
     }
 
     private static let adaptersKey = "adapters"
+    private static let accessKey = "access"
 
-    /// A list of mappings whose values are plain; none where all of it is comments.
-    private func entries(_ list: Node) throws(SettingsError) -> [[(key: String, value: String)]] {
+    /// A list of mappings whose values are plain, or lists of plain values; none where all of it is comments.
+    private func entries(
+        _ list: Node, of name: String, takesLists: Bool = false
+    ) throws(SettingsError) -> [[(key: String, value: String)]] {
         if list.null != nil { return [] }
-        guard let sequence = list.sequence else { throw notEntries(Self.adaptersKey) }
+        guard let sequence = list.sequence else { throw notEntries(name, of: name) }
         var entries: [[(key: String, value: String)]] = []
         for (index, node) in sequence.enumerated() {
-            guard let mapping = node.mapping else { throw notEntries("\(Self.adaptersKey)[\(index)]") }
+            guard let mapping = node.mapping else { throw notEntries("\(name)[\(index)]", of: name) }
             var entry: [(key: String, value: String)] = []
             for (keyNode, value) in mapping {
                 let key = keyNode.string ?? ""
+                let items = value.sequence.map { $0.map { $0.scalar?.string } }
+                if takesLists, let items, !items.contains(nil) {
+                    entry.append((key, items.compactMap { $0 }.joined(separator: ",")))
+                    continue
+                }
                 guard let scalar = value.scalar else {
                     throw SettingsError(
-                        key: "\(Self.adaptersKey)[\(index)].\(key)", source: .file(path), problem: "is a plain value")
+                        key: "\(name)[\(index)].\(key)", source: .file(path),
+                        problem: takesLists ? "is a plain value or a list of them" : "is a plain value")
                 }
                 if value.null == nil { entry.append((key, scalar.string)) }
             }
@@ -84,8 +99,8 @@ struct ConfigurationFile {
         return entries
     }
 
-    private func notEntries(_ key: String) -> SettingsError {
-        let takes = SettingsKey.all.first { $0.name == Self.adaptersKey }?.takes ?? ""
+    private func notEntries(_ key: String, of name: String) -> SettingsError {
+        let takes = SettingsKey.all.first { $0.name == name }?.takes ?? ""
         return SettingsError(key: key, source: .file(path), problem: "allowed is \(takes)")
     }
 

@@ -21,13 +21,35 @@ extension Settings {
         line("start-timeout", "\(startTimeoutSeconds)")
         line("log-level", logLevel.rawValue)
         line("log-format", logFormat.rawValue)
-        lines += tlsLines
+        lines += encryptedListenerLines + tlsLines
         lines += ["topics:", "  prefix: \(Self.quoted(topicsPrefix))"]
         lines += ["live:", "  qos: \(liveQoS)", "  input-qos: \(liveInputQoS)", "  readers: \(Self.list(liveReaders))"]
-        lines += adapterLines
+        lines += accessLines + adapterLines
         lines.append("\(SettingsLimit.section):")
+        lines.append("  connections: \(connectionsMaximum)")
         lines += SettingsLimit.all.map { "  \($0.name): \(limits[keyPath: $0.path])" }
         return lines.joined(separator: "\n")
+    }
+
+    private var encryptedListenerLines: [String] {
+        guard let listener = encryptedListener else { return [] }
+        let host = listener.host.contains(":") ? "[\(listener.host)]" : listener.host
+        return [
+            "listen-tls:", "  listen: \(Self.quoted("\(host):\(listener.port)"))",
+            "  certificate-file: \(Self.quoted(listener.certificateFile))", "  key-file: \(Self.quoted(listener.keyFile))",
+        ]
+    }
+
+    private var accessLines: [String] {
+        guard let access else { return ["access:  # everybody may do all"] }
+        if access.isEmpty { return ["access: []"] }
+        return ["access:"]
+            + access.flatMap { entry in
+                [
+                    "  - users: \(Self.list(entry.users))", "    datasets: \(Self.list(entry.datasets))",
+                    "    read: \(entry.read.rawValue)", "    write: \(entry.write.rawValue)",
+                ]
+            }
     }
 
     private var adapterLines: [String] {

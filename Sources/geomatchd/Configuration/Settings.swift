@@ -11,6 +11,8 @@ struct Settings: Sendable {
     var broker: MQTTEndpoint?
     var listenHost = "127.0.0.1"
     var listenPort = 1883
+    /// The encrypted listener of the embedded mosquitto.
+    var encryptedListener: EmbeddedBrokerConfiguration.EncryptedListener?
     var dataDirectory = "./geomatch-data"
     /// `HOST:PORT`; nil for `off`.
     var http: String? = "127.0.0.1:8080"
@@ -27,6 +29,10 @@ struct Settings: Sendable {
     var liveQoS = 0
     var liveInputQoS = 0
     var liveReaders = ["*"]
+    /// The entries of `access`; nil without the key.
+    var access: [AccessRules.Entry]?
+    /// Connections on each listener of the embedded mosquitto.
+    var connectionsMaximum = 10_000
     var limits = HubLimits()
     var adapters: [AdapterRule] = []
 
@@ -39,8 +45,27 @@ struct Settings: Sendable {
         return reserved
     }
 
+    /// What is allowed and yet unwise, for the log of each start.
+    var warnings: [String] = []
+
     /// The embedded broker, reached from this machine only: whoever reaches it is trusted.
-    var isTrustedLoopback: Bool { broker == nil && Self.isLoopback(listenHost) }
+    var isTrustedLoopback: Bool {
+        broker == nil && Self.isLoopback(listenHost) && encryptedListener.map { Self.isLoopback($0.host) } ?? true
+    }
+
+    /// Who may name which datasets, and see and publish which live data.
+    var accessRules: AccessRules {
+        AccessRules(
+            entries: access ?? [.everybody], administrators: AccessPatterns(administrators),
+            liveReaders: AccessPatterns(liveReaders))
+    }
+
+    /// What the access list says of each user; nil where it says the same of all.
+    var grants: (@Sendable (_ user: String) -> [AccessList.Grant])? {
+        if access == nil, liveReaders == ["*"] { return nil }
+        let (rules, administrators, readers) = (accessRules, self.administrators, liveReaders)
+        return { rules.grants(user: $0, administrators: administrators, liveReaders: readers) }
+    }
 
     /// Only an address that cannot be another machine's: a name such as `127.example.org` can.
     static func isLoopback(_ host: String) -> Bool {
@@ -58,6 +83,8 @@ struct SettingsError: Error, Equatable, CustomStringConvertible {
     enum Source: Equatable, Sendable {
         case flag, environment
         case file(String)
+
+        var isFile: Bool { if case .file = self { true } else { false } }
     }
 
     var key: String

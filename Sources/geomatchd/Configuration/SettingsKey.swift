@@ -20,6 +20,10 @@ struct SettingsKey: Sendable {
 
     static let all: [SettingsKey] = named + SettingsLimit.all.map { SettingsKey($0.key, $0.takes, fileOnly: true) }
 
+    /// A limit of the embedded mosquitto, and no maximum of the hub.
+    static let connections = "limits.connections"
+    static let connectionsAllowed = 1...1_000_000
+
     private static let named: [SettingsKey] = [
         SettingsKey("broker", "mqtt[s]://user:password@host:port"),
         SettingsKey("listen", "HOST:PORT"),
@@ -31,8 +35,11 @@ struct SettingsKey: Sendable {
         SettingsKey("users", "a mosquitto password file"),
         SettingsKey("webhooks-allow-private", "true or false"),
         SettingsKey("start-timeout", "seconds, 1 to 3600"),
-        SettingsKey("log-level", "trace, debug, info, notice, warning or error"),
+        SettingsKey("log-level", "trace, debug, info, notice, warning (or warn) or error"),
         SettingsKey("log-format", "text or json"),
+        SettingsKey("listen-tls.listen", "HOST:PORT", fileOnly: true),
+        SettingsKey("listen-tls.certificate-file", "a PEM file", fileOnly: true),
+        SettingsKey("listen-tls.key-file", "a PEM file", fileOnly: true),
         SettingsKey("tls.ca-file", "a PEM file", fileOnly: true),
         SettingsKey("tls.certificate-file", "a PEM file", fileOnly: true),
         SettingsKey("tls.key-file", "a PEM file", fileOnly: true),
@@ -40,6 +47,10 @@ struct SettingsKey: Sendable {
         SettingsKey("live.qos", "0 or 1", fileOnly: true),
         SettingsKey("live.input-qos", "0 or 1", fileOnly: true),
         SettingsKey("live.readers", "client patterns, comma-separated or a list", fileOnly: true),
+        SettingsKey(
+            connections, "\(connectionsAllowed.lowerBound) to \(connectionsAllowed.upperBound)", fileOnly: true),
+        SettingsKey(
+            "access", "a list of entries with users, datasets, read and write (each all, own or none)", fileOnly: true),
         SettingsKey("adapters", "a list of entries with \(AdapterRule.keys.joined(separator: ", "))", fileOnly: true),
     ]
 }

@@ -37,6 +37,7 @@ struct SettingsReader {
 
     func settings() throws(SettingsError) -> Settings {
         var settings = Settings()
+        try checkBrokerAlone()
         settings.broker = try value("broker", parse: Self.endpoint)
         try readTLS(into: &settings)
         if let (host, port) = try value("listen", parse: Self.hostAndPort) {
@@ -48,7 +49,8 @@ struct SettingsReader {
         settings.datasets = try value("datasets", parse: Self.datasets) ?? []
         settings.administrators = try value("admins", parse: Self.list) ?? settings.administrators
         settings.usersFile = try value("users") { $0.isEmpty ? nil : $0 }
-        try checkListener(settings)
+        settings.encryptedListener = try readEncryptedListener(beside: settings)
+        try checkListeners(settings)
         settings.autoCreateDatasets = try value("auto-create-datasets", parse: Self.boolean) ?? settings.isTrustedLoopback
         settings.webhooksAllowPrivate = try value("webhooks-allow-private", parse: Self.boolean) ?? settings.isTrustedLoopback
         settings.startTimeoutSeconds =
@@ -60,8 +62,12 @@ struct SettingsReader {
         settings.liveQoS = try integer("live.qos", 0...1) ?? settings.liveQoS
         settings.liveInputQoS = try integer("live.input-qos", 0...1) ?? settings.liveInputQoS
         settings.liveReaders = try value("live.readers", parse: Self.list) ?? settings.liveReaders
+        settings.access = try readAccess()
         try readLimits(into: &settings.limits)
+        settings.connectionsMaximum =
+            try integer(SettingsKey.connections, SettingsKey.connectionsAllowed) ?? settings.connectionsMaximum
         settings.adapters = try readAdapters(settings)
+        settings.warnings = warnings(of: settings)
         return settings
     }
 
@@ -109,13 +115,113 @@ struct SettingsReader {
         return text
     }
 
+    // MARK: The listeners
+
+    /// A broker to use and an address for an own one contradict each other; a file may have both, as a list of what could be.
+    private func checkBrokerAlone() throws(SettingsError) {
+        guard let broker = raw("broker"), let listen = raw("listen") else { return }
+        for (key, source, other) in [("broker", broker.source, "listen"), ("listen", listen.source, "broker")]
+        where source == .flag && raw(other)?.source.isFile == false {
+            throw SettingsError(key: key, source: source, problem: Self.contradiction(other))
+        }
+        guard broker.source == .environment, listen.source == .environment else { return }
+        throw SettingsError(key: "broker", source: .environment, problem: Self.contradiction("listen"))
+    }
+
+    private static func contradiction(_ other: String) -> String {
+        "`broker` names a broker to use and `listen` where an own one listens: leave one away (`\(other)` is given, too)"
+    }
+
+    private func readEncryptedListener(
+        beside settings: Settings
+    ) throws(SettingsError) -> EmbeddedBrokerConfiguration.EncryptedListener? {
+        let file: (String) -> String? = { $0.isEmpty ? nil : $0 }
+        let place = try value("listen-tls.listen", parse: Self.hostAndPort)
+        let certificate = try value("listen-tls.certificate-file", parse: file)
+        let key = try value("listen-tls.key-file", parse: file)
+        if place == nil, certificate == nil, key == nil { return nil }
+        let name = place != nil ? "listen-tls.listen" : certificate != nil ? "listen-tls.certificate-file" : "listen-tls.key-file"
+        guard let place, let certificate, let key else {
+            throw error(name, "listen-tls has three keys, of which one is missing: listen, certificate-file, key-file")
+        }
+        guard place.1 != settings.listenPort else { throw error(name, "`listen` has this port, too: choose another") }
+        return EmbeddedBrokerConfiguration.EncryptedListener(
+            host: place.0, port: place.1, certificateFile: certificate, keyFile: key)
+    }
+
     /// Whoever reaches a listener without users is trusted: only this machine may.
-    private func checkListener(_ settings: Settings) throws(SettingsError) {
-        guard settings.broker == nil, settings.usersFile == nil, !Settings.isLoopback(settings.listenHost) else { return }
-        throw error(
-            "listen",
-            "\(settings.listenHost) is reached from other machines, where everybody would be trusted: give --users FILE (made with mosquitto_passwd), listen on 127.0.0.1, or use a broker of yours with --broker URL"
-        )
+    private func checkListeners(_ settings: Settings) throws(SettingsError) {
+        guard settings.broker == nil, settings.usersFile == nil else { return }
+        let hosts =
+            [("listen", settings.listenHost)] + (settings.encryptedListener.map { [("listen-tls.listen", $0.host)] } ?? [])
+        for (key, host) in hosts where !Settings.isLoopback(host) {
+            throw error(
+                key,
+                "\(host) is reached from other machines, where everybody would be trusted: give --users FILE (made with mosquitto_passwd), listen on 127.0.0.1, or use a broker of yours with --broker URL"
+            )
+        }
+    }
+
+    private func warnings(of settings: Settings) -> [String] {
+        var warnings: [String] = []
+        if settings.broker == nil, !Settings.isLoopback(settings.listenHost) {
+            warnings.append(
+                "\(settings.listenHost):\(settings.listenPort) is reached from other machines without encryption: passwords and positions can be read on the way; add listen-tls and listen on 127.0.0.1"
+            )
+        }
+        if settings.broker?.password != nil, raw("broker")?.source == .flag {
+            warnings.append(
+                "the password in --broker is seen in the list of processes: give the URL as GEOMATCH_BROKER, or as `broker` in the file"
+            )
+        }
+        return warnings
+    }
+
+    // MARK: Access
+
+    private func readAccess() throws(SettingsError) -> [AccessRules.Entry]? {
+        guard let file, let access = file.access else { return nil }
+        var entries: [AccessRules.Entry] = []
+        for (index, members) in access.enumerated() {
+            func wrong(_ key: String, _ problem: String) -> SettingsError {
+                SettingsError(
+                    key: "access[\(index)]" + (key.isEmpty ? "" : ".\(key)"), source: .file(file.path), problem: problem)
+            }
+            var entry = AccessRules.Entry(users: [])
+            for (key, value) in members {
+                switch key {
+                case "users", "datasets":
+                    guard let patterns = Self.list(value), !patterns.isEmpty, patterns.allSatisfy(Self.isNamePattern) else {
+                        throw wrong(
+                            key, "`\(value.prefix(80))` was read, allowed is a pattern or a list: names in which * is any run")
+                    }
+                    if key == "users" { entry.users = patterns } else { entry.datasets = patterns }
+                case "read", "write":
+                    guard let reach = AccessRules.Reach(rawValue: value) else {
+                        throw wrong(key, "`\(value.prefix(80))` was read, allowed is all, own or none")
+                    }
+                    if key == "read" { entry.read = reach } else { entry.write = reach }
+                default: throw wrong(key, "there is no such key; the keys are users, datasets, read, write")
+                }
+            }
+            guard !entry.users.isEmpty else { throw wrong("users", "is missing: a pattern of clients, \"*\" for all") }
+            entries.append(entry)
+        }
+        return entries
+    }
+
+    /// A client's or dataset's name in which `*` stands for any run of characters.
+    private static func isNamePattern(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"),
+                    UInt8(ascii: "*"):
+                    true
+                default: false
+                }
+            }
     }
 
     // MARK: One value
@@ -201,7 +307,11 @@ struct SettingsReader {
     }
 
     private static func logLevel(_ text: String) -> Logger.Level? {
-        text == "critical" ? nil : Logger.Level(rawValue: text)
+        switch text {
+        case "warn": .warning
+        case "critical": nil
+        default: Logger.Level(rawValue: text)
+        }
     }
 
     /// Levels without wildcards, that cannot be taken for one of the trees.

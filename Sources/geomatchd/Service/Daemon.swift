@@ -28,12 +28,14 @@ struct Daemon {
     func run() async throws {
         let directory = try lockDataDirectory()
         let store = try openStore(directory)
+        for warning in settings.warnings { log.warning("\(warning)") }
         let identity = try identity(of: store)
-        let embedded = try startEmbeddedBroker(directory)
+        let clientID = try clientID(of: store)
+        let embedded = try startEmbeddedBroker(directory, clientID: clientID)
         let daemon: RunningDaemon
         do {
             let services: [any Service]
-            (daemon, services) = try assemble(store: store, identity: identity, embedded: embedded)
+            (daemon, services) = try assemble(store: store, identity: identity, clientID: clientID, embedded: embedded)
             daemon.door.mustAdopt = beginLife(in: store)
             try await run(daemon, services)
         } catch {
@@ -86,13 +88,48 @@ struct Daemon {
         }
     }
 
-    /// The store's own name, made once: it names our session, our mark and our probe at the broker.
+    /// The store's own name, made once: it names our mark and our probe at the broker, and is told in `geomatch/status`.
     private func identity(of store: Store) throws(Failure) -> String {
         do throws(StoreError) {
-            if let known = try store.metadata("storeId") { return known }
+            if let known = try store.metadata("storeId") {
+                // Up to 0.1.0 it named our session, too.
+                if try store.metadata("clientId") == nil { try store.setMetadata("formerClientId", "geomatchd-\(known)") }
+                return known
+            }
             let new = UUID().uuidString.lowercased()
             try store.setMetadata("storeId", new)
             return new
+        } catch {
+            throw .internal("\(error)")
+        }
+    }
+
+    /// The name of our session at the broker, made once and told nowhere: whoever knows it can put us out and take our session.
+    private func clientID(of store: Store) throws(Failure) -> String {
+        do throws(StoreError) {
+            if let known = try store.metadata("clientId") { return known }
+            var random = SystemRandomNumberGenerator()
+            let secret = (0..<2).map { _ in String(random.next() as UInt64, radix: 36) }.joined()
+            try store.setMetadata("clientId", "geomatchd-\(secret)")
+            return "geomatchd-\(secret)"
+        } catch {
+            throw .internal("\(error)")
+        }
+    }
+
+    /// What the session of the former client id holds at this broker is moved once.
+    private func handover(
+        in store: Store, to clientID: String, identity: String, endpoint: MQTTEndpoint, door: MQTTDoor
+    ) throws(Failure) -> DueHandover? {
+        let key = "handedOver:" + (settings.broker?.name ?? "embedded")
+        do throws(StoreError) {
+            guard let former = try store.metadata("formerClientId"), try store.metadata(key) == nil else { return nil }
+            let handover = SessionHandover(
+                SessionHandover.Configuration(
+                    endpoint: endpoint, formerID: former, presentID: clientID, filters: door.assuredFilters,
+                    markTopic: door.handoverMark),
+                log: log, note: { [health = door.core.health] in health.note($0) })
+            return DueHandover(handover: handover, done: { try? store.setMetadata(key, "done") })
         } catch {
             throw .internal("\(error)")
         }
@@ -112,30 +149,40 @@ struct Daemon {
         }
     }
 
-    private func startEmbeddedBroker(_ directory: DataDirectory) throws(Failure) -> EmbeddedBroker? {
+    private func startEmbeddedBroker(_ directory: DataDirectory, clientID: String) throws(Failure) -> EmbeddedBroker? {
         guard settings.broker == nil else { return nil }
         let plugin = BrokerPlugin.find()
-        if plugin == nil { log.notice("no plugin for mosquitto beside the program: live data goes out message by message") }
+        if plugin == nil {
+            log.notice(
+                "no plugin for mosquitto beside the program: live data goes out message by message, and some bounds do not hold")
+        }
         do throws(EmbeddedBrokerError) {
-            return try startEmbeddedBroker(directory, plugin: plugin)
+            return try startEmbeddedBroker(directory, clientID: clientID, plugin: plugin)
         } catch {
             switch error {
-            case .directoryNotWritable, .usersFileUnreadable: throw .configuration(error.description)
+            case .directoryNotWritable, .usersFileUnreadable, .usersFileWrong, .fileUnreadable:
+                throw .configuration(error.description)
             default: throw .unavailable(error.description)
             }
         }
     }
 
     private func startEmbeddedBroker(
-        _ directory: DataDirectory, plugin: String?
+        _ directory: DataDirectory, clientID: String, plugin: String?
     ) throws(EmbeddedBrokerError) -> EmbeddedBroker {
         let log = self.log
         var configuration = EmbeddedBrokerConfiguration(
             dataDirectory: directory.path, host: settings.listenHost, port: settings.listenPort,
             usersFile: settings.usersFile, topicsPrefix: settings.topicsPrefix,
-            log: { line in log.log(level: Self.level(ofBrokerLine: line), "mosquitto", metadata: ["line": "\(line)"]) })
+            log: { line in
+                let line = line.replacing(clientID, with: "geomatchd")
+                log.log(level: Self.level(ofBrokerLine: line), "mosquitto", metadata: ["line": "\(line)"])
+            })
         configuration.pluginFile = plugin
         configuration.adapterFilters = settings.adapters.map(\.filter)
+        configuration.encryptedListener = settings.encryptedListener
+        configuration.grants = settings.grants
+        configuration.connectionsMaximum = connectionsMaximum()
         let broker = EmbeddedBroker(configuration)
         do throws(EmbeddedBrokerError) {
             try broker.start(timeoutSeconds: settings.startTimeoutSeconds)
@@ -143,7 +190,7 @@ struct Daemon {
             // A mosquitto that cannot load it ends at once; so it does for other reasons, which are told when it does again.
             guard case .exitedAtOnce = error, plugin != nil else { throw error }
             log.warning("mosquitto does not start with the plugin; trying without", metadata: ["error": "\(error)"])
-            return try startEmbeddedBroker(directory, plugin: nil)
+            return try startEmbeddedBroker(directory, clientID: clientID, plugin: nil)
         }
         log.info(
             "mosquitto started",
@@ -151,13 +198,29 @@ struct Daemon {
         return broker
     }
 
-    /// What an operator should know of the child: that it ended, and what it calls an error.
+    /// As configured, as far as files can be opened.
+    private func connectionsMaximum() -> Int {
+        // Listeners, its database, log and plugin, and those it refuses for a moment.
+        let possible = max(16, OpenFiles.raiseLimit() - 100)
+        if possible < settings.connectionsMaximum {
+            log.warning(
+                "fewer connections than configured: raise the limit of open files (LimitNOFILE, ulimit -n)",
+                metadata: ["limits.connections": "\(settings.connectionsMaximum)", "possible": "\(possible)"])
+        }
+        return min(settings.connectionsMaximum, possible)
+    }
+
+    /// What an operator should know of the child: that it ended, and what it calls an error or a warning.
     static func level(ofBrokerLine line: String) -> Logger.Level {
-        line.hasPrefix("mosquitto ended") || line.hasPrefix("Error") ? .warning : .debug
+        // Of each connection to the private listener, which is no TCP.
+        if line == "Warning: Unable to set TCP_NODELAY." { return .debug }
+        if line.hasPrefix("users: ") { return .info }
+        let alarming = ["mosquitto ended", "Error", "Warning", "Unable", "Out of memory"]
+        return alarming.contains(where: line.hasPrefix) ? .warning : .debug
     }
 
     private func assemble(
-        store: Store, identity: String, embedded: EmbeddedBroker?
+        store: Store, identity: String, clientID: String, embedded: EmbeddedBroker?
     ) throws(Failure) -> (RunningDaemon, [any Service]) {
         guard let endpoint = settings.broker ?? embedded?.endpoint else { throw .internal("there is no broker") }
         let status = StatusMessage(version: version, instance: identity, startedAt: CoreClock.system.now())
@@ -174,16 +237,17 @@ struct Daemon {
                 adapters: settings.adapters),
             core: core, heldFilters: restored.filters)
         let daemon = RunningDaemon(core: core, door: door)
-        var link = MQTTLinkConfiguration(endpoint: endpoint, clientID: "geomatchd-\(identity)", persistentSession: true)
+        var link = MQTTLinkConfiguration(endpoint: endpoint, clientID: clientID, persistentSession: true)
         link.brokerTakesBatches = embedded?.takesBatches == true
         link.will = MQTTWill(topic: topics.status, payload: status.encode(isOnline: false))
+        core.createDatasets(settings.datasets)
+        let handover = try handover(in: store, to: clientID, identity: identity, endpoint: endpoint, door: door)
         let service: LinkService
         do throws(MQTTEndpointError) {
-            service = LinkService(door: door, link: try MQTTLink(configuration: link, handler: door))
+            service = LinkService(door: door, link: try MQTTLink(configuration: link, handler: door), handover: handover)
         } catch {
             throw .configuration(error.description)
         }
-        core.createDatasets(settings.datasets)
         let journal = JournalService(store: store, daemon: daemon, log: log)
         let webhooks = WebhooksService(
             policy: AddressPolicy(allowsPrivate: settings.webhooksAllowPrivate), version: version, daemon: daemon)
@@ -207,6 +271,15 @@ struct Daemon {
         configuration.autoCreateDatasets = settings.autoCreateDatasets
         configuration.administrators = AccessPatterns(settings.administrators)
         configuration.liveReaders = AccessPatterns(settings.liveReaders)
+        let access = settings.accessRules
+        configuration.mayName = { access.mayName(dataset: $0, client: $1) }
+        configuration.reads = { dataset, client in
+            switch access.reads(dataset: dataset, client: client) {
+            case .all: .all
+            case .own: .own
+            case .none: .none
+            }
+        }
         configuration.limits = settings.limits
         configuration.reservedDatasets = settings.reservedDatasets
         configuration.isTimeZone = { TimeZone(identifier: $0) != nil }

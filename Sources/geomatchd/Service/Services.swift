@@ -53,22 +53,38 @@ struct JournalService: Service {
     }
 }
 
+/// A handover, and what notes that it is done.
+struct DueHandover: Sendable {
+    let handover: SessionHandover
+    let done: @Sendable () -> Void
+
+    /// The link's own try tells what is wrong with the endpoint.
+    func run() { if (try? handover.run()) == true { done() } }
+}
+
 /// The thread that runs the link, and with it everything that is decided.
 struct LinkService: Service {
     let door: MQTTDoor
     let link: MQTTLink
+    /// Comes before the link, where one is due.
+    let handover: DueHandover?
 
-    init(door: MQTTDoor, link: MQTTLink) {
+    init(door: MQTTDoor, link: MQTTLink, handover: DueHandover?) {
         self.door = door
         self.link = link
+        self.handover = handover
         door.link = link
     }
 
     func run() async throws {
-        let (door, link) = (self.door, self.link)
+        let (door, link, handover) = (self.door, self.link, self.handover)
         await withGracefulShutdownHandler {
-            await onThread("link") { link.run() }
+            await onThread("link") {
+                handover?.run()
+                link.run()
+            }
         } onGracefulShutdown: {
+            handover?.handover.stop()
             door.stop()
         }
     }

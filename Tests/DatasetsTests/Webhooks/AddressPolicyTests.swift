@@ -11,7 +11,7 @@ struct AddressPolicyTests {
             ("0.0.0.0", "unspecified"), ("0.1.2.3", "private"), ("1.0.0.0", nil),
             ("10.0.0.0", "private"), ("10.255.255.255", "private"), ("9.255.255.255", nil), ("11.0.0.0", nil),
             ("100.63.255.255", nil), ("100.64.0.0", "private"), ("100.127.255.255", "private"), ("100.128.0.0", nil),
-            ("169.253.255.255", nil), ("169.254.169.254", "link-local"), ("169.255.0.0", nil),
+            ("169.253.255.255", nil), ("169.254.1.1", "link-local"), ("169.255.0.0", nil),
             ("172.15.255.255", nil), ("172.16.0.0", "private"), ("172.31.255.255", "private"), ("172.32.0.0", nil),
             ("192.0.0.1", "private"), ("192.0.1.0", nil), ("192.0.2.1", nil),
             ("192.167.255.255", nil), ("192.168.0.0", "private"), ("192.168.255.255", "private"), ("192.169.0.0", nil),
@@ -40,6 +40,32 @@ struct AddressPolicyTests {
         }
         let allowed = AddressPolicy(allowsPrivate: true).refusal(of: url)
         #expect((allowed == nil) == (reason != "multicast"))
+    }
+
+    @Test(
+        "Metadata services of clouds are refused whatever is allowed, by name, address and every spelling of it",
+        arguments: [
+            "169.254.169.254", "0xA9FEA9FE", "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]", "168.63.129.16",
+            "100.100.100.200", "[fd00:ec2::254]", "metadata.google.internal", "METADATA.google.internal.", "metadata.goog",
+        ])
+    func metadata(_ host: String) throws {
+        let url = try WebhookURL("http://\(host)/latest/meta-data/")
+        for allowsPrivate in [true, false] {
+            #expect(AddressPolicy(allowsPrivate: allowsPrivate).refusal(of: url)?.contains("metadata") == true)
+        }
+    }
+
+    @Test("A name is refused where one of its addresses is, and none of them is told")
+    func resolved() {
+        let strict = AddressPolicy(allowsPrivate: false)
+        let (inside, outside) = (IPAddress.v4(0x0A00_0001), IPAddress.v4(0x0808_0808))
+        #expect(strict.refusal(of: "name.example", resolvedTo: [outside]) == nil)
+        for addresses in [[inside], [outside, inside]] {
+            let refusal = strict.refusal(of: "name.example", resolvedTo: addresses)
+            #expect(refusal?.contains("name.example") == true && refusal?.contains("10.0") == false)
+        }
+        #expect(AddressPolicy(allowsPrivate: true).refusal(of: "name.example", resolvedTo: [inside]) == nil)
+        #expect(AddressPolicy(allowsPrivate: true).refusal(of: "name.example", resolvedTo: [.v4(0xA83F_8110)]) != nil)
     }
 
     @Test(

@@ -31,9 +31,9 @@ final class TestBroker {
             """
         try BrokerFiles.write(text, to: folder + "/test.conf")
         child = try ChildProcess(executable: try BrokerExecutable.find(nil), arguments: ["-c", folder + "/test.conf"])
-        let place = EmbeddedBrokerConfiguration(dataDirectory: folder, port: port, log: { _ in })
+        let place = ListenAddress(host: "127.0.0.1", port: port)
         let limit = Date(timeIntervalSinceNow: 20)
-        while !ListenAddress.accepts(place) {
+        while !place.accepts {
             try #require(Date() < limit, "mosquitto does not answer")
             usleep(5000)
         }
@@ -45,7 +45,7 @@ final class TestBroker {
         Foundation.kill(child.processID, SIGKILL)
         var status: Int32 = 0
         waitpid(child.processID, &status, 0)
-        close(child.output)
+        child.closeFiles()
         self.child = nil
     }
 

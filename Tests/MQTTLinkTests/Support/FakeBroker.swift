@@ -7,6 +7,8 @@ final class FakeBroker: @unchecked Sendable {
     enum Answer: Sendable {
         case close
         case bytes([UInt8])
+        /// These, and the end of the connection with them.
+        case last([UInt8])
         /// CONNACK, then this packet again and again, reading nothing.
         case flood([UInt8])
     }
@@ -60,6 +62,7 @@ final class FakeBroker: @unchecked Sendable {
         case .bytes(let bytes):
             send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
             while recv(connection, &packet, packet.count, 0) > 0 {}
+        case .last(let bytes): send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
         case .flood(let bytes):
             let hello: [UInt8] = [0x20, 2, 0, 0]
             send(connection, hello, hello.count, Int32(MSG_NOSIGNAL))

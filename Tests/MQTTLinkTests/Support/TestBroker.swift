@@ -32,8 +32,8 @@ final class TestBroker {
         try BrokerFiles.write(text, to: folder + "/test.conf")
         let executable = try BrokerExecutable.find(nil)
         child = try ChildProcess(executable: executable, arguments: ["-c", folder + "/test.conf"])
-        let place = EmbeddedBrokerConfiguration(dataDirectory: folder, port: port, log: { _ in })
-        try #require(eventually { ListenAddress.accepts(place) })
+        let place = ListenAddress(host: "127.0.0.1", port: port)
+        try #require(eventually { place.accepts })
     }
 
     /// Ends it and waits until it is gone.
@@ -42,7 +42,7 @@ final class TestBroker {
         kill(child.processID, signal)
         var status: Int32 = 0
         waitpid(child.processID, &status, 0)
-        close(child.output)
+        child.closeFiles()
         self.child = nil
     }
 }
@@ -85,7 +85,7 @@ func runProgram(_ executable: String, _ arguments: [String]) throws -> Int32 {
     let child = try ChildProcess(executable: executable, arguments: arguments)
     var chunk = [UInt8](repeating: 0, count: 4096)
     while read(child.output, &chunk, chunk.count) > 0 {}
-    close(child.output)
+    child.closeFiles()
     var status: Int32 = 0
     waitpid(child.processID, &status, 0)
     return status

@@ -18,12 +18,16 @@ final class Poster: Sendable {
 
     var webhooks: Webhooks { inner.withLock { $0! } }
 
-    init(allowsPrivate: Bool = true, tls: TLSConfiguration? = nil, _ adjust: (inout Webhooks.Limits) -> Void = { _ in }) {
+    init(
+        allowsPrivate: Bool = true, tls: TLSConfiguration? = nil, lookup: Resolver.Lookup? = nil,
+        _ adjust: (inout Webhooks.Limits) -> Void = { _ in }
+    ) {
         var limits = Webhooks.Limits()
         adjust(&limits)
-        let webhooks = Webhooks(policy: AddressPolicy(allowsPrivate: allowsPrivate), version: "1.2.3", limits: limits, tls: tls) {
-            [weak self] in self?.take()
-        }
+        let webhooks = Webhooks(
+            policy: AddressPolicy(allowsPrivate: allowsPrivate), version: "1.2.3", limits: limits, tls: tls,
+            resolver: lookup.map { Resolver(lookup: $0) } ?? Resolver()
+        ) { [weak self] in self?.take() }
         inner.withLock { $0 = webhooks }
     }
 
@@ -81,7 +85,7 @@ final class Inbox: Sendable {
 /// Runs a receiver and webhooks, and ends both.
 func withWebhooks<Value>(
     allowsPrivate: Bool = true, host: String = "127.0.0.1", tls: (client: TLSConfiguration, server: TLSConfiguration)? = nil,
-    limits: (inout Webhooks.Limits) -> Void = { _ in },
+    lookup: Resolver.Lookup? = nil, limits: (inout Webhooks.Limits) -> Void = { _ in },
     reply: @escaping @Sendable (WebhookReceiver.Post) -> WebhookReceiver.Reply = { _ in .status(200) },
     _ body: (Poster, _ port: Int, Inbox) async throws -> Value
 ) async throws -> Value {
@@ -90,7 +94,7 @@ func withWebhooks<Value>(
         inbox.add(post)
         return reply(post)
     }
-    let poster = Poster(allowsPrivate: allowsPrivate, tls: tls?.client, limits)
+    let poster = Poster(allowsPrivate: allowsPrivate, tls: tls?.client, lookup: lookup, limits)
     do {
         let value = try await body(poster, receiver.port, inbox)
         await poster.webhooks.close(drainSeconds: 0)

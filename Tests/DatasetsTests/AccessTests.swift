@@ -1,0 +1,49 @@
+import Testing
+
+@testable import Datasets
+
+@Suite("What a client may name and see")
+struct AccessTests {
+    private func harness(_ reach: LiveReach = .all) -> HubHarness {
+        let harness = HubHarness {
+            $0.mayName = { dataset, client in client == "admin" || dataset == "d" && client != "stranger" }
+            $0.reads = { _, client in client == "admin" ? .all : reach }
+        }
+        harness.send("d/-/-/-/-/alice/position", #"{"lat":1,"lon":1}"#)
+        harness.send("d/-/-/-/-/bob/position", #"{"lat":2,"lon":2}"#)
+        _ = harness.request("device/create", #"{"id":"watch","deviceType":"MobileDevice"}"#)
+        harness.send("d/-/-/-/-/watch/position", #"{"lat":3,"lon":3}"#)
+        return harness
+    }
+
+    @Test("A dataset that a client may not name is unauthorized, whatever it asks and whether it exists or not")
+    func naming() {
+        let harness = harness()
+        for name in ["device/list", "device/create", "no/such"] {
+            #expect(harness.refusal(name, client: "stranger") == "unauthorized")
+            #expect(harness.refusal(name, dataset: "other") == "unauthorized")
+        }
+        #expect(harness.hub.datasetNames == ["d"])
+        #expect(harness.result("device/list") != nil)
+    }
+
+    @Test("Who sees its own sees the topics of its name and of its devices, in snapshots and subscriptions")
+    func own() {
+        let harness = harness(.own)
+        let updates = harness.result("live/snapshot", #"{"criteria":"d/#"}"#)?["updates"]?.elements ?? []
+        #expect(updates.compactMap { $0["itemId"]?.text } == ["alice", "watch"])
+        #expect(harness.result("live/subscribe", #"{"id":"l","criteria":"d/#","snapshot":false}"#)?["snapshot"]?.number == 0)
+        harness.published.removeAll()
+        for device in ["alice", "bob", "watch"] { harness.send("d/-/-/-/-/\(device)/position", #"{"lat":4,"lon":4}"#) }
+        let news = harness.payloads("geomatch/d/alice/live/l")
+        #expect(news.count == 2 && !news.joined().contains("bob"))
+        #expect(harness.result("live/snapshot", #"{"criteria":"d/#"}"#, client: "admin")?["updates"]?.elements.count == 3)
+    }
+
+    @Test("Who sees nothing asks for live data in vain")
+    func nothing() {
+        let harness = harness(.none)
+        #expect(harness.refusal("live/snapshot", #"{"criteria":"d/#"}"#) == "unauthorized")
+        #expect(harness.refusal("live/subscribe", #"{"criteria":"d/#"}"#) == "unauthorized")
+    }
+}

@@ -1,0 +1,311 @@
+import Foundation
+import Loopback
+import Synchronization
+import Testing
+
+@testable import MQTTLink
+
+/// What one client of the embedded broker can do to others, and to the daemon.
+@Suite("Walls of the embedded broker", .serialized, .timeLimit(.minutes(3)))
+struct BrokerWallsTests {
+    private final class Lines: Sendable {
+        private let lines = Mutex<[String]>([])
+        func add(_ line: String) { lines.withLock { $0.append(line) } }
+        func contain(_ text: String) -> Bool { lines.withLock { $0.contains { $0.contains(text) } } }
+    }
+
+    /// - Parameter users: Each with its name as password; none for a broker that trusts everybody.
+    private func withEmbedded(
+        users: [String] = ["ann", "eve"], change: (inout EmbeddedBrokerConfiguration) -> Void = { _ in },
+        _ body: (EmbeddedBroker, (String?) -> MQTTEndpoint, Lines, String) throws -> Void
+    ) throws {
+        try withFolder { folder in
+            let lines = Lines()
+            for name in users { try setPassword(name, of: name, in: folder) }
+            var configuration = EmbeddedBrokerConfiguration(
+                dataDirectory: folder + "/data", port: Loopback.freePort(),
+                usersFile: users.isEmpty ? nil : folder + "/users", log: lines.add)
+            let plugin: String = try #require(BrokerPlugin.find(), "the product geomatch-broker-plugin is not built")
+            configuration.pluginFile = plugin
+            change(&configuration)
+            let broker = EmbeddedBroker(configuration)
+            try broker.start(timeoutSeconds: 20)
+            defer { broker.stop() }
+            let port = configuration.port
+            try body(broker, { MQTTEndpoint(host: "127.0.0.1", port: port, username: $0, password: $0) }, lines, folder)
+        }
+    }
+
+    private func setPassword(_ password: String, of user: String, in folder: String) throws {
+        let file = folder + "/users"
+        let create = access(file, F_OK) == 0 ? [] : ["-c"]
+        try #require(try runProgram("/usr/bin/mosquitto_passwd", ["-b"] + create + [file, user, password]) == 0)
+    }
+
+    private func residentMegabytes(_ process: Int32?) -> Int {
+        let text = process.flatMap { BrokerFiles.read("/proc/\($0)/statm") } ?? ""
+        return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096 >> 20
+    }
+
+    @Test("Client ids of the daemon's form are refused to everybody but the daemon", arguments: [["eve"], []])
+    func daemonsName(users: [String]) throws {
+        try withEmbedded(users: users) { broker, login, _, _ in
+            try withLink(broker.endpoint, id: "geomatchd-secret", change: { $0.persistentSession = true }) { daemon in
+                #expect(daemon.waitConnected())
+                for id in ["geomatchd-secret", "geomatchd-other"] {
+                    for version in [4, 5] {
+                        try withLink(login(users.first), id: id, version: version) { link in
+                            #expect(link.wait { events, _ in events.contains(where: \.isDisconnected) })
+                            #expect(!link.wasConnected)
+                        }
+                    }
+                }
+                try withLink(login(users.first), id: "eve") { #expect($0.waitConnected()) }
+                #expect(!daemon.wasDisconnected)
+            }
+        }
+    }
+
+    @Test("A session that is away holds 64 MiB, whatever is published to it")
+    func parkedSession() throws {
+        try withEmbedded { broker, login, _, _ in
+            let filters: [(filter: String, qos: Int32)] = [("geomatch/+/eve/request/#", 1)]
+            try withLink(login("eve"), id: "parked", filters: filters, change: { $0.persistentSession = true }) { link in
+                #expect(link.waitSubscribed())
+            }
+            let before = residentMegabytes(broker.processID)
+            let payload = String(repeating: "x", count: 2_000_000)
+            try withLink(login("eve")) { link in
+                #expect(link.waitConnected())
+                for _ in 0..<99 { link.publish("geomatch/d/eve/request/x/y", payload) }
+                #expect(link.publishAndWait("geomatch/d/eve/request/x/y", payload) == 0)
+            }
+            #expect(residentMegabytes(broker.processID) - before < 90)
+            try withLink(login("eve"), id: "parked", filters: filters, change: { $0.persistentSession = true }) { link in
+                #expect(link.waitSubscribed())
+                #expect(link.publishAndWait("geomatch/d/eve/request/end", "end") == 0)
+                #expect(link.wait { _, messages in messages.last?.payload == "end" })
+                // And the one that crossed the bound.
+                #expect((30...35).contains(link.received.count))
+            }
+        }
+    }
+
+    @Test("One that parks and retains without end gets a share of the memory, and others still get theirs")
+    func memory() throws {
+        try withEmbedded(change: { $0.memoryBytesMaximum = 64 << 20 }) { broker, login, lines, _ in
+            let payload = String(repeating: "x", count: 60_000)
+            var refused = 0
+            try withLink(login("eve")) { link in
+                #expect(link.waitConnected())
+                for number in 0..<2000 where link.publishAndWait("d/-/-/-/-/\(number)/position", payload, retain: true) != 0 {
+                    refused += 1
+                }
+                #expect(refused > 1000)
+                // What is not kept passes.
+                link.publish("d/-/-/-/-/x/position", payload, qos: 0)
+                try withLink(login("ann")) { ann in
+                    #expect(ann.waitConnected())
+                    #expect(ann.publishAndWait("d/-/-/-/-/ann/position", "{}", retain: true) == 0)
+                    #expect(ann.publishAndWait("geomatch/d/ann/request/device/get", payload) == 0)
+                }
+                #expect(residentMegabytes(broker.processID) < 90)
+                #expect(lines.contain("half of the memory"))
+                // Clearing makes room.
+                for number in 0..<2000 { link.publish("d/-/-/-/-/\(number)/position", "", retain: true) }
+                #expect(link.publishAndWait("geomatch/d/eve/request/device/get", "{}") != nil)
+                for _ in 0..<40 { link.publish("geomatch/d/eve/request/device/get", payload) }
+                #expect(link.publishAndWait("d/-/-/-/-/again/position", payload, retain: true) == 0)
+            }
+            try withLink(broker.endpoint, change: { $0.brokerTakesBatches = true }) { daemon in
+                #expect(daemon.waitConnected() && daemon.publishAndWait("live/d/-/-/-/-/x/position", payload, retain: true) == 0)
+            }
+        }
+    }
+
+    @Test("Connections that do not log in are ended after their time, and keep nobody out meanwhile")
+    func silentConnections() throws {
+        try withEmbedded(change: {
+            $0.loginSeconds = 3
+            $0.connectionsMaximum = 500
+        }) { broker, login, _, _ in
+            try withLink(login("ann")) { before in
+                #expect(before.waitConnected())
+                let silent = (0..<400).map { _ in RawConnection(port: login(nil).port) }
+                defer { silent.forEach { $0.close() } }
+                // Some say half a word.
+                for connection in silent.prefix(50) { connection.send([0x10, 0x30, 0]) }
+                try withLink(login("eve")) { link in
+                    #expect(link.waitConnected())
+                    #expect(eventually { silent.allSatisfy(\.hasEnded) })
+                    #expect(!link.wasDisconnected && !before.wasDisconnected)
+                }
+            }
+        }
+    }
+
+    @Test("Beyond its maximum of connections the broker takes no more, and again when some have gone")
+    func connectionsMaximum() throws {
+        try withEmbedded(change: { $0.connectionsMaximum = 20 }) { _, login, _, _ in
+            let taken = (0..<20).map { _ in RawConnection(port: login(nil).port) }
+            let ended = taken.count { $0.hasEnded }
+            #expect(ended == 0)
+            let more = RawConnection(port: login(nil).port)
+            #expect(eventually { more.hasEnded })
+            taken.forEach { $0.close() }
+            more.close()
+            try withLink(login("ann")) { #expect($0.waitConnected()) }
+        }
+    }
+
+    // MARK: Users
+
+    @Test("Who is added may log in, whose line goes or whose password changes is logged out, others stay")
+    func usersChange() throws {
+        try withEmbedded(users: ["ann", "bob", "eve"]) { _, login, lines, folder in
+            try withLink(login("ann"), filters: [("geomatch/d/ann/#", 1)]) { ann in
+                try withLink(login("bob")) { bob in
+                    try withLink(login("eve")) { eve in
+                        #expect(ann.waitSubscribed() && bob.waitConnected() && eve.waitConnected())
+                        try runProgram("/usr/bin/mosquitto_passwd", ["-D", folder + "/users", "bob"])
+                        try setPassword("new", of: "eve", in: folder)
+                        try setPassword("carol", of: "carol", in: folder)
+                        for link in [bob, eve] {
+                            #expect(link.wait(seconds: 2) { events, _ in events.contains(where: \.isDisconnected) })
+                            let refused: (LinkRecorder.Event) -> Bool = {
+                                if case .disconnected(.refused) = $0 { true } else { false }
+                            }
+                            #expect(link.wait { events, _ in events.contains(where: refused) })
+                        }
+                        try withLink(login("carol")) { #expect($0.waitConnected()) }
+                        var endpoint = login("eve")
+                        endpoint.password = "new"
+                        try withLink(endpoint) { #expect($0.waitConnected()) }
+                        // Whose line did not change notices nothing.
+                        #expect(ann.publishAndWait("geomatch/d/ann/request/x/y", "{}") == 0)
+                        #expect(!ann.wasDisconnected)
+                        #expect(lines.contain("users: "))
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(
+        "A users file that turns wrong, or goes, changes nothing and is told", arguments: ["ann/match:$7$101$eA==$eA==\n", nil])
+    func usersTurnWrong(_ text: String?) throws {
+        try withEmbedded(users: ["ann"]) { _, login, lines, folder in
+            try withLink(login("ann")) { ann in
+                #expect(ann.waitConnected())
+                if let text { try BrokerFiles.write(text, to: folder + "/users") } else { unlink(folder + "/users") }
+                #expect(eventually { lines.contain("Warning: the users stay as they were") })
+                #expect(lines.contain(text == nil ? "No such file" : "line 1: `ann/match`"))
+                try withLink(login("ann")) { #expect($0.waitConnected()) }
+                #expect(!ann.wasDisconnected)
+            }
+        }
+    }
+
+    @Test("Without the plugin a changed users file is read by a restart of mosquitto")
+    func usersWithoutPlugin() throws {
+        try withEmbedded(users: ["ann"], change: { $0.pluginFile = nil }) { broker, login, _, folder in
+            try withLink(login("ann")) { #expect($0.waitConnected()) }
+            let process = broker.processID
+            try setPassword("bob", of: "bob", in: folder)
+            try withLink(login("bob")) { #expect($0.wait { events, _ in events.contains(where: \.isConnected) }) }
+            #expect(broker.processID != process)
+        }
+    }
+
+    // MARK: Its process
+
+    @Test("The more there is to save, the less often it is saved")
+    func savingFitsTheSize() throws {
+        try withEmbedded(users: [], change: { $0.savedBytesPerSecond = 500_000 }) { _, login, _, folder in
+            let file = folder + "/data/broker/mosquitto.db"
+            func modified() -> Int {
+                var status = stat()
+                stat(file, &status)
+                return status.st_size < 2_000_000 ? 0 : status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1_000_000
+            }
+            try withLink(login(nil)) { link in
+                #expect(link.waitConnected())
+                for number in 0..<200 {
+                    link.publish("d/-/-/-/-/\(number)/x", String(repeating: "x", count: 10_000), retain: true)
+                }
+                #expect(link.publishAndWait("d/end", "end") == 0)
+            }
+            #expect(eventually { modified() > 0 })
+            let first = modified()
+            #expect(eventually { modified() > first })
+            #expect(modified() - first > 3500)
+        }
+    }
+
+    @Test("mosquitto ends when the process that started it is gone, after it has saved")
+    func orphan() throws {
+        try withFolder { folder in
+            var configuration = EmbeddedBrokerConfiguration(
+                dataDirectory: folder + "/data", port: Loopback.freePort(), log: { _ in })
+            let plugin: String = try #require(BrokerPlugin.find())
+            configuration.pluginFile = plugin
+            let files = try BrokerFiles(dataDirectory: configuration.dataDirectory)
+            try files.write(configuration, users: nil)
+            let child = try ChildProcess(
+                executable: try BrokerExecutable.find(nil), arguments: ["-c", files.configurationFile], folder: files.directory)
+            #expect(eventually { configuration.addresses.allSatisfy(\.accepts) })
+            try withLink(MQTTEndpoint(host: "127.0.0.1", port: configuration.port)) { link in
+                #expect(link.waitConnected())
+                #expect(link.publishAndWait("kept", "x", retain: true) == 0)
+            }
+            // What the end of a process does to its files, whatever ends it.
+            child.closeFiles()
+            var status: Int32 = 0
+            #expect(waitpid(child.processID, &status, 0) == child.processID)
+            #expect(ChildProcess.text(ofStatus: status) == "exit code 0")
+            #expect(BrokerFiles.read(files.directory + "/mosquitto.db")?.contains("kept") == true)
+        }
+    }
+
+    @Test("Where the daemon is root, mosquitto is not", .enabled(if: BrokerAccount.current != nil))
+    func dropsRoot() throws {
+        try withEmbedded { broker, _, _, folder in
+            let process = try #require(broker.processID)
+            let status = try #require(BrokerFiles.read("/proc/\(process)/status"))
+            let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("Uid:") })
+            #expect(!line.split(whereSeparator: \.isWhitespace).dropFirst().contains("0"))
+            var folderStatus = stat()
+            #expect(stat(folder + "/data/broker", &folderStatus) == 0 && folderStatus.st_mode & 0o777 == 0o700)
+            try withLink(broker.endpoint) { #expect($0.waitConnected()) }
+        }
+    }
+}
+
+/// A TCP connection that says what it is told to, and nothing else.
+struct RawConnection {
+    private let descriptor: Int32
+
+    init(port: Int) {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        _ = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+
+    func send(_ bytes: [UInt8]) { Foundation.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
+
+    /// The other side has closed it.
+    var hasEnded: Bool {
+        var byte: UInt8 = 0
+        let count = recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT))
+        return count == 0 || count < 0 && errno == ECONNRESET
+    }
+
+    func close() { Foundation.close(descriptor) }
+}
