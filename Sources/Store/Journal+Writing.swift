@@ -11,12 +11,11 @@ extension Journal {
         lookForDebris()
         while let arrived = awaitArrivals() {
             for entry in arrived { waiting.append(entry) }
-            if let outage {
-                endure(outage)
-            } else {
+            if outage == nil {
                 work()
                 clearUp()
             }
+            if let outage { endure(outage) }
         }
         end()
     }
