@@ -33,6 +33,8 @@ public final class Core {
     var lastQuestion: UInt64 = 0
     private var nextAdvanceAt: Int64 = 0
 
+    private static let uncommittedMaximum = 10_000
+
     public init(
         hub: Hub, state: any DurableState, seed: (UInt64, UInt64), clock: CoreClock = .system, logger: Logger, health: Health
     ) {
@@ -60,7 +62,8 @@ public final class Core {
     /// Begins a batch of what came in; ends with ``end()``.
     public func begin() {
         turn.now = clock.now()
-        hub.storeIsWritable = log?.isWritable ?? false
+        // A disk that hangs is one that cannot be written, when as much waits for it as should.
+        hub.storeIsWritable = log?.isWritable == true && uncommitted.count < Self.uncommittedMaximum
         hub.liveBacklog = doors.reduce(0) { $0 + $1.backlog }
     }
 
@@ -130,7 +133,10 @@ public final class Core {
         for completion in log?.collect() ?? [] {
             switch completion {
             case .durable(let token): commit(through: token)
-            case .refused(let token, let reason): refuse(from: token, reason)
+            case .refused(let token, let reason):
+                // What was decided since is refused with it.
+                perform()
+                refuse(from: token, reason)
             case .answer(let token, let finding):
                 if let query = asked.removeValue(forKey: token) { hub.answer(query, with: finding, &turn) }
             }

@@ -149,7 +149,7 @@ public final class Hub {
         let secondIsOver = now - lastTickAt >= 1000 || now < lastTickAt
         latestAt = now
         if !unresumed.isEmpty { resume(&turn) }
-        for dataset in orderedDatasets {
+        for dataset in orderedDatasets where !dataset.isBeingDeleted {
             if let deadline = dataset.engine.nextDeadline, deadline <= now {
                 advanceEngine(of: dataset, to: now, &turn)
             }

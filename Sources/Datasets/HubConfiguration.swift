@@ -8,8 +8,6 @@ public struct HubConfiguration: Sendable {
     public var autoCreateDatasets = true
     /// Who administers which datasets.
     public var administrators = AccessPatterns(["admin"])
-    /// Who may ask for managed live data.
-    public var liveReaders = AccessPatterns(["*"])
     /// Whether a client may name a dataset at all.
     public var mayName: @Sendable (_ dataset: String, _ client: String) -> Bool = { _, _ in true }
     /// What a client may see of a dataset's live data.

@@ -160,7 +160,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     // MARK: The end
 
     /// So long replies wait for the disk at the end, in milliseconds.
-    private static let endMilliseconds: Int64 = 3000
+    private static let endMilliseconds: Int64 = 2000
 
     private func end() {
         let now = core.clock.monotonic()

@@ -55,7 +55,7 @@ struct LiveSubscriptionFaultTests {
     func restartOfOthers() {
         let harness = LiveSubscriptionTests.harness()
         _ = harness.request("live/subscribe", #"{"criteria":"d/#","id":"l"}"#)
-        harness.adjust { $0.liveReaders = AccessPatterns(["bob"]) }
+        harness.adjust { $0.reads = { AccessPatterns(["bob"]).allow(client: $1, in: $0) ? .all : .none } }
         harness.restart()
         #expect(news(harness).isEmpty)
         harness.advance(milliseconds: 200)

@@ -65,6 +65,7 @@ extension Hub {
         throws(WireError) -> [UInt8]
     {
         guard case .feed(let use) = query.use else { return encodeEnd(page, of: dataset) }
+        if dataset.isBeingDeleted { throw .unknownDataset(dataset.id) }
         switch use {
         case .get:
             try check(feed.since, page)
@@ -73,14 +74,17 @@ extension Hub {
             if let since { try check(since, page) }
             let client = query.reply.client
             let known = dataset.followers[client]
-            follow(
-                FollowerRecord(
-                    dataset: dataset.id, client: client, since: since ?? known?.record.since ?? page.last, lease: lease,
-                    leaseUntil: deadline(from: turn.now, duration: lease)),
-                keeping: since == nil ? known : nil, in: dataset, &turn)
+            let record = FollowerRecord(
+                dataset: dataset.id, client: client, since: since ?? known?.record.since ?? page.last, lease: lease,
+                leaseUntil: deadline(from: turn.now, duration: lease))
+            try turn.asking(true) { turn throws(WireError) in
+                follow(record, keeping: since == nil ? known : nil, in: dataset, &turn)
+            }
             return encodeEnd(page, of: dataset)
         case .unfollow, .stream:
-            if let known = dataset.followers[query.reply.client] { unfollow(known, in: dataset, &turn) }
+            try turn.asking(true) { turn throws(WireError) in
+                if let known = dataset.followers[query.reply.client] { unfollow(known, in: dataset, &turn) }
+            }
             return encodeEnd(page, of: dataset)
         }
     }

@@ -32,7 +32,10 @@ extension Hub {
 
     /// Goes on with the push that waits for documents, and then with what waited for it.
     func resumePush(_ context: ReplyContext, _ finding: StoreFinding, _ turn: inout Turn) {
-        guard let dataset = datasets[context.dataset], case .push(var awaited)? = dataset.suspension else { return }
+        guard let dataset = datasets[context.dataset], case .push(var awaited)? = dataset.suspension else {
+            // The creation of its dataset was refused meanwhile.
+            return finish(context, unwritable(context, &turn), nil, repeated: takeWaiting(for: context), &turn)
+        }
         if case .documents = finding, awaited.isOutdated {
             awaited.isOutdated = false
             dataset.suspension = .push(awaited)
@@ -42,7 +45,9 @@ extension Hub {
         pushesWaiting -= 1
         dataset.suspension = nil
         _ = takeWaiting(for: context)
+        prepare(dataset, &turn)
         conclude(RequestTable.byName[context.request], context, &turn) { turn throws(WireError) in
+            guard self.storeIsWritable else { throw self.unwritable(context, &turn) }
             guard case .documents(let documents) = finding else { throw self.unreadable(context, &turn) }
             var call = awaited.call
             call.now = turn.now

@@ -226,6 +226,10 @@ extension Hub {
         for _ in 0..<min(count, dueToWrite) {
             guard let state = dirty.popFirst() else { break }
             dueToWrite -= 1
+            guard !state.dataset.isBeingDeleted else {
+                dirty.append(state)
+                continue
+            }
             state.dirty = false
             guard state.isKnown else { continue }
             turn.keep(.putLiveState(LiveStateRecord(state)))

@@ -57,9 +57,13 @@ extension Hub {
         try reloadParts(refusal, waiting: waiting, from: state, &turn)
         for name in refusal.datasets { try reload(name, waiting + refusal.kept, from: state, turn.now) }
         // In one transaction with what they count.
+        let orphans = vanished.sorted().compactMap { datasets[$0] }
         let kept = refusal.kept + endReloading(refusal, subscriptions, from: token, &turn)
         var again = Uncommitted(unasked: kept)
         if !kept.isEmpty { again.sequels.append(.matches(through: number)) }
+        isReloading = false
+        recentMoves.removeAll()
+        for dataset in orphans { resume(dataset, &turn) }
         for case .deletion(let name) in lost.sequels {
             if let dataset = datasets[name], case .deletion? = dataset.suspension { resume(dataset, &turn) }
         }
@@ -182,6 +186,7 @@ extension Hub {
             guard let dataset = datasets[name] else { continue }
             // What the store gave back of an earlier deletion stands.
             let deletedAt = deletedDatasets[name]
+            if case .push? = dataset.suspension { pushesWaiting -= 1 }
             removeDataset(dataset, &turn)
             // It never was: nobody deleted it.
             turn.effects.notices.removeAll { $0 == .datasetDeleted(name) }

@@ -54,6 +54,9 @@ struct RecentMoves {
         entries.compactMap { if case .removal(let subscription, dataset) = $0.entry { subscription } else { nil } }
     }
 
+    /// No request waits: those there were have been refused.
+    mutating func removeAll() { entries.removeAll() }
+
     /// Changes up to a token are durable.
     mutating func forget(through token: UInt64) {
         while let first = entries.first, first.token <= token { entries.removeFirst() }

@@ -73,7 +73,7 @@ extension Hub {
         of state: LiveState, published: UnsafeRawBufferPointer, _ message: IncomingUpdate, _ turn: inout Turn
     ) {
         let dataset = state.dataset
-        if case .deletion? = dataset.suspension { return dataset.wait(message, of: state.topic) }
+        if dataset.suspension != nil { return dataset.wait(message, of: state.topic) }
         // Of what a broker replays only that counts as received which has an effect.
         if !message.isRepeated { dataset.counters.received += 1 }
         guard !message.payload.isEmpty else {

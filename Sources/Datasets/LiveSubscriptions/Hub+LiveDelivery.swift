@@ -132,12 +132,16 @@ extension Hub {
         let token = LiveToken(subscription: subscription.handle, topicNumber: topicNumber).token
         let notification = Notification(
             recipient: subscription.recipient, token: token, isAssured: subscription.record.qos > 0)
-        if subscription.isDurable {
-            turn.effects.output.append(news, notification)
-        } else {
-            turn.effects.held.append(news, notification)
+        guard !subscription.isDurable else { return turn.effects.output.append(news, notification) }
+        guard subscription.early.count < Self.earlyMaximum else {
+            liveMessageFailed(LiveToken(subscription: subscription.handle, topicNumber: topicNumber))
+            return
         }
+        subscription.early.append((news, notification))
     }
+
+    /// So many messages wait for a subscription to become durable; what is beyond counts as dropped.
+    private static let earlyMaximum = 10_000
 
     /// From now on the topic is told at the end of the interval, where the subscription has one.
     func pause(_ number: UInt32, of subscription: LiveSubscription, at now: Int64) {

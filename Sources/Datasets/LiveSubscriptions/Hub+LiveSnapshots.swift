@@ -19,6 +19,8 @@ extension Hub {
     func begin(_ subscription: LiveSubscription, _ turn: inout Turn) {
         guard !subscription.isDurable, !subscription.isGone else { return }
         subscription.isDurable = true
+        for (news, notification) in subscription.early { turn.effects.output.append(news, notification) }
+        subscription.early = []
         guard subscription.snapshot != nil else { return }
         snapshotting.append(subscription)
         if outbox.lanes.isOpen { _ = continueSnapshots(count: Self.firstSnapshotMessages, &turn) }

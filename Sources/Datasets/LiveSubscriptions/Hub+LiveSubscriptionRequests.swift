@@ -67,11 +67,8 @@ extension Hub {
 
     /// Only those the configuration names see live data here: it shows what the broker's access list shows of `live/…`.
     func checkReader(_ call: Call) throws(WireError) {
-        guard configuration.liveReaders.allow(client: call.client.name, in: call.dataset.id) else {
-            throw WireError(.unauthorized, "`\(call.client.name)` is none of the `live.readers`")
-        }
         guard configuration.reads(call.dataset.id, call.client.name) != .none else {
-            throw WireError(.unauthorized, "`\(call.client.name)` may not see live data of `\(call.dataset.id)`")
+            throw WireError(.unauthorized, "`\(call.client.name)` may not see live data of `\(call.dataset.id)`: see `access` and `live.readers`")
         }
     }
 

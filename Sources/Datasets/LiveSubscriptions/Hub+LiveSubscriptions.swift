@@ -49,10 +49,7 @@ extension Hub {
     func restore(_ record: LiveSubscriptionRecord) throws(WireError) {
         guard let dataset = datasets[record.dataset] else { return }
         var record = record
-        let mayRead =
-            configuration.liveReaders.allow(client: record.client, in: record.dataset)
-            && configuration.reads(record.dataset, record.client) != .none
-        if !mayRead { record.leaseUntil = .min }
+        if configuration.reads(record.dataset, record.client) == .none { record.leaseUntil = .min }
         if let known = dataset.liveSubscriptions[record.client, record.id] {
             guard !known.record.differsOnlyInLease(from: record) else {
                 known.record = record

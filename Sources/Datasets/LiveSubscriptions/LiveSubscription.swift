@@ -17,6 +17,8 @@ final class LiveSubscription {
     let showsOwnOnly: Bool
     /// It is durable: before, what it hears of waits behind the reply to who asked for it.
     var isDurable = false
+    /// What waits so, in order.
+    var early: [(LiveNews, Notification)] = []
     /// Its dense number among all of the hub.
     fileprivate(set) var handle: UInt32 = 0
     /// Replaced, ended or deleted.

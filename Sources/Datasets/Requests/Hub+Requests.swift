@@ -33,15 +33,25 @@ extension Hub {
         if let dataset = datasets[context.dataset] {
             guard dataset.suspension == nil else { return dataset.wait(received) }
             dataset.counters.requests += 1
-            dataset.instant = turn.now
-            if let deadline = dataset.engine.nextDeadline, deadline <= turn.now {
-                advanceEngine(of: dataset, to: turn.now, &turn)
-            }
-            advanceCircumstances(of: dataset, to: turn.now, &turn)
+            prepare(dataset, &turn)
         }
         if repeatReply(to: context, &turn) { return }
         let row = RequestTable.byName[context.request]
         conclude(row, context, &turn) { turn throws(WireError) in try self.perform(row, received, &turn) }
+    }
+
+    /// Has a dataset be what it is by now.
+    func prepare(_ dataset: Dataset, _ turn: inout Turn) {
+        dataset.instant = turn.now
+        if let deadline = dataset.engine.nextDeadline, deadline <= turn.now {
+            advanceEngine(of: dataset, to: turn.now, &turn)
+        }
+        advanceCircumstances(of: dataset, to: turn.now, &turn)
+    }
+
+    func unwritable(_ context: ReplyContext, _ turn: inout Turn) -> WireError {
+        let id = outage(context, &turn)
+        return WireError(.internal, "the store cannot be written; nothing was changed, see the log at \(id)")
     }
 
     /// Sees to the reply of a request that is carried out by `perform`.
@@ -50,7 +60,7 @@ extension Hub {
         _ perform: (inout Turn) throws(WireError) -> Outcome
     ) {
         do throws(WireError) {
-            if row?.changes == true { recentMoves.note(requestOf: context.dataset, at: turn.now) }
+            if row?.changes == true, storeIsWritable { recentMoves.note(requestOf: context.dataset, at: turn.now) }
             switch try turn.asking(row?.changes == true, perform) {
             case .query(let kind, let use):
                 turn.effects.queries.append(StoreQuery(kind: kind, reply: context, use: use))
@@ -88,10 +98,7 @@ extension Hub {
         if row.isForAdministrators, !client.isAdministrator {
             throw WireError(.unauthorized, "`\(row.name)` is for administrators")
         }
-        if row.changes, !storeIsWritable {
-            let id = outage(context, &turn)
-            throw WireError(.internal, "the store cannot be written; nothing was changed, see the log at \(id)")
-        }
+        if row.changes, !storeIsWritable { throw unwritable(context, &turn) }
         if case .create = row.handler { return .result(try createDataset(Parameters(parameters), context, &turn)) }
         guard let dataset = datasets[context.dataset] else {
             guard row.createsDataset, mayCreateDataset(context.dataset, replayed: false) else {

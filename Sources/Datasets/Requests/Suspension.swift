@@ -3,9 +3,9 @@ import Records
 
 /// Why what comes in for a dataset waits.
 enum Suspension {
-    /// A push waits for what the store knows of its documents: requests wait.
+    /// A push waits for what the store knows of its documents. Time goes on.
     case push(AwaitedDocuments)
-    /// Its deletion is not yet durable: everything waits.
+    /// Its deletion is not yet durable. Time stands still: what it brought would outlive the dataset.
     case deletion
 }
 
@@ -18,6 +18,8 @@ enum WaitingInput {
 extension Dataset {
     /// So many updates wait at most; beyond, the oldest goes and counts as conflated.
     static let waitingUpdatesMax = 100_000
+
+    var isBeingDeleted: Bool { if case .deletion? = suspension { true } else { false } }
 
     func wait(_ received: ReceivedRequest) { waiting.append(.request(received)) }
 

@@ -149,7 +149,7 @@ public struct Uncommitted: Sendable {
     }
 }
 
-/// What the hub does once changes are durable, see ``Hub/committed(_:_:)``.
+/// What the hub does once changes are durable, see ``Hub/committed(_:token:_:)``.
 enum Sequel: Sendable {
     /// Matches and incidents up to this number may go out.
     case matches(through: Int64)

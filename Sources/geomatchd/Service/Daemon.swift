@@ -270,7 +270,6 @@ struct Daemon {
         configuration.naming = Topics(prefix: settings.topicsPrefix).naming
         configuration.autoCreateDatasets = settings.autoCreateDatasets
         configuration.administrators = AccessPatterns(settings.administrators)
-        configuration.liveReaders = AccessPatterns(settings.liveReaders)
         let access = settings.accessRules
         configuration.mayName = { access.mayName(dataset: $0, client: $1) }
         configuration.reads = { dataset, client in
