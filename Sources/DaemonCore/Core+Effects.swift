@@ -85,6 +85,7 @@ extension Core {
             append(
                 try hub.refused(
                     lost, from: token, waiting: uncommitted.flatMap(\.what.changes), reason: reason, reading: state, &turn))
+            hub.begin(token: lastToken + 1, isAwaited: askedCount > 0)
         } catch {
             logger.critical("store cannot be read", metadata: ["error": "\(error)"])
             health.fail(.storeUnreadable("\(error)"))

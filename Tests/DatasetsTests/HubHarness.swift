@@ -178,8 +178,20 @@ final class HubHarness {
         settleLog()
     }
 
+    /// The disk takes its time: it does nothing but what ``writeNext()`` has it do.
+    var isDiskSlow = false {
+        didSet { settleLog() }
+    }
+
+    /// Has the disk take the oldest commit and find what it is asked; the core hears of it later where it is not told now.
+    func writeNext(isTold: Bool = true) {
+        log.work(count: 1)
+        if isTold { core.woken() }
+    }
+
     /// Lets the disk do all it has to.
     func settleLog() {
+        guard !isDiskSlow else { return }
         log.work()
         while log.hasCompletions {
             core.woken()

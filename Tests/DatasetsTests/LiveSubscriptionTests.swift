@@ -117,7 +117,8 @@ struct LiveSubscriptionTests {
 
     @Test("Only readers see managed live data, and no request about it creates a dataset")
     func readers() {
-        let harness = Self.harness { $0.reads = { AccessPatterns(["alice", "other/*"]).allow(client: $1, in: $0) ? .all : .none } }
+        let readers = AccessPatterns(["alice", "other/*"])
+        let harness = Self.harness { $0.reads = { readers.allow(client: $1, in: $0) ? .all : .none } }
         #expect(harness.refusal("live/subscribe", #"{"criteria":"d/#"}"#, client: "bob") == "unauthorized")
         #expect(harness.refusal("live/snapshot", #"{"criteria":"d/#"}"#, client: "bob") == "unauthorized")
         #expect(harness.refusal("live/subscribe", #"{"criteria":"d/#"}"#) == nil)

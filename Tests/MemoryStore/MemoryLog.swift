@@ -45,20 +45,23 @@ public final class MemoryLog: DurableLog, DurableState {
     }
 
     /// Writes what was appended, or refuses it; answers what was asked.
-    public func work() {
-        if isFull { refuse() } else { write() }
+    ///
+    /// - Parameter count: So much of what was appended at most.
+    public func work(count: Int = .max) {
+        if isFull { refuse() } else { write(count) }
         for (kind, token) in questions { completions.append(.answer(token, store.finding(kind))) }
         questions = []
     }
 
-    private func write() {
+    private func write(_ count: Int) {
         isWritable = true
-        guard let last = pending.last else { return }
-        for entry in pending {
+        let written = pending.prefix(count)
+        guard let last = written.last else { return }
+        for entry in written {
             committed += entry.changes
             for change in entry.changes { store.apply(change) }
         }
-        pending = []
+        pending.removeFirst(written.count)
         completions.append(.durable(through: last.token))
     }
 

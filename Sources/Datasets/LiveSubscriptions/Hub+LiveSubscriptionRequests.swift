@@ -68,7 +68,9 @@ extension Hub {
     /// Only those the configuration names see live data here: it shows what the broker's access list shows of `live/…`.
     func checkReader(_ call: Call) throws(WireError) {
         guard configuration.reads(call.dataset.id, call.client.name) != .none else {
-            throw WireError(.unauthorized, "`\(call.client.name)` may not see live data of `\(call.dataset.id)`: see `access` and `live.readers`")
+            throw WireError(
+                .unauthorized,
+                "`\(call.client.name)` may not see live data of `\(call.dataset.id)`: see `access` and `live.readers`")
         }
     }
 
