@@ -69,24 +69,22 @@ final class Dataset {
     var instant: Int64 = .min
     /// How many live topics of each domain have a known state.
     var activeDomains: [String: Int] = [:]
-    var counters = DatasetCounters()
-    var diagnostics = DiagnosticsWindow()
+    var updateCounters = UpdateCounters()
+    var requestCounters = RequestCounters()
+    let diagnostics: Diagnostics
+    let matchAccount: MatchAccount
+    var status = StatusReport()
     var replies = ReplyMemory()
     /// Positions that came in and were not yet shown to the engine, in order of arrival.
     var moves: [Move] = []
-    /// Subscriptions whose delivery counters changed since they were last made durable.
-    var deliveriesChanged: [Subscription] = []
-    /// Matches dropped since the log was last told.
-    var droppedMatches = 0
     /// Why what comes in for it waits, and what waits.
     var suspension: Suspension?
     var waiting = Deque<WaitingInput>()
-    /// The figures of the status message as last published, and when.
-    var statusTold: StatusFigures?
-    var statusToldAt: Int64 = .min
 
     init(_ record: DatasetRecord, limits: HubLimits = HubLimits()) {
         self.record = record
+        diagnostics = Diagnostics(of: record.id)
+        matchAccount = MatchAccount(diagnostics)
         engineLimits = EngineLimits(partnersPerSubscription: limits.partnersPerSubscription, pairs: limits.pairs)
         engine = Engine(limits: engineLimits)
         places = PlaceBook(limit: limits.places, timeZone: record.timeZone)
@@ -116,7 +114,6 @@ final class Dataset {
         occupancy = nil
         positionsWithoutDevice.removeAll()
         moves.removeAll()
-        deliveriesChanged.removeAll()
         documentCount = 0
     }
 

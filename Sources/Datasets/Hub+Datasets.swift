@@ -60,8 +60,7 @@ extension Hub {
         dirty.removeAll { $0.dataset === dataset }
         dueToWrite = min(dueToWrite, dirty.count)
         moved.removeAll { $0 === dataset }
-        datasetsWithDeliveries.removeAll { $0 === dataset }
-        for number in outbox.removeAll(where: { $0.dataset === dataset }) { outdated.remove(number) }
+        outbox.removeAll(of: dataset.id, dataset.matchAccount)
         dataset.reset()
         dataset.clearedStates = ClearedStates()
         clearances.prepend(Clearance(dataset: dataset.id, topic: nil))
@@ -69,30 +68,9 @@ extension Hub {
         turn.note(.datasetDeleted(dataset.id))
     }
 
-    /// Tells the counters of a dataset every ten seconds when they changed.
-    func tellStatus(of dataset: Dataset, _ turn: inout Turn) {
-        guard dataset.statusToldAt == .min || turn.now - dataset.statusToldAt >= 10_000 || turn.now < dataset.statusToldAt else {
-            return
-        }
-        let figures = dataset.statusFigures
-        guard figures != dataset.statusTold else { return }
-        dataset.statusTold = figures
-        dataset.statusToldAt = turn.now
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("dataset", dataset.id)
-        writer.member("at", turn.now)
-        figures.encode(into: &writer)
-        writer.endObject()
-        turn.effects.output.append(.status, name: dataset.id, payload: writer.bytes)
-    }
-
     /// Reports every dataset's status again: who kept it may have lost it.
     public func repeatStatus() {
-        for dataset in datasets.values {
-            dataset.statusTold = nil
-            dataset.statusToldAt = .min
-        }
+        for dataset in datasets.values { dataset.status.repeat() }
     }
 }
 

@@ -13,7 +13,7 @@ import Records
 /// It knows no socket, no disk, no clock and no log. One thread owns it. Its inputs are ``receive(_:at:into:)``,
 /// ``advance(to:into:)``, what became of its effects, and ``restore(_:)`` at the start.
 public final class Hub {
-    public internal(set) var configuration: HubConfiguration
+    public let configuration: HubConfiguration
     var datasets: [String: Dataset] = [:] {
         didSet { order = nil }
     }
@@ -29,38 +29,22 @@ public final class Hub {
     var liveStates = LiveStates()
     /// The last number given to a `live/…` message.
     public internal(set) var liveNumber: Int64 = 0
-    /// The last number given to a match.
-    public internal(set) var matchNumber: Int64 = 0
-    var outbox = Outbox()
-    /// The latest instant the hub was told of.
-    var latestAt: Int64 = 0
+    let outbox: Outbox
+    var unknownDatasets = UnknownDatasets()
     /// Live states changed since they were last made durable, in the order they first changed.
     var dirty = Deque<LiveState>()
     /// How many of them, from the first on, are to be made durable now.
     var dueToWrite = 0
-    /// Refusals of updates for datasets that do not exist.
-    var strangers: [String: DiagnosticsWindow] = [:]
     /// When a dataset was deleted: a message replayed by the broker never creates it again.
     var deletedDatasets: [String: Int64] = [:]
     /// Replies that tell of a deletion, by the dataset that was deleted.
     var repliesOfDeleted: [String: ReplyMemory] = [:]
-    var malformedDatasets = 0
     /// Where the retained `live/…` messages are being made right again; nil when they are.
     var resync: Resync?
     /// What a broker may still retain of deleted datasets.
     var clearances = Deque<Clearance>()
     /// Datasets whose engines have not yet seen every position of this batch.
     var moved: [Dataset] = []
-    /// Datasets with subscriptions whose delivery counters are to be made durable.
-    var datasetsWithDeliveries: [Dataset] = []
-    /// Matches that left the newest hundred of their device before the broker had them.
-    var outdated: Set<Int64> = []
-    /// Matches whose targets are all settled, not yet made durable: told together with the counters they change.
-    var settledMatches: [Int64] = []
-    /// Matches some of whose targets are settled, since that was last made durable.
-    var progressedMatches: Set<Int64> = []
-    /// Incidents the broker has, not yet made durable.
-    var settledIncidents: [Int64] = []
     /// Datasets that were restored and whose engines have not yet taken up work.
     var unresumed: Set<String> = []
     /// Who waits for a question to the store that was asked with the same `requestId`.
@@ -90,8 +74,6 @@ public final class Hub {
     var recentMoves = RecentMoves()
     /// How many pushes wait for what the store knows of their documents.
     var pushesWaiting = 0
-    /// Matches up to here wait for a commit, or are past it.
-    private var matchesAnnounced: Int64 = 0
     /// How many messages wait at the link: where they are many, live subscribers get the newest only.
     public var liveBacklog = 0
     let decoder = LiveUpdateDecoder()
@@ -111,6 +93,7 @@ public final class Hub {
 
     public init(_ configuration: HubConfiguration) {
         self.configuration = configuration
+        outbox = Outbox(limits: configuration.limits, naming: configuration.naming)
     }
 
     /// How a door calls what leaves.
@@ -126,19 +109,16 @@ public final class Hub {
     }
 
     func begin(_ turn: inout Turn) {
-        latestAt = max(latestAt, turn.now)
         if !unresumed.isEmpty { resume(&turn) }
     }
 
     /// Shows the engines what the batch moved; afterwards every effect of the batch is in the turn.
     public func endBatch(_ turn: inout Turn) {
         showMoves(&turn)
-        recordDeliveries(&turn)
+        outbox.record(&turn)
         noteOutdatedPushes(turn.effects.changes.dropFirst(turn.effects.changesSeenByFollowers))
         announceToFollowers(&turn)
-        guard matchNumber > matchesAnnounced else { return }
-        matchesAnnounced = matchNumber
-        turn.effects.sequels.append(.matches(through: matchNumber))
+        outbox.announce(&turn)
     }
 
     /// Lets time pass: expiries, matches due again, diagnostics, status, what is written behind.
@@ -147,7 +127,6 @@ public final class Hub {
     public func advance(_ turn: inout Turn) {
         let now = turn.now
         let secondIsOver = now - lastTickAt >= 1000 || now < lastTickAt
-        latestAt = now
         if !unresumed.isEmpty { resume(&turn) }
         for dataset in orderedDatasets where !dataset.isBeingDeleted {
             if let deadline = dataset.engine.nextDeadline, deadline <= now {
@@ -159,15 +138,16 @@ public final class Hub {
                 advanceOccupancy(of: dataset, to: now, secondIsOver: secondIsOver, &turn)
             }
             advanceBeacons(of: dataset, to: now, &turn)
-            for diagnostic in dataset.diagnostics.end(at: now) { tell(diagnostic, of: dataset.id, &turn) }
-            if secondIsOver { tellStatus(of: dataset, &turn) }
+            dataset.diagnostics.advance(&turn)
+            if secondIsOver { dataset.reportStatus(&turn) }
         }
-        advanceDelivery(to: now, secondIsOver: secondIsOver, &turn)
-        advanceStrangers(to: now, &turn)
+        outbox.advance(secondIsOver: secondIsOver, &turn)
+        unknownDatasets.advance(&turn)
         advanceLiveSubscriptions(to: now, &turn)
         if secondIsOver {
             lastTickAt = now
-            noteForLog(&turn)
+            unknownDatasets.note(&turn)
+            for dataset in orderedDatasets { dataset.matchAccount.note(of: dataset.id, &turn) }
             forgetOld(&turn)
             repairLiveSubscriptions(at: now)
             advanceFollowers(to: now, &turn)
@@ -176,7 +156,7 @@ public final class Hub {
             writtenBehindAt = now
             dueToWrite = dirty.count
         }
-        recordDeliveries(&turn)
+        outbox.record(&turn)
     }
 
     /// With the time the writing takes, a crash costs the live state at most its last second.

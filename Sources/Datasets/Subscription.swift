@@ -11,7 +11,7 @@ final class Subscription {
     var pushers: [Pusher]
     /// The ids of its visits under way, by the publication's number.
     var visits: [UInt32: String] = [:]
-    /// Stands in the dataset's list of changed deliveries.
+    /// Its delivery counters changed since they were last made durable.
     var deliveryChanged = false
     /// Deleted, expired or never stored: its matches still on their way are counted for the dataset only, also where
     /// another subscription has its id by now.

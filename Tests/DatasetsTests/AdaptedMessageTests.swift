@@ -24,7 +24,7 @@ struct AdaptedMessageTests {
         harness.adapt(Self.owntracks, Self.location, by: try adapters())
         let live = try #require(harness.retained["live/d/-/-/-/-/jane%2Fphone/position"])
         #expect(live.contains(#""itemId":"jane/phone","timestamp":1700000000000"#))
-        #expect(harness.counters.received == 1 && harness.counters.accepted == 1)
+        #expect(harness.counters.updates.received == 1 && harness.counters.updates.accepted == 1)
         #expect(harness.hub.datasets["d"]?.devices["jane/phone"] != nil)
         harness.adapt(Self.owntracks, "", by: try adapters())
         #expect(harness.retained["live/d/-/-/-/-/jane%2Fphone/position"] == nil)
@@ -37,7 +37,7 @@ struct AdaptedMessageTests {
         harness.adapt(Self.owntracks, #"{"_type":"location","lat":91,"lon":1}"#, by: try adapters())
         let told = try #require(diagnostics(harness).first)
         #expect(told["topic"]?.text == Self.owntracks && told["field"]?.text == "lat" && told["error"]?.text == "invalid")
-        #expect(harness.counters.received == 1 && harness.counters.refused == 1)
+        #expect(harness.counters.updates.received == 1 && harness.counters.updates.refused == 1)
         // Late and skewed name it, too.
         harness.adapt("owntracks/a/b", Self.location, by: try adapters())
         harness.adapt("owntracks/a/b", Self.location.replacing("1700000000", with: "1600000000"), by: try adapters())
@@ -83,7 +83,7 @@ struct AdaptedMessageTests {
                 by: try adapters())
         }
         #expect(harness.retained["live/d/-/-/-/-/jane%2Fphone/position"] == live)
-        #expect(harness.counters.late == 0)
+        #expect(harness.counters.updates.late == 0)
     }
 }
 

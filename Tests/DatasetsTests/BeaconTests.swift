@@ -144,15 +144,15 @@ struct SightingTests {
             send(Sample.sighting(1, more))
             #expect(beacons().isEmpty, "\(more)")
         }
-        #expect(harness.counters.refused == 6 && harness.counters.accepted == 0)
+        #expect(harness.counters.updates.refused == 6 && harness.counters.updates.accepted == 0)
     }
 
     @Test("of a clock that runs ahead were made now, of one that runs behind are late")
     func clocks() {
         send(Sample.sighting(1, #""distance":1,"timestamp":\#(harness.now + 3_600_000)"#))
-        #expect(beacons().first?["age"]?.number == 0 && harness.counters.skewed == 1)
+        #expect(beacons().first?["age"]?.number == 0 && harness.counters.updates.skewed == 1)
         send(Sample.sighting(2, #""distance":1,"timestamp":\#(harness.now - 3_600_000)"#))
-        #expect(beacons().count == 1 && harness.counters.late == 1)
+        #expect(beacons().count == 1 && harness.counters.updates.late == 1)
         send(
             Sample.sighting(2, #""distance":1,"timestamp":\#(harness.now - 3_600_000)"#),
             Sample.sighting(3, #""distance":2,"timestamp":\#(harness.now - 5_000)"#))
@@ -179,13 +179,13 @@ struct SightingTests {
     func bursts() {
         let many = (0..<500).map { Sample.sighting($0, #""rssi":-70"#) }.joined(separator: ",")
         for _ in 0..<12 { harness.send("d/-/-/-/-/phone/proximity", #"{"sightings":[\#(many)]}"#) }
-        #expect(harness.counters.accepted == 10 && harness.counters.refused == 2)
+        #expect(harness.counters.updates.accepted == 10 && harness.counters.updates.refused == 2)
         #expect(harness.diagnostics().first?["error"]?.text == "limit")
         send(Sample.sighting(1, #""rssi":-70"#), observer: "gateway")
         #expect(beacons("gateway").count == 1)
         harness.advance(milliseconds: 1000)
         harness.send("d/-/-/-/-/phone/proximity", #"{"sightings":[\#(many)]}"#)
-        #expect(harness.counters.accepted == 12)
+        #expect(harness.counters.updates.accepted == 12)
     }
 
     @Test("an observer sees so many beacons at a time, and what is beyond is told")
@@ -205,9 +205,9 @@ struct SightingTests {
             for minor in 0..<2 { harness.send("d/-/-/-/-/\(observer)/proximity", Sample.sighting(minor, #""distance":1"#)) }
         }
         #expect(harness.hub.datasets["d"]?.beaconField.table.count == 3)
-        #expect(harness.counters.refused == 1)
+        #expect(harness.counters.updates.refused == 1)
         harness.send("d/-/-/-/-/b/proximity", Sample.sighting(0, #""distance":2"#))
-        #expect(harness.counters.accepted == 4)
+        #expect(harness.counters.updates.accepted == 4)
         harness.send("d/-/-/-/-/a/proximity", "")
         harness.send("d/-/-/-/-/b/proximity", Sample.sighting(1, #""distance":1"#))
         #expect(harness.hub.datasets["d"]?.beaconField.table.count == 2)

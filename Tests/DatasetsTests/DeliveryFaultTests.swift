@@ -64,14 +64,14 @@ struct DeliveryFaultTests {
         }
         drain(run)
         guard isBalanced(run, "the end") else { return }
-        #expect(harness.hub.outbox.parcels.isEmpty && harness.store.pendingMatches.isEmpty)
-        #expect(harness.hub.outbox.lanes.inflight == 0 && harness.hub.outbox.posts.inflight == 0)
+        #expect(harness.hub.outbox.pending.isEmpty && harness.store.pendingMatches.isEmpty)
+        #expect(harness.hub.outbox.inflight == 0 && harness.hub.outbox.posts.inflight == 0)
         var ids: [Int64: String] = [:]
         var debts = 0
         for case .putMatch(let record) in harness.changes where record.pending {
             #expect(ids.updateValue(record.id, forKey: record.number) ?? record.id == record.id)
             // Webhooks give up after an hour; the broker never does.
-            let hooks = harness.now - record.createdAt < Parcel.givesUpAfterMilliseconds ? record.pushers : []
+            let hooks = harness.now - record.createdAt < PendingDelivery.givesUpAfterMilliseconds ? record.pushers : []
             for target in ["match"] + hooks + record.pushers.filter({ $0.hasPrefix("mqtt:") }) {
                 debts += 1
                 #expect(run.settled.contains(Debt(id: record.id, target: target)))
@@ -182,7 +182,7 @@ struct DeliveryFaultTests {
         collect(run)
         run.unanswered.removeAll()
         harness.connect()
-        for _ in 0..<200 where !harness.hub.outbox.parcels.isEmpty {
+        for _ in 0..<200 where !harness.hub.outbox.pending.isEmpty {
             collect(run)
             while !run.unanswered.isEmpty {
                 answerBroker(run)
@@ -200,15 +200,17 @@ struct DeliveryFaultTests {
     /// What is counted is what is under way, for each subscription and in all.
     private func isBalanced(_ run: Run, _ place: String) -> Bool {
         let hub = run.harness.hub
-        let parcels = hub.outbox.parcels.values
+        let parcels = hub.outbox.pending.values
         var wrong: [String] = []
         for dataset in hub.orderedDatasets {
             let counters = dataset.counters
-            if counters.matched != counters.delivered + counters.expired + counters.dropped + counters.pending {
+            if counters.matches.matched != counters.matches.delivered + counters.matches.expired + counters.matches.dropped
+                + counters.matches.pending
+            {
                 wrong.append("\(counters)")
             }
-            if counters.pending != parcels.filter({ $0.dataset === dataset }).count {
-                wrong.append("pending \(counters.pending)")
+            if counters.matches.pending != parcels.filter({ $0.account === dataset.matchAccount }).count {
+                wrong.append("pending \(counters.matches.pending)")
             }
             for id in dataset.subscriptions.keys {
                 guard let subscription = dataset.subscriptions[id] else { continue }

@@ -12,7 +12,7 @@ struct DeliveryTests {
         for key in delivery?.keys ?? [] { counters[key] = delivery?[key]?.number }
         let sum = ["delivered", "expired", "dropped", "pending"].compactMap { counters[$0] }.reduce(0, +)
         #expect(counters["matched"] == sum)
-        let status = harness.counters
+        let status = harness.counters.matches
         #expect(status.matched == status.delivered + status.expired + status.dropped + status.pending)
         return counters
     }
@@ -40,7 +40,9 @@ struct DeliveryTests {
         #expect(delivery(harness)["delivered"] == 2)
         #expect(harness.result("subscription/get", #"{"id":"s"}"#)?["delivery"]?["lastError"]?.text?.contains("135") == true)
         #expect(delivery(harness)["lastMatchAt"] == Double(harness.now))
-        #expect(harness.counters.matched == 3 && harness.counters.delivered == 2 && harness.counters.dropped == 1)
+        #expect(
+            harness.counters.matches.matched == 3 && harness.counters.matches.delivered == 2
+                && harness.counters.matches.dropped == 1)
         let before = delivery(harness)
         harness.restart(killed: true)
         #expect(delivery(harness) == before)
@@ -89,7 +91,7 @@ struct DeliveryTests {
         harness.acknowledge(matches[1].token)
         #expect(harness.matches.count == 3)
         for _ in 0..<4 { harness.matches.forEach { harness.acknowledge($0.token) } }
-        #expect(harness.matches.count == 5 && harness.hub.outbox.lanes.inflight == 0)
+        #expect(harness.matches.count == 5 && harness.hub.outbox.inflight == 0)
     }
 
     @Test("over the maximum of waiting ones is dropped, counted and listed all the same")
@@ -129,7 +131,7 @@ struct DeliveryTests {
             #expect(harness.matches.map(\.payload) == matches.map(\.payload))
         }
         for match in restarts ? harness.matches : matches { harness.acknowledge(match.token) }
-        #expect(harness.store.pendingMatches.isEmpty && harness.counters.pending == 0)
+        #expect(harness.store.pendingMatches.isEmpty && harness.counters.matches.pending == 0)
     }
 
     @Test("and its counters become durable together")
@@ -141,7 +143,7 @@ struct DeliveryTests {
         #expect(harness.changes.count == known)
         harness.end()
         let changes = harness.changes[known...]
-        #expect(changes.contains(.matchSettled(number: ParcelToken(raw: matches[0].token).number)))
+        #expect(changes.contains(.matchSettled(number: DeliveryToken(raw: matches[0].token).number)))
         #expect(changes.contains { if case .putDelivery(_, _, let delivery) = $0 { delivery.delivered == 1 } else { false } })
     }
 
@@ -154,7 +156,7 @@ struct DeliveryTests {
         for match in harness.matches { harness.acknowledge(match.token) }
         #expect(harness.refusal("match/get", #"{"id":"\#(matches[49].json?["id"]?.text ?? "")"}"#) == "notFound id")
         #expect(harness.result("match/list", #"{"deviceId":"phone"}"#)?["matches"]?.elements.count == 100)
-        #expect(harness.hub.outdated.isEmpty && delivery(harness)["delivered"] == 150)
+        #expect(harness.hub.outbox.outdated.isEmpty && delivery(harness)["delivered"] == 150)
     }
 
     @Test("The status message has the figures of the contract, is told when they change, and every ten seconds at most")

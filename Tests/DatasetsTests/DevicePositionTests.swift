@@ -43,9 +43,9 @@ struct DevicePositionTests {
         #expect(stands(harness) == ["live/" + b])
         #expect(harness.payloads("live/" + a) == [""])
         harness.send(a, position(harness.now - 1))
-        #expect(stands(harness) == ["live/" + b] && harness.counters.late == 1)
+        #expect(stands(harness) == ["live/" + b] && harness.counters.updates.late == 1)
         harness.send(a, position(harness.now - 1), retained: true)
-        #expect(harness.counters.late == 1)
+        #expect(harness.counters.updates.late == 1)
         harness.restart()
         #expect(stands(harness) == ["live/" + b])
         harness.send(b, "")
@@ -59,7 +59,7 @@ struct DevicePositionTests {
             harness.send(topic, position(1_400_000_000_000 + Int64(index) * 1000))
             #expect(stands(harness) == ["live/" + topic])
         }
-        #expect(harness.counters.late == 0)
+        #expect(harness.counters.updates.late == 0)
     }
 
     @Test("A late position makes no device")
@@ -68,7 +68,7 @@ struct DevicePositionTests {
         harness.send(a, position())
         #expect(harness.result("device/delete", #"{"id":"x"}"#, client: "admin") != nil)
         harness.send(a, position(harness.now - 5))
-        #expect(harness.counters.late == 1)
+        #expect(harness.counters.updates.late == 1)
         #expect(harness.hub.datasets["d"]?.devices.isEmpty == true)
     }
 

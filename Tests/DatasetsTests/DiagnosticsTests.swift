@@ -34,7 +34,7 @@ struct DiagnosticsTests {
         harness.advance(milliseconds: 1000)
         #expect(harness.diagnostics().count == 101)
         #expect(harness.diagnostics().last?["topic"]?.text == "#" && harness.diagnostics().last?["count"]?.number == 150)
-        #expect(harness.counters.refused == 250)
+        #expect(harness.counters.updates.refused == 250)
     }
 
     @Test("No topic is told twice within a second, no more than a hundred topics, and every refusal is told")
@@ -79,9 +79,9 @@ struct DiagnosticsTests {
     func strangers() {
         let harness = HubHarness { $0.autoCreateDatasets = false }
         for number in 0..<3000 { harness.send("x\(number)/-/-/-/-/l/co2", #"{"co2":1}"#) }
-        #expect(harness.hub.strangers.count == 1000)
+        #expect(harness.hub.unknownDatasets.count == 1000)
         #expect(harness.published.count == 1000)
         harness.advance(milliseconds: 1100)
-        #expect(harness.hub.strangers.isEmpty)
+        #expect(harness.hub.unknownDatasets.count == 0)
     }
 }

@@ -96,15 +96,15 @@ struct DomainRulesTests {
         #expect(send(3, start - 500) == 3)
         #expect(send(3, start - 500) == 3)
         #expect(send(4, start - 501) == 3)
-        #expect(harness.counters.late == 2 && harness.counters.accepted == 3)
+        #expect(harness.counters.updates.late == 2 && harness.counters.updates.accepted == 3)
         harness.send("d/v/-/-/-/-/\(domain)", "")
         #expect(send(5, start - 1) == nil)
         #expect(send(6, start) == 6)
-        #expect(harness.counters.late == 3)
+        #expect(harness.counters.updates.late == 3)
         // More than five minutes ahead becomes the time of arrival.
         harness.now += 1000
         #expect(send(7, start + 400_000) == 7)
-        #expect(harness.counters.skewed == 1)
+        #expect(harness.counters.updates.skewed == 1)
         #expect(harness.retained["live/d/v/-/-/-/-/\(domain)"]?.contains(#""timestamp":\#(start + 1000),"#) == true)
     }
 }

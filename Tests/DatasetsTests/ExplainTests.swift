@@ -288,9 +288,9 @@ struct ExplainTests {
         harness.makePair("", #","matchTTL":0"#)
         harness.move(metres: 20)
         let changes = harness.changes.count
-        let matched = harness.counters.matched
+        let matched = harness.counters.matches.matched
         for _ in 0..<3 { _ = explain(harness) }
-        #expect(harness.changes.count == changes && harness.counters.matched == matched && harness.matches.isEmpty)
+        #expect(harness.changes.count == changes && harness.counters.matches.matched == matched && harness.matches.isEmpty)
     }
 
     @Test("It says a match would be made exactly where evaluating the pair makes one")

@@ -77,7 +77,9 @@ struct FairnessTests {
         let delivery = harness.hub.datasets["d"]?.subscriptions["s"]?.record.delivery
         #expect(delivery?.matched == 5 && delivery?.delivered == 3 && delivery?.dropped == 2)
         #expect(delivery?.lastError?.contains("3 partners") == true)
-        #expect(harness.counters.matched == 5 && harness.counters.dropped == 2 && harness.counters.pending == 0)
+        #expect(
+            harness.counters.matches.matched == 5 && harness.counters.matches.dropped == 2
+                && harness.counters.matches.pending == 0)
         #expect(harness.diagnostics("overload").first?["count"] == 2)
         #expect(harness.diagnostics("overload").first?["topic"] == "geomatch/d/alice/match/phone/s")
         harness.advance(milliseconds: 1000)

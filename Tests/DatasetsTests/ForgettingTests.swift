@@ -30,7 +30,7 @@ struct ForgettingTests {
         #expect(harness.result("subscription/get", #"{"id":"s"}"#)?["delivery"]?["matched"] == 1)
         // What was on its way is owed all the same.
         harness.acknowledge(matches[0].token)
-        #expect(harness.store.pendingMatches.isEmpty && harness.counters.pending == 0)
+        #expect(harness.store.pendingMatches.isEmpty && harness.counters.matches.pending == 0)
         // Nobody remembers that the two met.
         harness.published.removeAll()
         harness.move(metres: 1)

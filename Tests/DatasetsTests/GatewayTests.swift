@@ -70,7 +70,7 @@ struct GatewayTests {
         hear("one", 2)
         harness.advance(milliseconds: 200)
         harness.send("d/-/-/-/-/tag/position", #"{"lat":43.8,"lon":7.5,"timestamp":\#(harness.now - 60_000)}"#)
-        #expect(position("one") == nil && harness.counters.late == 0)
+        #expect(position("one") == nil && harness.counters.updates.late == 0)
         #expect(harness.retained["live/d/-/-/-/-/tag/position"] != nil)
     }
 

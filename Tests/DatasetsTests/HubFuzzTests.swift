@@ -79,8 +79,8 @@ struct HubFuzzTests {
         }
         for dataset in harness.hub.orderedDatasets {
             let counters = dataset.counters
-            #expect(counters.received == counters.accepted + counters.late + counters.refused)
-            #expect(counters.matched == counters.delivered + counters.dropped + counters.pending)
+            #expect(counters.updates.received == counters.updates.accepted + counters.updates.late + counters.updates.refused)
+            #expect(counters.matches.matched == counters.matches.delivered + counters.matches.dropped + counters.matches.pending)
         }
         // It still does its work.
         #expect(harness.request("dataset/create", client: "admin", dataset: "after") != nil)
@@ -115,10 +115,10 @@ struct HubFuzzTests {
         }
         let hub = harness.hub
         let dataset = hub.datasets["d"]
-        #expect(hub.datasets.count == 1 && hub.strangers.count <= 1000)
+        #expect(hub.datasets.count == 1 && hub.unknownDatasets.count <= 1000)
         #expect(hub.liveStates.count <= 200 && dataset?.devices.count ?? 0 <= 50)
         #expect(dataset?.replies.footprint ?? 0 < 4000)
-        #expect(dataset?.counters.refused ?? 0 > 1000)
+        #expect(dataset?.counters.updates.refused ?? 0 > 1000)
         #expect(hub.dirty.count <= 200 && hub.clearances.isEmpty && hub.waitingForAnswer.isEmpty && hub.repliesOfDeleted.isEmpty)
         #expect(harness.published.isEmpty)
     }

@@ -106,7 +106,7 @@ struct ItemsTests {
                 "invalid items", "a",
             ])
         #expect(harness.hub.datasetNames == ["d"])
-        #expect(harness.counters.requests == 1)
+        #expect(harness.counters.requests.received == 1)
     }
 
     @Test("A store that refuses refuses the whole, and memory is as before")

@@ -64,9 +64,9 @@ struct LiveTopicRulesTests {
         if row.refusal != nil {
             #expect(harness.diagnostics().first?["topic"]?.text == row.published)
             #expect(harness.hub.liveStates.count == 0)
-            #expect(harness.counters.refused == 1)
+            #expect(harness.counters.updates.refused == 1)
         }
-        #expect(harness.counters.received == 1)
+        #expect(harness.counters.updates.received == 1)
     }
 
     @Test("Two ids of the same look and other bytes are two topics and two devices")

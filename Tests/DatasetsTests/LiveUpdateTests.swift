@@ -84,11 +84,11 @@ struct LiveUpdateTests {
         }
         #expect(co2(harness) == row.co2)
         let counters = harness.counters
-        #expect(counters.accepted == row.accepted)
-        #expect(counters.late == row.late)
-        #expect(counters.skewed == row.skewed)
-        #expect(counters.received == row.steps.count - ignored)
-        #expect(counters.received == counters.accepted + counters.late + counters.refused)
+        #expect(counters.updates.accepted == row.accepted)
+        #expect(counters.updates.late == row.late)
+        #expect(counters.updates.skewed == row.skewed)
+        #expect(counters.updates.received == row.steps.count - ignored)
+        #expect(counters.updates.received == counters.updates.accepted + counters.updates.late + counters.updates.refused)
         #expect(harness.diagnostics("late").count == row.late)
         #expect(harness.diagnostics("skewed").count == row.skewed)
     }
@@ -177,7 +177,7 @@ struct LiveUpdateTests {
         harness.published.removeAll()
         harness.send("d/-/-/-/-/l/\(row.domain)", row.payload)
         #expect(harness.diagnostics().map(\.refusal) == [row.refusal])
-        #expect(harness.counters.refused == 1 && harness.counters.accepted == 0)
+        #expect(harness.counters.updates.refused == 1 && harness.counters.updates.accepted == 0)
         #expect(harness.hub.liveStates.count == 0 && harness.hub.datasets["d"]?.devices.isEmpty == true)
         #expect(!harness.published.contains { $0.topic.hasPrefix("live/") })
     }

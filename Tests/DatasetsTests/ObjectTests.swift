@@ -114,7 +114,7 @@ struct ObjectTests {
         harness.settle()
         #expect(harness.retained.isEmpty)
         for match in harness.matches { harness.acknowledge(match.token) }
-        #expect(harness.hub.liveStates.count == 0 && harness.hub.outbox.parcels.isEmpty && harness.hub.outbox.lanes.inflight == 0)
+        #expect(harness.hub.liveStates.count == 0 && harness.hub.outbox.pending.isEmpty && harness.hub.outbox.inflight == 0)
         harness.advance(milliseconds: 11_000)
         #expect(harness.retained.isEmpty)
         harness.restart()

@@ -144,7 +144,7 @@ struct OccupancyTests {
         harness.advance(milliseconds: 1000)
         harness.send("d/v/h/0/a/-/occupancy", #"{"nrOfPeople":7,"timestamp":\#(harness.now - 60_000)}"#)
         #expect(harness.occupancy("v/h/0/a") == 7)
-        #expect(harness.counters.late == 0)
+        #expect(harness.counters.updates.late == 0)
         walk(harness, "q", 5)
         harness.advance(milliseconds: 3000)
         #expect(harness.occupancy("v/h/0/a") == 7)

@@ -202,7 +202,7 @@ struct RequestTests {
         #expect(json?["error"]?["message"]?.text?.isEmpty == false)
         #expect(json?["result"] == nil)
         #expect(harness.changes.count == before)
-        #expect(harness.counters.failedRequests == 1)
+        #expect(harness.counters.requests.failed == 1)
     }
 
     @Test("What lies on a limit is accepted")
@@ -250,7 +250,7 @@ struct RequestTests {
         #expect(harness.refusal("device/create", #"{"deviceType":"PinDevice"}"#) == "invalid location")
         #expect(harness.hub.datasets.isEmpty && harness.changes.isEmpty && harness.notices.isEmpty)
         #expect(harness.result("device/create", #"{"deviceType":"MobileDevice"}"#) != nil)
-        #expect(harness.hub.datasetNames == ["d"] && harness.counters.requests == 1)
+        #expect(harness.hub.datasetNames == ["d"] && harness.counters.requests.received == 1)
         for name in ["live", "geomatch", "a b", "-", String(repeating: "x", count: 65)] {
             #expect(
                 harness.refusal("device/create", #"{"deviceType":"MobileDevice"}"#, dataset: name) == "unknownDataset dataset")

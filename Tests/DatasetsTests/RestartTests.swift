@@ -127,7 +127,7 @@ struct RestartTests {
                 for delivery in deliveries { #expect(delivery?.pending == 0) }
             }
         }
-        #expect(straight.counters.received > 0)
+        #expect(straight.counters.updates.received > 0)
     }
 
     @Test("changes nothing that a client can see", arguments: 0..<12)
@@ -168,8 +168,10 @@ struct RestartTests {
             for dataset in harness.hub.orderedDatasets {
                 let counters = dataset.counters
                 #expect(
-                    counters.pending >= 0
-                        && counters.matched == counters.delivered + counters.dropped + counters.expired + counters.pending)
+                    counters.matches.pending >= 0
+                        && counters.matches.matched == counters.matches.delivered + counters.matches.dropped
+                            + counters.matches.expired + counters.matches.pending
+                )
                 for id in dataset.subscriptions.keys {
                     let delivery = dataset.subscriptions[id]?.record.delivery
                     #expect((delivery?.pending ?? 0) >= 0)
@@ -177,13 +179,13 @@ struct RestartTests {
             }
         }
         #expect(!taken.isEmpty)
-        for _ in 0..<2000 where !harness.hub.outbox.parcels.isEmpty {
+        for _ in 0..<2000 where !harness.hub.outbox.pending.isEmpty {
             for match in harness.matches { waiting[match.payload] = match.token }
             harness.published.removeAll()
             for token in waiting.values.sorted() { harness.acknowledge(token) }
             waiting = [:]
         }
-        #expect(harness.hub.outbox.parcels.isEmpty && harness.hub.outbox.lanes.inflight == 0)
+        #expect(harness.hub.outbox.pending.isEmpty && harness.hub.outbox.inflight == 0)
         #expect(harness.store.pendingMatches.isEmpty)
         for dataset in harness.hub.orderedDatasets {
             for id in dataset.subscriptions.keys { #expect(dataset.subscriptions[id]?.record.delivery.pending == 0) }

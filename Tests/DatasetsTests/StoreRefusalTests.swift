@@ -170,8 +170,10 @@ struct StoreRefusalTests {
         #expect(delivery?.pending == 0 && harness.store.pendingMatches.isEmpty)
         #expect(delivery?.matched == delivery?.delivered)
         let counters = harness.counters
-        #expect(counters.pending == 0 && counters.matched == counters.delivered)
-        #expect(harness.result("subscription/get", #"{"id":"s"}"#)?["delivery"]?["matched"]?.number == Double(counters.matched))
+        #expect(counters.matches.pending == 0 && counters.matches.matched == counters.matches.delivered)
+        #expect(
+            harness.result("subscription/get", #"{"id":"s"}"#)?["delivery"]?["matched"]?.number
+                == Double(counters.matches.matched))
         #expect(harness.refusal("publication/get", #"{"id":"q"}"#) == "notFound id")
     }
 }

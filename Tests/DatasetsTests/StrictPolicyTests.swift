@@ -45,7 +45,7 @@ struct StrictPolicyTests {
         harness.send("d/\(row.topic)", row.payload)
         #expect(harness.published.contains { $0.topic.hasPrefix("live/") } == (row.field == nil))
         #expect(harness.diagnostics().map(\.refusal) == (row.field.map { ["notFound \($0)"] } ?? []))
-        #expect(harness.counters.refused == (row.field == nil ? 0 : 1))
+        #expect(harness.counters.updates.refused == (row.field == nil ? 0 : 1))
         if row.field != nil {
             #expect(harness.hub.liveStates.count == 0)
             #expect(harness.hub.datasets["d"]?.devices.isEmpty == true)
@@ -109,7 +109,7 @@ struct StrictPolicyTests {
         let harness = strict(#","autoCreateDevices":false"#)
         harness.send("d/-/-/-/-/ghost/position", #"{"lat":1,"lon":1}"#, retained: true)
         #expect(harness.hub.liveStates.count == 0 && harness.hub.datasets["d"]?.devices.isEmpty == true)
-        #expect(harness.counters.received == 1 && harness.counters.refused == 1)
+        #expect(harness.counters.updates.received == 1 && harness.counters.updates.refused == 1)
     }
 
     struct Criteria: CustomTestStringConvertible, Sendable {

@@ -39,7 +39,7 @@ struct UpdateEffectTests {
             let harness = HubHarness()
             harness.makePair(row.publication, row.subscription + #","matchTTL":0,"exitMargin":0,"mode":"\#(mode)""#)
             harness.move(metres: row.metres, extra: #","acc":5"#)
-            #expect(harness.counters.matched == 0)
+            #expect(harness.counters.matches.matched == 0)
             let id = row.request.hasPrefix("publication") ? "p" : "s"
             #expect(harness.result(row.request, #"{"id":"\#(id)",\#(row.change)}"#)?["revision"]?.text?.hasPrefix("2-") == true)
             #expect(harness.matches.map { $0.json?["event"]?.text } == ["matched"])
@@ -48,10 +48,10 @@ struct UpdateEffectTests {
             let back = former.isEmpty ? #""range":50"# : String(former)
             #expect(harness.result(row.request, #"{"id":"\#(id)",\#(back)}"#) != nil)
             #expect(harness.matches.compactMap { $0.json?["reason"]?.text } == (mode == "visit" ? ["left"] : []))
-            let matched = harness.counters.matched
+            let matched = harness.counters.matches.matched
             harness.now += 1
             harness.move(metres: row.metres + 0.5, extra: #","acc":5"#)
-            #expect(harness.counters.matched == matched)
+            #expect(harness.counters.matches.matched == matched)
         }
     }
 
@@ -94,7 +94,7 @@ struct UpdateEffectTests {
             ] {
                 #expect(harness.refusal(request, #"{"id":"\#(id)",\#(change)}"#) == refusal)
             }
-            #expect(harness.result(get, #"{"id":"\#(id)"}"#) == before && harness.counters.matched == 0)
+            #expect(harness.result(get, #"{"id":"\#(id)"}"#) == before && harness.counters.matches.matched == 0)
             let revision = before?["revision"]?.text ?? ""
             #expect(harness.result(request, #"{"id":"\#(id)","revision":"\#(revision)","range":60}"#)?["range"]?.number == 60)
         }

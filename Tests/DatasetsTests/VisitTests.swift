@@ -146,7 +146,7 @@ struct VisitTests {
         #expect(harness.matches.map(\.payload).filter { $0.contains("ended") } == ends.map(\.payload))
         harness.matches.forEach { harness.acknowledge($0.token) }
         #expect(
-            harness.counters.pending == 0 && harness.store.pendingMatches.isEmpty
+            harness.counters.matches.pending == 0 && harness.store.pendingMatches.isEmpty
                 && harness.store.visits.count == visitCount(harness))
     }
 
@@ -257,7 +257,7 @@ struct VisitTests {
         #expect(harness.refusal(request.name, request.payload) == "internal")
         #expect(harness.matches.isEmpty && visitCount(harness) == 1)
         #expect(harness.hub.datasets["d"]?.subscriptions["s"]?.record.delivery == delivery)
-        #expect(harness.counters.matched == 1 && harness.counters.pending == 0)
+        #expect(harness.counters.matches.matched == 1 && harness.counters.matches.pending == 0)
         harness.heal()
         harness.advance(milliseconds: 1000)
         #expect(harness.matches.isEmpty)

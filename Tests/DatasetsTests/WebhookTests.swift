@@ -22,7 +22,7 @@ struct WebhookTests {
 
     private func delivery(_ harness: HubHarness, _ id: String = "s") -> Delivery {
         let delivery = harness.hub.datasets["d"]?.subscriptions[id]?.record.delivery ?? Delivery()
-        #expect(delivery.pending == Int64(harness.counters.pending))
+        #expect(delivery.pending == Int64(harness.counters.matches.pending))
         return delivery
     }
 
@@ -42,7 +42,7 @@ struct WebhookTests {
         #expect(delivery(harness).pending == 1)
         harness.answer(harness.posts[0], .taken(status: 204))
         #expect(delivery(harness).pending == 0 && delivery(harness).delivered == 1 && delivery(harness).matched == 1)
-        #expect(harness.store.pendingMatches.isEmpty && harness.hub.outbox.parcels.isEmpty)
+        #expect(harness.store.pendingMatches.isEmpty && harness.hub.outbox.pending.isEmpty)
         #expect(harness.store.delivery("d", "s")?.delivered == 1)
     }
 
@@ -52,7 +52,7 @@ struct WebhookTests {
         let start = harness.now
         var pauses: [Int64] = []
         var last = start
-        while !harness.hub.outbox.parcels.isEmpty {
+        while !harness.hub.outbox.pending.isEmpty {
             if let post = harness.posts.first {
                 pauses.append(harness.now - last)
                 last = harness.now
@@ -163,7 +163,7 @@ struct WebhookTests {
         harness.restart(killed: true)
         #expect(harness.posts.first?.url.text == "http://example.com/a?key=k" && harness.posts.first?.secret == "x")
         harness.posts.forEach { harness.answer($0) }
-        #expect(harness.counters.pending == 0 && harness.store.pendingMatches.isEmpty)
+        #expect(harness.counters.matches.pending == 0 && harness.store.pendingMatches.isEmpty)
     }
 
     @Test("wait 8 at a time; an endpoint that fails 8 times in a row is tried with one at a time, and opens when it answers")
@@ -225,7 +225,7 @@ struct WebhookTests {
         _ = harness.request("dataset/delete", client: "admin")
         harness.posts.forEach { harness.answer($0, .failed(reason: "no", retryAfter: nil)) }
         harness.advance(milliseconds: 5000)
-        #expect(harness.hub.outbox.parcels.isEmpty && harness.hub.outbox.posts.queues.isEmpty)
+        #expect(harness.hub.outbox.pending.isEmpty && harness.hub.outbox.posts.queues.isEmpty)
         #expect(harness.posts.isEmpty)
     }
 

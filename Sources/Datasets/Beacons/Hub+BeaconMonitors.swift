@@ -113,11 +113,10 @@ extension Hub {
         writer.member("timestamp", instant)
         writer.endObject()
         let record = monitor.record
-        send(
+        outbox.send(
             IncidentRecord(
-                number: matchNumber + 1, dataset: record.dataset, id: turn.identifiers.uuid(), source: .beacon,
-                sourceID: record.id,
-                owner: record.client, createdAt: instant, body: writer.bytes), in: dataset, &turn)
+                number: 0, dataset: record.dataset, id: turn.identifiers.uuid(), source: .beacon, sourceID: record.id,
+                owner: record.client, createdAt: instant, body: writer.bytes), dataset.matchAccount, &turn)
     }
 }
 

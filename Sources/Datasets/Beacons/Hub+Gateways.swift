@@ -184,7 +184,7 @@ extension Hub {
         do throws(WireError) {
             try admit(state, instead: standing, &turn)
         } catch {
-            return report(.init(topic: topic, refused: error), of: dataset, &turn)
+            return dataset.diagnostics.report(.init(topic: topic, refused: error), &turn)
         }
         properties.removeAll(keepingCapacity: true)
         var writer = JSONWriter()

@@ -18,13 +18,13 @@ extension Hub {
     func receiveSightings(
         _ update: LiveUpdate, of state: LiveState, published: UnsafeRawBufferPointer, _ message: IncomingUpdate,
         _ turn: inout Turn
-    ) throws(WireError) {
+    ) throws(WireError) -> UpdateCounters.Outcome {
         let dataset = state.dataset
         let sightings = decoder.sightings
         let extras = decoder.sightingExtras.map { Array(properties[$0...].dropLast()) } ?? []
         let skewedFrom = turn.now + Self.skewMaximumMilliseconds
         if message.isRepeated, state.isKnown {
-            guard let told = update.timestamp, told <= skewedFrom, told > state.timestamp else { return }
+            guard let told = update.timestamp, told <= skewedFrom, told > state.timestamp else { return .ignored }
         }
         let field = dataset.beaconField
         let isNew = field.knownObserver(of: state) == nil
@@ -43,17 +43,15 @@ extension Hub {
         guard tally.taken > 0 || sightings.isEmpty else {
             if isNew, field.table.count(of: observer.number) == 0 { field.forget(observer) }
             guard tally.full == 0 else { throw tooManyBeacons(in: dataset) }
-            if !message.isRepeated {
-                refuseLate(tally.latest, turn.now - ProximityTable.factMilliseconds, state, published, &turn)
-            }
-            return
+            if message.isRepeated { return .ignored }
+            dataset.diagnostics.reportLate(
+                tally.latest, newest: turn.now - ProximityTable.factMilliseconds, published: published, &turn)
+            return .late
         }
-        if message.isRepeated { dataset.counters.received += 1 }
-        dataset.counters.accepted += 1
-        if tally.skewed > 0 { tellSkewed(state, published, &turn) }
+        if tally.skewed > 0 { reportSkewed(state, published, &turn) }
         if tally.full > 0 {
-            tellOverload(
-                state.topic, tooManyBeacons(in: dataset).message, count: tally.full, of: dataset, &turn)
+            dataset.diagnostics.reportOverload(
+                state.topic, tooManyBeacons(in: dataset).message, count: tally.full, &turn)
         }
         stand(observer, at: state, &turn)
         let isShort = field.table.count(of: observer.number) <= Self.longList
@@ -62,6 +60,7 @@ extension Hub {
         } else {
             field.note(observer)
         }
+        return .accepted
     }
 
     /// The sightings of a message as they were made, whatever the order they are told in; those of one instant as they are told.

@@ -70,7 +70,7 @@ extension Hub {
     }
 
     private func pump(_ follower: Follower, in dataset: Dataset, _ turn: inout Turn) {
-        guard outbox.lanes.isOpen, follower.isPoked, follower.state == .idle else { return }
+        guard outbox.isOpen, follower.isPoked, follower.state == .idle else { return }
         follower.isPoked = false
         follower.state = .asking
         let client = follower.record.client

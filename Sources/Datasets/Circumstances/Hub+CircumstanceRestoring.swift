@@ -32,7 +32,7 @@ extension Hub {
             guard let device = dataset.devices[deviceID] else { return }
             book.engine.restoreForgottenVisit(placeID, of: device.reference.index)
         case .putStay(let record): book.restoredStays[record.deviceID] = record.stay
-        case .putIncident(let record): restore(record)
+        case .putIncident(let record): outbox.restore(record, dataset.matchAccount)
         default: break
         }
     }

@@ -4,7 +4,7 @@ import Places
 import Wire
 import Records
 
-// A circumstance occurred, or a region of beacons was entered or left: numbered, durable, then delivered like a match.
+// A circumstance occurred: what is sent of it.
 
 extension Hub {
     func send(_ occurrence: Occurrence, of device: Device, in dataset: Dataset, _ turn: inout Turn) {
@@ -19,44 +19,10 @@ extension Hub {
                 field: "debug")
             body = encode(failure, occurrence, id: id, record, device)
         }
-        send(
+        outbox.send(
             IncidentRecord(
-                number: matchNumber + 1, dataset: dataset.id, id: id, source: .circumstance, sourceID: record.id,
-                owner: record.owner, createdAt: occurrence.timestamp, body: body), in: dataset, &turn)
-    }
-
-    /// - Parameter record: With the next number.
-    func send(_ record: IncidentRecord, in dataset: Dataset, _ turn: inout Turn) {
-        matchNumber = record.number
-        let parcel = parcel(of: record, in: dataset)
-        guard outbox.waiting(of: parcel.client) < configuration.limits.pendingMatchesPerClient else {
-            tellLoss(
-                MatchFate.dropped.rawValue, parcel.recipient,
-                "the incident \(record.id) is lost: \(configuration.limits.pendingMatchesPerClient) messages of the client wait for delivery, the maximum",
-                of: dataset, &turn)
-            return
-        }
-        turn.keep(.putIncident(record))
-        outbox.append(parcel)
-    }
-
-    /// One that the store gives back is still owed.
-    func restore(_ record: IncidentRecord) {
-        matchNumber = max(matchNumber, record.number)
-        guard outbox.parcels[record.number] == nil, let dataset = datasets[record.dataset] else { return }
-        outbox.append(parcel(of: record, in: dataset))
-    }
-
-    private func parcel(of record: IncidentRecord, in dataset: Dataset) -> Parcel {
-        let kind: Recipient.Kind =
-            switch record.source {
-            case .circumstance: .circumstance
-            case .beacon: .beacon
-            }
-        return Parcel(
-            number: record.number, dataset: dataset, subscription: nil, id: record.id, createdAt: record.createdAt,
-            body: record.body, recipient: Recipient(dataset.id, record.owner, kind, record.sourceID), pushers: [],
-            isIncident: true)
+                number: 0, dataset: dataset.id, id: id, source: .circumstance, sourceID: record.id,
+                owner: record.owner, createdAt: occurrence.timestamp, body: body), dataset.matchAccount, &turn)
     }
 
     // MARK: The message

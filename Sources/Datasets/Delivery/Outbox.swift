@@ -1,77 +1,464 @@
 import DequeModule
 import Records
+import Wire
 
-/// Matches that are not yet with everyone they are for.
+/// Matches and events on their way to those they are for: numbered, durable, sent, counted, over all datasets.
 ///
-/// A match enters with its number and leaves when each target is settled. Nothing goes out before it is durable.
-struct Outbox {
-    private(set) var parcels: [Int64: Parcel] = [:]
-    /// What goes over the broker, the match topic and `mqtt:` pushers.
-    var lanes = BrokerLanes()
+/// One enters with its number and leaves when each target is complete. Nothing goes out before it is durable.
+final class Outbox {
+    private let limits: HubLimits
+    private let naming: Naming
+    /// The last number given.
+    private(set) var lastNumber: Int64 = 0
+    private(set) var pending: [Int64: PendingDelivery] = [:]
+    /// What goes out by doors: to recipients and `mqtt:` pushers.
+    private var queues = ClientQueues()
     /// What goes to webhooks.
-    var posts = PostQueues()
+    private(set) var posts = PostQueues()
     /// Not yet durable, in order.
     private var held = Deque<Int64>()
     /// Matches up to here are durable and may go out.
     private var durableThrough: Int64 = 0
+    /// Matches up to here wait for a commit, or are past it.
+    private var announcedThrough: Int64 = 0
     /// How many wait, for each client of each dataset.
     private var waiting: [String: Int] = [:]
+    /// Matches that left the newest hundred of their device before they were delivered.
+    private(set) var outdated: Set<Int64> = []
+    /// Matches all of whose targets are complete, not yet made durable: recorded together with the counters they change.
+    private var completedMatches: [Int64] = []
+    /// Matches some of whose targets are complete, since that was last made durable.
+    private var progressedMatches: Set<Int64> = []
+    /// Incidents that were delivered, not yet made durable.
+    private var completedIncidents: [Int64] = []
+    /// Subscriptions whose delivery counters changed since they were last made durable.
+    private var changedSubscriptions: [Subscription] = []
 
-    mutating func append(_ parcel: Parcel) {
-        parcels[parcel.number] = parcel
-        waiting[parcel.client, default: 0] += 1
-        held.append(parcel.number)
+    /// How many matches of a device are kept.
+    static let matchesPerDevice = 100
+
+    init(limits: HubLimits, naming: Naming) {
+        self.limits = limits
+        self.naming = naming
     }
 
-    /// How many matches of a client wait for whom they are for.
-    func waiting(of client: String) -> Int { waiting[client] ?? 0 }
+    /// Notifications can leave.
+    var isOpen: Bool { queues.isOpen }
+    /// How many were sent and are not known to have arrived.
+    var inflight: Int { queues.inflight }
 
-    mutating func durable(through number: Int64) {
+    // MARK: Entering
+
+    /// Numbers a match, makes it durable, and has it delivered if there is room.
+    ///
+    /// - Parameter device: The subscription's: it keeps its newest matches.
+    func send(
+        _ message: MatchMessage, _ publication: Publication, _ subscription: Subscription, of device: Device,
+        _ account: MatchAccount, _ turn: inout Turn
+    ) {
+        let body = message.encode(publication.record, subscription.record)
+        account.counters.matched += 1
+        subscription.record.delivery.matched += 1
+        subscription.record.delivery.lastMatchAt = message.at
+        deliveryChanged(subscription)
+        lastNumber += 1
+        let delivery = PendingDelivery(
+            number: lastNumber, account: account, subscription: subscription, id: message.id, createdAt: message.at, body: body,
+            recipient: subscription.recipient, pushers: subscription.pushers, secret: subscription.record.secret)
+        let obstacle = obstacle(to: delivery)
+        var record = MatchRecord(
+            number: lastNumber, dataset: subscription.record.dataset, id: message.id, deviceId: device.record.id,
+            subscriptionId: subscription.record.id, publicationId: publication.record.id, owner: subscription.record.owner,
+            createdAt: message.at, body: body, pending: obstacle == nil)
+        if obstacle == nil, !subscription.pushers.isEmpty {
+            record.pushers = subscription.pushers.map { $0.text(naming) }
+            record.secret = subscription.record.secret
+        }
+        turn.keep(.putMatch(record))
+        keepNewest(lastNumber, of: device, &turn)
+        if let obstacle {
+            drop(delivery, because: obstacle, &turn)
+        } else {
+            account.counters.pending += 1
+            insert(delivery)
+        }
+    }
+
+    /// Numbers an event, makes it durable and has it delivered, if there is room.
+    ///
+    /// - Parameter record: Its number is given here.
+    func send(_ record: IncidentRecord, _ account: MatchAccount, _ turn: inout Turn) {
+        lastNumber += 1
+        var record = record
+        record.number = lastNumber
+        let delivery = PendingDelivery(record, account)
+        guard waiting(of: delivery.client) < limits.pendingMatchesPerClient else {
+            account.diagnostics.reportLoss(
+                .dropped, naming.name(of: delivery.recipient),
+                "the incident \(record.id) is lost: \(limits.pendingMatchesPerClient) messages of the client wait for delivery, the maximum",
+                &turn)
+            return
+        }
+        turn.keep(.putIncident(record))
+        insert(delivery)
+    }
+
+    /// Counts matches that were not made, and says why.
+    func countUnmade(
+        _ count: Int, of subscription: Subscription, _ account: MatchAccount, because reason: String, _ turn: inout Turn
+    ) {
+        account.counters.matched += count
+        account.counters.dropped += count
+        account.noteDropped(count)
+        subscription.record.delivery.matched += Int64(count)
+        subscription.record.delivery.dropped += Int64(count)
+        subscription.record.delivery.lastError = reason
+        deliveryChanged(subscription)
+        account.diagnostics.reportOverload(naming.name(of: subscription.recipient), reason, count: count, &turn)
+    }
+
+    private func insert(_ delivery: PendingDelivery) {
+        pending[delivery.number] = delivery
+        waiting[delivery.client, default: 0] += 1
+        held.append(delivery.number)
+    }
+
+    /// How many messages of a client wait.
+    private func waiting(of client: String) -> Int { waiting[client] ?? 0 }
+
+    /// Why there is no room for one more that waits; nil where there is.
+    private func obstacle(to delivery: PendingDelivery) -> String? {
+        if delivery.account.counters.pending >= limits.pendingMatches {
+            return "\(limits.pendingMatches) matches of the dataset wait for delivery, the maximum"
+        }
+        if waiting(of: delivery.client) >= limits.pendingMatchesPerClient {
+            return "\(limits.pendingMatchesPerClient) matches of the client wait for delivery, the maximum"
+        }
+        return nil
+    }
+
+    private func drop(_ delivery: PendingDelivery, because reason: String, _ turn: inout Turn) {
+        delivery.account.counters.dropped += 1
+        delivery.account.noteDropped(1)
+        delivery.subscription?.record.delivery.dropped += 1
+        delivery.subscription?.record.delivery.lastError = reason
+        delivery.account.diagnostics.reportLoss(
+            .dropped, naming.name(of: delivery.recipient), "the match \(delivery.id) is lost: \(reason)", &turn)
+    }
+
+    /// Keeps the newest hundred of a device; one that still waits is forgotten when it was delivered.
+    private func keepNewest(_ number: Int64, of device: Device, _ turn: inout Turn) {
+        device.matches.append(number)
+        while device.matches.count > Self.matchesPerDevice {
+            let oldest = device.matches.removeFirst()
+            if pending[oldest] == nil {
+                turn.keep(.forgetMatch(number: oldest))
+            } else {
+                outdated.insert(oldest)
+            }
+        }
+    }
+
+    // MARK: Restoring
+
+    /// Restores a match; one that was pending may have been sent before, and is sent again under the same id.
+    ///
+    /// - Parameter isKnown: Whether it is pending is known here better: only its device and subscription are others by now.
+    func restore(
+        _ record: MatchRecord, of device: Device?, _ subscription: Subscription?, _ account: MatchAccount, isKnown: Bool
+    ) throws(WireError) {
+        noteNumber(record.number)
+        if let device, device.matches.last.map({ $0 < record.number }) ?? true {
+            device.matches.append(record.number)
+            if device.matches.count > Self.matchesPerDevice, pending[device.matches[0]] != nil {
+                outdated.insert(device.matches.removeFirst())
+            }
+        }
+        pending[record.number]?.subscription = subscription
+        guard record.pending, !isKnown else { return }
+        account.counters.matched += 1
+        account.counters.pending += 1
+        account.counters.retried += 1
+        subscription?.record.delivery.retried += 1
+        let recipient = Recipient(record.dataset, record.owner, .match, record.deviceId, record.subscriptionId)
+        insert(
+            PendingDelivery(
+                number: record.number, account: account, subscription: subscription, id: record.id, createdAt: record.createdAt,
+                body: record.body, recipient: recipient,
+                pushers: try [Pusher](reading: record.pushers, of: recipient, naming: naming), secret: record.secret,
+                completed: record.settled, fate: record.fate))
+    }
+
+    /// Restores an event that is still to be delivered.
+    func restore(_ record: IncidentRecord, _ account: MatchAccount) {
+        noteNumber(record.number)
+        if pending[record.number] == nil { insert(PendingDelivery(record, account)) }
+    }
+
+    /// Numbers go on behind this one.
+    func noteNumber(_ number: Int64) { lastNumber = max(lastNumber, number) }
+
+    // MARK: Sending
+
+    /// A door opened: what waits goes out, and again what left before and is not known to have arrived.
+    func open(_ turn: inout Turn) {
+        queues.isOpen = true
+        for token in queues.restoreAll() { countRetry(of: token) }
+        send(&turn)
+    }
+
+    func close() { queues.isOpen = false }
+
+    /// Has what was numbered since the last time sent once the changes of this turn are durable.
+    func announce(_ turn: inout Turn) {
+        guard lastNumber > announcedThrough else { return }
+        announcedThrough = lastNumber
+        turn.effects.sequels.append(.matches(through: lastNumber))
+    }
+
+    /// What has numbers up to this one is durable, and may go out.
+    func noteDurable(through number: Int64) {
         durableThrough = max(durableThrough, number)
         while let first = held.first, first <= durableThrough {
             held.removeFirst()
-            guard let parcel = parcels[first] else { continue }
-            for token in parcel.outstanding { release(token, of: parcel) }
+            guard let delivery = pending[first] else { continue }
+            for token in delivery.outstanding {
+                switch delivery.target(token.slot) {
+                case .match, .path: queues.append(token, of: delivery.client)
+                case .webhook(let url): posts.append(token, to: url, of: delivery.client)
+                }
+            }
         }
     }
 
-    private mutating func release(_ token: ParcelToken, of parcel: Parcel) {
-        switch parcel.target(token.slot) {
-        case .match, .path: lanes.append(token, of: parcel.client)
-        case .webhook(let url): posts.append(token, to: url, of: parcel.client)
+    /// Sends what may go out now.
+    func send(_ turn: inout Turn) {
+        while let token = queues.next(maximum: limits.inflightMatches) {
+            guard let delivery = pending[token.number], delivery.isOutstanding(token.slot) else {
+                queues.end(token)
+                continue
+            }
+            let recipient = if case .path(let recipient) = delivery.target(token.slot) { recipient } else { delivery.recipient }
+            turn.effects.output.append(
+                .notification(Notification(recipient: recipient, token: token.raw)), payload: delivery.body)
+        }
+        sendPosts(&turn)
+    }
+
+    private func sendPosts(_ turn: inout Turn) {
+        while let (token, url, attempts) = posts.next(at: turn.now) {
+            guard let delivery = pending[token.number], delivery.isOutstanding(token.slot) else {
+                _ = posts.end(token, .silence, at: turn.now)
+                posts.forget(token)
+                continue
+            }
+            if attempts > 0 { countRetry(of: token) }
+            turn.effects.posts.append(
+                WebhookPost(token: token.raw, url: url, matchID: delivery.id, body: delivery.body, secret: delivery.secret))
         }
     }
 
-    /// Marks one target of a match as settled.
+    /// Webhooks: those due again, and those whose hour is over.
+    func advance(secondIsOver: Bool, _ turn: inout Turn) {
+        if secondIsOver {
+            let (pending, now) = (pending, turn.now)
+            let over = posts.removeAll { token in
+                pending[token.number].map { now >= $0.givesUpAt || !$0.isOutstanding(token.slot) } ?? true
+            }
+            for token in over {
+                complete(token, as: .expired, because: "it did not take the match within an hour", &turn)
+                posts.forget(token)
+            }
+        }
+        posts.advance(to: turn.now)
+        sendPosts(&turn)
+    }
+
+    // MARK: What became of it
+
+    /// A notification arrived, or was refused for good.
+    func delivered(_ token: DeliveryToken, refusal: String?, _ turn: inout Turn) {
+        queues.end(token)
+        complete(token, as: refusal == nil ? .delivered : .dropped, because: refusal, &turn)
+        send(&turn)
+    }
+
+    /// A notification could not be handed over.
+    func returned(_ token: DeliveryToken) { queues.restore(token) }
+
+    /// What became of a post.
+    func posted(_ token: DeliveryToken, _ outcome: WebhookOutcome, _ turn: inout Turn) {
+        switch outcome {
+        case .taken:
+            guard posts.end(token, .success, at: turn.now) else { return }
+            complete(token, as: .delivered, &turn)
+        case .refused(let reason):
+            guard posts.end(token, .silence, at: turn.now) else { return }
+            complete(token, as: .dropped, because: reason, &turn)
+        case .failed(let reason, let retryAfter):
+            fail(token, reason, retryAfter: retryAfter ?? 0, &turn)
+        }
+        send(&turn)
+    }
+
+    private func fail(_ token: DeliveryToken, _ reason: String, retryAfter: Int64, _ turn: inout Turn) {
+        guard let delivery = pending[token.number], delivery.isOutstanding(token.slot) else {
+            _ = posts.end(token, .failure, at: turn.now)
+            return
+        }
+        guard turn.now < delivery.givesUpAt else {
+            guard posts.end(token, .failure, at: turn.now) else { return }
+            complete(token, as: .expired, because: reason, &turn)
+            return
+        }
+        let notBefore = turn.now + min(max(retryAfter, 0), PendingDelivery.givesUpAfterMilliseconds)
+        guard posts.end(token, .again(notBefore: notBefore, chance: turn.identifiers.fraction()), at: turn.now),
+            let subscription = delivery.subscription
+        else { return }
+        subscription.record.delivery.lastError = "\(delivery.target(token.slot).shown): \(reason); it is tried again"
+        deliveryChanged(subscription)
+    }
+
+    /// One target of a match has it, or never will. The match counts when all are complete: dropped before expired before delivered.
+    private func complete(_ token: DeliveryToken, as fate: MatchFate, because reason: String? = nil, _ turn: inout Turn) {
+        guard let delivery = markComplete(token, as: fate) else { return }
+        posts.forget(token)
+        let account = delivery.account
+        if delivery.isIncident {
+            completedIncidents.append(delivery.number)
+            if let reason {
+                account.diagnostics.reportLoss(
+                    fate, naming.name(of: delivery.recipient), "the incident \(delivery.id) is lost: \(reason)", &turn)
+            }
+            return
+        }
+        // One that a request deleted counts on: it is there again where the store refuses that.
+        let subscription = delivery.subscription
+        if let reason {
+            let target = delivery.target(token.slot).shown
+            subscription?.record.delivery.lastError = "\(target): \(reason)"
+            account.diagnostics.reportLoss(
+                fate, naming.name(of: delivery.recipient), "the match \(delivery.id) is lost for \(target): \(reason)", &turn)
+        }
+        if let subscription { deliveryChanged(subscription) }
+        guard delivery.isComplete else {
+            progressedMatches.insert(delivery.number)
+            return
+        }
+        progressedMatches.remove(delivery.number)
+        completedMatches.append(delivery.number)
+        account.counters.pending -= 1
+        account.counters.count(delivery.fate)
+        if delivery.fate == .dropped { account.noteDropped(1) }
+        if let subscription, subscription.record.delivery.pending > 0 { subscription.record.delivery.count(delivery.fate) }
+    }
+
+    /// - Returns: The match as it is then; nil where that target was complete before, or the match is gone.
+    private func markComplete(_ token: DeliveryToken, as fate: MatchFate) -> PendingDelivery? {
+        guard var delivery = pending[token.number], delivery.isOutstanding(token.slot) else { return nil }
+        delivery.completed |= 1 << UInt32(token.slot)
+        delivery.fate = max(delivery.fate, fate)
+        if delivery.isComplete { _ = remove(token.number) } else { pending[token.number] = delivery }
+        return delivery
+    }
+
+    private func countRetry(of token: DeliveryToken) {
+        guard let delivery = pending[token.number], delivery.isOutstanding(token.slot), !delivery.isIncident else { return }
+        delivery.account.counters.retried += 1
+        guard let subscription = delivery.subscription else { return }
+        subscription.record.delivery.retried += 1
+        deliveryChanged(subscription)
+    }
+
+    private func deliveryChanged(_ subscription: Subscription) {
+        guard !subscription.deliveryChanged, !subscription.isGone else { return }
+        subscription.deliveryChanged = true
+        changedSubscriptions.append(subscription)
+    }
+
+    /// Makes the delivery counters durable together with what changed them.
+    func record(_ turn: inout Turn) {
+        for number in progressedMatches.sorted() {
+            guard let delivery = pending[number] else { continue }
+            turn.keep(.matchProgress(number: number, settled: delivery.completed, fate: delivery.fate))
+        }
+        progressedMatches.removeAll(keepingCapacity: true)
+        for number in completedIncidents { turn.keep(.incidentSettled(number: number)) }
+        completedIncidents.removeAll(keepingCapacity: true)
+        for number in completedMatches {
+            turn.keep(.matchSettled(number: number))
+            if outdated.remove(number) != nil { turn.keep(.forgetMatch(number: number)) }
+        }
+        completedMatches.removeAll(keepingCapacity: true)
+        for subscription in changedSubscriptions {
+            subscription.deliveryChanged = false
+            guard !subscription.isGone else { continue }
+            let record = subscription.record
+            turn.keep(.putDelivery(dataset: record.dataset, subscriptionId: record.id, record.delivery))
+        }
+        changedSubscriptions.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: Removing
+
+    /// Removes what will not go to anybody any more.
+    private func remove(_ number: Int64) -> PendingDelivery? {
+        guard let delivery = pending.removeValue(forKey: number) else { return nil }
+        for slot in 0...delivery.pushers.count { queues.end(DeliveryToken(number: number, slot: slot)) }
+        let left = (waiting[delivery.client] ?? 1) - 1
+        waiting[delivery.client] = left > 0 ? left : nil
+        return delivery
+    }
+
+    /// Removes all of a dataset that was deleted.
+    func removeAll(of dataset: String, _ account: MatchAccount) {
+        for number in pending.filter({ $0.value.account === account }).map(\.key) {
+            _ = remove(number)
+            outdated.remove(number)
+        }
+        forgetChanges(of: dataset)
+    }
+
+    /// The delivery counters of a dataset are read anew.
+    func forgetChanges(of dataset: String) {
+        changedSubscriptions.removeAll { $0.record.dataset == dataset }
+    }
+
+    /// A match that did not become durable never was.
     ///
-    /// - Returns: The match as it is then; nil where that target was settled before, or the match is gone.
-    mutating func settle(_ token: ParcelToken, as fate: MatchFate) -> Parcel? {
-        guard var parcel = parcels[token.number], parcel.owes(token.slot) else { return nil }
-        parcel.settled |= 1 << UInt32(token.slot)
-        parcel.fate = max(parcel.fate, fate)
-        if parcel.isSettled { _ = remove(token.number) } else { parcels[token.number] = parcel }
-        return parcel
+    /// - Returns: Whether it was still to be delivered.
+    func discard(match number: Int64, _ account: MatchAccount?) -> Bool {
+        let isPending = remove(number) != nil
+        outdated.remove(number)
+        account?.counters.matched -= 1
+        if isPending { account?.counters.pending -= 1 } else { account?.counters.dropped -= 1 }
+        return isPending
     }
 
-    /// Takes out a match that will not go to anybody any more.
-    mutating func remove(_ number: Int64) -> Parcel? {
-        guard let parcel = parcels.removeValue(forKey: number) else { return nil }
-        for slot in 0...parcel.pushers.count { lanes.end(ParcelToken(number: number, slot: slot)) }
-        let left = (waiting[parcel.client] ?? 1) - 1
-        waiting[parcel.client] = left > 0 ? left : nil
-        return parcel
+    /// An event that did not become durable never was.
+    func discard(incident number: Int64) { _ = remove(number) }
+}
+
+extension PendingDelivery {
+    fileprivate init(_ record: IncidentRecord, _ account: MatchAccount) {
+        let kind: Recipient.Kind =
+            switch record.source {
+            case .circumstance: .circumstance
+            case .beacon: .beacon
+            }
+        self.init(
+            number: record.number, account: account, subscription: nil, id: record.id, createdAt: record.createdAt,
+            body: record.body, recipient: Recipient(record.dataset, record.owner, kind, record.sourceID), pushers: [],
+            isIncident: true)
     }
+}
 
-    /// Whether a target of a match is still to take it.
-    func owes(_ token: ParcelToken) -> Bool { parcels[token.number]?.owes(token.slot) == true }
-
-    /// The same subscription is another object after the store gave it back.
-    mutating func relink(_ number: Int64, to subscription: Subscription?) { parcels[number]?.subscription = subscription }
-
-    /// - Returns: The numbers of those removed.
-    mutating func removeAll(where isGone: (Parcel) -> Bool) -> [Int64] {
-        let gone = parcels.filter { isGone($0.value) }.map(\.key)
-        for number in gone { _ = remove(number) }
-        return gone
+extension Delivery {
+    fileprivate mutating func count(_ fate: MatchFate) {
+        switch fate {
+        case .delivered: delivered += 1
+        case .expired: expired += 1
+        case .dropped: dropped += 1
+        }
     }
 }

@@ -33,9 +33,9 @@ struct PostQueues {
         let url: WebhookURL
         let origin: Origin
         /// Never tried, in order.
-        var fresh = Deque<ParcelToken>()
+        var fresh = Deque<DeliveryToken>()
         /// Tried before, by when they are due.
-        var retries: [(dueAt: Int64, token: ParcelToken)] = []
+        var retries: [(dueAt: Int64, token: DeliveryToken)] = []
         var inflight = 0
         /// In a row, over all its messages.
         var failures = 0
@@ -68,7 +68,7 @@ struct PostQueues {
             return retries.first.map { max($0.dueAt, restsUntil) }
         }
 
-        func popReady(at now: Int64) -> ParcelToken? {
+        func popReady(at now: Int64) -> DeliveryToken? {
             if let first = retries.first, first.dueAt <= now { return retries.removeFirst().token }
             return fresh.popFirst()
         }
@@ -86,13 +86,13 @@ struct PostQueues {
     /// Queues that time makes ready, by when.
     private var alarms: [(at: Int64, queue: Queue)] = []
     /// Under way.
-    private var sent: [ParcelToken: Queue] = [:]
+    private var sent: [DeliveryToken: Queue] = [:]
     /// How often each was tried and failed.
-    private var attempts: [ParcelToken: Int] = [:]
+    private var attempts: [DeliveryToken: Int] = [:]
 
     var inflight: Int { sent.count }
 
-    mutating func append(_ token: ParcelToken, to url: WebhookURL, of client: String) {
+    mutating func append(_ token: DeliveryToken, to url: WebhookURL, of client: String) {
         let queue = queue(for: url, of: client)
         queue.fresh.append(token)
         line(up: queue)
@@ -101,7 +101,7 @@ struct PostQueues {
     /// The next to post, if one may be posted now; it counts as under way.
     ///
     /// - Returns: Also how often it was tried before.
-    mutating func next(at now: Int64) -> (token: ParcelToken, url: WebhookURL, attempts: Int)? {
+    mutating func next(at now: Int64) -> (token: DeliveryToken, url: WebhookURL, attempts: Int)? {
         while sent.count < Self.window, let origin = turns.popFirst() {
             origin.isWaiting = false
             guard origin.inflight < Self.originWindow, let queue = origin.turns.popFirst() else { continue }
@@ -137,7 +137,7 @@ struct PostQueues {
     /// A post is over.
     ///
     /// - Returns: false where none of this name was under way.
-    mutating func end(_ token: ParcelToken, _ result: Result, at now: Int64) -> Bool {
+    mutating func end(_ token: DeliveryToken, _ result: Result, at now: Int64) -> Bool {
         guard let queue = sent.removeValue(forKey: token) else { return false }
         queue.inflight -= 1
         queue.origin.inflight -= 1
@@ -159,7 +159,7 @@ struct PostQueues {
         return true
     }
 
-    private mutating func retry(_ token: ParcelToken, _ queue: Queue, _ notBefore: Int64, _ chance: Double, at now: Int64) {
+    private mutating func retry(_ token: DeliveryToken, _ queue: Queue, _ notBefore: Int64, _ chance: Double, at now: Int64) {
         let tries = (attempts[token] ?? 0) + 1
         attempts[token] = tries
         if queue.failures >= Self.failuresBeforeRest { queue.answers = false }
@@ -175,7 +175,7 @@ struct PostQueues {
     }
 
     /// Forgets how often it was tried: it is settled.
-    mutating func forget(_ token: ParcelToken) { attempts[token] = nil }
+    mutating func forget(_ token: DeliveryToken) { attempts[token] = nil }
 
     /// Lets time pass: queues whose rest is over, or whose messages are due again.
     mutating func advance(to now: Int64) {
@@ -188,8 +188,8 @@ struct PostQueues {
     }
 
     /// What waits in the queues and is not wanted any more, in order.
-    mutating func removeAll(where isOver: (ParcelToken) -> Bool) -> [ParcelToken] {
-        var over: [ParcelToken] = []
+    mutating func removeAll(where isOver: (DeliveryToken) -> Bool) -> [DeliveryToken] {
+        var over: [DeliveryToken] = []
         for queue in Array(queues.values) {
             // Numbers rise with time, so the oldest stand in front.
             while let first = queue.fresh.first, isOver(first) { over.append(queue.fresh.removeFirst()) }

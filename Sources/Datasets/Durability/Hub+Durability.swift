@@ -76,12 +76,12 @@ extension Hub {
     ///   - matchNumber: The highest number of a match that the store knows.
     public func endRestoration(liveNumber: Int64, matchNumber: Int64) {
         self.liveNumber = max(self.liveNumber, liveNumber)
-        self.matchNumber = max(self.matchNumber, matchNumber)
-        outbox.durable(through: self.matchNumber)
+        outbox.noteNumber(matchNumber)
+        outbox.noteDurable(through: outbox.lastNumber)
         for dataset in datasets.values { dataset.clearedStates.sort() }
         declareRestoredCategories()
         resumeLiveSubscriptions()
-        restoreSightings(at: latestAt)
+        restoreSightings(at: 0)
         unresumed.formUnion(datasets.keys)
         findOccupancies()
     }
@@ -187,32 +187,13 @@ extension Hub {
     }
 
     private func restore(_ record: MatchRecord) throws(WireError) {
-        matchNumber = max(matchNumber, record.number)
-        guard let dataset = datasets[record.dataset] else { return }
-        if let device = dataset.devices[record.deviceId], device.matches.last.map({ $0 < record.number }) ?? true {
-            device.matches.append(record.number)
-            if device.matches.count > Self.matchesPerDevice, outbox.parcels[device.matches[0]] != nil {
-                outdated.insert(device.matches.removeFirst())
-            }
-        }
+        guard let dataset = datasets[record.dataset] else { return outbox.noteNumber(record.number) }
         // A subscription that was made since has the id of the one it was for.
         let subscription = dataset.subscriptions[record.subscriptionId].flatMap {
             $0.record.createdAt <= record.createdAt && $0.record.deviceId.hasSameBytes(as: record.deviceId) ? $0 : nil
         }
-        outbox.relink(record.number, to: subscription)
-        guard record.pending, !isReloading else { return }
-        // It may have been sent before; whoever has not taken it gets it again under the same id.
-        dataset.counters.matched += 1
-        dataset.counters.pending += 1
-        dataset.counters.retried += 1
-        subscription?.record.delivery.retried += 1
-        let recipient = Recipient(record.dataset, record.owner, .match, record.deviceId, record.subscriptionId)
-        outbox.append(
-            Parcel(
-                number: record.number, dataset: dataset, subscription: subscription, id: record.id, createdAt: record.createdAt,
-                body: record.body, recipient: recipient,
-                pushers: try [Pusher](reading: record.pushers, of: recipient, naming: naming), secret: record.secret,
-                settled: record.settled, fate: record.fate))
+        try outbox.restore(
+            record, of: dataset.devices[record.deviceId], subscription, dataset.matchAccount, isKnown: isReloading)
     }
 
     // MARK: Writing behind
@@ -241,6 +222,6 @@ extension Hub {
         storeIsWritable = true
         dueToWrite = dirty.count
         writeBehind(count: dueToWrite, &turn)
-        recordDeliveries(&turn)
+        outbox.record(&turn)
     }
 }

@@ -21,8 +21,8 @@ extension Hub {
         for sequel in done.sequels {
             switch sequel {
             case .matches(let number):
-                outbox.durable(through: number)
-                sendMatches(&turn)
+                outbox.noteDurable(through: number)
+                outbox.send(&turn)
             case .liveSubscription(let handle):
                 if let subscription = liveHandles[handle] { begin(subscription, &turn) }
             case .deletion(let name):
@@ -47,7 +47,7 @@ extension Hub {
         _ turn: inout Turn
     ) throws -> Uncommitted {
         storeIsWritable = false
-        let number = matchNumber
+        let number = outbox.lastNumber
         answerRefused(lost, reason: reason, &turn)
         let refusal = Refusal(lost)
         var subscriptions = forgetMatches(refusal)
@@ -86,7 +86,7 @@ extension Hub {
             {
                 body = first
             } else {
-                datasets[context.dataset]?.counters.failedRequests += 1
+                datasets[context.dataset]?.requestCounters.failed += 1
             }
             turn.effects.output.append(.reply(context.address), payload: body)
         }
@@ -106,13 +106,9 @@ extension Hub {
     /// - Returns: What becomes of the delivery counters of their subscriptions.
     private func forgetMatches(_ refusal: Refusal) -> DeliveryCorrections {
         var corrections = DeliveryCorrections()
-        for case .putIncident(let record) in refusal.dropped { _ = outbox.remove(record.number) }
+        for case .putIncident(let record) in refusal.dropped { outbox.discard(incident: record.number) }
         for case .putMatch(let record) in refusal.dropped {
-            let isPending = outbox.remove(record.number) != nil
-            outdated.remove(record.number)
-            let dataset = datasets[record.dataset]
-            dataset?.counters.matched -= 1
-            if isPending { dataset?.counters.pending -= 1 } else { dataset?.counters.dropped -= 1 }
+            let isPending = outbox.discard(match: record.number, datasets[record.dataset]?.matchAccount)
             corrections.forget(record, isPending: isPending)
         }
         for case .putMatch(let record) in refusal.kept { corrections.keep(record) }
@@ -129,7 +125,7 @@ extension Hub {
         for subscription in recentMoves.removed(of: name) where dataset.subscriptions[subscription.record.id] == nil {
             corrections.note(subscription)
         }
-        datasetsWithDeliveries.removeAll { $0 === dataset }
+        outbox.forgetChanges(of: name)
         dataset.reset()
         for state in liveStates.all where state.dataset === dataset { state.device = nil }
     }

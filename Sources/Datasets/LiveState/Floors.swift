@@ -71,9 +71,9 @@ extension Hub {
     /// - Parameter found: Where the structure finds it.
     func floor(of state: LiveState, index: Int?, found: Whereabouts?, _ turn: inout Turn) -> FloorRef {
         if let floor = floor(of: state, index: index, found: found) { return floor }
-        tellOverload(
+        state.dataset.diagnostics.reportOverload(
             state.topic, "the dataset has \(configuration.limits.liveTopics) floors, the maximum: this one counts as unknown",
-            count: 1, of: state.dataset, &turn)
+            count: 1, &turn)
         return .unknown
     }
 

@@ -19,7 +19,7 @@ extension Hub {
                 }
             }
         case .failure(let error):
-            refuse(error, published: published, of: adapted.dataset, counts: true, &turn)
+            refuse(error, published: published, of: adapted.dataset, &turn)
         }
     }
 }

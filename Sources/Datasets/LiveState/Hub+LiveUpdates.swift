@@ -30,7 +30,7 @@ extension Hub {
             }
         } catch {
             let error = WireError(.invalid, error.message, field: error.field)
-            refuse(error, published: topic, counts: true, &turn)
+            refuse(error, published: topic, &turn)
             return
         }
         // Percent-codes in lower case, empty levels or a domain in capitals name a topic that may be known.
@@ -64,7 +64,7 @@ extension Hub {
             receiveUpdate(of: state, published: published, message, &turn)
         } catch {
             if message.isRepeated { return }
-            refuse(error, published: published, of: live.dataset, counts: true, &turn)
+            refuse(error, published: published, of: live.dataset, &turn)
         }
     }
 
@@ -74,45 +74,65 @@ extension Hub {
     ) {
         let dataset = state.dataset
         if dataset.suspension != nil { return dataset.wait(message, of: state.topic) }
-        // Of what a broker replays only that counts as received which has an effect.
-        if !message.isRepeated { dataset.counters.received += 1 }
-        guard !message.payload.isEmpty else {
-            if message.isRepeated { dataset.counters.received += 1 }
-            dataset.counters.accepted += 1
-            clear(state, &turn)
-            return
-        }
         do throws(WireError) {
-            try checkDeclared(state)
-            if let device = state.device { dataset.circumstances.engine.expect(device.reference.index) }
-            let update = try decode(message, domain: state.domain)
-            if state.tellsSightings {
-                return try receiveSightings(update, of: state, published: published, message, &turn)
-            }
-            var timestamp = update.timestamp ?? turn.now
-            let isSkewed = timestamp > turn.now + Self.skewMaximumMilliseconds
-            if isSkewed { timestamp = turn.now }
-            if message.isRepeated, state.isKnown {
-                // The broker gives back what it kept: only by its own word can that be newer than what is known.
-                guard update.timestamp != nil, !isSkewed, timestamp > state.timestamp else { return }
-            }
-            let standing = standing(of: state)
-            // What was sent is never late beside what the daemon worked out.
-            let newest = max(state.sentAt, standing?.sentAt ?? .min)
-            guard timestamp >= newest else {
-                if !message.isRepeated { refuseLate(timestamp, newest, state, published, &turn) }
-                return
-            }
-            try admit(state, instead: standing, &turn)
-            if message.isRepeated { dataset.counters.received += 1 }
-            dataset.counters.accepted += 1
-            if isSkewed { tellSkewed(state, published, &turn) }
-            let found = store(update, at: timestamp, for: state, receivedAt: turn.now, &turn)
-            showMove(of: state, update, found: found, at: timestamp, &turn)
+            let outcome = try take(message, of: state, published: published, &turn)
+            dataset.updateCounters.count(outcome)
         } catch {
+            // Of what is repeated only that counts which has an effect.
             if message.isRepeated, state.isKnown { return }
-            refuse(error, published: published, of: dataset.id, counts: message.isRepeated, &turn)
+            refuse(error, published: published, of: dataset.id, &turn)
         }
+    }
+
+    /// - Returns: What became of it.
+    private func take(
+        _ message: IncomingUpdate, of state: LiveState, published: UnsafeRawBufferPointer, _ turn: inout Turn
+    ) throws(WireError) -> UpdateCounters.Outcome {
+        guard !message.payload.isEmpty else {
+            clear(state, &turn)
+            return .accepted
+        }
+        try checkDeclared(state)
+        if let device = state.device { state.dataset.circumstances.engine.expect(device.reference.index) }
+        let update = try decode(message, domain: state.domain)
+        if state.tellsSightings { return try receiveSightings(update, of: state, published: published, message, &turn) }
+        var timestamp = update.timestamp ?? turn.now
+        let isSkewed = timestamp > turn.now + Self.skewMaximumMilliseconds
+        if isSkewed { timestamp = turn.now }
+        if message.isRepeated, state.isKnown {
+            // Whoever kept it gives it back: only by its own word can that be newer than what is known.
+            guard update.timestamp != nil, !isSkewed, timestamp > state.timestamp else { return .ignored }
+        }
+        let standing = standing(of: state)
+        // What was sent is never late beside what the daemon worked out.
+        let newest = max(state.sentAt, standing?.sentAt ?? .min)
+        guard timestamp >= newest else {
+            if message.isRepeated { return .ignored }
+            state.dataset.diagnostics.reportLate(timestamp, newest: newest, published: published, &turn)
+            return .late
+        }
+        try admit(state, instead: standing, &turn)
+        if isSkewed { reportSkewed(state, published, &turn) }
+        let found = store(update, at: timestamp, for: state, receivedAt: turn.now, &turn)
+        showMove(of: state, update, found: found, at: timestamp, &turn)
+        return .accepted
+    }
+
+    func reportSkewed(_ state: LiveState, _ published: UnsafeRawBufferPointer, _ turn: inout Turn) {
+        state.dataset.updateCounters.countSkewed()
+        state.dataset.diagnostics.reportSkewed(published: published, &turn)
+    }
+
+    /// Counts and reports a refusal.
+    ///
+    /// - Parameter name: The dataset it is about, where that is not the first level of the topic.
+    func refuse(_ error: WireError, published: UnsafeRawBufferPointer, of name: String? = nil, _ turn: inout Turn) {
+        let topic = String(decoding: published, as: UTF8.self)
+        let level = name ?? String(topic.prefix { $0 != "/" })
+        let diagnostic = DiagnosticsWindow.Diagnostic(topic: topic, refused: error)
+        guard let dataset = datasets[level] else { return unknownDatasets.report(diagnostic, of: level, &turn) }
+        dataset.updateCounters.count(.refused)
+        dataset.diagnostics.report(diagnostic, &turn)
     }
 
     private func decode(_ message: IncomingUpdate, domain: String) throws(WireError) -> LiveUpdate {

@@ -17,7 +17,7 @@ extension Hub {
     ///   - formerNumber: The number of that message.
     func tellSubscribers(of state: LiveState, former: [UInt8]? = nil, formerNumber: Int64 = 0, _ turn: inout Turn) {
         guard !state.dataset.liveSubscriptions.isEmpty else { return }
-        guard outbox.lanes.isOpen else {
+        guard outbox.isOpen else {
             // What left meanwhile is told with its last properties.
             if state.payload != nil { state.lastPayload = nil } else if let former { state.lastPayload = former }
             return
@@ -178,7 +178,7 @@ extension Hub {
 
     /// Sends what was held long enough.
     func releaseHeld(_ turn: inout Turn) {
-        guard outbox.lanes.isOpen, !holders.isEmpty else { return }
+        guard outbox.isOpen, !holders.isEmpty else { return }
         for subscription in holders {
             while let first = subscription.heldOrder.first, first.at <= turn.now || first.at > turn.now + subscription.longestHold
             {

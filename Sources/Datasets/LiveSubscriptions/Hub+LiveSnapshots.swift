@@ -23,14 +23,14 @@ extension Hub {
         subscription.early = []
         guard subscription.snapshot != nil else { return }
         snapshotting.append(subscription)
-        if outbox.lanes.isOpen { _ = continueSnapshots(count: Self.firstSnapshotMessages, &turn) }
+        if outbox.isOpen { _ = continueSnapshots(count: Self.firstSnapshotMessages, &turn) }
     }
 
     private static let firstSnapshotMessages = 1000
 
     /// A state is about to change: whoever has not seen it in a snapshot that is on its way sees it now.
     func showBeforeChange(_ state: LiveState, _ turn: inout Turn) {
-        guard state.payload != nil, state.dataset.liveSubscriptions.snapshotCount > 0, outbox.lanes.isOpen else { return }
+        guard state.payload != nil, state.dataset.liveSubscriptions.snapshotCount > 0, outbox.isOpen else { return }
         var subject = LiveSubject(state)
         for handle in subscribers(of: state) {
             guard let subscription = liveHandles[handle], let snapshot = subscription.snapshot,
@@ -165,7 +165,7 @@ extension Hub {
     }
 
     func forgetRecentlyLeft(at now: Int64) {
-        guard outbox.lanes.isOpen else { return }
+        guard outbox.isOpen else { return }
         while let first = recentlyLeft.first, now - first.at > Self.recentlyLeftMilliseconds || now < first.at {
             recentlyLeft.removeFirst()
         }

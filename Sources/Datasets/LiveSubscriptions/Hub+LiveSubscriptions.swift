@@ -32,7 +32,7 @@ extension Hub {
         let all = dataset.liveSubscriptions.values.sorted { $0.handle < $1.handle }
         var farewells = Self.farewellsMaximum
         for subscription in all {
-            for number in outbox.lanes.isOpen ? subscription.inside.sorted.prefix(farewells) : [] {
+            for number in outbox.isOpen ? subscription.inside.sorted.prefix(farewells) : [] {
                 guard let state = dataset.liveTopics[number], let payload = state.payload else { continue }
                 farewells -= 1
                 send(LiveNews(payload: payload, isLeft: true), of: state, to: subscription, &turn)
@@ -86,7 +86,7 @@ extension Hub {
     /// Once a second.
     func repairLiveSubscriptions(at now: Int64) {
         forgetRecentlyLeft(at: now)
-        guard outbox.lanes.isOpen, liveBacklog < configuration.limits.liveBacklog / 2 else { return }
+        guard outbox.isOpen, liveBacklog < configuration.limits.liveBacklog / 2 else { return }
         for subscription in liveHandles.all where subscription.needsSnapshot { beginSnapshot(of: subscription) }
     }
 }

@@ -6,9 +6,6 @@ import Records
 // From the engine's effects to matches: numbered, durable, then delivered.
 
 extension Hub {
-    /// How many matches of a device are kept.
-    static let matchesPerDevice = 100
-
     /// Shows every engine what moved since the last time; nothing else may happen to a dataset in between.
     ///
     /// - Parameter knownSince: When an earlier life that forgot it showed the same; `Int64.max`: it is new.
@@ -79,82 +76,15 @@ extension Hub {
         let limits = configuration.limits
         let reason =
             "\(crowd.missed) matches were not made: a subscription has \(limits.partnersPerSubscription) partners and a dataset \(limits.pairs) pairs at most"
-        dataset.counters.matched += crowd.missed
-        dataset.counters.dropped += crowd.missed
-        dataset.droppedMatches += crowd.missed
-        subscription.record.delivery.matched += Int64(crowd.missed)
-        subscription.record.delivery.dropped += Int64(crowd.missed)
-        subscription.record.delivery.lastError = reason
-        deliveryChanged(subscription, in: dataset)
-        tellOverload(naming.name(of: subscription.recipient), reason, count: crowd.missed, of: dataset, &turn)
+        outbox.countUnmade(crowd.missed, of: subscription, dataset.matchAccount, because: reason, &turn)
     }
 
-    /// Numbers a message, makes it durable, and has it delivered if there is room.
+    /// Has a match delivered.
     func send(
         _ message: MatchMessage, _ publication: Publication, _ subscription: Subscription, in dataset: Dataset, _ turn: inout Turn
     ) {
         guard let device = dataset.devices[subscription.record.deviceId] else { return }
-        let body = message.encode(publication.record, subscription.record)
-        dataset.counters.matched += 1
-        subscription.record.delivery.matched += 1
-        subscription.record.delivery.lastMatchAt = message.at
-        deliveryChanged(subscription, in: dataset)
-        matchNumber += 1
-        let parcel = Parcel(
-            number: matchNumber, dataset: dataset, subscription: subscription, id: message.id, createdAt: message.at, body: body,
-            recipient: subscription.recipient, pushers: subscription.pushers, secret: subscription.record.secret)
-        let obstacle = obstacle(to: parcel)
-        var record = MatchRecord(
-            number: matchNumber, dataset: dataset.id, id: message.id, deviceId: device.record.id,
-            subscriptionId: subscription.record.id, publicationId: publication.record.id, owner: subscription.record.owner,
-            createdAt: message.at, body: body, pending: obstacle == nil)
-        if obstacle == nil, !subscription.pushers.isEmpty {
-            record.pushers = subscription.pushers.map { $0.text(naming) }
-            record.secret = subscription.record.secret
-        }
-        turn.keep(.putMatch(record))
-        keep(matchNumber, of: device, &turn)
-        if let obstacle {
-            drop(parcel, because: obstacle, &turn)
-        } else {
-            dataset.counters.pending += 1
-            outbox.append(parcel)
-        }
-    }
-
-    /// Why there is no room for one more that waits; nil where there is.
-    private func obstacle(to parcel: Parcel) -> String? {
-        let limits = configuration.limits
-        if parcel.dataset.counters.pending >= limits.pendingMatches {
-            return "\(limits.pendingMatches) matches of the dataset wait for delivery, the maximum"
-        }
-        if outbox.waiting(of: parcel.client) >= limits.pendingMatchesPerClient {
-            return "\(limits.pendingMatchesPerClient) matches of the client wait for delivery, the maximum"
-        }
-        return nil
-    }
-
-    private func drop(_ parcel: Parcel, because reason: String, _ turn: inout Turn) {
-        parcel.dataset.counters.dropped += 1
-        parcel.dataset.droppedMatches += 1
-        parcel.subscription?.record.delivery.dropped += 1
-        parcel.subscription?.record.delivery.lastError = reason
-        tellLoss(
-            MatchFate.dropped.rawValue, parcel.recipient, "the match \(parcel.id) is lost: \(reason)", of: parcel.dataset,
-            &turn)
-    }
-
-    /// Keeps the newest hundred of a device; one that still waits for the broker is forgotten when it was delivered.
-    private func keep(_ number: Int64, of device: Device, _ turn: inout Turn) {
-        device.matches.append(number)
-        while device.matches.count > Self.matchesPerDevice {
-            let oldest = device.matches.removeFirst()
-            if outbox.parcels[oldest] == nil {
-                turn.keep(.forgetMatch(number: oldest))
-            } else {
-                outdated.insert(oldest)
-            }
-        }
+        outbox.send(message, publication, subscription, of: device, dataset.matchAccount, &turn)
     }
 }
 

@@ -117,8 +117,7 @@ extension Hub {
             if known?.payload == nil { try checkRoomForLiveTopic(in: dataset) }
         } catch {
             // Told once for each change: it may fit later.
-            let diagnostic = DiagnosticsWindow.Diagnostic(topic: place.topic, refused: error)
-            return report(diagnostic, of: dataset, &turn)
+            return dataset.diagnostics.report(.init(topic: place.topic, refused: error), &turn)
         }
         place.told = figures
         place.toldAt = turn.now

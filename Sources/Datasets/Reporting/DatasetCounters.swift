@@ -1,26 +1,72 @@
-import Wire
 import Records
+import Wire
 
-/// What a dataset counted since the daemon started.
-struct DatasetCounters: Equatable {
+/// What became of the live updates of a dataset since the daemon started.
+struct UpdateCounters: Equatable {
+    private(set) var received = 0
+    private(set) var accepted = 0
+    private(set) var refused = 0
+    private(set) var late = 0
+    private(set) var skewed = 0
+    private(set) var conflated = 0
+
+    /// What became of one update.
+    enum Outcome {
+        case accepted, late, refused
+        /// A newer one of its topic took its place before it was looked at.
+        case conflated
+        /// Nothing: it was known already.
+        case ignored
+    }
+
+    @inline(__always)
+    mutating func count(_ outcome: Outcome) {
+        switch outcome {
+        case .accepted: accepted += 1
+        case .late: late += 1
+        case .refused: refused += 1
+        case .conflated: conflated += 1
+        case .ignored: return
+        }
+        received += 1
+    }
+
+    mutating func countSkewed() { skewed += 1 }
+}
+
+/// The requests to a dataset since the daemon started.
+struct RequestCounters: Equatable {
     var received = 0
-    var accepted = 0
-    var refused = 0
-    var late = 0
-    var skewed = 0
-    var conflated = 0
-    var requests = 0
-    var failedRequests = 0
+    var failed = 0
+}
+
+/// What became of the matches of a dataset since the daemon started.
+struct MatchCounters: Equatable {
     var matched = 0
     var delivered = 0
     var retried = 0
     var expired = 0
     var dropped = 0
-    /// Matches that wait for the broker: a gauge.
+    /// Not yet with everyone they are for: a gauge.
     var pending = 0
+
+    mutating func count(_ fate: MatchFate) {
+        switch fate {
+        case .delivered: delivered += 1
+        case .expired: expired += 1
+        case .dropped: dropped += 1
+        }
+    }
 }
 
-/// What `geomatch/{dataset}/status` says but the time, which alone is no news.
+/// All that a dataset counted since the daemon started.
+struct DatasetCounters: Equatable {
+    var updates = UpdateCounters()
+    var requests = RequestCounters()
+    var matches = MatchCounters()
+}
+
+/// The status of a dataset but its time, which alone is no news.
 struct StatusFigures: Equatable {
     var counters: DatasetCounters
     var devices: Int
@@ -33,26 +79,26 @@ struct StatusFigures: Equatable {
     func encode(into writer: inout JSONWriter) {
         writer.key("updates")
         writer.beginObject()
-        writer.member("received", counters.received)
-        writer.member("accepted", counters.accepted)
-        writer.member("refused", counters.refused)
-        writer.member("late", counters.late)
-        writer.member("skewed", counters.skewed)
-        writer.member("conflated", counters.conflated)
+        writer.member("received", counters.updates.received)
+        writer.member("accepted", counters.updates.accepted)
+        writer.member("refused", counters.updates.refused)
+        writer.member("late", counters.updates.late)
+        writer.member("skewed", counters.updates.skewed)
+        writer.member("conflated", counters.updates.conflated)
         writer.endObject()
         writer.key("requests")
         writer.beginObject()
-        writer.member("received", counters.requests)
-        writer.member("failed", counters.failedRequests)
+        writer.member("received", counters.requests.received)
+        writer.member("failed", counters.requests.failed)
         writer.endObject()
         writer.key("matches")
         writer.beginObject()
-        writer.member("matched", counters.matched)
-        writer.member("delivered", counters.delivered)
-        writer.member("retried", counters.retried)
-        writer.member("expired", counters.expired)
-        writer.member("dropped", counters.dropped)
-        writer.member("pending", counters.pending)
+        writer.member("matched", counters.matches.matched)
+        writer.member("delivered", counters.matches.delivered)
+        writer.member("retried", counters.matches.retried)
+        writer.member("expired", counters.matches.expired)
+        writer.member("dropped", counters.matches.dropped)
+        writer.member("pending", counters.matches.pending)
         writer.endObject()
         writer.member("devices", devices)
         writer.member("publications", publications)
@@ -63,10 +109,44 @@ struct StatusFigures: Equatable {
     }
 }
 
+/// The status of a dataset, reported where it changed, every ten seconds at most.
+struct StatusReport {
+    private var last: StatusFigures?
+    private var lastAt: Int64 = .min
+
+    private static let intervalMilliseconds: Int64 = 10_000
+
+    /// It is time to look at the figures again.
+    func isDue(at now: Int64) -> Bool { lastAt == .min || now - lastAt >= Self.intervalMilliseconds || now < lastAt }
+
+    mutating func report(_ figures: StatusFigures, of dataset: String, _ turn: inout Turn) {
+        guard figures != last else { return }
+        last = figures
+        lastAt = turn.now
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("dataset", dataset)
+        writer.member("at", turn.now)
+        figures.encode(into: &writer)
+        writer.endObject()
+        turn.effects.output.append(.status, name: dataset, payload: writer.bytes)
+    }
+
+    /// The next one is reported even if nothing changed.
+    mutating func `repeat`() { self = StatusReport() }
+}
+
 extension Dataset {
-    var statusFigures: StatusFigures {
-        StatusFigures(
+    var counters: DatasetCounters {
+        DatasetCounters(updates: updateCounters, requests: requestCounters, matches: matchAccount.counters)
+    }
+
+    /// Reports the counters where they changed.
+    func reportStatus(_ turn: inout Turn) {
+        guard status.isDue(at: turn.now) else { return }
+        let figures = StatusFigures(
             counters: counters, devices: devices.count, publications: publications.count, subscriptions: subscriptions.count,
             liveSubscriptions: liveSubscriptions.count, circumstances: circumstances.count, places: places.table.count)
+        status.report(figures, of: id, &turn)
     }
 }

@@ -7,7 +7,7 @@ import Records
 /// A flood must not become a flood of diagnostics; nothing is hidden either: what is not told at once is counted and
 /// told a second after the last one.
 struct DiagnosticsWindow {
-    /// The level below `diagnostics`.
+    /// What a diagnostic is about.
     enum Kind: String, CaseIterable {
         /// The update was refused.
         case update
@@ -15,9 +15,9 @@ struct DiagnosticsWindow {
         case late
         /// The update's time was ahead of ours and became the time of arrival.
         case skewed
-        /// A match did not come to whom it was for; `topic` is the match topic.
+        /// A match did not come to whom it was for; `topic` names the recipient.
         case delivery
-        /// A maximum was reached, and matches were not made; `topic` is the match topic.
+        /// A maximum was reached, and matches were not made; `topic` names the recipient.
         case overload
     }
 

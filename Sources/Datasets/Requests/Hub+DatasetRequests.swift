@@ -18,7 +18,7 @@ extension Hub {
         var record = DatasetRecord(id: context.dataset, createdAt: turn.now, updatedAt: turn.now, revision: "")
         try apply(parameters, to: &record)
         let dataset = try createDataset(record, &turn)
-        dataset.counters.requests += 1
+        dataset.requestCounters.received += 1
         return describe(dataset)
     }
 

@@ -19,7 +19,7 @@ extension Hub {
             let result = try result(of: query, finding, &turn)
             finish(context, context.encode(result: result), nil, repeated: repeated, &turn)
         } catch {
-            datasets[context.dataset]?.counters.failedRequests += 1
+            datasets[context.dataset]?.requestCounters.failed += 1
             finish(context, error, nil, repeated: repeated, &turn)
         }
     }
@@ -124,5 +124,11 @@ extension ReplyContext {
         members(&writer)
         writer.endObject()
         return writer.bytes
+    }
+}
+
+extension WireError {
+    static func unknownDataset(_ name: String) -> WireError {
+        WireError(.unknownDataset, "there is no dataset `\(name)`", field: "dataset")
     }
 }

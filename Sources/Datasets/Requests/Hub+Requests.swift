@@ -32,7 +32,7 @@ extension Hub {
         let context = received.context
         if let dataset = datasets[context.dataset] {
             guard dataset.suspension == nil else { return dataset.wait(received) }
-            dataset.counters.requests += 1
+            dataset.requestCounters.received += 1
             prepare(dataset, &turn)
         }
         if repeatReply(to: context, &turn) { return }
@@ -68,7 +68,7 @@ extension Hub {
             case .result(let result): finish(context, context.encode(result: result), row, &turn)
             }
         } catch {
-            datasets[context.dataset]?.counters.failedRequests += 1
+            datasets[context.dataset]?.requestCounters.failed += 1
             finish(context, error, row, &turn)
         }
     }
@@ -130,7 +130,7 @@ extension Hub {
             let outcome = try perform(row, call(dataset, client, parameters, turn), &turn)
             // Of several elements, none may have been made.
             let isMade = parameters["items"] == nil || turn.effects.count(since: mark) > 1
-            if isMade { dataset.counters.requests += 1 } else { undo(&turn) }
+            if isMade { dataset.requestCounters.received += 1 } else { undo(&turn) }
             return outcome
         } catch {
             undo(&turn)

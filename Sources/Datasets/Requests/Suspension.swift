@@ -28,8 +28,7 @@ extension Dataset {
             let index = waiting.firstIndex(where: { if case .update(_, let payload, _) = $0 { !payload.isEmpty } else { false } })
         {
             waiting.remove(at: index)
-            counters.received += 1
-            counters.conflated += 1
+            updateCounters.count(.conflated)
         }
         waiting.append(.update(topic: Array(topic.utf8), payload: Array(update.payload), isRepeated: update.isRepeated))
     }

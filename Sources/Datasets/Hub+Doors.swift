@@ -1,0 +1,42 @@
+// What doors and webhooks say became of what left.
+
+extension Hub {
+    /// A notification arrived, or was refused for good.
+    ///
+    /// - Parameter refusal: Why it was refused; nil: it arrived.
+    public func delivered(_ token: UInt64, refusal: String?, _ turn: inout Turn) {
+        if let live = LiveToken(token) {
+            if refusal != nil { liveMessageFailed(live) }
+        } else if let follower = FollowerToken(token) {
+            followerAcknowledged(follower, &turn)
+        } else {
+            outbox.delivered(DeliveryToken(raw: token), refusal: refusal, &turn)
+        }
+    }
+
+    /// A notification could not be handed over: what must arrive waits until the door opens again.
+    public func returned(_ token: UInt64) {
+        if let live = LiveToken(token) {
+            liveMessageFailed(live)
+        } else if let follower = FollowerToken(token) {
+            followerReturned(follower)
+        } else {
+            outbox.returned(DeliveryToken(raw: token))
+        }
+    }
+
+    /// Notifications can leave: what waits goes out, and again what left before and has not arrived by now. It may come twice, under the
+    /// same id.
+    public func doorOpened(_ turn: inout Turn) {
+        outbox.open(&turn)
+        resumeFollowers(&turn)
+    }
+
+    /// No notification leaves until the door opens again; what did not arrive is sent again then.
+    public func doorClosed() { outbox.close() }
+
+    /// What became of a ``WebhookPost``.
+    public func posted(_ token: UInt64, _ outcome: WebhookOutcome, _ turn: inout Turn) {
+        outbox.posted(DeliveryToken(raw: token), outcome, &turn)
+    }
+}

@@ -1,0 +1,57 @@
+import Records
+import Wire
+
+/// Reports why input of a dataset was refused or lost, as often as ``DiagnosticsWindow`` allows.
+final class Diagnostics {
+    private let dataset: String
+    private var window = DiagnosticsWindow()
+
+    init(of dataset: String) { self.dataset = dataset }
+
+    /// Nothing was reported within the last second and nothing waits.
+    var isIdle: Bool { window.isIdle }
+
+    func report(_ diagnostic: DiagnosticsWindow.Diagnostic, _ turn: inout Turn) {
+        if let diagnostic = window.report(diagnostic, at: turn.now) { send(diagnostic, &turn) }
+    }
+
+    /// Reports what was held back long enough.
+    func advance(_ turn: inout Turn) {
+        for diagnostic in window.end(at: turn.now) { send(diagnostic, &turn) }
+    }
+
+    private func send(_ diagnostic: DiagnosticsWindow.Diagnostic, _ turn: inout Turn) {
+        turn.effects.output.append(.diagnostic(diagnostic.kind.rawValue), name: dataset, payload: diagnostic.encode())
+    }
+
+    // MARK: What is reported
+
+    /// - Parameter published: The topic as it was published.
+    func reportLate(_ timestamp: Int64, newest: Int64, published: UnsafeRawBufferPointer, _ turn: inout Turn) {
+        report(
+            .init(
+                kind: .late, topic: String(decoding: published, as: UTF8.self), error: "late",
+                message: "the update of \(timestamp) is older than the state of \(newest)", field: "timestamp", count: 1), &turn)
+    }
+
+    func reportSkewed(published: UnsafeRawBufferPointer, _ turn: inout Turn) {
+        report(
+            .init(
+                kind: .skewed, topic: String(decoding: published, as: UTF8.self), error: "skewed",
+                message: "the timestamp is more than 5 minutes ahead: the time of arrival was taken", field: "timestamp", count: 1
+            ),
+            &turn)
+    }
+
+    /// A message is lost for somebody.
+    ///
+    /// - Parameter name: Of its recipient.
+    func reportLoss(_ fate: MatchFate, _ name: String, _ message: String, _ turn: inout Turn) {
+        report(.init(kind: .delivery, topic: name, error: fate.rawValue, message: message, field: nil, count: 1), &turn)
+    }
+
+    /// So many matches were not made.
+    func reportOverload(_ topic: String, _ message: String, count: Int, _ turn: inout Turn) {
+        report(.init(kind: .overload, topic: topic, error: "limit", message: message, field: nil, count: count), &turn)
+    }
+}
