@@ -7,6 +7,11 @@ import Records
 extension Core {
     /// Does what the hub wants, and what it wants then.
     func perform() {
+        repeat { performEffects() } while ask()
+        if hub.isResuming { wake() }
+    }
+
+    private func performEffects() {
         hub.endBatch(&turn)
         while !turn.effects.isEmpty {
             swap(&turn.effects, &current)
@@ -20,7 +25,6 @@ extension Core {
             if datasetsChanged { for door in doors { door.datasetsChanged() } }
             hub.endBatch(&turn)
         }
-        ask()
     }
 
     /// A change that is the shell's own.
@@ -40,8 +44,9 @@ extension Core {
         append(what)
     }
 
-    private func append(_ what: Uncommitted) {
+    func append(_ what: Uncommitted) {
         guard !what.changes.isEmpty else { return release(what) }
+        guard loading == nil else { return behindLoading.append(what) }
         lastToken += 1
         uncommitted.append((lastToken, what))
         if what.isAskedFor { askedCount += 1 }
@@ -51,6 +56,7 @@ extension Core {
 
     /// What no change of its own stands behind follows the last that a request asked for.
     private func hold(_ what: Uncommitted) {
+        if let last = behindLoading.lastIndex(where: \.isAskedFor) { return behindLoading[last].append(what) }
         guard askedCount > 0, let last = uncommitted.lastIndex(where: { $0.what.isAskedFor }) else { return release(what) }
         uncommitted[last].what.append(what)
     }
@@ -69,37 +75,25 @@ extension Core {
         }
     }
 
-    /// The store took nothing of what was asked: memory becomes what is durable, and what waits to be.
-    func refuse(from token: UInt64, _ reason: String) {
-        var lost = Uncommitted()
-        while let last = uncommitted.last, last.token >= token {
-            uncommitted.removeLast()
-            if last.what.isAskedFor { askedCount -= 1 }
-            var what = last.what
-            what.append(lost)
-            lost = what
-        }
-        log?.resume(afterRefusal: token)
-        hub.storeIsWritable = false
-        do {
-            append(
-                try hub.refused(
-                    lost, from: token, waiting: uncommitted.flatMap(\.what.changes), reason: reason, reading: state, &turn))
-            hub.begin(token: lastToken + 1, isAwaited: askedCount > 0)
-        } catch {
-            logger.critical("store cannot be read", metadata: ["error": "\(error)"])
-            health.fail(.storeUnreadable("\(error)"))
-        }
-    }
-
     /// A question sees everything before it: it is asked when that is durable, or cannot become so for now.
-    private func ask() {
-        while let first = questions.first, isDurable(first.after) || log?.isWritable != true {
+    ///
+    /// - Returns: Whether some were answered at once: a push that cannot be carried out for now.
+    private func ask() -> Bool {
+        var isAnswered = false
+        while let first = questions.first {
+            let isDurable = isDurable(first.after)
+            guard isDurable || log?.isWritable != true || loading != nil else { break }
             questions.removeFirst()
+            if !isDurable, first.query.isForPush {
+                hub.answer(first.query, with: .failed, &turn)
+                isAnswered = true
+                continue
+            }
             lastQuestion += 1
             asked[lastQuestion] = first.query
             log?.read(first.query.kind, token: lastQuestion)
         }
+        return isAnswered
     }
 
     private func isDurable(_ token: UInt64) -> Bool { uncommitted.first.map { $0.token > token } ?? true }

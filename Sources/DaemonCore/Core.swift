@@ -13,8 +13,6 @@ public final class Core {
     public let clock: CoreClock
     public let logger: Logger
     public let health: Health
-    /// What gives datasets back after a refusal.
-    let state: any DurableState
     public var log: (any DurableLog)?
     public var poster: (any Poster)?
     public private(set) var doors: [any Door] = []
@@ -29,6 +27,10 @@ public final class Core {
     var questions = Deque<(after: UInt64, query: StoreQuery)>()
     /// Questions that the store was asked.
     var asked: [UInt64: StoreQuery] = [:]
+    /// What is read again after a refusal.
+    var loading: Loading?
+    /// What was decided meanwhile, in order: it goes to the log behind what the refusal left.
+    var behindLoading: [Uncommitted] = []
     var lastToken: UInt64 = 0
     var lastQuestion: UInt64 = 0
     private var nextAdvanceAt: Int64 = 0
@@ -36,10 +38,9 @@ public final class Core {
     private static let uncommittedMaximum = 10_000
 
     public init(
-        hub: Hub, state: any DurableState, seed: (UInt64, UInt64), clock: CoreClock = .system, logger: Logger, health: Health
+        hub: Hub, seed: (UInt64, UInt64), clock: CoreClock = .system, logger: Logger, health: Health
     ) {
         self.hub = hub
-        self.state = state
         self.clock = clock
         self.logger = logger
         self.health = health
@@ -63,7 +64,7 @@ public final class Core {
     public func begin() {
         turn.now = clock.now()
         // A disk that hangs is one that cannot be written, when as much waits for it as should.
-        hub.storeIsWritable = log?.isWritable == true && uncommitted.count < Self.uncommittedMaximum
+        hub.storeIsWritable = log?.isWritable == true && uncommitted.count < Self.uncommittedMaximum && loading == nil
         hub.liveBacklog = doors.reduce(0) { $0 + $1.backlog }
     }
 
@@ -122,6 +123,8 @@ public final class Core {
             nextAdvanceAt = now + Hub.tickMilliseconds
             hub.advance(&turn)
         }
+        loadIfDue()
+        hub.continueWaiting(&turn)
         perform()
         writeBehind()
         return nextAdvanceAt
@@ -139,9 +142,11 @@ public final class Core {
                 refuse(from: token, reason)
             case .answer(let token, let finding):
                 if let query = asked.removeValue(forKey: token) { hub.answer(query, with: finding, &turn) }
+            case .loaded(let token, let state): loaded(token, state)
             }
         }
         for (token, outcome) in poster?.collect() ?? [] { hub.posted(token, outcome, &turn) }
+        hub.continueWaiting(&turn)
         perform()
     }
 
@@ -158,12 +163,13 @@ public final class Core {
     // MARK: The end
 
     /// No reply waits for the disk.
-    public var isSettled: Bool { askedCount == 0 && questions.isEmpty && asked.isEmpty }
+    public var isSettled: Bool { askedCount == 0 && questions.isEmpty && asked.isEmpty && loading == nil }
 
     /// Everything that is only in memory goes to the log, for a clean stop.
     public func finish() {
         begin()
         hub.finish(&turn)
         perform()
+        abandonLoading()
     }
 }

@@ -1,21 +1,14 @@
 import Synchronization
 
-/// What the daemon's start waits for, and what ends it.
+/// What the daemon's start waits for, and what ends it before it is online.
 public final class Health: Sendable {
     public enum Failure: Error, Equatable, CustomStringConvertible {
         /// The broker refused a subscription, or passes nothing.
         case refused(String)
-        case storeUnreadable(String)
-
-        /// The daemon cannot go on.
-        public var isFinal: Bool {
-            if case .storeUnreadable = self { true } else { false }
-        }
 
         public var description: String {
             switch self {
             case .refused(let why): why
-            case .storeUnreadable(let why): "the store cannot be read: \(why)"
             }
         }
     }
@@ -26,8 +19,6 @@ public final class Health: Sendable {
         var lastReason = "the broker did not answer"
         var failure: Failure?
         var waiter: CheckedContinuation<Failure?, Never>?
-        /// Who waits for a failure after the start.
-        var lateWaiter: CheckedContinuation<Failure?, Never>?
     }
 
     private let state = Mutex(State())
@@ -45,16 +36,14 @@ public final class Health: Sendable {
 
     public func note(_ reason: String) { state.withLock { $0.lastReason = reason } }
 
-    /// What failed at the start ends it; later a refusal is only told, and a store that cannot be read is the end.
+    /// What failed at the start ends it; later a refusal is only logged.
     public func fail(_ failure: Failure) {
-        let waiters = state.withLock { state -> [CheckedContinuation<Failure?, Never>?] in
-            if state.failure == nil || failure.isFinal { state.failure = failure }
-            let waiters = [state.waiter, failure.isFinal ? state.lateWaiter : nil]
-            state.waiter = nil
-            if failure.isFinal { state.lateWaiter = nil }
-            return waiters
+        let waiter = state.withLock { state -> CheckedContinuation<Failure?, Never>? in
+            if state.failure == nil { state.failure = failure }
+            defer { state.waiter = nil }
+            return state.waiter
         }
-        for waiter in waiters { waiter?.resume(returning: failure) }
+        waiter?.resume(returning: failure)
     }
 
     /// Why there is no connection.
@@ -62,32 +51,12 @@ public final class Health: Sendable {
 
     /// Nobody waits for it any longer.
     private func giveUp() {
-        let waiters = state.withLock { state -> [CheckedContinuation<Failure?, Never>?] in
+        let waiter = state.withLock { state -> CheckedContinuation<Failure?, Never>? in
             state.isGivenUp = true
-            defer {
-                state.waiter = nil
-                state.lateWaiter = nil
-            }
-            return [state.waiter, state.lateWaiter]
+            defer { state.waiter = nil }
+            return state.waiter
         }
-        for waiter in waiters { waiter?.resume(returning: nil) }
-    }
-
-    /// Waits for a failure that ends the daemon also after its start; nil where the wait is cancelled.
-    public func finalFailure() async -> Failure? {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let answer = state.withLock { state -> (isKnown: Bool, failure: Failure?) in
-                    if let failure = state.failure, failure.isFinal { return (true, failure) }
-                    if state.isGivenUp { return (true, nil) }
-                    state.lateWaiter = continuation
-                    return (false, nil)
-                }
-                if answer.isKnown { continuation.resume(returning: answer.failure) }
-            }
-        } onCancel: {
-            giveUp()
-        }
+        waiter?.resume(returning: nil)
     }
 
     /// Waits until the daemon is online for the first time, or something made that impossible; nil also where the wait is cancelled.

@@ -19,7 +19,7 @@ public protocol Door: AnyObject {
 
 /// Where changes become durable, in order.
 public protocol DurableLog: AnyObject {
-    /// False from the first write that failed to the next that succeeds.
+    /// Whether what is appended is tried at once: false from the first write that failed to the next that succeeds.
     var isWritable: Bool { get }
     /// How many changes were appended and are not yet durable.
     var backlog: Int { get }
@@ -31,6 +31,8 @@ public protocol DurableLog: AnyObject {
     func resume(afterRefusal token: UInt64)
     /// Asks about what is durable, beside the writes.
     func read(_ question: StoreQuery.Kind, token: UInt64)
+    /// Reads again what a refusal put in doubt, on a thread of the log's own; what is durable by then counts.
+    func load(_ request: LoadRequest, token: UInt64)
     /// What was done since the last call, in order.
     func collect() -> [LogCompletion]
 }
@@ -42,6 +44,14 @@ public enum LogCompletion: Sendable {
     /// Nothing from this token on was kept; everything appended until ``DurableLog/resume(afterRefusal:)`` is not either.
     case refused(from: UInt64, reason: String)
     case answer(UInt64, StoreFinding)
+    case loaded(UInt64, Result<LoadedState, LoadFailure>)
+}
+
+/// Why something could not be read.
+public struct LoadFailure: Error, CustomStringConvertible {
+    public let description: String
+
+    public init(_ error: any Error) { description = "\(error)" }
 }
 
 /// What posts to webhooks, each post once.

@@ -1,4 +1,3 @@
-import DequeModule
 import Geodesy
 import LiveTopics
 import Matching
@@ -77,9 +76,16 @@ final class Dataset {
     var replies = ReplyMemory()
     /// Positions that came in and were not yet shown to the engine, in order of arrival.
     var moves: [Move] = []
-    /// Why what comes in for it waits, and what waits.
-    var suspension: Suspension?
-    var waiting = Deque<WaitingInput>()
+    /// Why what comes in for it waits.
+    var suspension: Suspension? {
+        didSet { isSuspended = suspension != nil || isLoading }
+    }
+    /// It is read again after a refusal. Time stands still, and what comes in waits.
+    var isLoading = false {
+        didSet { isSuspended = suspension != nil || isLoading }
+    }
+    /// What comes in waits: for one of these, or behind what waited for them.
+    var isSuspended = false
 
     init(_ record: DatasetRecord, limits: HubLimits = HubLimits()) {
         self.record = record
@@ -91,6 +97,10 @@ final class Dataset {
     }
 
     var id: String { record.id }
+
+    var isBeingDeleted: Bool { if case .deletion? = suspension { true } else { false } }
+    /// Time brings nothing about.
+    var isHalted: Bool { isLoading || isBeingDeleted }
 
     /// Lets go of everything the store gives back, before it does: devices and what hangs on them.
     ///

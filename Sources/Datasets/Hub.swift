@@ -49,10 +49,12 @@ public final class Hub {
     var unresumed: Set<String> = []
     /// Who waits for a question to the store that was asked with the same `requestId`.
     var waitingForAnswer: [RequestKey: [ReplyContext]] = [:]
-    /// Datasets are loaded again after a refusal; what only memory knows stays.
-    var isReloading = false
-    /// Datasets that were to be loaded again and are not in the store.
-    var vanished: Set<String> = []
+    /// A refusal whose datasets are not loaded yet.
+    var pendingLoad: PendingLoad?
+    /// What the store answered about datasets that are not loaded yet.
+    var deferredAnswers: [(query: StoreQuery, finding: StoreFinding)] = []
+    /// What came in for suspended datasets.
+    var waiting: WaitingInputs
     /// Categories that the store gave back, by dataset, until all are there.
     var restoredCategories: [String: [Category]] = [:]
     /// Live subscriptions of all datasets.
@@ -93,6 +95,7 @@ public final class Hub {
 
     public init(_ configuration: HubConfiguration) {
         self.configuration = configuration
+        waiting = WaitingInputs(limits: configuration.limits)
         outbox = Outbox(limits: configuration.limits, naming: configuration.naming)
     }
 
@@ -128,7 +131,7 @@ public final class Hub {
         let now = turn.now
         let secondIsOver = now - lastTickAt >= 1000 || now < lastTickAt
         if !unresumed.isEmpty { resume(&turn) }
-        for dataset in orderedDatasets where !dataset.isBeingDeleted {
+        for dataset in orderedDatasets where !dataset.isHalted {
             if let deadline = dataset.engine.nextDeadline, deadline <= now {
                 advanceEngine(of: dataset, to: now, &turn)
             }

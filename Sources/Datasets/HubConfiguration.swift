@@ -19,9 +19,7 @@ public struct HubConfiguration: Sendable {
     public var webhooksAllowPrivate = false
     /// Whether there is a time zone of this IANA name.
     public var isTimeZone: @Sendable (String) -> Bool = { _ in true }
-    /// Told in `geomatch/status`.
-    public var version = ""
-    /// Names this daemon's store: its mark and its probe at the broker.
+    /// Names this daemon's store.
     public var instance = ""
 
     public init() {}
@@ -58,7 +56,7 @@ public struct HubLimits: Sendable {
     public var rememberedReplies = 10_000
     /// Bytes of remembered replies, for each dataset: the oldest go first.
     public var rememberedReplyBytes = 64 << 20
-    /// Matches that wait for the broker or a webhook, for each dataset; beyond, a match is dropped and counted.
+    /// Matches that wait for delivery, for each dataset; beyond, a match is dropped and counted.
     public var pendingMatches = 100_000
     /// For each client of a dataset.
     public var liveSubscriptions = 10_000
@@ -85,8 +83,14 @@ public struct HubLimits: Sendable {
     public var beaconsInSight = 5_000_000
     /// For each client.
     public var beaconMonitors = 100
-    /// Matches sent to the broker and not yet acknowledged.
+    /// Matches sent and not known to have arrived.
     public var inflightMatches = 1000
+    /// Updates that wait for a suspended dataset, until newer ones replace those of their topic.
+    public var waitingUpdates = 100_000
+    /// Requests that wait for a suspended dataset.
+    public var waitingRequests = 10_000
+    /// The same in bytes.
+    public var waitingRequestBytes = 64 << 20
 
     public init() {}
 }

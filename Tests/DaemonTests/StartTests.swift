@@ -18,17 +18,14 @@ struct StartTests {
 
     @Test("The first failure before it was online ends the waiting, whether somebody waited already or not")
     func failure() async {
-        let failures: [Health.Failure] = [.refused("no"), .storeUnreadable("no")]
-        for failure in failures {
-            let early = Health()
-            early.fail(failure)
-            early.fail(.refused("later"))
-            #expect(await early.firstOnline() == failure)
-            let late = Health()
-            async let waiting = late.firstOnline()
-            late.fail(failure)
-            #expect(await waiting == failure)
-        }
+        let early = Health()
+        early.fail(.refused("no"))
+        early.fail(.refused("later"))
+        #expect(await early.firstOnline() == .refused("no"))
+        let late = Health()
+        async let waiting = late.firstOnline()
+        late.fail(.refused("no"))
+        #expect(await waiting == .refused("no"))
     }
 
     @Test("What fails after it was online is no failure of the start")
@@ -50,36 +47,26 @@ struct StartTests {
         }
     }
 
-    @Test("Once online a refusal is only told, but a store that can no longer be read ends the daemon")
+    @Test("Once online a refusal ends nothing")
     func failsLater() async throws {
         let health = Health()
         health.becomeOnline()
-        async let ended = #expect(throws: Daemon.Failure.self) {
-            try await StartService(health: health, timeoutSeconds: 60).run()
-        }
         health.fail(.refused("a filter"))
-        health.fail(.storeUnreadable("page 7"))
-        guard case .internal(let why) = await ended else {
-            Issue.record("not ended as internal")
-            return
-        }
-        #expect(why.contains("page 7"))
+        try await StartService(health: health, timeoutSeconds: 60).run()
     }
 
-    @Test("A refusal ends it as unavailable, a store that cannot be read as internal; both say why")
+    @Test("A refusal ends it as unavailable, and says why")
     func refused() async throws {
-        for (failure, isInternal) in [(Health.Failure.refused("no #"), false), (.storeUnreadable("no #"), true)] {
-            let health = Health()
-            health.fail(failure)
-            let error = await #expect(throws: Daemon.Failure.self) {
-                try await StartService(health: health, timeoutSeconds: 60).run()
-            }
-            switch error {
-            case .internal(let why): #expect(isInternal && why.contains("no #"))
-            case .unavailable(let why): #expect(!isInternal && why.contains("no #"))
-            default: Issue.record("\(String(describing: error))")
-            }
+        let health = Health()
+        health.fail(.refused("no #"))
+        let error = await #expect(throws: Daemon.Failure.self) {
+            try await StartService(health: health, timeoutSeconds: 60).run()
         }
+        guard case .unavailable(let why) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(why.contains("no #"))
     }
 
     @Test("Not online in time, it ends as unavailable with the time and the last reason there was no connection")

@@ -86,7 +86,7 @@ final class HubHarness {
     ) -> Core {
         let notices = door.notices
         let core = Core(
-            hub: Hub(configuration), state: log, seed: (life, 2),
+            hub: Hub(configuration), seed: (life, 2),
             clock: CoreClock(now: { clock.now }, monotonic: { clock.now }), logger: Logger(label: "harness") { _ in notices },
             health: Health())
         core.add(door)
@@ -193,7 +193,7 @@ final class HubHarness {
     func settleLog() {
         guard !isDiskSlow else { return }
         log.work()
-        while log.hasCompletions {
+        while log.hasCompletions || hub.isResuming {
             core.woken()
             log.work()
         }

@@ -176,4 +176,82 @@ struct StoreRefusalTests {
                 == Double(counters.matches.matched))
         #expect(harness.refusal("publication/get", #"{"id":"q"}"#) == "notFound id")
     }
+
+    @Test("had the loop read the datasets again: they are read on the log's thread, and what comes in for them waits")
+    func loading() {
+        let harness = HubHarness()
+        harness.makePair()
+        harness.isDiskSlow = true
+        harness.isDiskFull = true
+        let tree = "geomatch/d/alice/request/"
+        harness.send(tree + "device/update", #"{"id":"phone","name":"n"}"#)
+        harness.writeNext()
+        #expect(harness.takeReply()?["error"]?.refusal == "internal")
+        #expect(harness.hub.datasets["d"]?.isSuspended == true)
+        harness.move(metres: 1)
+        harness.send(tree + "device/get", #"{"id":"phone"}"#)
+        #expect(harness.takeReply() == nil && harness.matches.isEmpty)
+        harness.isDiskFull = false
+        harness.isDiskSlow = false
+        let device = harness.takeReply()?["result"]
+        #expect(device?["location"] != nil && device?["name"]?.text != "n")
+        #expect(harness.matches.count == 1)
+    }
+
+    @Test("and cannot be read ended the daemon: it is read again later, and the dataset waits until then")
+    func unreadable() {
+        let harness = HubHarness()
+        harness.makePair()
+        harness.isDiskFull = true
+        harness.log.failingLoads = 2
+        #expect(harness.refusal("device/update", #"{"id":"phone","name":"n"}"#) == "internal")
+        harness.isDiskFull = false
+        harness.move(metres: 1)
+        // Others go on.
+        #expect(harness.result("dataset/list", client: "admin", dataset: "other") == nil)
+        harness.send("e/-/-/-/-/x/position", #"{"lat":1,"lon":0}"#)
+        #expect(harness.hub.datasets["e"]?.devices["x"] != nil)
+        #expect(harness.hub.datasets["d"]?.isSuspended == true && harness.matches.isEmpty)
+        #expect(harness.notices.filter { $0.contains("store cannot be read") }.count == 1)
+        harness.advance(milliseconds: 3500)
+        #expect(harness.notices.filter { $0.contains("store cannot be read") }.count == 2)
+        #expect(harness.hub.datasets["d"]?.isSuspended == false && harness.matches.count == 1)
+        #expect(harness.refusal("device/update", #"{"id":"phone","name":"n"}"#) == nil)
+        harness.restart(killed: true)
+        #expect(harness.result("device/get", #"{"id":"x"}"#, dataset: "e") != nil)
+        #expect(harness.result("subscription/get", #"{"id":"s"}"#)?["delivery"]?["matched"]?.number == 1)
+    }
+
+    @Test("to create a dataset left requests behind it unanswered")
+    func behindCreation() {
+        let harness = HubHarness()
+        harness.isDiskSlow = true
+        harness.isDiskFull = true
+        let tree = "geomatch/d/alice/request/"
+        harness.send(tree + "device/create", #"{"id":"x","deviceType":"MobileDevice"}"#)
+        harness.send(
+            tree + "changes/push", #"{"docs":[{"id":"n","type":"note","revision":"1-0123456789abcdef0123456789abcdef"}]}"#)
+        harness.send(tree + "device/get", #"{"id":"x"}"#)
+        harness.isDiskSlow = false
+        let errors = harness.payloads("geomatch/d/alice/reply").compactMap { try? JSONValue.parse($0)["error"]?.refusal }
+        #expect(errors == ["internal", "internal", "internal"])
+        #expect(harness.hub.datasets.isEmpty && !harness.hub.isSuspended("d"))
+    }
+
+    @Test("while the daemon ends loses nothing of what nobody asked for")
+    func ending() {
+        let harness = HubHarness()
+        harness.makePair()
+        harness.isDiskSlow = true
+        harness.isDiskFull = true
+        harness.log.failingLoads = 1
+        harness.send("geomatch/d/alice/request/device/update", #"{"id":"phone","name":"n"}"#)
+        harness.writeNext()
+        harness.send("e/-/-/-/-/x/position", #"{"lat":1,"lon":0}"#)
+        harness.isDiskFull = false
+        harness.core.finish()
+        harness.isDiskSlow = false
+        harness.restart(killed: true)
+        #expect(harness.result("device/get", #"{"id":"x"}"#, dataset: "e") != nil)
+    }
 }

@@ -17,7 +17,7 @@ private struct DoorBench {
         configuration.naming = topics.naming
         configuration.instance = "i"
         let core = Core(
-            hub: Hub(configuration), state: MemoryLog(), seed: (1, 2),
+            hub: Hub(configuration), seed: (1, 2),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, health: Health())
         door = MQTTDoor(
             MQTTDoor.Configuration(

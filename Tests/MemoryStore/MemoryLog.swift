@@ -3,7 +3,7 @@ import Datasets
 import Records
 
 /// A log in memory: what is appended becomes durable, or is refused, when ``work()`` is called.
-public final class MemoryLog: DurableLog, DurableState {
+public final class MemoryLog: DurableLog {
     public var store: MemoryStore
     /// What became durable, in order.
     public var committed: [DurableChange] = []
@@ -12,7 +12,10 @@ public final class MemoryLog: DurableLog, DurableState {
     public private(set) var isWritable = true
     private var pending: [(changes: [DurableChange], token: UInt64, mayWait: Bool)] = []
     private var questions: [(kind: StoreQuery.Kind, token: UInt64)] = []
+    private var loads: [(request: LoadRequest, token: UInt64)] = []
     private var completions: [LogCompletion] = []
+    /// So many readings after a refusal fail.
+    public var failingLoads = 0
     /// A refusal was reported and not yet taken in.
     private var isRefusing = false
 
@@ -30,6 +33,8 @@ public final class MemoryLog: DurableLog, DurableState {
 
     public func read(_ question: StoreQuery.Kind, token: UInt64) { questions.append((question, token)) }
 
+    public func load(_ request: LoadRequest, token: UInt64) { loads.append((request, token)) }
+
     public func collect() -> [LogCompletion] {
         defer { completions = [] }
         return completions
@@ -39,6 +44,7 @@ public final class MemoryLog: DurableLog, DurableState {
     public func forgetUnwritten() {
         pending = []
         questions = []
+        loads = []
         completions = []
         isRefusing = false
         isWritable = true
@@ -51,7 +57,19 @@ public final class MemoryLog: DurableLog, DurableState {
         if isFull { refuse() } else { write(count) }
         for (kind, token) in questions { completions.append(.answer(token, store.finding(kind))) }
         questions = []
+        for (request, token) in loads { completions.append(.loaded(token, read(request))) }
+        loads = []
     }
+
+    private func read(_ request: LoadRequest) -> Result<LoadedState, LoadFailure> {
+        guard failingLoads == 0 else {
+            failingLoads -= 1
+            return .failure(LoadFailure(Unreadable()))
+        }
+        return .success(loaded(request))
+    }
+
+    private struct Unreadable: Error {}
 
     private func write(_ count: Int) {
         isWritable = true
@@ -74,13 +92,11 @@ public final class MemoryLog: DurableLog, DurableState {
         isRefusing = true
     }
 
-    // MARK: DurableState
-
-    public func restore(dataset: String, _ visit: (DurableChange) throws -> Void) throws {
-        for change in store.restored(dataset) { try visit(change) }
-    }
-
-    public func restore(like changes: [DurableChange], _ visit: (DurableChange) throws -> Void) throws {
-        for change in store.records(changes.flatMap(\.keys)) { try visit(change) }
+    /// What is durable of what a refusal put in doubt.
+    public func loaded(_ request: LoadRequest) -> LoadedState {
+        var state = LoadedState()
+        for dataset in request.datasets { state.datasets += store.restored(dataset) }
+        state.parts = store.records(request.parts.flatMap(\.keys))
+        return state
     }
 }

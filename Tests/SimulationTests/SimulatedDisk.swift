@@ -6,7 +6,7 @@ import MemoryStore
 
 /// What outlives a crash, and the log in front of it: written when the simulation says so, full when it says so, and able to
 /// end the process with any one of its writes, just before it or just after.
-final class SimulatedDisk: DurableLog, DurableState {
+final class SimulatedDisk: DurableLog {
     private var durableLog = MemoryLog()
     var durable: MemoryStore { durableLog.store }
     /// Filters the broker may hold, as last made durable.
@@ -26,6 +26,7 @@ final class SimulatedDisk: DurableLog, DurableState {
     private var matchesWritten: [String: Int64] = [:]
     private var entries: [(changes: [DurableChange], token: UInt64, mayWait: Bool)] = []
     private var questions: [(kind: StoreQuery.Kind, token: UInt64)] = []
+    private var loads: [(request: LoadRequest, token: UInt64)] = []
     private var completions: [LogCompletion] = []
     private var isRefusing = false
 
@@ -53,18 +54,12 @@ final class SimulatedDisk: DurableLog, DurableState {
         return completions
     }
 
-    func restore(dataset: String, _ visit: (DurableChange) throws -> Void) throws {
-        try durableLog.restore(dataset: dataset, visit)
-    }
-
-    func restore(like changes: [DurableChange], _ visit: (DurableChange) throws -> Void) throws {
-        try durableLog.restore(like: changes, visit)
-    }
+    func load(_ request: LoadRequest, token: UInt64) { loads.append((request, token)) }
 
     // MARK: What the simulation does
 
     var hasNews: Bool { !completions.isEmpty }
-    var isIdle: Bool { entries.isEmpty && questions.isEmpty && completions.isEmpty }
+    var isIdle: Bool { entries.isEmpty && questions.isEmpty && loads.isEmpty && completions.isEmpty }
 
     /// The log's threads get so far: changes that stand side by side are one write.
     func work(_ count: Int) {
@@ -75,12 +70,16 @@ final class SimulatedDisk: DurableLog, DurableState {
         guard !hasCrashed else { return }
         for (kind, token) in questions.prefix(count) { completions.append(.answer(token, durable.finding(kind))) }
         questions.removeFirst(min(count, questions.count))
+        guard count > 0 else { return }
+        for (request, token) in loads { completions.append(.loaded(token, .success(durableLog.loaded(request)))) }
+        loads = []
     }
 
     /// The machine starts again: what was not written is gone.
     func restart() {
         entries = []
         questions = []
+        loads = []
         completions = []
         isWritable = true
         isRefusing = false

@@ -65,7 +65,6 @@ final class Simulation {
         clock.now = now
         var configuration = HubConfiguration()
         configuration.instance = "i"
-        configuration.version = "1"
         var seeds = SplitMix64(seed: life)
         let topics = Topics(prefix: "")
         configuration.naming = topics.naming
@@ -75,7 +74,7 @@ final class Simulation {
         }
         hub.endRestoration(liveNumber: disk.durable.highestLiveNumber, matchNumber: disk.durable.highestMatchNumber)
         let core = Core(
-            hub: hub, state: disk, seed: (seeds.next(), seeds.next()), clock: clock.coreClock,
+            hub: hub, seed: (seeds.next(), seeds.next()), clock: clock.coreClock,
             logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }, health: Health())
         let door = MQTTDoor(
             MQTTDoor.Configuration(

@@ -50,7 +50,7 @@ private final class SlowDiskLoad: Door {
     init(store: Store, commitSeconds: Double) {
         let hub = Hub(HubConfiguration())
         core = Core(
-            hub: hub, state: NoState(), seed: (1, 2), logger: Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() },
+            hub: hub, seed: (1, 2), logger: Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() },
             health: Health())
         let isWoken = Flag()
         flag = isWoken
@@ -146,12 +146,6 @@ private struct Times {
     }
 }
 
-/// A bench's store never refuses.
-private final class NoState: DurableState {
-    func restore(dataset: String, _ visit: (DurableChange) throws -> Void) {}
-    func restore(like changes: [DurableChange], _ visit: (DurableChange) throws -> Void) {}
-}
-
 /// The journal as the core's log; a bench asks the store nothing.
 private final class StoreLog: DurableLog {
     private let journal: Journal
@@ -165,6 +159,8 @@ private final class StoreLog: DurableLog {
     }
     func resume(afterRefusal token: UInt64) { journal.resume(afterRefusal: token) }
     func read(_ question: StoreQuery.Kind, token: UInt64) {}
+    /// A bench's store never refuses.
+    func load(_ request: LoadRequest, token: UInt64) {}
     func collect() -> [LogCompletion] {
         journal.collect().map { completion in
             switch completion {

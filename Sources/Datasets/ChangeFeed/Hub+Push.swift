@@ -54,7 +54,7 @@ extension Hub {
             call.documents = documents
             return try self.pushChanges(call, &turn)
         }
-        resume(dataset, &turn)
+        resume(dataset.id, &turn)
     }
 
     /// A push that waits is outdated where what was kept since changes its documents.

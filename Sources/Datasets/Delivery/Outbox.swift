@@ -88,9 +88,8 @@ final class Outbox {
     ///
     /// - Parameter record: Its number is given here.
     func send(_ record: IncidentRecord, _ account: MatchAccount, _ turn: inout Turn) {
-        lastNumber += 1
         var record = record
-        record.number = lastNumber
+        record.number = lastNumber + 1
         let delivery = PendingDelivery(record, account)
         guard waiting(of: delivery.client) < limits.pendingMatchesPerClient else {
             account.diagnostics.reportLoss(
@@ -99,6 +98,7 @@ final class Outbox {
                 &turn)
             return
         }
+        lastNumber = record.number
         turn.keep(.putIncident(record))
         insert(delivery)
     }

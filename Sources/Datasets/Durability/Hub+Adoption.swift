@@ -11,6 +11,7 @@ extension Hub {
         guard !message.payload.isEmpty, let live = try? LiveTopic(encoded: message.topic), let dataset = datasets[live.dataset]
         else { return }
         let canonical = live.encoded
+        if dataset.isSuspended { return wait(message, of: canonical, in: dataset.id, isAdopted: true, &turn) }
         let known = liveStates[canonical]
         if let payload = known?.payload, payload.count == message.payload.count, payload.elementsEqual(message.payload) { return }
         let state = known ?? LiveState(dataset: dataset, live: live, topic: canonical)

@@ -12,6 +12,11 @@ extension Hub {
     ///
     /// - Throws: A ``WireError`` when a row cannot be what this program wrote.
     public func restore(_ change: DurableChange, at now: Int64) throws(WireError) {
+        try restore(change, at: now, again: false)
+    }
+
+    /// - Parameter again: Its dataset is loaded again after a refusal; what only memory knows stays.
+    func restore(_ change: DurableChange, at now: Int64, again: Bool) throws(WireError) {
         switch change {
         case .putDataset(let record):
             if let dataset = datasets[record.id] {
@@ -21,7 +26,7 @@ extension Hub {
             }
         case .deleteDataset(let id, let at):
             deletedDatasets[id] = at
-            if !isReloading { clearances.append(Clearance(dataset: id, topic: nil)) }
+            if !again { clearances.append(Clearance(dataset: id, topic: nil)) }
         case .putStructure(let record): restore(record)
         case .putCategory, .putPlace, .deletePlace, .putVerification: restorePlaces(change)
         case .putDevice(let record): restore(record)
@@ -37,9 +42,9 @@ extension Hub {
                 _ = dataset.forgetVisit(subscription, publication)
             }
         case .putLiveState(let record): restore(record)
-        case .putMatch(let record): try restore(record)
+        case .putMatch(let record): try restore(record, again: again)
         case .putReply(let record): restore(record)
-        case .putLiveSubscription(let record): try restore(record)
+        case .putLiveSubscription(let record): try restore(record, again: again)
         case .putBeaconMonitor(let record): restore(record)
         case .deleteBeaconMonitor(let dataset, let client, let id):
             datasets[dataset]?.beaconField.monitors.remove(client: client, id: id)
@@ -186,14 +191,14 @@ extension Hub {
         }
     }
 
-    private func restore(_ record: MatchRecord) throws(WireError) {
+    private func restore(_ record: MatchRecord, again: Bool) throws(WireError) {
         guard let dataset = datasets[record.dataset] else { return outbox.noteNumber(record.number) }
         // A subscription that was made since has the id of the one it was for.
         let subscription = dataset.subscriptions[record.subscriptionId].flatMap {
             $0.record.createdAt <= record.createdAt && $0.record.deviceId.hasSameBytes(as: record.deviceId) ? $0 : nil
         }
         try outbox.restore(
-            record, of: dataset.devices[record.deviceId], subscription, dataset.matchAccount, isKnown: isReloading)
+            record, of: dataset.devices[record.deviceId], subscription, dataset.matchAccount, isKnown: again)
     }
 
     // MARK: Writing behind
@@ -207,7 +212,7 @@ extension Hub {
         for _ in 0..<min(count, dueToWrite) {
             guard let state = dirty.popFirst() else { break }
             dueToWrite -= 1
-            guard !state.dataset.isBeingDeleted else {
+            guard !state.dataset.isHalted else {
                 dirty.append(state)
                 continue
             }

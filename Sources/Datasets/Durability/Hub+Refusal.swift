@@ -2,15 +2,7 @@ import LiveTopics
 import Records
 import Wire
 
-// The store refused what requests asked for: their datasets are loaded again.
-
-/// What gives back what is durable.
-public protocol DurableState: AnyObject {
-    /// All of a dataset but its places, categories and verifications.
-    func restore(dataset: String, _ visit: (DurableChange) throws -> Void) throws
-    /// What is durable of what these changes are about, one by one: `put…` where there is something, nothing else.
-    func restore(like changes: [DurableChange], _ visit: (DurableChange) throws -> Void) throws
-}
+// The store refused what requests asked for: their datasets wait until they are loaded again.
 
 extension Hub {
     /// Changes became durable: what waited for them happens.
@@ -23,51 +15,80 @@ extension Hub {
             case .matches(let number):
                 outbox.noteDurable(through: number)
                 outbox.send(&turn)
-            case .liveSubscription(let handle):
-                if let subscription = liveHandles[handle] { begin(subscription, &turn) }
+            case .liveSubscription(let handle, let serial):
+                if let subscription = liveHandles[handle], subscription.serial == serial { begin(subscription, &turn) }
             case .deletion(let name):
                 guard let dataset = datasets[name], case .deletion? = dataset.suspension else { continue }
                 removeDataset(dataset, &turn)
-                resume(dataset, &turn)
+                resume(name, &turn)
             }
         }
     }
 
-    /// The store refused changes: whoever asked for some of them gets `internal`, and their datasets become what is durable, with what
-    /// waits to be and what nobody asked for.
+    /// The store refused changes: whoever asked for some of them gets `internal`, and their datasets wait until they were read again; see
+    /// ``loaded(_:_:)``.
     ///
     /// - Parameters:
     ///   - lost: What was refused, in order.
     ///   - token: Of the first of it.
     ///   - waiting: What was handed to the store before that and waits still, in order.
-    /// - Returns: What nobody asked for, to be handed to the store again.
-    /// - Throws: Where the store cannot be read either.
+    /// - Returns: What is to be read.
     public func refused(
-        _ lost: Uncommitted, from token: UInt64, waiting: [DurableChange], reason: String, reading state: any DurableState,
-        _ turn: inout Turn
-    ) throws -> Uncommitted {
+        _ lost: Uncommitted, from token: UInt64, waiting: [DurableChange], reason: String, _ turn: inout Turn
+    ) -> LoadRequest {
         storeIsWritable = false
-        let number = outbox.lastNumber
+        var load = PendingLoad(lost, waiting: waiting, lastNumber: outbox.lastNumber)
         answerRefused(lost, reason: reason, &turn)
-        let refusal = Refusal(lost)
-        var subscriptions = forgetMatches(refusal)
-        isReloading = true
-        for name in refusal.datasets { beginReloading(name, &subscriptions) }
-        defer { isReloading = false }
-        try reloadParts(refusal, waiting: waiting, from: state, &turn)
-        for name in refusal.datasets { try reload(name, waiting + refusal.kept, from: state, turn.now) }
-        // In one transaction with what they count.
-        let orphans = vanished.sorted().compactMap { datasets[$0] }
-        let kept = refusal.kept + endReloading(refusal, subscriptions, from: token, &turn)
-        var again = Uncommitted(unasked: kept)
-        if !kept.isEmpty { again.sequels.append(.matches(through: number)) }
-        isReloading = false
-        recentMoves.removeAll()
-        for dataset in orphans { resume(dataset, &turn) }
-        for case .deletion(let name) in lost.sequels {
-            if let dataset = datasets[name], case .deletion? = dataset.suspension { resume(dataset, &turn) }
+        forgetMatches(&load)
+        for name in load.refusal.datasets {
+            guard let dataset = datasets[name] else { continue }
+            dataset.isLoading = true
+            load.moves[name] = recentMoves.since(token, of: name)
+            for id in dataset.subscriptions.keys {
+                if let subscription = dataset.subscriptions[id] { load.deliveries.note(subscription) }
+            }
+            for subscription in recentMoves.removed(of: name) where dataset.subscriptions[subscription.record.id] == nil {
+                load.deliveries.note(subscription)
+            }
         }
-        return again
+        load.deliveries.correct()
+        recentMoves.removeAll()
+        pendingLoad = load
+        return LoadRequest(datasets: load.refusal.datasets, parts: load.refusal.parts)
+    }
+
+    /// What a refusal has waiting was read: its datasets become what is durable, with what waits to be and what nobody asked for, and go on.
+    ///
+    /// - Returns: What nobody asked for, to be handed to the store again.
+    /// - Throws: Where something cannot be what this program wrote; it may be read and loaded again.
+    public func loaded(_ state: LoadedState, _ turn: inout Turn) throws -> Uncommitted {
+        guard var load = pendingLoad else { return Uncommitted() }
+        for name in load.refusal.datasets { beginReloading(name) }
+        try reloadParts(load, state.parts, &turn)
+        try reload(&load, state.datasets, turn.now)
+        // In one transaction with what they count.
+        let kept = load.refusal.kept + endReloading(load, &turn)
+        pendingLoad = nil
+        for name in load.refusal.datasets { datasets[name]?.isLoading = false }
+        for name in load.deletions {
+            if let dataset = datasets[name], dataset.isBeingDeleted { dataset.suspension = nil }
+        }
+        let answers = deferredAnswers
+        deferredAnswers = []
+        for (query, finding) in answers { answer(query, with: finding, &turn) }
+        for name in load.refusal.datasets + load.deletions { if !isPushing(name) { resume(name, &turn) } }
+        return load.again(kept)
+    }
+
+    private func isPushing(_ name: String) -> Bool { if case .push? = datasets[name]?.suspension { true } else { false } }
+
+    /// The process ends before its datasets were read.
+    ///
+    /// - Returns: What nobody asked for, to be handed to the store again.
+    public func abandonLoading() -> Uncommitted {
+        guard let load = pendingLoad else { return Uncommitted() }
+        pendingLoad = nil
+        return load.again(load.refusal.kept)
     }
 
     private func answerRefused(_ lost: Uncommitted, reason: String, _ turn: inout Turn) {
@@ -102,58 +123,46 @@ extension Hub {
     }
 
     /// Matches and incidents that are not kept never were.
-    ///
-    /// - Returns: What becomes of the delivery counters of their subscriptions.
-    private func forgetMatches(_ refusal: Refusal) -> DeliveryCorrections {
-        var corrections = DeliveryCorrections()
-        for case .putIncident(let record) in refusal.dropped { outbox.discard(incident: record.number) }
-        for case .putMatch(let record) in refusal.dropped {
+    private func forgetMatches(_ load: inout PendingLoad) {
+        for case .putIncident(let record) in load.refusal.dropped { outbox.discard(incident: record.number) }
+        for case .putMatch(let record) in load.refusal.dropped {
             let isPending = outbox.discard(match: record.number, datasets[record.dataset]?.matchAccount)
-            corrections.forget(record, isPending: isPending)
+            load.deliveries.forget(record, isPending: isPending)
         }
-        for case .putMatch(let record) in refusal.kept { corrections.keep(record) }
-        return corrections
+        for case .putMatch(let record) in load.refusal.kept { load.deliveries.keep(record) }
     }
 
     // MARK: Loading
 
-    private func beginReloading(_ name: String, _ corrections: inout DeliveryCorrections) {
+    private func beginReloading(_ name: String) {
         guard let dataset = datasets[name] else { return }
-        for id in dataset.subscriptions.keys {
-            if let subscription = dataset.subscriptions[id] { corrections.note(subscription) }
-        }
-        for subscription in recentMoves.removed(of: name) where dataset.subscriptions[subscription.record.id] == nil {
-            corrections.note(subscription)
-        }
         outbox.forgetChanges(of: name)
         dataset.reset()
         for state in liveStates.all where state.dataset === dataset { state.device = nil }
     }
 
-    private func reload(_ name: String, _ later: [DurableChange], from state: any DurableState, _ now: Int64) throws {
-        var isKnown = false
-        func restore(_ change: DurableChange) throws {
-            if case .putDataset = change { isKnown = true }
+    /// Restores what was read of whole datasets, and what came later.
+    private func reload(_ load: inout PendingLoad, _ state: [DurableChange], _ now: Int64) throws {
+        let names = Set(load.refusal.datasets)
+        load.vanished = names
+        for change in state + load.later {
+            if case .putDataset(let record) = change { load.vanished.remove(record.id) }
             switch change {
             // Memory knows these.
-            case .putReply, .putIncident: return
-            default: if !change.isLoadedAlone { try self.restore(change, at: now) }
+            case .putReply, .putIncident: continue
+            default: break
             }
+            guard let name = change.dataset, names.contains(name), !change.isLoadedAlone else { continue }
+            try restore(change, at: now, again: true)
         }
-        try state.restore(dataset: name, restore)
-        for change in later where change.dataset == name { try restore(change) }
-        if !isKnown { vanished.insert(name) }
     }
 
     /// Loads again, one by one, what is not loaded with its dataset.
-    private func reloadParts(
-        _ refusal: Refusal, waiting: [DurableChange], from state: any DurableState, _ turn: inout Turn
-    ) throws {
-        let parts = refusal.refused.filter(\.isLoadedAlone)
+    private func reloadParts(_ load: PendingLoad, _ state: [DurableChange], _ turn: inout Turn) throws {
+        let parts = load.refusal.parts
         guard !parts.isEmpty else { return }
         var found = ReloadedParts()
-        try state.restore(like: parts) { found.take($0) }
-        for change in waiting + refusal.kept { found.take(change) }
+        for change in state + load.later { found.take(change) }
         for change in parts.reversed() {
             switch change {
             case .putPlace(let record): reload(place: record.place.id, found, in: record.dataset)
@@ -173,40 +182,70 @@ extension Hub {
     /// Has the devices where they are again. Datasets that the store does not know are gone.
     ///
     /// - Returns: Delivery counters that are others than those that are durable.
-    private func endReloading(
-        _ refusal: Refusal, _ corrections: DeliveryCorrections, from token: UInt64, _ turn: inout Turn
-    ) -> [DurableChange] {
+    private func endReloading(_ load: PendingLoad, _ turn: inout Turn) -> [DurableChange] {
         var deliveries: [DurableChange] = []
         declareRestoredCategories()
-        for name in vanished.sorted() {
+        for name in load.vanished.sorted() {
             guard let dataset = datasets[name] else { continue }
             // What the store gave back of an earlier deletion stands.
             let deletedAt = deletedDatasets[name]
-            if case .push? = dataset.suspension { pushesWaiting -= 1 }
+            if isPushing(name) { pushesWaiting -= 1 }
             removeDataset(dataset, &turn)
             // It never was: nobody deleted it.
             turn.effects.notices.removeAll { $0 == .datasetDeleted(name) }
             deletedDatasets[name] = deletedAt
         }
-        vanished.removeAll()
-        for name in refusal.datasets {
+        for name in load.refusal.datasets {
             guard let dataset = datasets[name] else { continue }
-            placeDevices(of: dataset, from: token)
+            let moves = load.moves[name] ?? RecentMoves.Since()
+            placeDevices(of: dataset, before: moves)
             dataset.beaconField.monitors.endReset()
             for id in dataset.subscriptions.keys {
-                guard let subscription = dataset.subscriptions[id], corrections.apply(to: subscription) else { continue }
-                deliveries.append(
-                    .putDelivery(dataset: name, subscriptionId: id, subscription.record.delivery))
+                guard let subscription = dataset.subscriptions[id], load.deliveries.apply(to: subscription) else { continue }
+                deliveries.append(.putDelivery(dataset: name, subscriptionId: id, subscription.record.delivery))
             }
-            repeatMoves(of: dataset, from: token, &turn)
+            repeatMoves(moves, of: dataset, &turn)
         }
         findOccupancies()
         return deliveries
     }
 }
 
+/// A refusal whose datasets are not loaded yet.
+struct PendingLoad {
+    let refusal: Refusal
+    /// What was handed to the store before it and waits still, in order.
+    private let waiting: [DurableChange]
+    /// The last number given to a match when it came.
+    private let lastNumber: Int64
+    /// Datasets whose deletion was refused.
+    let deletions: [String]
+    /// What moved in each dataset since its first refused request.
+    var moves: [String: RecentMoves.Since] = [:]
+    fileprivate var deliveries = DeliveryCorrections()
+    /// Datasets that are not in the store.
+    var vanished: Set<String> = []
+
+    init(_ lost: Uncommitted, waiting: [DurableChange], lastNumber: Int64) {
+        refusal = Refusal(lost)
+        self.waiting = waiting
+        self.lastNumber = lastNumber
+        deletions = lost.sequels.compactMap { if case .deletion(let name) = $0 { name } else { nil } }
+    }
+
+    /// What is to be true of what is read, or is already.
+    var later: [DurableChange] { waiting + refusal.kept }
+
+    /// What is handed to the store again.
+    func again(_ kept: [DurableChange]) -> Uncommitted {
+        var again = Uncommitted(unasked: kept)
+        if !kept.isEmpty { again.sequels.append(.matches(through: lastNumber)) }
+        return again
+    }
+}
+
 /// What of the refused changes goes, and what is tried again.
-private struct Refusal {
+struct Refusal {
     /// What requests asked for.
     var refused: [DurableChange] = []
     /// All that goes: what requests asked for, and what was decided since, which is decided again.
@@ -215,6 +254,8 @@ private struct Refusal {
     var kept: [DurableChange] = []
     /// Those that requests were to change, by name.
     var datasets: [String] = []
+    /// What is loaded again one by one.
+    var parts: [DurableChange] { refused.filter(\.isLoadedAlone) }
 
     init(_ lost: Uncommitted) {
         var unborn = Set<String>()
@@ -250,7 +291,8 @@ private struct DeliveryCorrections {
     }
 
     private struct Correction {
-        var delivery: Delivery?
+        /// As it was: what becomes of its matches is counted there until it is loaded.
+        var subscription: Subscription?
         var matched: Int64 = 0
         var dropped: Int64 = 0
         var keptMatchAt: Int64?
@@ -265,23 +307,28 @@ private struct DeliveryCorrections {
     }
 
     mutating func keep(_ record: MatchRecord) {
-        corrections[Key(record.dataset, record.subscriptionId), default: Correction()].keptMatchAt =
-            record.createdAt
+        corrections[Key(record.dataset, record.subscriptionId), default: Correction()].keptMatchAt = record.createdAt
     }
 
     mutating func note(_ subscription: Subscription) {
         let record = subscription.record
-        corrections[Key(record.dataset, record.id), default: Correction()].delivery = record.delivery
+        corrections[Key(record.dataset, record.id), default: Correction()].subscription = subscription
+    }
+
+    /// Counts what never was no longer.
+    func correct() {
+        for correction in corrections.values {
+            correction.subscription?.record.delivery.matched -= correction.matched
+            correction.subscription?.record.delivery.dropped -= correction.dropped
+        }
     }
 
     /// - Returns: Whether its counters are others than those that are durable.
     func apply(to subscription: Subscription) -> Bool {
         let record = subscription.record
         guard let correction = corrections[Key(record.dataset, record.id)],
-            var delivery = correction.delivery
+            var delivery = correction.subscription?.record.delivery
         else { return false }
-        delivery.matched -= correction.matched
-        delivery.dropped -= correction.dropped
         if correction.matched > 0 { delivery.lastMatchAt = correction.keptMatchAt ?? record.delivery.lastMatchAt }
         guard delivery != record.delivery else { return false }
         subscription.record.delivery = delivery

@@ -62,8 +62,14 @@ struct RecentMoves {
         while let first = entries.first, first.token <= token { entries.removeFirst() }
     }
 
-    /// What a dataset's devices did since the first request of it from a token on, and when that was.
-    func since(_ token: UInt64, of dataset: String) -> (moves: [Move], from: Int64?) {
+    /// What the devices of a dataset did since a request, and when that was.
+    struct Since {
+        var moves: [Move] = []
+        var from: Int64?
+    }
+
+    /// What a dataset's devices did since the first request of it from a token on.
+    func since(_ token: UInt64, of dataset: String) -> Since {
         var moves: [Move] = []
         var from: Int64?
         for (at, entry) in entries where at >= token {
@@ -73,7 +79,7 @@ struct RecentMoves {
             case .removal: continue
             }
         }
-        return (moves, from)
+        return Since(moves: moves, from: from)
     }
 }
 
@@ -85,9 +91,9 @@ extension Hub {
     }
 
     /// Places the devices of a dataset that was loaded again: where they are, or were before what is repeated.
-    func placeDevices(of dataset: Dataset, from token: UInt64) {
+    func placeDevices(of dataset: Dataset, before since: RecentMoves.Since) {
         var former = ByteKeyed<Position?>()
-        for move in recentMoves.since(token, of: dataset.id).moves where former[move.state.itemID] == nil {
+        for move in since.moves where former[move.state.itemID] == nil {
             former[move.state.itemID] = .some(move.former)
         }
         for state in liveStates.all where state.dataset === dataset {
@@ -101,12 +107,11 @@ extension Hub {
     }
 
     /// Shows the engines of a dataset that was loaded again what moved meanwhile, each when it did.
-    func repeatMoves(of dataset: Dataset, from token: UInt64, _ turn: inout Turn) {
-        let (moves, from) = recentMoves.since(token, of: dataset.id)
+    func repeatMoves(_ since: RecentMoves.Since, of dataset: Dataset, _ turn: inout Turn) {
         let now = turn.now
-        turn.now = from ?? now
+        turn.now = since.from ?? now
         resume(dataset: dataset, &turn)
-        for move in moves {
+        for move in since.moves {
             turn.now = move.now
             repeatMove(move, &turn)
         }

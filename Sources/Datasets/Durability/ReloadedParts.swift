@@ -89,7 +89,7 @@ extension Hub {
 
     func reload(live client: String, _ id: String, _ found: ReloadedParts, in name: String) throws {
         if let record = found.liveSubscription(client, id, in: name) {
-            try restore(record)
+            try restore(record, again: true)
         } else if let known = datasets[name]?.liveSubscriptions[client, id] {
             removeLive(known)
         }

@@ -55,6 +55,7 @@ extension Hub {
     private func receiveUpdateOfUnknownDataset(
         _ live: LiveTopic, canonical: String, published: UnsafeRawBufferPointer, _ message: IncomingUpdate, _ turn: inout Turn
     ) {
+        if waiting.isWaiting(live.dataset) { return wait(message, of: canonical, in: live.dataset, &turn) }
         do throws(WireError) {
             guard mayCreateDataset(live.dataset, replayed: message.isRepeated) else { throw .unknownDataset(live.dataset) }
             guard !message.payload.isEmpty else { return }
@@ -73,7 +74,7 @@ extension Hub {
         of state: LiveState, published: UnsafeRawBufferPointer, _ message: IncomingUpdate, _ turn: inout Turn
     ) {
         let dataset = state.dataset
-        if dataset.suspension != nil { return dataset.wait(message, of: state.topic) }
+        if dataset.isSuspended { return wait(message, of: state.topic, in: dataset.id, &turn) }
         do throws(WireError) {
             let outcome = try take(message, of: state, published: published, &turn)
             dataset.updateCounters.count(outcome)

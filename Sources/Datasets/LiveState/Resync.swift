@@ -38,7 +38,10 @@ extension Hub {
             budget -= 1
         }
         while budget > 0, let state = resync?.waiting.popFirst() {
-            if state.isKnown {
+            // Whose devices are known again later, its subscribers are judged by then.
+            if state.dataset.isLoading {
+                resync?.waiting.append(state)
+            } else if state.isKnown {
                 publishLive(topic: state.topic, payload: state.payload ?? [], &turn)
                 tellAgain(state, &turn)
             }

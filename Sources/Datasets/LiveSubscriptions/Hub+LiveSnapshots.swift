@@ -51,6 +51,12 @@ extension Hub {
                 endSnapshot(of: subscription)
                 continue
             }
+            guard !subscription.dataset.isLoading else {
+                // Whose devices are known again later.
+                snapshotting.append(snapshotting.removeFirst())
+                steps -= Self.snapshotSteps / 20
+                continue
+            }
             let found = subscription.dataset.liveTopics.next(subscription.pattern, from: snapshot.cursor, steps: steps)
             steps -= Int(found.number - snapshot.cursor)
             if let state = found.state, state.payload != nil, state.number <= snapshot.number {

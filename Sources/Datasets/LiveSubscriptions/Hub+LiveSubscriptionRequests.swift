@@ -32,7 +32,7 @@ extension Hub {
         if let former { removeLive(former) }
         let subscription = try addLive(record, in: dataset)
         turn.keep(.putLiveSubscription(record))
-        turn.effects.sequels.append(.liveSubscription(subscription.handle))
+        turn.effects.sequels.append(.liveSubscription(subscription.handle, serial: subscription.serial))
         let count = snapshot ? snapshotCount(of: subscription) : 0
         if snapshot { beginSnapshot(of: subscription) }
         return encodeReply(record, snapshot: count)

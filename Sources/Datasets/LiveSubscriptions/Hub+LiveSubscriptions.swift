@@ -46,7 +46,7 @@ extension Hub {
     private static let farewellsMaximum = 10_000
 
     /// Takes back what is durable. One whose client may not read live data any more ends with the next tick.
-    func restore(_ record: LiveSubscriptionRecord) throws(WireError) {
+    func restore(_ record: LiveSubscriptionRecord, again: Bool) throws(WireError) {
         guard let dataset = datasets[record.dataset] else { return }
         var record = record
         if configuration.reads(record.dataset, record.client) == .none { record.leaseUntil = .min }
@@ -60,7 +60,7 @@ extension Hub {
         let subscription = try addLive(record, in: dataset)
         subscription.isDurable = true
         // At a start snapshots wait until all is there.
-        if record.snapshot, isReloading { beginSnapshot(of: subscription) }
+        if record.snapshot, again { beginSnapshot(of: subscription) }
     }
 
     // MARK: Time

@@ -21,6 +21,8 @@ final class LiveSubscription {
     var early: [(LiveNews, Notification)] = []
     /// Its dense number among all of the hub.
     fileprivate(set) var handle: UInt32 = 0
+    /// Its number among all there have been.
+    fileprivate(set) var serial: UInt64 = 0
     /// Replaced, ended or deleted.
     var isGone = false
     var delivered: Int64 = 0
@@ -130,8 +132,9 @@ struct LiveSubscriptions {
 /// The live subscriptions of all datasets by their dense numbers.
 struct LiveSubscriptionHandles {
     private var subscriptions: [LiveSubscription?] = []
-    /// Freed longest ago first: an acknowledgement still on its way rarely finds another one.
+    /// Freed longest ago first: a late word of a message rarely finds another one.
     private var free = Deque<UInt32>()
+    private var lastSerial: UInt64 = 0
 
     subscript(handle: UInt32) -> LiveSubscription? {
         Int(handle) < subscriptions.count ? subscriptions[Int(handle)] : nil
@@ -141,6 +144,8 @@ struct LiveSubscriptionHandles {
     var all: some Sequence<LiveSubscription> { subscriptions.lazy.compactMap(\.self) }
 
     mutating func insert(_ subscription: LiveSubscription) {
+        lastSerial += 1
+        subscription.serial = lastSerial
         if free.count > 64, let handle = free.popFirst() {
             subscription.handle = handle
             subscriptions[Int(handle)] = subscription

@@ -8,6 +8,7 @@ extension Hub {
     /// Answers with what the store found.
     public func answer(_ query: StoreQuery, with finding: StoreFinding, _ turn: inout Turn) {
         let context = query.reply
+        if datasets[context.dataset]?.isLoading == true { return deferredAnswers.append((query, finding)) }
         switch query.use {
         case .feed(.stream(let number)): return stream(finding, to: number, &turn)
         case .push: return resumePush(context, finding, &turn)
@@ -83,7 +84,7 @@ extension Hub {
     /// A larger reply is not remembered across a restart.
     private static let durableReplyMaximumBytes = 64 << 10
 
-    private func reply(_ body: [UInt8], to context: ReplyContext, _ turn: inout Turn) {
+    func reply(_ body: [UInt8], to context: ReplyContext, _ turn: inout Turn) {
         turn.effects.held.append(.reply(context.address), payload: body)
         turn.effects.replies.append(context)
     }

@@ -14,6 +14,8 @@ enum Outcome {
 struct ReceivedRequest {
     var context: ReplyContext
     var request: Result<Request, Request.Refusal>
+    /// As it came.
+    var bytes: Int
 }
 
 extension Hub {
@@ -25,13 +27,13 @@ extension Hub {
         let context = ReplyContext(
             address: envelope.answer, requestId: request.requestId, request: envelope.name, dataset: envelope.dataset,
             client: envelope.client)
-        handle(ReceivedRequest(context: context, request: request), &turn)
+        let received = ReceivedRequest(context: context, request: request, bytes: envelope.body.count)
+        if isSuspended(envelope.dataset) { wait(received, &turn) } else { handle(received, &turn) }
     }
 
     func handle(_ received: ReceivedRequest, _ turn: inout Turn) {
         let context = received.context
         if let dataset = datasets[context.dataset] {
-            guard dataset.suspension == nil else { return dataset.wait(received) }
             dataset.requestCounters.received += 1
             prepare(dataset, &turn)
         }

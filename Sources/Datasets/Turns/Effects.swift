@@ -16,7 +16,7 @@ public struct Effects: Sendable {
     var sequels: [Sequel] = []
     /// To post to webhooks at once. The outcome of each goes to ``Hub/posted(_:_:_:)``.
     public var posts: [WebhookPost] = []
-    /// Questions to the store, answered through ``Hub/answer(_:with:_:)`` once the changes up to here are durable.
+    /// Questions to the store, answered through ``Hub/answer(_:with:_:)``. They see the changes up to here, unless the store cannot be written.
     public var queries: [StoreQuery] = []
     /// The set of datasets has changed.
     public var datasetsChanged = false
@@ -154,7 +154,9 @@ enum Sequel: Sendable {
     /// Matches and incidents up to this number may go out.
     case matches(through: Int64)
     /// A live subscription begins to be sent to.
-    case liveSubscription(UInt32)
+    ///
+    /// - Parameter serial: Its own, as handles are given again.
+    case liveSubscription(UInt32, serial: UInt64)
     /// A dataset is gone.
     case deletion(dataset: String)
 }

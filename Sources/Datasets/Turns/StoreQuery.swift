@@ -18,6 +18,9 @@ public struct StoreQuery: Sendable {
     var reply: ReplyContext
     var use: Use
 
+    /// What follows from the answer is made durable: it must see all that was decided before.
+    public var isForPush: Bool { if case .push = use { true } else { false } }
+
     var limit: Int { if case .reply(let limit) = use { limit } else { 1 } }
 
     /// What is done with the answer.

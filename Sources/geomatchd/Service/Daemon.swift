@@ -228,7 +228,7 @@ struct Daemon {
         let restored = try restoredHub(identity: identity, store: store, broker: endpoint.name)
         let topics = Topics(prefix: settings.topicsPrefix)
         let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
-        let core = Core(hub: restored.hub, state: store, seed: seed, logger: log, health: health)
+        let core = Core(hub: restored.hub, seed: seed, logger: log, health: health)
         let door = MQTTDoor(
             MQTTDoor.Configuration(
                 broker: endpoint.name, topics: topics, instance: identity,
@@ -283,7 +283,6 @@ struct Daemon {
         configuration.reservedDatasets = settings.reservedDatasets
         configuration.isTimeZone = { TimeZone(identifier: $0) != nil }
         configuration.webhooksAllowPrivate = settings.webhooksAllowPrivate
-        configuration.version = version
         configuration.instance = identity
         let hub = Hub(configuration)
         let now = CoreClock.system.now()

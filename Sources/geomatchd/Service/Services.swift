@@ -43,7 +43,7 @@ struct JournalService: Service {
                     if unwritten > 0 { log.error("changes lost at the end", metadata: ["count": "\(unwritten)"]) }
                 }
             })
-        core.log = JournalLog(journal)
+        core.log = JournalLog(journal, store)
     }
 
     func run() async throws {
@@ -114,7 +114,6 @@ struct StartService: Service {
         // Whoever is stopped before it is online has not failed.
         try await cancelWhenGracefulShutdown {
             try await awaitOnline()
-            if let failure = await health.finalFailure() { throw Daemon.Failure.internal(failure.description) }
         }
     }
 
@@ -124,7 +123,6 @@ struct StartService: Service {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 guard let failure = await health.firstOnline() else { return }
-                if case .storeUnreadable = failure { throw Daemon.Failure.internal(failure.description) }
                 throw Daemon.Failure.unavailable(failure.description)
             }
             group.addTask {

@@ -2,15 +2,22 @@ import DaemonCore
 import Datasets
 import Records
 import Store
+import Synchronization
 import Webhooks
 
 // The store and the webhooks at the ports of the core.
 
 /// The journal as the core's log.
-final class JournalLog: DurableLog {
+final class JournalLog: DurableLog, Sendable {
     private let journal: Journal
+    private let store: Store
+    /// What was read after refusals, by token, until it is collected.
+    private let loaded = Mutex<[UInt64: Result<LoadedState, LoadFailure>]>([:])
 
-    init(_ journal: Journal) { self.journal = journal }
+    init(_ journal: Journal, _ store: Store) {
+        self.journal = journal
+        self.store = store
+    }
 
     var isWritable: Bool { journal.isWritable }
     var backlog: Int { journal.backlog }
@@ -36,12 +43,25 @@ final class JournalLog: DurableLog {
         }
     }
 
+    func load(_ request: LoadRequest, token: UInt64) {
+        journal.read(token: token) { [store, weak self] _ in
+            let state = Result { try store.load(request) }.mapError(LoadFailure.init)
+            self?.loaded.withLock { $0[token] = state }
+            return .failed
+        }
+    }
+
+    private func takeLoaded(_ token: UInt64) -> Result<LoadedState, LoadFailure>? {
+        loaded.withLock { $0.removeValue(forKey: token) }
+    }
+
     func collect() -> [LogCompletion] {
         journal.collect().map { completion in
             switch completion {
             case .durable(let token): .durable(through: token)
             case .refused(let token, let error): .refused(from: token, reason: error.description)
-            case .answer(let token, let answer): .answer(token, StoreFinding(answer))
+            case .answer(let token, let answer):
+                takeLoaded(token).map { .loaded(token, $0) } ?? .answer(token, StoreFinding(answer))
             }
         }
     }
@@ -60,13 +80,12 @@ extension StoreFinding {
     }
 }
 
-extension Store: DurableState {
-    public func restore(dataset: String, _ visit: (DurableChange) throws -> Void) throws {
-        try restore(dataset: dataset, repliesSince: .min, visit)
-    }
-
-    public func restore(like changes: [DurableChange], _ visit: (DurableChange) throws -> Void) throws {
-        for change in try records(changes.flatMap(\.keys)) { try visit(change) }
+extension Store {
+    fileprivate func load(_ request: LoadRequest) throws -> LoadedState {
+        var state = LoadedState()
+        for dataset in request.datasets { try restore(dataset: dataset, repliesSince: .min) { state.datasets.append($0) } }
+        state.parts = try records(request.parts.flatMap(\.keys))
+        return state
     }
 }
 

@@ -40,7 +40,7 @@ final class HubDaemon: MQTTLinkHandler, @unchecked Sendable {
         configuration.naming = topics.naming
         configuration.instance = "hub"
         let core = Core(
-            hub: Hub(configuration), state: log, seed: (life, 7),
+            hub: Hub(configuration), seed: (life, 7),
             logger: Logger(label: "hub") { _ in SwiftLogNoOpLogHandler() }, health: Health())
         core.log = log
         return MQTTDoor(

@@ -1,0 +1,83 @@
+import Records
+import Wire
+
+/// Why what comes in for a dataset waits.
+enum Suspension {
+    /// A push waits for what the store knows of its documents. Time goes on.
+    case push(AwaitedDocuments)
+    /// Its deletion is not yet durable. Time stands still: what it brought would outlive the dataset.
+    case deletion
+}
+
+extension Hub {
+    /// So many inputs that waited are handled in one turn.
+    private static let inputsPerTurn = 1000
+
+    /// Whether what comes in for a dataset waits.
+    func isSuspended(_ name: String) -> Bool { datasets[name]?.isSuspended ?? waiting.isWaiting(name) }
+
+    /// A request waits until its dataset goes on; beyond what may wait it is refused, which is not remembered: trying again is the remedy.
+    func wait(_ received: ReceivedRequest, _ turn: inout Turn) {
+        let context = received.context
+        guard !waiting.append(received, to: context.dataset) else { return }
+        datasets[context.dataset]?.requestCounters.failed += 1
+        let error = WireError(
+            .limit,
+            "\(configuration.limits.waitingRequests) requests to the dataset `\(context.dataset)` wait, or \(configuration.limits.waitingRequestBytes) bytes of them, the maximum: try again later"
+        )
+        reply(context.encode(error), to: context, &turn)
+    }
+
+    /// An update waits until its dataset goes on.
+    ///
+    /// - Parameter topic: Its seven levels, encoded and normalised.
+    func wait(_ message: IncomingUpdate, of topic: String, in name: String, isAdopted: Bool = false, _ turn: inout Turn) {
+        let update = WaitingInputs.Update(
+            topic: topic, payload: Array(message.payload), isRepeated: message.isRepeated, isAdopted: isAdopted)
+        switch waiting.append(update, to: name) {
+        case .waits: break
+        case .replaces: if !isAdopted { datasets[name]?.updateCounters.count(.conflated) }
+        case .refused:
+            let error = WireError(.limit, "updates of \(configuration.limits.liveTopics) live topics wait, the maximum")
+            if !isAdopted { topic.withBytes { refuse(error, published: $0, of: name, &turn) } }
+        }
+    }
+
+    /// Some of what waited may go on, see ``continueWaiting(_:)``.
+    public var isResuming: Bool { waiting.hasReady }
+
+    /// Goes on with what waited for a dataset, in order, some of it in each turn, until it is suspended anew.
+    func resume(_ name: String, _ turn: inout Turn) {
+        waiting.makeReady(name)
+        continueWaiting(&turn)
+    }
+
+    /// Handles some of what waited for datasets that go on.
+    public func continueWaiting(_ turn: inout Turn) {
+        var budget = Self.inputsPerTurn
+        while budget > 0, let name = waiting.beginNext() {
+            if isOpen(name) { datasets[name]?.isSuspended = false }
+            while budget > 0, isOpen(name), let input = waiting.next() {
+                budget -= 1
+                handle(input, &turn)
+                showMoves(&turn)
+            }
+            if waiting.end(isReady: isOpen(name)) { datasets[name]?.isSuspended = true }
+        }
+    }
+
+    private func isOpen(_ name: String) -> Bool { datasets[name].map { $0.suspension == nil && !$0.isLoading } ?? true }
+
+    private func handle(_ input: WaitingInputs.Input, _ turn: inout Turn) {
+        switch input {
+        case .request(let received): handle(received, &turn)
+        case .update(let update):
+            update.topic.withBytes { topic in
+                update.payload.withUnsafeBytes { payload in
+                    let message = IncomingUpdate(topic: topic, payload: payload, isRepeated: update.isRepeated)
+                    if update.isAdopted { adopt(message, &turn) } else { receive(message, &turn) }
+                }
+            }
+        }
+    }
+}

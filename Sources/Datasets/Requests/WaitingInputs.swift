@@ -1,0 +1,165 @@
+import DequeModule
+import Records
+
+/// What came in for datasets that are suspended, in order, until they go on.
+///
+/// Updates are all kept up to a bound; beyond it a newer one takes the place of an older one of its topic.
+struct WaitingInputs {
+    /// Something that waits.
+    enum Input {
+        case request(ReceivedRequest)
+        case update(Update)
+    }
+
+    struct Update {
+        var topic: String
+        var payload: [UInt8]
+        var isRepeated = false
+        /// It is a live state that somebody kept, see ``Hub/adopt(_:_:)``.
+        var isAdopted = false
+    }
+
+    /// What became of an update that is to wait.
+    enum Outcome {
+        case waits
+        /// An older one of its topic goes.
+        case replaces
+        /// There is no room: as many topics wait as a dataset may have.
+        case refused
+    }
+
+    private let limits: HubLimits
+    private var queues: [String: Queue] = [:]
+    /// Datasets that may go on, in turn.
+    private var ready = Deque<String>()
+    /// The dataset that goes on just now.
+    private var active: String?
+
+    init(limits: HubLimits) { self.limits = limits }
+
+    /// What comes in for a dataset has to wait behind what waits.
+    func isWaiting(_ dataset: String) -> Bool { !queues.isEmpty && dataset != active && queues[dataset] != nil }
+
+    /// - Returns: false where too many wait, in number or bytes.
+    mutating func append(_ request: ReceivedRequest, to dataset: String) -> Bool {
+        queues[dataset, default: Queue()].append(request, limits)
+    }
+
+    mutating func append(_ update: Update, to dataset: String) -> Outcome {
+        queues[dataset, default: Queue()].append(update, limits)
+    }
+
+    // MARK: Going on
+
+    /// Some dataset may go on.
+    var hasReady: Bool { !ready.isEmpty }
+
+    /// A dataset is suspended no longer.
+    mutating func makeReady(_ dataset: String) {
+        if queues[dataset] != nil, !ready.contains(dataset) { ready.append(dataset) }
+    }
+
+    /// Begins with the next dataset that may go on; ends with ``end(isReady:)``.
+    mutating func beginNext() -> String? {
+        active = ready.popFirst()
+        return active
+    }
+
+    /// The next input of the dataset that goes on.
+    mutating func next() -> Input? { active.flatMap { queues[$0]?.popFirst() } }
+
+    /// - Parameter isReady: It may go on again, when others had their turn.
+    /// - Returns: Whether something still waits.
+    mutating func end(isReady: Bool) -> Bool {
+        guard let dataset = active else { return false }
+        active = nil
+        guard queues[dataset]?.isEmpty == false else {
+            queues[dataset] = nil
+            return false
+        }
+        if isReady { ready.append(dataset) }
+        return true
+    }
+}
+
+extension WaitingInputs {
+    /// The inputs of one dataset.
+    private struct Queue {
+        private struct Key: Hashable {
+            var topic: ByteKey
+            var isAdopted: Bool
+
+            init(_ update: Update) {
+                topic = ByteKey(update.topic)
+                isAdopted = update.isAdopted
+            }
+        }
+
+        /// nil where a newer update of the same topic came.
+        private var inputs = Deque<Input?>()
+        /// The number of the first of them.
+        private var firstNumber = 0
+        /// The newest update of each topic, by number.
+        private var newest: [Key: Int] = [:]
+        private var updateCount = 0
+        private var requestCount = 0
+        private var requestBytes = 0
+
+        var isEmpty: Bool { updateCount + requestCount == 0 }
+
+        mutating func append(_ request: ReceivedRequest, _ limits: HubLimits) -> Bool {
+            guard requestCount < limits.waitingRequests, requestBytes + request.bytes <= limits.waitingRequestBytes else {
+                return false
+            }
+            requestCount += 1
+            requestBytes += request.bytes
+            inputs.append(.request(request))
+            return true
+        }
+
+        mutating func append(_ update: Update, _ limits: HubLimits) -> Outcome {
+            let key = Key(update)
+            var outcome = Outcome.waits
+            if updateCount >= limits.waitingUpdates {
+                if let older = newest[key] {
+                    inputs[older - firstNumber] = nil
+                    updateCount -= 1
+                    outcome = .replaces
+                } else if newest.count >= limits.liveTopics {
+                    return .refused
+                }
+            }
+            newest[key] = firstNumber + inputs.count
+            updateCount += 1
+            inputs.append(.update(update))
+            if inputs.count > 2 * (updateCount + requestCount) + 1024 { dropReplaced() }
+            return outcome
+        }
+
+        mutating func popFirst() -> Input? {
+            while let first = inputs.popFirst() {
+                firstNumber += 1
+                switch first {
+                case nil: continue
+                case .request(let request)?:
+                    requestCount -= 1
+                    requestBytes -= request.bytes
+                case .update(let update)?:
+                    updateCount -= 1
+                    if newest[Key(update)] == firstNumber - 1 { newest[Key(update)] = nil }
+                }
+                return first
+            }
+            return nil
+        }
+
+        private mutating func dropReplaced() {
+            inputs.removeAll { if case nil = $0 { true } else { false } }
+            firstNumber = 0
+            newest.removeAll(keepingCapacity: true)
+            for (number, input) in inputs.enumerated() {
+                if case .update(let update)? = input { newest[Key(update)] = number }
+            }
+        }
+    }
+}
