@@ -60,7 +60,9 @@ extension Integration {
             }
         }
 
-        @Test("1,100 connections that never log in keep nobody out, where the limit of open files is 1,024")
+        @Test(
+            "1,100 connections that never log in keep nobody out, where the limit of open files is 1,024",
+            .enabled(if: mostOpenFiles >= 4096, "this process and mosquitto need more than 1,100 open files each"))
         func silentConnections() throws {
             try withFolder { folder in
                 let port = Int.random(in: 20_000..<30_000)
@@ -73,10 +75,10 @@ extension Integration {
                     ], folder: folder)
                 defer { program.end(SIGTERM) }
                 try #require(program.waitForLine(" online "), "\(program.lines)")
-                var limit = rlimit()
-                getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-                limit.rlim_cur = limit.rlim_max
-                setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+                var limit = Self.openFiles
+                defer { setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) }
+                var raised = rlimit(rlim_cur: max(limit.rlim_cur, 4096), rlim_max: limit.rlim_max)
+                setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised)
                 let silent = (0..<1100).map { _ in silentConnection(port) }
                 defer { silent.forEach { close($0) } }
                 let endpoint = MQTTEndpoint(host: "127.0.0.1", port: port, username: "ann", password: "ann")
@@ -87,8 +89,17 @@ extension Integration {
             }
         }
 
+        private static var openFiles: rlimit {
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            return limit
+        }
+
+        private static let mostOpenFiles = openFiles.rlim_max
+
+        /// A connection that says nothing; it may still be under way when this returns.
         private func silentConnection(_ port: Int) -> Int32 {
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_port = UInt16(port).bigEndian
@@ -98,7 +109,7 @@ extension Integration {
                     connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
                 }
             }
-            #expect(result == 0)
+            #expect(result == 0 || errno == EINPROGRESS)
             return descriptor
         }
 
