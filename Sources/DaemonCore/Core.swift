@@ -17,7 +17,8 @@ public final class Core {
     let state: any DurableState
     public var log: (any DurableLog)?
     public var poster: (any Poster)?
-    public private(set) var doors: [any Door] = []
+    /// Each keeps the core; the core keeps none of them.
+    private(set) var doors: [DoorReference] = []
     var turn: Turn
     /// Scratch: what is being done.
     var current = Effects()
@@ -46,10 +47,10 @@ public final class Core {
         turn = Turn(at: clock.now(), seed: seed)
     }
 
-    public func add(_ door: any Door) { doors.append(door) }
+    public func add(_ door: any Door) { doors.append(DoorReference(door: door)) }
 
     /// Has ``woken()`` called on the core's thread. From any thread.
-    public func wake() { doors.first?.wake() }
+    public func wake() { doors.first?.door.wake() }
 
     // MARK: What comes in
 
@@ -64,7 +65,7 @@ public final class Core {
         turn.now = clock.now()
         // A disk that hangs is one that cannot be written, when as much waits for it as should.
         hub.storeIsWritable = log?.isWritable == true && uncommitted.count < Self.uncommittedMaximum
-        hub.liveBacklog = doors.reduce(0) { $0 + $1.backlog }
+        hub.liveBacklog = doors.reduce(0) { $0 + $1.door.backlog }
     }
 
     public func receive(_ update: IncomingUpdate) { hub.receive(update, &turn) }
@@ -166,4 +167,8 @@ public final class Core {
         hub.finish(&turn)
         perform()
     }
+}
+
+struct DoorReference {
+    unowned let door: any Door
 }
