@@ -15,14 +15,14 @@ extension Core {
         hub.endBatch(&turn)
         while !turn.effects.isEmpty {
             swap(&turn.effects, &current)
-            for door in doors { door.send(current.output) }
+            for reference in doors { reference.door.send(current.output) }
             poster?.post(current.posts)
             keep(current.takeUncommitted())
             for query in current.queries { questions.append((lastToken, query)) }
             for notice in current.notices { logger.notice(notice) }
             let datasetsChanged = current.datasetsChanged
             current.removeAll()
-            if datasetsChanged { for door in doors { door.datasetsChanged() } }
+            if datasetsChanged { for reference in doors { reference.door.datasetsChanged() } }
             hub.endBatch(&turn)
         }
     }
@@ -62,7 +62,7 @@ extension Core {
     }
 
     private func release(_ what: Uncommitted, token: UInt64? = nil) {
-        for door in doors where !what.held.isEmpty { door.send(what.held) }
+        for reference in doors where !what.held.isEmpty { reference.door.send(what.held) }
         hub.committed(what, token: token, &turn)
     }
 

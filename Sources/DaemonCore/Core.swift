@@ -15,7 +15,8 @@ public final class Core {
     public let health: Health
     public var log: (any DurableLog)?
     public var poster: (any Poster)?
-    public private(set) var doors: [any Door] = []
+    /// Each keeps the core; the core keeps none of them.
+    private(set) var doors: [DoorReference] = []
     var turn: Turn
     /// Scratch: what is being done.
     var current = Effects()
@@ -47,10 +48,10 @@ public final class Core {
         turn = Turn(at: clock.now(), seed: seed)
     }
 
-    public func add(_ door: any Door) { doors.append(door) }
+    public func add(_ door: any Door) { doors.append(DoorReference(door: door)) }
 
     /// Has ``woken()`` called on the core's thread. From any thread.
-    public func wake() { doors.first?.wake() }
+    public func wake() { doors.first?.door.wake() }
 
     // MARK: What comes in
 
@@ -65,7 +66,7 @@ public final class Core {
         turn.now = clock.now()
         // A disk that hangs is one that cannot be written, when as much waits for it as should.
         hub.storeIsWritable = log?.isWritable == true && uncommitted.count < Self.uncommittedMaximum && loading == nil
-        hub.liveBacklog = doors.reduce(0) { $0 + $1.backlog }
+        hub.liveBacklog = doors.reduce(0) { $0 + $1.door.backlog }
     }
 
     public func receive(_ update: IncomingUpdate) { hub.receive(update, &turn) }
@@ -172,4 +173,8 @@ public final class Core {
         perform()
         abandonLoading()
     }
+}
+
+struct DoorReference {
+    unowned let door: any Door
 }
