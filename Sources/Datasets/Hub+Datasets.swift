@@ -3,7 +3,7 @@ import Wire
 import Records
 
 extension Hub {
-    /// Whether first use may create this dataset; what a broker replays never creates a deleted one again.
+    /// Whether first use may create this dataset; a repeated update never creates a deleted one again.
     func mayCreateDataset(_ name: String, replayed: Bool) -> Bool {
         configuration.autoCreateDatasets && Name.isDataset(name) && configuration.reservedDatasets[name] == nil
             && !(replayed && deletedDatasets[name] != nil)

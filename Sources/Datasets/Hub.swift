@@ -8,10 +8,11 @@ import Selectors
 import Wire
 import Records
 
-/// The daemon's whole logic: takes messages and the time, changes its own state, and says what is to be done.
+/// The router of the daemon: looks up the dataset of what comes in, hands it to the components in a stated order, and gathers what is to be
+/// done in the turn.
 ///
-/// It knows no socket, no disk, no clock and no log. One thread owns it. Its inputs are ``receive(_:at:into:)``,
-/// ``advance(to:into:)``, what became of its effects, and ``restore(_:)`` at the start.
+/// It knows no transport, no disk, no clock and no log. One thread owns it. Its inputs are requests, live updates, the time
+/// (``advance(_:)``), what became of its effects, and ``restore(_:at:)`` at the start.
 public final class Hub {
     public let configuration: HubConfiguration
     var datasets: [String: Dataset] = [:] {
@@ -31,7 +32,7 @@ public final class Hub {
     let followers: Followers
     let outbox: Outbox
     var unknownDatasets = UnknownDatasets()
-    /// When a dataset was deleted: a message replayed by the broker never creates it again.
+    /// When a dataset was deleted: a repeated update never creates it again.
     var deletedDatasets: [String: Int64] = [:]
     /// Replies that tell of a deletion, by the dataset that was deleted.
     var repliesOfDeleted: [String: ReplyMemory] = [:]

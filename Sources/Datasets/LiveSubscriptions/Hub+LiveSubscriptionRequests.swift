@@ -65,7 +65,7 @@ extension Hub {
 
     // MARK: Parts
 
-    /// Only those the configuration names see live data here: it shows what the broker's access list shows of `live/…`.
+    /// Only those the configuration names see live data here, as everywhere.
     func checkReader(_ call: Call) throws(WireError) {
         guard configuration.reads(call.dataset.id, call.client.name) != .none else {
             throw WireError(
