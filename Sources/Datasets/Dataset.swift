@@ -60,8 +60,6 @@ final class Dataset {
     var floorsOutdatedAt: Int64?
     /// Documents that are no objects of ours, those deleted and not yet forgotten included.
     var documentCount = 0
-    /// By client.
-    var followers: [String: Follower] = [:]
     /// What ended of late, for who asks why it did not match.
     var ended = EndedObjects()
     /// The instant of what is being handled; nothing is noted as ended before there is one.

@@ -3,7 +3,7 @@ import Wire
 import Records
 
 extension Hub {
-    /// Whether first use may create this dataset; what a broker replays never creates a deleted one again.
+    /// Whether first use may create this dataset; a repeated update never creates a deleted one again.
     func mayCreateDataset(_ name: String, replayed: Bool) -> Bool {
         configuration.autoCreateDatasets && Name.isDataset(name) && configuration.reservedDatasets[name] == nil
             && !(replayed && deletedDatasets[name] != nil)
@@ -42,28 +42,24 @@ extension Hub {
         if !dataset.replies.isEmpty { repliesOfDeleted[dataset.id] = dataset.replies }
     }
 
-    /// Lets go of a dataset with all it holds; the store has done so already.
+    /// Removes a dataset with all it holds. Its deletion is durable, or its creation never was.
     func removeDataset(_ dataset: Dataset, _ turn: inout Turn) {
-        removeLiveSubscriptions(of: dataset, &turn)
-        removeFollowers(of: dataset)
+        liveSubscribers.removeAll(of: dataset, &turn)
+        followers.removeAll(of: dataset.id)
         datasets[dataset.id] = nil
         deletedDatasets[dataset.id] = turn.now
         let replies = dataset.replies.afterDeletion()
         if !replies.isEmpty { repliesOfDeleted[dataset.id] = replies }
-        liveStates.removeAll { state in
-            guard state.dataset === dataset else { return false }
-            if state.payload != nil { clearances.append(Clearance(dataset: dataset.id, topic: state.topic)) }
+        liveStates.removeAll(of: dataset) { state in
+            if state.payload != nil { resync.clear(state.topic, of: dataset.id) }
             // Devices and states know each other, and states their dataset.
             state.device = nil
-            return true
         }
-        dirty.removeAll { $0.dataset === dataset }
-        dueToWrite = min(dueToWrite, dirty.count)
         moved.removeAll { $0 === dataset }
         outbox.removeAll(of: dataset.id, dataset.matchAccount)
         dataset.reset()
         dataset.clearedStates = ClearedStates()
-        clearances.prepend(Clearance(dataset: dataset.id, topic: nil))
+        resync.clearStatus(of: dataset.id)
         turn.effects.datasetsChanged = true
         turn.note(.datasetDeleted(dataset.id))
     }

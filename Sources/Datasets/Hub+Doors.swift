@@ -6,9 +6,9 @@ extension Hub {
     /// - Parameter refusal: Why it was refused; nil: it arrived.
     public func delivered(_ token: UInt64, refusal: String?, _ turn: inout Turn) {
         if let live = LiveToken(token) {
-            if refusal != nil { liveMessageFailed(live) }
+            if refusal != nil { liveSubscribers.failed(live) }
         } else if let follower = FollowerToken(token) {
-            followerAcknowledged(follower, &turn)
+            followers.delivered(follower, &turn)
         } else {
             outbox.delivered(DeliveryToken(raw: token), refusal: refusal, &turn)
         }
@@ -17,9 +17,9 @@ extension Hub {
     /// A notification could not be handed over: what must arrive waits until the door opens again.
     public func returned(_ token: UInt64) {
         if let live = LiveToken(token) {
-            liveMessageFailed(live)
+            liveSubscribers.failed(live)
         } else if let follower = FollowerToken(token) {
-            followerReturned(follower)
+            followers.returned(follower)
         } else {
             outbox.returned(DeliveryToken(raw: token))
         }
@@ -28,12 +28,17 @@ extension Hub {
     /// Notifications can leave: what waits goes out, and again what left before and has not arrived by now. It may come twice, under the
     /// same id.
     public func doorOpened(_ turn: inout Turn) {
+        liveSubscribers.isOpen = true
         outbox.open(&turn)
-        resumeFollowers(&turn)
+        followers.open(&turn)
     }
 
     /// No notification leaves until the door opens again; what did not arrive is sent again then.
-    public func doorClosed() { outbox.close() }
+    public func doorClosed() {
+        liveSubscribers.isOpen = false
+        outbox.close()
+        followers.close()
+    }
 
     /// What became of a ``WebhookPost``.
     public func posted(_ token: UInt64, _ outcome: WebhookOutcome, _ turn: inout Turn) {

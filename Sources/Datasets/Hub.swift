@@ -8,10 +8,11 @@ import Selectors
 import Wire
 import Records
 
-/// The daemon's whole logic: takes messages and the time, changes its own state, and says what is to be done.
+/// The router of the daemon: looks up the dataset of what comes in, hands it to the components in a stated order, and gathers what is to be
+/// done in the turn.
 ///
-/// It knows no socket, no disk, no clock and no log. One thread owns it. Its inputs are ``receive(_:at:into:)``,
-/// ``advance(to:into:)``, what became of its effects, and ``restore(_:)`` at the start.
+/// It knows no transport, no disk, no clock and no log. One thread owns it. Its inputs are requests, live updates, the time
+/// (``advance(_:)``), what became of its effects, and ``restore(_:at:)`` at the start.
 public final class Hub {
     public let configuration: HubConfiguration
     var datasets: [String: Dataset] = [:] {
@@ -26,23 +27,17 @@ public final class Hub {
         return ordered
     }
     /// By the encoded seven levels, over all datasets: one look-up finds what an update replaces.
-    var liveStates = LiveStates()
-    /// The last number given to a `live/…` message.
-    public internal(set) var liveNumber: Int64 = 0
+    let liveStates = LiveStates()
+    let liveSubscribers: LiveSubscribers
+    let followers: Followers
     let outbox: Outbox
     var unknownDatasets = UnknownDatasets()
-    /// Live states changed since they were last made durable, in the order they first changed.
-    var dirty = Deque<LiveState>()
-    /// How many of them, from the first on, are to be made durable now.
-    var dueToWrite = 0
-    /// When a dataset was deleted: a message replayed by the broker never creates it again.
+    /// When a dataset was deleted: a repeated update never creates it again.
     var deletedDatasets: [String: Int64] = [:]
     /// Replies that tell of a deletion, by the dataset that was deleted.
     var repliesOfDeleted: [String: ReplyMemory] = [:]
-    /// Where the retained `live/…` messages are being made right again; nil when they are.
-    var resync: Resync?
-    /// What a broker may still retain of deleted datasets.
-    var clearances = Deque<Clearance>()
+    /// What whoever keeps live states may lack.
+    var resync = Resync()
     /// Datasets whose engines have not yet seen every position of this batch.
     var moved: [Dataset] = []
     /// Datasets that were restored and whose engines have not yet taken up work.
@@ -57,34 +52,21 @@ public final class Hub {
     var waiting: WaitingInputs
     /// Categories that the store gave back, by dataset, until all are there.
     var restoredCategories: [String: [Category]] = [:]
-    /// Live subscriptions of all datasets.
-    var liveHandles = LiveSubscriptionHandles()
-    /// Those whose snapshot is being sent or waits its turn, the first being sent.
-    var snapshotting = Deque<LiveSubscription>()
-    /// Those with topics that are held.
-    var holders: [LiveSubscription] = []
-    /// How many topics are held for all of them.
-    var heldTopicCount = 0
-    /// What left of late, and what of it is to be told again.
-    var recentlyLeft = Deque<RecentlyLeft>()
-    var leftAgain: [RecentlyLeft] = []
-    /// When the first lease may be over.
-    var nextLeaseEnd: Int64 = .max
-    /// Who follows the feed of its dataset, over all datasets, by number.
-    var followers: [UInt32: (Follower, Dataset)] = [:]
-    var lastFollower: UInt32 = 0
     var recentMoves = RecentMoves()
     /// How many pushes wait for what the store knows of their documents.
     var pushesWaiting = 0
-    /// How many messages wait at the link: where they are many, live subscribers get the newest only.
-    public var liveBacklog = 0
+    /// How many messages wait at the doors: where they are many, live subscribers get the newest only.
+    public var liveBacklog: Int {
+        get { liveSubscribers.backlog }
+        set { liveSubscribers.backlog = newValue }
+    }
     let decoder = LiveUpdateDecoder()
     let parser = JSONParser()
     /// Scratch for one update's properties.
     var properties: [UInt8] = []
     var engineEffects: [Effect] = []
     var circumstanceEffects: [CircumstanceEffect] = []
-    var lastTickAt: Int64 = 0
+    private var lastSecondAt: Int64 = 0
     private var writtenBehindAt: Int64 = 0
     /// False while the store refuses: requests that change something get `internal`, and what is durable waits.
     public var storeIsWritable = true {
@@ -96,8 +78,14 @@ public final class Hub {
     public init(_ configuration: HubConfiguration) {
         self.configuration = configuration
         waiting = WaitingInputs(limits: configuration.limits)
+        liveSubscribers = LiveSubscribers(
+            limits: configuration.limits, reads: configuration.reads, states: liveStates, parser: parser)
+        followers = Followers(administrators: configuration.administrators)
         outbox = Outbox(limits: configuration.limits, naming: configuration.naming)
     }
+
+    /// The last number given to a message of a live state.
+    public var liveNumber: Int64 { liveStates.lastNumber }
 
     /// How a door calls what leaves.
     var naming: Naming { configuration.naming }
@@ -120,7 +108,7 @@ public final class Hub {
         showMoves(&turn)
         outbox.record(&turn)
         noteOutdatedPushes(turn.effects.changes.dropFirst(turn.effects.changesSeenByFollowers))
-        announceToFollowers(&turn)
+        followers.announce(&turn)
         outbox.announce(&turn)
     }
 
@@ -129,7 +117,7 @@ public final class Hub {
     /// To be called every ``tickMilliseconds``; being late changes no decision.
     public func advance(_ turn: inout Turn) {
         let now = turn.now
-        let secondIsOver = now - lastTickAt >= 1000 || now < lastTickAt
+        let secondIsOver = now - lastSecondAt >= 1000 || now < lastSecondAt
         if !unresumed.isEmpty { resume(&turn) }
         for dataset in orderedDatasets where !dataset.isHalted {
             if let deadline = dataset.engine.nextDeadline, deadline <= now {
@@ -146,18 +134,18 @@ public final class Hub {
         }
         outbox.advance(secondIsOver: secondIsOver, &turn)
         unknownDatasets.advance(&turn)
-        advanceLiveSubscriptions(to: now, &turn)
+        liveSubscribers.advance(&turn)
         if secondIsOver {
-            lastTickAt = now
+            lastSecondAt = now
             unknownDatasets.note(&turn)
             for dataset in orderedDatasets { dataset.matchAccount.note(of: dataset.id, &turn) }
             forgetOld(&turn)
-            repairLiveSubscriptions(at: now)
-            advanceFollowers(to: now, &turn)
+            liveSubscribers.repair(at: now)
+            followers.advance(&turn)
         }
         if now - writtenBehindAt >= Self.writeBehindMilliseconds || now < writtenBehindAt {
             writtenBehindAt = now
-            dueToWrite = dirty.count
+            liveStates.noteDue()
         }
         outbox.record(&turn)
     }

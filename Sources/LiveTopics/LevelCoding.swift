@@ -65,6 +65,11 @@ public enum LevelCoding {
         }
     }
 
+    /// Whether a text may be a path of levels: it has no wildcards, control characters or noncharacters (MQTT 5, sections 1.5.4 and 4.7.1).
+    public static func isPath(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { $0.value == 0x25 || $0.value == 0x2F || !mustEncode($0.value) }
+    }
+
     /// The bytes of the one encoded character whose first `%` was just read.
     private static func escaped<Level: Collection<UInt8>>(
         in level: Level, from index: inout Level.Index

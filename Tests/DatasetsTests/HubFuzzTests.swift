@@ -119,7 +119,9 @@ struct HubFuzzTests {
         #expect(hub.liveStates.count <= 200 && dataset?.devices.count ?? 0 <= 50)
         #expect(dataset?.replies.footprint ?? 0 < 4000)
         #expect(dataset?.counters.updates.refused ?? 0 > 1000)
-        #expect(hub.dirty.count <= 200 && hub.clearances.isEmpty && hub.waitingForAnswer.isEmpty && hub.repliesOfDeleted.isEmpty)
+        #expect(
+            hub.liveStates.dirty.count <= 200 && hub.resync.isSettled && hub.waitingForAnswer.isEmpty
+                && hub.repliesOfDeleted.isEmpty)
         #expect(harness.published.isEmpty)
     }
 
@@ -127,7 +129,7 @@ struct HubFuzzTests {
     func table() {
         var random = SplitMix64(seed: SplitMix64.seed())
         let dataset = Dataset(DatasetRecord(id: "d", createdAt: 0, updatedAt: 0, revision: ""))
-        var table = LiveStates()
+        let table = LiveStates()
         var model: [String: LiveState] = [:]
         for _ in 0..<30_000 {
             let topic = "d/-/-/-/-/\(Int.random(in: 0..<600, using: &random))/co2"
@@ -146,8 +148,8 @@ struct HubFuzzTests {
         }
         #expect(table.count == model.count)
         for (topic, state) in model { #expect(table[topic] === state) }
-        for (place, state) in table.all.enumerated() { #expect(state.place == place) }
-        table.removeAll { $0.itemID.count == 3 }
+        for (place, state) in table.all.enumerated() { #expect(state.slot == place) }
+        for state in model.values where state.itemID.count == 3 { table.remove(state) }
         for (topic, state) in model { #expect((table[topic] === state) == (state.itemID.count != 3)) }
     }
 

@@ -59,7 +59,7 @@ struct LiveSubscriptionFaultTests {
         harness.restart()
         #expect(news(harness).isEmpty)
         harness.advance(milliseconds: 200)
-        #expect(harness.hub.liveHandles.all.map(\.record.id).isEmpty)
+        #expect(harness.hub.liveSubscribers.all.map(\.record.id).isEmpty)
     }
 
     @Test("What changed while the broker was away is told once it is back, the newest only, and what left")

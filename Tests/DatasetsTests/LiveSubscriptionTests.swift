@@ -298,7 +298,7 @@ struct LiveSubscriptionTests {
         harness.published.removeAll()
         harness.send("geomatch/d/admin/request/dataset/delete", "{}")
         #expect(Self.news(harness) == ["a 0.5 left"])
-        #expect(harness.hub.liveHandles.all.map(\.record.id).isEmpty)
+        #expect(harness.hub.liveSubscribers.all.map(\.record.id).isEmpty)
         #expect(harness.store.restored().allSatisfy { if case .putLiveSubscription = $0 { false } else { true } })
     }
 }

@@ -101,6 +101,6 @@ struct SlowDiskTests {
         harness.isDiskFull = true
         #expect(harness.refusal("changes/unfollow") == "internal")
         harness.heal()
-        #expect(harness.hub.datasets["d"]?.followers["alice"] != nil)
+        #expect(harness.hub.followers["d", "alice"] != nil)
     }
 }

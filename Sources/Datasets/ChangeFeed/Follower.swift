@@ -1,6 +1,6 @@
 import Records
 
-/// A client that the feed of its dataset is sent to: a page at a time, the next one when the broker has taken it.
+/// A client that the feed of its dataset is sent to: a page at a time, the next one when that has arrived.
 final class Follower {
     enum State: Equatable {
         case idle
@@ -17,20 +17,20 @@ final class Follower {
     /// Of the page that was sent last.
     var page: UInt32 = 0
     /// Something may have changed since the store was last asked.
-    var isPoked = true
+    var mayLag = true
     /// `record.since` when it was last made durable.
-    var sinceTold: Int64
+    var durableSince: Int64
 
     init(_ record: FollowerRecord, number: UInt32) {
         self.record = record
         self.number = number
         recipient = Recipient(record.dataset, record.client, .changes)
-        sinceTold = record.since
+        durableSince = record.since
     }
 }
 
-/// Names a page of a follower towards the broker: what is sent again over a new connection is another one, so that the acknowledgement
-/// of the first does not count for it. Tokens of matches stay far below the highest bit here, those of live messages have the one above.
+/// Names a page of a follower towards a door: what is sent again when it opens anew is another one, so that the arrival of the first
+/// does not count for it. Tokens of matches stay far below the highest bit here, those of live messages have the one above.
 struct FollowerToken {
     var number: UInt32
     var page: UInt32

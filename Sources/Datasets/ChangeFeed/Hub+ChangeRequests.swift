@@ -6,8 +6,6 @@ import Records
 
 extension Hub {
     private static let followLeaseDefault = 3600.0
-    /// Content of a page in memory; a message holds less.
-    static let feedPageBytes = Page.maximumBytes
 
     /// Names the feed of a dataset in this store: one that was deleted and made again has another.
     func storeId(of dataset: Dataset) -> String { "\(configuration.instance).\(dataset.record.createdAt)" }
@@ -26,7 +24,8 @@ extension Hub {
         let since = try call.parameters.since()
         let lease = try call.parameters.lease("lease", maximum: configuration.limits.leaseSeconds) ?? Self.followLeaseDefault
         guard
-            call.dataset.followers[call.client.name] != nil || call.dataset.followers.count < configuration.limits.followers
+            followers[call.dataset.id, call.client.name] != nil
+                || followers.count(of: call.dataset.id) < configuration.limits.followers
         else { throw WireError(.limit, "the dataset has \(configuration.limits.followers) followers, the maximum") }
         return .query(
             .feed(query(since: since ?? 0, limit: 1, call)), .feed(.follow(since: since, lease: lease)))
@@ -47,7 +46,7 @@ extension Hub {
 
     private func query(since: Int64, limit: Int, _ call: Call) -> FeedQuery {
         FeedQuery(
-            dataset: call.dataset.id, since: since, limit: limit, bytes: Self.feedPageBytes,
+            dataset: call.dataset.id, since: since, limit: limit, bytes: Page.maximumBytes,
             reader: call.client.isAdministrator ? nil : call.client.name)
     }
 
@@ -73,17 +72,17 @@ extension Hub {
         case .follow(let since, let lease):
             if let since { try check(since, page) }
             let client = query.reply.client
-            let known = dataset.followers[client]
+            let known = followers[dataset.id, client]
             let record = FollowerRecord(
                 dataset: dataset.id, client: client, since: since ?? known?.record.since ?? page.last, lease: lease,
                 leaseUntil: deadline(from: turn.now, duration: lease))
             try turn.asking(true) { turn throws(WireError) in
-                follow(record, keeping: since == nil ? known : nil, in: dataset, &turn)
+                followers.follow(record, keeping: since == nil ? known : nil, &turn)
             }
             return encodeEnd(page, of: dataset)
         case .unfollow, .stream:
             try turn.asking(true) { turn throws(WireError) in
-                if let known = dataset.followers[query.reply.client] { unfollow(known, in: dataset, &turn) }
+                if let known = followers[dataset.id, query.reply.client] { followers.unfollow(known, &turn) }
             }
             return encodeEnd(page, of: dataset)
         }
@@ -150,7 +149,7 @@ extension Hub {
     /// - Returns: Also `last`, and how many rows there are.
     func encode(
         _ page: FeedPage, since: Int64, of dataset: Dataset
-    ) -> (bytes: [UInt8], last: Int64, rows: Int, isPart: Bool) {
+    ) -> Followers.Message {
         var rows = JSONWriter()
         rows.beginArray()
         var last = since

@@ -128,7 +128,7 @@ extension Hub {
         _ place: Int, _ known: inout KnownDocument, _ former: KnownDocument, _ push: inout Push, _ call: Call, _ turn: inout Turn
     ) throws(WireError) {
         let key = push.key(at: place)
-        let mark = turn.effects.mark
+        let start = turn.effects.point
         if let type = DocumentType(rawValue: key.type.text), known.history.winner?.revision != former.history.winner?.revision {
             try install(type, at: place, &known, isNew: former.history.winner == nil, &push, call, &turn)
         }
@@ -137,7 +137,7 @@ extension Hub {
             dataset: call.dataset.id, type: key.type.text, id: key.id.text, owner: known.owner, reader: known.reader,
             leaves: known.history.leaves, ancestors: known.history.ancestors.subtracting(former.history.ancestors).sorted())
         // What follows it is then no further revision.
-        turn.effects.insert(.putDocument(record), before: { $0.documentKey == key && !$0.isBurial }, since: mark)
+        turn.effects.insert(.putDocument(record), before: { $0.documentKey == key && !$0.isBurial }, since: start)
     }
 
     // MARK: Objects of ours

@@ -64,18 +64,10 @@ enum Pusher {
         guard levels.allSatisfy({ !$0.isEmpty }) else { throw refuse("has no empty level") }
         guard let first = levels.first, !first.elementsEqual("request".utf8) else { throw refuse("is not `request` or below it") }
         let name = String(Substring(below))
-        guard name.unicodeScalars.allSatisfy(Self.isTopicScalar) else {
+        guard LevelCoding.isPath(name) else {
             throw refuse("has no wildcards, control characters or noncharacters")
         }
         return name
-    }
-
-    /// What brokers accept in a topic name (MQTT 5, sections 1.5.4 and 4.7.1).
-    private static func isTopicScalar(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0x2B, 0x23, 0...0x1F, 0x7F...0x9F, 0xFDD0...0xFDEF: false
-        default: scalar.value & 0xFFFE != 0xFFFE
-        }
     }
 }
 

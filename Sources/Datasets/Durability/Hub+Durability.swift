@@ -26,7 +26,7 @@ extension Hub {
             }
         case .deleteDataset(let id, let at):
             deletedDatasets[id] = at
-            if !again { clearances.append(Clearance(dataset: id, topic: nil)) }
+            if !again { resync.clearStatus(of: id) }
         case .putStructure(let record): restore(record)
         case .putCategory, .putPlace, .deletePlace, .putVerification: restorePlaces(change)
         case .putDevice(let record): restore(record)
@@ -44,12 +44,13 @@ extension Hub {
         case .putLiveState(let record): restore(record)
         case .putMatch(let record): try restore(record, again: again)
         case .putReply(let record): restore(record)
-        case .putLiveSubscription(let record): try restore(record, again: again)
+        case .putLiveSubscription(let record):
+            if let dataset = datasets[record.dataset] { try liveSubscribers.restore(record, in: dataset, again: again) }
         case .putBeaconMonitor(let record): restore(record)
         case .deleteBeaconMonitor(let dataset, let client, let id):
             datasets[dataset]?.beaconField.monitors.remove(client: client, id: id)
         case .deleteLiveSubscription(let dataset, let client, let id):
-            if let known = datasets[dataset]?.liveSubscriptions[client, id] { removeLive(known) }
+            if let known = datasets[dataset]?.liveSubscriptions[client, id] { liveSubscribers.remove(known) }
         case .putDelivery(let dataset, let id, let delivery):
             guard let subscription = datasets[dataset]?.subscriptions[id] else { break }
             subscription.record.delivery = delivery
@@ -64,28 +65,28 @@ extension Hub {
         case .putCircumstance, .deleteCircumstance, .putHeld, .deleteHeld, .putPlaceVisit, .deletePlaceVisit, .putStay,
             .putIncident:
             try restoreCircumstances(change, at: now)
-        case .putFollower(let record): restore(record)
+        case .putFollower(let record): if datasets[record.dataset] != nil { followers.restore(record) }
         case .countDocuments(let dataset, let count): datasets[dataset]?.documentCount = count
         case .deleteFollower(let dataset, let client):
-            if let dataset = datasets[dataset], let known = dataset.followers[client] { removeFollower(known, in: dataset) }
+            if let known = followers[dataset, client] { followers.remove(known) }
         case .matchProgress, .matchSettled, .incidentSettled, .forgetMatch, .forgetLiveState, .forgetReplies, .putDocument,
             .forgetTombstones, .putFilters:
             break
         }
     }
 
-    /// Ends a restoration: what waits for the broker may go out, numbers go on behind the highest one.
+    /// Ends a restoration: what waits may go out, numbers go on behind the highest one.
     ///
     /// - Parameters:
-    ///   - liveNumber: The highest number of a `live/…` message that the store knows.
+    ///   - liveNumber: The highest number of a live state that the store knows.
     ///   - matchNumber: The highest number of a match that the store knows.
     public func endRestoration(liveNumber: Int64, matchNumber: Int64) {
-        self.liveNumber = max(self.liveNumber, liveNumber)
+        liveStates.noteNumber(liveNumber)
         outbox.noteNumber(matchNumber)
         outbox.noteDurable(through: outbox.lastNumber)
         for dataset in datasets.values { dataset.clearedStates.sort() }
         declareRestoredCategories()
-        resumeLiveSubscriptions()
+        liveSubscribers.resume()
         restoreSightings(at: 0)
         unresumed.formUnion(datasets.keys)
         findOccupancies()
@@ -145,7 +146,7 @@ extension Hub {
 
     private func restore(_ record: LiveStateRecord) {
         guard !record.isRemnant, let dataset = datasets[record.dataset] else {
-            clearances.append(Clearance(dataset: record.dataset, topic: record.topic))
+            resync.clear(record.topic, of: record.dataset)
             return
         }
         guard liveStates[record.topic] == nil, let live = try? LiveTopic(encoded: record.topic) else { return }
@@ -161,7 +162,7 @@ extension Hub {
         } else {
             dataset.clearedStates.append(state, again: false)
         }
-        liveNumber = max(liveNumber, record.number)
+        liveStates.noteNumber(record.number)
         settle(state)
     }
 
@@ -204,20 +205,13 @@ extension Hub {
     // MARK: Writing behind
 
     /// Some live state is to be made durable now.
-    public var hasStatesToWrite: Bool { dueToWrite > 0 && storeIsWritable }
+    public var hasStatesToWrite: Bool { liveStates.hasDue && storeIsWritable }
 
     /// Makes up to so many live states durable: in small portions, so that a match never waits behind all of them.
     public func writeBehind(count: Int, _ turn: inout Turn) {
         guard hasStatesToWrite else { return }
-        for _ in 0..<min(count, dueToWrite) {
-            guard let state = dirty.popFirst() else { break }
-            dueToWrite -= 1
-            guard !state.dataset.isHalted else {
-                dirty.append(state)
-                continue
-            }
-            state.dirty = false
-            guard state.isKnown else { continue }
+        for _ in 0..<count {
+            guard let state = liveStates.nextDue() else { break }
             turn.keep(.putLiveState(LiveStateRecord(state)))
         }
     }
@@ -225,8 +219,8 @@ extension Hub {
     /// Everything that is only in memory, for a clean stop.
     public func finish(_ turn: inout Turn) {
         storeIsWritable = true
-        dueToWrite = dirty.count
-        writeBehind(count: dueToWrite, &turn)
+        liveStates.noteDue()
+        writeBehind(count: .max, &turn)
         outbox.record(&turn)
     }
 }

@@ -16,7 +16,7 @@ extension Hub {
                 outbox.noteDurable(through: number)
                 outbox.send(&turn)
             case .liveSubscription(let handle, let serial):
-                if let subscription = liveHandles[handle], subscription.serial == serial { begin(subscription, &turn) }
+                liveSubscribers.begin(handle, serial: serial, &turn)
             case .deletion(let name):
                 guard let dataset = datasets[name], case .deletion? = dataset.suspension else { continue }
                 removeDataset(dataset, &turn)

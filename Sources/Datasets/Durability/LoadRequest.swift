@@ -11,8 +11,6 @@ public struct LoadRequest: Sendable {
         self.datasets = datasets
         self.parts = parts
     }
-
-    var isEmpty: Bool { datasets.isEmpty && parts.isEmpty }
 }
 
 /// What was read, as changes that put it.

@@ -89,18 +89,18 @@ extension Hub {
 
     func reload(live client: String, _ id: String, _ found: ReloadedParts, in name: String) throws {
         if let record = found.liveSubscription(client, id, in: name) {
-            try restore(record, again: true)
+            if let dataset = datasets[name] { try liveSubscribers.restore(record, in: dataset, again: true) }
         } else if let known = datasets[name]?.liveSubscriptions[client, id] {
-            removeLive(known)
+            liveSubscribers.remove(known)
         }
     }
 
     func reload(follower client: String, _ found: ReloadedParts, in name: String) {
-        guard let dataset = datasets[name] else { return }
+        let known = followers[name, client]
         if let record = found.follower(client, in: name) {
-            if dataset.followers[client]?.record.since != record.since { restore(record) }
-        } else if let known = dataset.followers[client] {
-            removeFollower(known, in: dataset)
+            if known?.record.since != record.since { followers.restore(record) }
+        } else if let known {
+            followers.remove(known)
         }
     }
 
@@ -116,21 +116,21 @@ extension Hub {
         }
         for state in changed {
             publishLive(topic: state.topic, payload: state.payload ?? [], &turn)
-            if state.payload != nil { tellSubscribers(of: state, &turn) }
+            if state.payload != nil, !state.dataset.liveSubscriptions.isEmpty { liveSubscribers.report(state, &turn) }
             guard state.isKnown else { continue }
-            liveNumber += 1
-            state.number = liveNumber
+            state.number = liveStates.nextNumber()
             if state.payload == nil { state.dataset.clearedStates.append(state, again: true) }
-            markDirty(state)
+            liveStates.markDirty(state)
         }
     }
 
     /// Where nothing is known after all, who saw the state is told that it left.
     private func tellTakenBack(_ state: LiveState, to record: LiveStateRecord?, _ turn: inout Turn) {
         guard record?.payload == nil, let refused = state.payload else { return }
-        showBeforeChange(state, &turn)
+        guard !state.dataset.liveSubscriptions.isEmpty else { return }
+        liveSubscribers.reportBeforeChange(state, &turn)
         state.payload = nil
-        tellSubscribers(of: state, former: refused, formerNumber: state.number, &turn)
+        liveSubscribers.report(state, former: refused, formerNumber: state.number, &turn)
         state.payload = refused
     }
 

@@ -17,7 +17,7 @@ extension Hub {
         _ turn: inout Turn
     ) -> Whereabouts? {
         let dataset = state.dataset
-        showBeforeChange(state, &turn)
+        if dataset.liveSubscriptions.snapshotCount > 0 { liveSubscribers.reportBeforeChange(state, &turn) }
         var found: Whereabouts?
         if state.namesDevice, dataset.locatesPositions {
             found = locate(update, at: state)
@@ -27,8 +27,7 @@ extension Hub {
             dataset.countLiveTopic(state.domain, by: 1)
             if state.isKnown { dataset.clearedStates.revoke() } else { liveStates.insert(state) }
         }
-        liveNumber += 1
-        state.number = liveNumber
+        state.number = liveStates.nextNumber()
         state.timestamp = timestamp
         state.receivedAt = now
         state.isDerived = derived
@@ -42,10 +41,10 @@ extension Hub {
             properties: properties, originSourceId: update.originSourceId, derived: derived, into: &payload)
         publishLive(topic: state.topic, payload: payload, &turn)
         state.payload = payload
-        markDirty(state)
+        liveStates.markDirty(state)
         // Who sees an item move from one topic to another is told that it left the one before it is on the other.
         if state.namesDevice { stand(at: state, at: timestamp, receivedAt: now, &turn) }
-        tellSubscribers(of: state, &turn)
+        if !dataset.liveSubscriptions.isEmpty { liveSubscribers.report(state, &turn) }
         liveDataChanged(state, &turn)
         return found
     }
@@ -99,7 +98,7 @@ extension Hub {
     /// Clears a state on demand: the device of a position stands nowhere from now on.
     func clear(_ state: LiveState, _ turn: inout Turn) {
         guard state.isKnown else {
-            // Nothing is known; what a broker may still retain from earlier days goes all the same.
+            // Nothing is known; what somebody may still keep from earlier days goes all the same.
             publishLive(topic: state.topic, payload: [], &turn)
             return
         }
@@ -119,7 +118,7 @@ extension Hub {
     /// - Parameter asOf: From when on it is not true any more; what is older is late.
     func forgetState(_ state: LiveState, asOf timestamp: Int64, receivedAt now: Int64, _ turn: inout Turn) {
         let dataset = state.dataset
-        showBeforeChange(state, &turn)
+        if dataset.liveSubscriptions.snapshotCount > 0 { liveSubscribers.reportBeforeChange(state, &turn) }
         let wasCleared = state.payload == nil
         let former = (payload: state.payload, number: state.number)
         noteForgotten(state)
@@ -128,15 +127,16 @@ extension Hub {
         // It is found anew when it comes back: the device may be gone by then.
         state.device = nil
         if dataset.positionsWithoutDevice[state.itemID] === state { dataset.positionsWithoutDevice[state.itemID] = nil }
-        liveNumber += 1
-        state.number = liveNumber
+        state.number = liveStates.nextNumber()
         state.timestamp = timestamp
         state.receivedAt = now
         state.payload = nil
         dataset.clearedStates.append(state, again: wasCleared)
-        markDirty(state)
+        liveStates.markDirty(state)
         publishLive(topic: state.topic, payload: [], &turn)
-        tellSubscribers(of: state, former: former.payload, formerNumber: former.number, &turn)
+        if !dataset.liveSubscriptions.isEmpty {
+            liveSubscribers.report(state, former: former.payload, formerNumber: former.number, &turn)
+        }
         liveDataChanged(state, &turn)
         forgetCleared(of: dataset, before: .min, &turn)
     }
@@ -148,12 +148,6 @@ extension Hub {
             liveStates.remove(state)
             turn.keep(.forgetLiveState(dataset: dataset.id, topic: state.topic))
         }
-    }
-
-    func markDirty(_ state: LiveState) {
-        guard !state.dirty else { return }
-        state.dirty = true
-        dirty.append(state)
     }
 
     func publishLive(topic: String, payload: [UInt8], _ turn: inout Turn) {

@@ -1,67 +1,85 @@
 import DequeModule
 import Records
 
-/// Making the retained `live/…` messages right again after a connection: a broker that came back may hold old ones, or none.
-///
-/// A retained mark of ours carries the number of the last `live/…` message before it. What has a higher number may be
-/// lost at the broker and is published again, paced so that it delays nobody.
+/// What whoever keeps live states may lack after a time away: states with a higher number than it is known to have, and what it may still
+/// have of deleted datasets. Both are reported again, paced so that they delay nobody.
 struct Resync {
-    var waiting: Deque<LiveState>
-}
+    /// Something of a dataset that was deleted, to be cleared.
+    private struct Clearance {
+        var dataset: String
+        /// The seven levels of a live state; nil for the status.
+        var topic: String?
+    }
 
-/// A retained message of a dataset that was deleted, to be cleared.
-struct Clearance {
-    var dataset: String
-    /// The seven levels of a `live/…` message; nil for the status.
-    var topic: String?
+    private var states = Deque<LiveState>()
+    private var clearances = Deque<Clearance>()
+
+    var isSettled: Bool { states.isEmpty && clearances.isEmpty }
+
+    /// The states that may be lacking, in order.
+    mutating func begin(_ states: [LiveState]) { self.states = Deque(states) }
+
+    /// A live state of a deleted dataset is to be cleared.
+    mutating func clear(_ topic: String, of dataset: String) { clearances.append(Clearance(dataset: dataset, topic: topic)) }
+
+    /// The status of a deleted dataset is to be cleared.
+    mutating func clearStatus(of dataset: String) { clearances.prepend(Clearance(dataset: dataset, topic: nil)) }
+
+    /// Clears up to so much of deleted datasets.
+    ///
+    /// - Parameter exists: Whether there is a dataset of a name again.
+    /// - Returns: How much was looked at.
+    mutating func continueClearing(count: Int, _ states: LiveStates, exists: (String) -> Bool, _ turn: inout Turn) -> Int {
+        var done = 0
+        while done < count, let clearance = clearances.popFirst() {
+            done += 1
+            if let topic = clearance.topic {
+                // A dataset of this name made since may have a state on the topic.
+                guard states[topic] == nil else { continue }
+                turn.effects.output.append(.liveState, name: topic, payload: [])
+                turn.keep(.forgetLiveState(dataset: clearance.dataset, topic: topic))
+            } else if !exists(clearance.dataset) {
+                turn.effects.output.append(.status, name: clearance.dataset, payload: [])
+            }
+        }
+        return done
+    }
+
+    /// Reports up to so many states again.
+    mutating func continueStates(count: Int, _ subscribers: LiveSubscribers, _ turn: inout Turn) {
+        for _ in 0..<count {
+            guard let state = states.popFirst() else { return }
+            // Whose devices are known again later, its subscribers are judged by then.
+            if state.dataset.isLoading {
+                states.append(state)
+            } else if state.isKnown {
+                turn.effects.output.append(.liveState, name: state.topic, payload: state.payload ?? [])
+                subscribers.reportAgain(state, &turn)
+            }
+        }
+    }
 }
 
 extension Hub {
     /// Whoever keeps live states has everything up to this number.
     public func doorHolds(through number: Int64) {
-        // A mark beyond our own numbers was written by a life whose last second is lost to us: nothing it says helps.
+        // A number beyond our own was given by a life whose last second is lost to us: nothing it says helps.
         let known = number > liveNumber ? 0 : number
-        let missing = liveStates.all.filter { $0.number > known }.sorted { $0.number < $1.number }
-        resync = missing.isEmpty ? nil : Resync(waiting: Deque(missing))
-        resumeSubscribers(since: known)
+        resync.begin(liveStates.all.filter { $0.number > known }.sorted { $0.number < $1.number })
+        liveSubscribers.reopen(since: known)
     }
 
-    /// Publishes up to so many of what is still to be made right.
+    /// Reports up to so much again of what may be lacking.
     ///
     /// - Returns: False when nothing is left.
     public func continueResync(count: Int, _ turn: inout Turn) -> Bool {
-        var budget = count
-        tellLeftAgain(&turn)
-        budget -= continueSnapshots(count: budget, &turn)
-        while budget > 0, let clearance = clearances.popFirst() {
-            clear(clearance, &turn)
-            budget -= 1
-        }
-        while budget > 0, let state = resync?.waiting.popFirst() {
-            // Whose devices are known again later, its subscribers are judged by then.
-            if state.dataset.isLoading {
-                resync?.waiting.append(state)
-            } else if state.isKnown {
-                publishLive(topic: state.topic, payload: state.payload ?? [], &turn)
-                tellAgain(state, &turn)
-            }
-            budget -= 1
-        }
-        if resync?.waiting.isEmpty == true { resync = nil }
+        liveSubscribers.reportLeftAgain(&turn)
+        var budget = count - liveSubscribers.continueSnapshots(count: count, &turn)
+        budget -= resync.continueClearing(count: budget, liveStates, exists: { datasets[$0] != nil }, &turn)
+        resync.continueStates(count: max(budget, 0), liveSubscribers, &turn)
         return !isSettled
     }
 
-    /// The broker's retained messages are as they should be.
-    public var isSettled: Bool { resync == nil && clearances.isEmpty && snapshotting.isEmpty && leftAgain.isEmpty }
-
-    private func clear(_ clearance: Clearance, _ turn: inout Turn) {
-        if let topic = clearance.topic {
-            // A dataset of this name made since may have told the topic anew.
-            guard liveStates[topic] == nil else { return }
-            publishLive(topic: topic, payload: [], &turn)
-            turn.keep(.forgetLiveState(dataset: clearance.dataset, topic: topic))
-        } else if datasets[clearance.dataset] == nil {
-            turn.effects.output.append(.status, name: clearance.dataset, payload: [])
-        }
-    }
+    /// Whoever keeps live states lacks nothing.
+    public var isSettled: Bool { resync.isSettled && liveSubscribers.isSettled }
 }

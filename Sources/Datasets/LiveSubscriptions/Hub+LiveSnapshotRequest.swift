@@ -36,7 +36,7 @@ extension Hub {
             if let after, !(after < key) { continue }
             guard smallest.wants(key) else { continue }
             var subject = LiveSubject(state)
-            if passes(&subject, probe) { smallest.insert(state, key) }
+            if liveSubscribers.passes(&subject, probe) { smallest.insert(state, key) }
         }
         return smallest.sorted
     }

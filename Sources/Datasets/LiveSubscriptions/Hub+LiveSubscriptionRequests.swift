@@ -29,12 +29,12 @@ extension Hub {
             condition: filter.condition, within: filter.within, minInterval: Int64(interval), qos: UInt8(qos),
             snapshot: snapshot, lease: lease, leaseUntil: deadline(from: call.now, duration: lease), createdAt: call.now,
             number: liveNumber)
-        if let former { removeLive(former) }
-        let subscription = try addLive(record, in: dataset)
+        if let former { liveSubscribers.remove(former) }
+        let subscription = try liveSubscribers.add(record, in: dataset)
         turn.keep(.putLiveSubscription(record))
         turn.effects.sequels.append(.liveSubscription(subscription.handle, serial: subscription.serial))
-        let count = snapshot ? snapshotCount(of: subscription) : 0
-        if snapshot { beginSnapshot(of: subscription) }
+        let count = snapshot ? liveSubscribers.snapshotCount(of: subscription) : 0
+        if snapshot { liveSubscribers.beginSnapshot(of: subscription) }
         return encodeReply(record, snapshot: count)
     }
 
@@ -44,7 +44,7 @@ extension Hub {
         if let lease = try call.parameters.lease("lease", maximum: configuration.limits.leaseSeconds) { record.lease = lease }
         record.leaseUntil = deadline(from: call.now, duration: record.lease)
         subscription.record = record
-        nextLeaseEnd = min(nextLeaseEnd, record.leaseUntil)
+        liveSubscribers.renewed(subscription)
         turn.keep(.putLiveSubscription(record))
         return encodeReply(record, snapshot: 0)
     }
@@ -52,7 +52,7 @@ extension Hub {
     func unsubscribeLive(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let subscription = try liveSubscription(call)
         let record = subscription.record
-        removeLive(subscription)
+        liveSubscribers.remove(subscription)
         turn.keep(.deleteLiveSubscription(dataset: record.dataset, client: record.client, id: record.id))
         return deleted(record.id)
     }
@@ -65,7 +65,7 @@ extension Hub {
 
     // MARK: Parts
 
-    /// Only those the configuration names see live data here: it shows what the broker's access list shows of `live/…`.
+    /// Only those the configuration names see live data here, as everywhere.
     func checkReader(_ call: Call) throws(WireError) {
         guard configuration.reads(call.dataset.id, call.client.name) != .none else {
             throw WireError(

@@ -62,7 +62,7 @@ final class Occupancy {
     ///   - whereabouts: nil for outside of all rooms and floors.
     ///   - accuracy: Metres; nil where it was not told.
     func see(_ id: String, _ whereabouts: Whereabouts?, position: Position, at instant: Int64) {
-        // What a broker gave back may claim any time.
+        // A repeated update may claim any time.
         let now = max(0, instant)
         guard let handle = handles[id] else {
             if let whereabouts { enter(id, whereabouts, at: now) }

@@ -1,7 +1,7 @@
 import Records
 
 extension LiveStateRecord {
-    /// What is left of a state whose dataset was deleted: nothing is known of it, but the broker may retain it.
+    /// What is left of a state whose dataset was deleted: nothing is known of it, but somebody may still keep it.
     static func remnant(of state: LiveState) -> LiveStateRecord {
         LiveStateRecord(
             dataset: state.dataset.id, topic: state.topic, timestamp: .min, receivedAt: state.receivedAt, number: state.number,

@@ -49,7 +49,7 @@ extension Hub {
     func deleteDataset(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         try call.parameters.checkRevision(call.dataset.record.revision)
         turn.keep(.deleteDataset(id: call.dataset.id, at: call.now))
-        // What the broker retains of it is cleared at leisure, and after a crash, too.
+        // Live states that somebody keeps are cleared at leisure, and after a crash, too.
         for state in liveStates.all where state.dataset === call.dataset && state.payload != nil {
             turn.keep(.putLiveState(.remnant(of: state)))
         }

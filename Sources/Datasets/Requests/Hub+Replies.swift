@@ -10,7 +10,9 @@ extension Hub {
         let context = query.reply
         if datasets[context.dataset]?.isLoading == true { return deferredAnswers.append((query, finding)) }
         switch query.use {
-        case .feed(.stream(let number)): return stream(finding, to: number, &turn)
+        case .feed(.stream(let number)):
+            guard let dataset = datasets[context.dataset] else { return }
+            return followers.answer(finding, to: number, { self.encode($0, since: $1, of: dataset) }, &turn)
         case .push: return resumePush(context, finding, &turn)
         case .feed, .reply: break
         }

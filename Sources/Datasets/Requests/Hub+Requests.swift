@@ -125,13 +125,13 @@ extension Hub {
     private func performFirst(
         _ row: RequestRow, _ parameters: JSONObject, _ client: RequestingClient, _ context: ReplyContext, _ turn: inout Turn
     ) throws(WireError) -> Outcome {
-        let mark = turn.effects.mark
+        let start = turn.effects.point
         let deletedAt = deletedDatasets[context.dataset]
         let dataset = try createDataset(context.dataset, &turn)
         do throws(WireError) {
             let outcome = try perform(row, call(dataset, client, parameters, turn), &turn)
             // Of several elements, none may have been made.
-            let isMade = parameters["items"] == nil || turn.effects.count(since: mark) > 1
+            let isMade = parameters["items"] == nil || turn.effects.count(since: start) > 1
             if isMade { dataset.requestCounters.received += 1 } else { undo(&turn) }
             return outcome
         } catch {
@@ -140,7 +140,7 @@ extension Hub {
         }
 
         func undo(_ turn: inout Turn) {
-            turn.effects.goBack(to: mark)
+            turn.effects.goBack(to: start)
             undoCreation(of: dataset, deletedAt: deletedAt)
         }
     }

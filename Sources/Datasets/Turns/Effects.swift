@@ -14,7 +14,7 @@ public struct Effects: Sendable {
     var replies: [ReplyContext] = []
     /// What the hub does once the changes are durable.
     var sequels: [Sequel] = []
-    /// To post to webhooks at once. The outcome of each goes to ``Hub/posted(_:_:_:)``.
+    /// To post to webhooks at once. What became of each goes to ``Hub/posted(_:_:_:)``.
     public var posts: [WebhookPost] = []
     /// Questions to the store, answered through ``Hub/answer(_:with:_:)``. They see the changes up to here, unless the store cannot be written.
     public var queries: [StoreQuery] = []
@@ -57,32 +57,32 @@ public struct Effects: Sendable {
         asked.append(isAsked)
     }
 
-    /// Makes a change durable that a request asked for, before what it kept since a mark: the first that fits, else all of it.
-    mutating func insert(_ change: DurableChange, before fits: (DurableChange) -> Bool, since mark: Mark) {
-        let index = changes[mark.changes...].firstIndex(where: fits) ?? mark.changes
+    /// Makes a change durable that a request asked for, before what it kept since a point: the first that fits, else all of it.
+    mutating func insert(_ change: DurableChange, before fits: (DurableChange) -> Bool, since point: Point) {
+        let index = changes[point.changes...].firstIndex(where: fits) ?? point.changes
         changes.insert(change, at: index)
         asked.insert(true, at: index)
     }
 
     /// What has been kept and noted so far, to go back to.
-    struct Mark {
+    struct Point {
         fileprivate var changes: Int
         fileprivate var notices: Int
         fileprivate var datasetsChanged: Bool
     }
 
-    var mark: Mark {
-        Mark(changes: changes.count, notices: notices.count, datasetsChanged: datasetsChanged)
+    var point: Point {
+        Point(changes: changes.count, notices: notices.count, datasetsChanged: datasetsChanged)
     }
 
-    mutating func goBack(to mark: Mark) {
-        changes.removeSubrange(mark.changes...)
-        asked.removeSubrange(mark.changes...)
-        notices.removeSubrange(mark.notices...)
-        datasetsChanged = mark.datasetsChanged
+    mutating func goBack(to point: Point) {
+        changes.removeSubrange(point.changes...)
+        asked.removeSubrange(point.changes...)
+        notices.removeSubrange(point.notices...)
+        datasetsChanged = point.datasetsChanged
     }
 
-    func count(since mark: Mark) -> Int { changes.count - mark.changes }
+    func count(since point: Point) -> Int { changes.count - point.changes }
 
     /// Takes out what waits for the changes, which the caller makes durable.
     public mutating func takeUncommitted() -> Uncommitted {

@@ -58,7 +58,7 @@ public struct Output: Sendable {
 /// What a client hears of.
 public struct Notification: Sendable {
     public var recipient: Recipient
-    /// Not 0 where it matters whether it arrived: ``Hub/delivered(_:_:_:)`` and ``Hub/returned(_:)`` name it.
+    /// Not 0 where it matters whether it arrived: ``Hub/delivered(_:refusal:_:)`` and ``Hub/returned(_:)`` name it.
     public var token: UInt64 = 0
     /// It must arrive, be it twice; else it may be lost on the way.
     public var isAssured = true
