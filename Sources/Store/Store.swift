@@ -55,6 +55,8 @@ public final class Store: Sendable {
         var configuration = configuration
         configuration.label = "geomatch.store.reads"
         configuration.readonly = true
+        // As much as the writing connection has: SQLite's own choice is 2 MB.
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -16000") }
         return configuration
     }
 
