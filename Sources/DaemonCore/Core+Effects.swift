@@ -13,7 +13,7 @@ extension Core {
             for reference in doors { reference.door.send(current.output) }
             poster?.post(current.posts)
             keep(current.takeUncommitted())
-            for query in current.queries { questions.append((lastToken, query)) }
+            for query in current.queries { enqueue(query) }
             for notice in current.notices { logger.notice(notice) }
             let datasetsChanged = current.datasetsChanged
             current.removeAll()
@@ -43,7 +43,7 @@ extension Core {
     private func append(_ what: Uncommitted) {
         guard !what.changes.isEmpty else { return release(what) }
         lastToken += 1
-        uncommitted.append((lastToken, what))
+        uncommitted.append((lastToken, what, clock.monotonic()))
         if what.isAskedFor { askedCount += 1 }
         hub.begin(token: lastToken + 1, isAwaited: askedCount > 0)
         log?.append(what.changes, token: lastToken, mayWait: !what.isAskedFor)
@@ -61,6 +61,7 @@ extension Core {
     }
 
     func commit(through token: UInt64) {
+        progressedAt = clock.monotonic()
         while let first = uncommitted.first, first.token <= token {
             uncommitted.removeFirst()
             if first.what.isAskedFor { askedCount -= 1 }
@@ -90,6 +91,11 @@ extension Core {
             logger.critical("store cannot be read", metadata: ["error": "\(error)"])
             health.fail(.storeUnreadable("\(error)"))
         }
+    }
+
+    private func enqueue(_ query: StoreQuery) {
+        guard questions.count + asked.count < Self.questionsMaximum else { return hub.answer(query, with: .failed, &turn) }
+        questions.append((lastToken, query))
     }
 
     /// A question sees everything before it: it is asked when that is durable, or cannot become so for now.

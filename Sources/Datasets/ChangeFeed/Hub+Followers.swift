@@ -13,7 +13,7 @@ extension Hub {
         } else {
             addFollower(record, in: dataset)
         }
-        turn.keep(.putFollower(record))
+        turn.keep(.put(record))
         pumpFollowers(of: dataset, &turn)
     }
 
@@ -152,7 +152,7 @@ extension Hub {
             }
             if follower.record.since != follower.sinceTold {
                 follower.sinceTold = follower.record.since
-                turn.keep(.putFollower(follower.record))
+                turn.keep(.put(follower.record))
             }
             pump(follower, in: dataset, &turn)
         }

@@ -36,7 +36,7 @@ extension Hub {
                 of: dataset, &turn)
             return
         }
-        turn.keep(.putIncident(record))
+        turn.keep(.put(record))
         outbox.append(parcel)
     }
 

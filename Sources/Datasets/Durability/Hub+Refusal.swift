@@ -106,8 +106,8 @@ extension Hub {
     /// - Returns: What becomes of the delivery counters of their subscriptions.
     private func forgetMatches(_ refusal: Refusal) -> DeliveryCorrections {
         var corrections = DeliveryCorrections()
-        for case .putIncident(let record) in refusal.dropped { _ = outbox.remove(record.number) }
-        for case .putMatch(let record) in refusal.dropped {
+        for case .put(let record as IncidentRecord) in refusal.dropped { _ = outbox.remove(record.number) }
+        for case .put(let record as MatchRecord) in refusal.dropped {
             let isPending = outbox.remove(record.number) != nil
             outdated.remove(record.number)
             let dataset = datasets[record.dataset]
@@ -115,7 +115,7 @@ extension Hub {
             if isPending { dataset?.counters.pending -= 1 } else { dataset?.counters.dropped -= 1 }
             corrections.forget(record, isPending: isPending)
         }
-        for case .putMatch(let record) in refusal.kept { corrections.keep(record) }
+        for case .put(let record as MatchRecord) in refusal.kept { corrections.keep(record) }
         return corrections
     }
 
@@ -137,12 +137,12 @@ extension Hub {
     private func reload(_ name: String, _ later: [DurableChange], from state: any DurableState, _ now: Int64) throws {
         var isKnown = false
         func restore(_ change: DurableChange) throws {
-            if case .putDataset = change { isKnown = true }
-            switch change {
-            // Memory knows these.
-            case .putReply, .putIncident: return
-            default: if !change.isLoadedAlone { try self.restore(change, at: now) }
+            if case .put(let record) = change {
+                if record.kind == .dataset { isKnown = true }
+                // Memory knows these.
+                if record.kind == .reply || record.kind == .incident { return }
             }
+            if !change.isLoadedAlone { try self.restore(change, at: now) }
         }
         try state.restore(dataset: name, restore)
         for change in later where change.dataset == name { try restore(change) }
@@ -160,14 +160,8 @@ extension Hub {
         for change in waiting + refusal.kept { found.take(change) }
         for change in parts.reversed() {
             switch change {
-            case .putPlace(let record): reload(place: record.place.id, found, in: record.dataset)
-            case .deletePlace(let dataset, let id): reload(place: id, found, in: dataset)
-            case .putCategory(let record): reload(category: record.category.id, found, in: record.dataset)
-            case .putVerification(let record): reload(verification: record, found)
-            case .putLiveSubscription(let record): try reload(live: record.client, record.id, found, in: record.dataset)
-            case .deleteLiveSubscription(let dataset, let client, let id): try reload(live: client, id, found, in: dataset)
-            case .putFollower(let record): reload(follower: record.client, found, in: record.dataset)
-            case .deleteFollower(let dataset, let client): reload(follower: client, found, in: dataset)
+            case .put(let record): try RestoredKind[record.kind].reload?(self, record.key, found)
+            case .delete(let key): try RestoredKind[key.kind].reload?(self, key, found)
             default: break
             }
         }
@@ -233,7 +227,7 @@ private struct Refusal {
             let name = change.dataset ?? ""
             if isAsked { begun.insert(name) }
             // Delivery counters are corrected when the rest is there.
-            if case .putDelivery = change, names.contains(name) { continue }
+            if case .amend(is DeliveryAmendment) = change, names.contains(name) { continue }
             let goes = isAsked || unborn.contains(name) || change.isEvaluated && begun.contains(name)
             if goes { dropped.append(change) } else { kept.append(change) }
         }

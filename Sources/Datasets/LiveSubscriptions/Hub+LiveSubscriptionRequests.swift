@@ -31,7 +31,7 @@ extension Hub {
             number: liveNumber)
         if let former { removeLive(former) }
         let subscription = try addLive(record, in: dataset)
-        turn.keep(.putLiveSubscription(record))
+        turn.keep(.put(record))
         turn.effects.sequels.append(.liveSubscription(subscription.handle))
         let count = snapshot ? snapshotCount(of: subscription) : 0
         if snapshot { beginSnapshot(of: subscription) }
@@ -45,7 +45,7 @@ extension Hub {
         record.leaseUntil = deadline(from: call.now, duration: record.lease)
         subscription.record = record
         nextLeaseEnd = min(nextLeaseEnd, record.leaseUntil)
-        turn.keep(.putLiveSubscription(record))
+        turn.keep(.put(record))
         return encodeReply(record, snapshot: 0)
     }
 

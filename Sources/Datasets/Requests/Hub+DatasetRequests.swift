@@ -34,7 +34,7 @@ extension Hub {
         let hadOtherZone = record.timeZone != dataset.record.timeZone
         dataset.record = record
         if hadOtherZone { worldChanged(in: dataset) }
-        turn.keep(.putDataset(record))
+        turn.keep(.put(record))
         return describe(dataset)
     }
 
@@ -51,7 +51,7 @@ extension Hub {
         turn.keep(.deleteDataset(id: call.dataset.id, at: call.now))
         // What the broker retains of it is cleared at leisure, and after a crash, too.
         for state in liveStates.all where state.dataset === call.dataset && state.payload != nil {
-            turn.keep(.putLiveState(.remnant(of: state)))
+            turn.keep(.put(LiveStateRecord.remnant(of: state)))
         }
         // Until that is durable, what comes in for it waits.
         call.dataset.suspension = .deletion
