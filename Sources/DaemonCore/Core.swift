@@ -62,6 +62,7 @@ public final class Core {
 
     /// Begins a batch of what came in; ends with ``end()``.
     public func begin() {
+        health.countTurn()
         turn.now = clock.now()
         // A disk that hangs is one that cannot be written, when as much waits for it as should.
         hub.storeIsWritable = log?.isWritable == true && uncommitted.count < Self.uncommittedMaximum
