@@ -245,9 +245,9 @@ struct RequestTests {
         #expect(harness.refusal("device/create", #"{"deviceType":"MobileDevice","nmae":"x"}"#) == "invalid nmae")
         #expect(harness.hub.datasets.isEmpty)
         let made = harness.result(
-            "device/create", #"{"items":[{"deviceType":"MobileDevice","id":"a"},{"deviceType":"MobileDevice","grp":[]}]}"#)
+            "device/create", #"{"items":[{"deviceType":"MobileDevice","id":"a"},{"deviceType":"MobileDevice","gruop":[]}]}"#)
         let second = made?["items"]?.elements[1]["error"]
-        #expect(second?["field"]?.text == "grp" && second?["message"]?.text?.hasSuffix("did you mean `group`?") == true)
+        #expect(second?["field"]?.text == "gruop" && second?["message"]?.text?.hasSuffix("did you mean `group`?") == true)
         #expect(harness.refusal("device/update", #"{"id":"a","nmae":"x"}"#) == "invalid nmae")
         #expect(harness.refusal("dataset/create", #"{"polcy":"strict"}"#, client: "admin", dataset: "e") == "invalid polcy")
         #expect(harness.refusal("device/creat") == "notFound request")
