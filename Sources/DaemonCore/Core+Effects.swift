@@ -117,11 +117,11 @@ extension Logger {
         case .datasetCreated(let name): info("dataset created", metadata: ["dataset": "\(name)"])
         case .datasetDeleted(let name): info("dataset deleted", metadata: ["dataset": "\(name)"])
         case .malformedDataset(let count):
-            warning("live updates refused: malformed dataset level", metadata: ["count": "\(count)"])
+            warning("live updates refused: malformed dataset level", metadata: ["count": .stringConvertible(count)])
         case .internalFailure(let id, let request):
             error("request failed", metadata: ["id": "\(id)", "request": "\(request)"])
         case .matchesDropped(let dataset, let count):
-            error("matches dropped", metadata: ["dataset": "\(dataset)", "count": "\(count)"])
+            error("matches dropped", metadata: ["dataset": "\(dataset)", "count": .stringConvertible(count)])
         }
     }
 }

@@ -68,6 +68,7 @@ public final class Core {
 
     /// Begins a batch of what came in; ends with ``end()``.
     public func begin() {
+        health.countTurn()
         turn.now = clock.now()
         hub.storeIsWritable = log?.isWritable == true && !isHanging
         hub.liveBacklog = doors.reduce(0) { $0 + $1.door.backlog }

@@ -113,6 +113,9 @@ public final class Hub {
         self.configuration = configuration
     }
 
+    /// Datasets that may not come to be from now on, each with the adapter's filter that begins with its name.
+    public func reserve(datasets: [String: String]) { configuration.reservedDatasets = datasets }
+
     /// How a door calls what leaves.
     var naming: Naming { configuration.naming }
 

@@ -38,11 +38,10 @@ extension Hub {
         return describe(dataset)
     }
 
-    func listDatasets(_ call: Call) throws(WireError) -> [UInt8] {
-        let page = try Page(call.parameters)
+    func listDatasets(_ parameters: Parameters, _ client: RequestingClient) throws(WireError) -> [UInt8] {
+        let page = try Page(parameters)
         let administrators = configuration.administrators
-        let client = call.client.name
-        let visible = datasets.keys.filter { administrators.allow(client: client, in: $0) }
+        let visible = datasets.keys.filter { administrators.allow(client: client.name, in: $0) }
         return page.encode("datasets", page.sorted(visible, by: { $0 }), id: { $0 }, item: { id in datasets[id].map(describe) })
     }
 
