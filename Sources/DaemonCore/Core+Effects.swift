@@ -43,7 +43,7 @@ extension Core {
     private func append(_ what: Uncommitted) {
         guard !what.changes.isEmpty else { return release(what) }
         lastToken += 1
-        uncommitted.append((lastToken, what, clock.monotonic()))
+        uncommitted.append((lastToken, what))
         if what.isAskedFor { askedCount += 1 }
         hub.begin(token: lastToken + 1, isAwaited: askedCount > 0)
         log?.append(what.changes, token: lastToken, mayWait: !what.isAskedFor)
@@ -61,7 +61,6 @@ extension Core {
     }
 
     func commit(through token: UInt64) {
-        progressedAt = clock.monotonic()
         while let first = uncommitted.first, first.token <= token {
             uncommitted.removeFirst()
             if first.what.isAskedFor { askedCount -= 1 }

@@ -22,8 +22,8 @@ public final class Core {
     var turn: Turn
     /// Scratch: what is being done.
     var current = Effects()
-    /// Handed to the log and not yet durable, in order; since when, by the monotonic clock.
-    var uncommitted = Deque<(token: UInt64, what: Uncommitted, since: Int64)>()
+    /// Handed to the log and not yet durable, in order.
+    var uncommitted = Deque<(token: UInt64, what: Uncommitted)>()
     /// How many of those a request waits for.
     var askedCount = 0
     /// Questions for the store that wait until what they must see is durable.
@@ -32,13 +32,9 @@ public final class Core {
     var asked: [UInt64: StoreQuery] = [:]
     var lastToken: UInt64 = 0
     var lastQuestion: UInt64 = 0
-    /// When changes last became durable, by the monotonic clock.
-    var progressedAt: Int64 = 0
     private var nextAdvanceAt: Int64 = 0
 
-    /// A disk that has written nothing for so long, while something waits, counts as one that cannot be written: clients wait no longer for a
-    /// reply.
-    static let hangingMilliseconds: Int64 = 10_000
+    private static let uncommittedMaximum = 10_000
     /// Questions beyond so many are answered that the store cannot be read.
     static let questionsMaximum = 1000
 
@@ -70,12 +66,9 @@ public final class Core {
     public func begin() {
         health.countTurn()
         turn.now = clock.now()
-        hub.storeIsWritable = log?.isWritable == true && !isHanging
+        // A disk that hangs is one that cannot be written, when as much waits for it as should.
+        hub.storeIsWritable = log?.isWritable == true && uncommitted.count < Self.uncommittedMaximum
         hub.liveBacklog = doors.reduce(0) { $0 + $1.door.backlog }
-    }
-
-    private var isHanging: Bool {
-        uncommitted.first.map { clock.monotonic() - max($0.since, progressedAt) >= Self.hangingMilliseconds } ?? false
     }
 
     public func receive(_ update: IncomingUpdate) { hub.receive(update, &turn) }

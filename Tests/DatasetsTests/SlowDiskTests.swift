@@ -104,25 +104,6 @@ struct SlowDiskTests {
         #expect(harness.hub.datasets["d"]?.followers["alice"] != nil)
     }
 
-    @Test("that hangs for ten seconds refuses requests, and answers what waited when it is back")
-    func hanging() {
-        let harness = HubHarness()
-        _ = harness.result("dataset/create", client: "admin")
-        harness.isDiskSlow = true
-        post(harness, "device/create", #"{"id":"x","deviceType":"MobileDevice"}"#)
-        harness.advance(milliseconds: 9000)
-        post(harness, "device/create", #"{"id":"y","deviceType":"MobileDevice"}"#)
-        #expect(harness.payloads("geomatch/d/alice/reply").isEmpty)
-        harness.advance(milliseconds: 1000)
-        post(harness, "device/create", #"{"id":"z","deviceType":"MobileDevice"}"#)
-        harness.isDiskSlow = false
-        #expect(harness.payloads("geomatch/d/alice/reply").count == 3)
-        #expect(harness.hub.datasets["d"]?.devices["x"] != nil && harness.hub.datasets["d"]?.devices["y"] != nil)
-        #expect(harness.hub.datasets["d"]?.devices["z"] == nil)
-        post(harness, "device/create", #"{"id":"z","deviceType":"MobileDevice"}"#)
-        #expect(harness.hub.datasets["d"]?.devices["z"] != nil)
-    }
-
     @Test("is asked a thousand questions at most: the next is answered at once")
     func questions() {
         let harness = HubHarness()
