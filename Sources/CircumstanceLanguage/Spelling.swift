@@ -1,7 +1,8 @@
 /// What was probably meant by a word that means nothing.
 enum Spelling {
-    /// `, did you mean …` with the nearest of the known words, if one is near; else nothing.
+    /// `, did you mean …` with the nearest of the known words, if one is near or begins with it; else `; known are …`.
     static func hint(for word: String, among known: [String]) -> String {
+        if let whole = known.first(where: { $0.hasPrefix(word.lowercased() + "-") }) { return ", did you mean \(whole)" }
         let letters = Array(word.lowercased().unicodeScalars.prefix(64))
         let limit = max(1, min(3, letters.count / 3))
         var best: (word: String, cost: Int)?
@@ -13,7 +14,7 @@ enum Spelling {
             let cost = 2 * distance + (letters.first == other.first ? 0 : 1)
             if cost < best?.cost ?? .max { best = (candidate, cost) }
         }
-        return best.map { ", did you mean \($0.word)" } ?? ""
+        return best.map { ", did you mean \($0.word)" } ?? "; known are \(known.joined(separator: " "))"
     }
 
     /// Letters to insert, leave out or replace. Source: Wagner, Fischer, J. ACM 21(1), 1974.

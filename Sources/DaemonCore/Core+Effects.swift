@@ -18,7 +18,7 @@ extension Core {
             for reference in doors { reference.door.send(current.output) }
             poster?.post(current.posts)
             keep(current.takeUncommitted())
-            for query in current.queries { questions.append((lastToken, query)) }
+            for query in current.queries { enqueue(query) }
             for notice in current.notices { logger.notice(notice) }
             let datasetsChanged = current.datasetsChanged
             current.removeAll()
@@ -75,6 +75,11 @@ extension Core {
         }
     }
 
+    private func enqueue(_ query: StoreQuery) {
+        guard questions.count + asked.count < Self.questionsMaximum else { return hub.answer(query, with: .failed, &turn) }
+        questions.append((lastToken, query))
+    }
+
     /// A question sees everything before it: it is asked when that is durable, or cannot become so for now.
     ///
     /// - Returns: Whether some were answered at once: a push that cannot be carried out for now.
@@ -105,11 +110,11 @@ extension Logger {
         case .datasetCreated(let name): info("dataset created", metadata: ["dataset": "\(name)"])
         case .datasetDeleted(let name): info("dataset deleted", metadata: ["dataset": "\(name)"])
         case .malformedDataset(let count):
-            warning("live updates refused: malformed dataset level", metadata: ["count": "\(count)"])
+            warning("live updates refused: malformed dataset level", metadata: ["count": .stringConvertible(count)])
         case .internalFailure(let id, let request):
             error("request failed", metadata: ["id": "\(id)", "request": "\(request)"])
         case .matchesDropped(let dataset, let count):
-            error("matches dropped", metadata: ["dataset": "\(dataset)", "count": "\(count)"])
+            error("matches dropped", metadata: ["dataset": "\(dataset)", "count": .stringConvertible(count)])
         }
     }
 }

@@ -37,6 +37,8 @@ public final class Core {
     private var nextAdvanceAt: Int64 = 0
 
     private static let uncommittedMaximum = 10_000
+    /// Questions beyond so many are answered that the store cannot be read.
+    static let questionsMaximum = 1000
 
     public init(
         hub: Hub, seed: (UInt64, UInt64), clock: CoreClock = .system, logger: Logger, health: Health
@@ -63,6 +65,7 @@ public final class Core {
 
     /// Begins a batch of what came in; ends with ``end()``.
     public func begin() {
+        health.countTurn()
         turn.now = clock.now()
         // A disk that hangs is one that cannot be written, when as much waits for it as should.
         hub.storeIsWritable = log?.isWritable == true && uncommitted.count < Self.uncommittedMaximum && loading == nil

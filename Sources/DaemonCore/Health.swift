@@ -23,7 +23,14 @@ public final class Health: Sendable {
 
     private let state = Mutex(State())
 
+    private let turnCount = Atomic<UInt64>(0)
+
     public init() {}
+
+    /// How many turns the loop has taken: one that takes none hangs.
+    public var turns: UInt64 { turnCount.load(ordering: .relaxed) }
+
+    func countTurn() { turnCount.add(1, ordering: .relaxed) }
 
     public func becomeOnline() {
         let waiter = state.withLock { state -> CheckedContinuation<Failure?, Never>? in

@@ -29,7 +29,7 @@ extension Hub {
         dataset.replies = repliesOfDeleted.removeValue(forKey: record.id) ?? ReplyMemory()
         datasets[record.id] = dataset
         deletedDatasets[record.id] = nil
-        turn.keep(.putDataset(record))
+        turn.keep(.put(record))
         turn.effects.datasetsChanged = true
         turn.note(.datasetCreated(record.id))
         return dataset

@@ -87,6 +87,9 @@ public final class Hub {
     /// The last number given to a message of a live state.
     public var liveNumber: Int64 { liveStates.lastNumber }
 
+    /// Datasets that may not come to be from now on, each with the adapter's filter that begins with its name.
+    public func reserve(datasets: [String: String]) { configuration.reservedDatasets = datasets }
+
     /// How a door calls what leaves.
     var naming: Naming { configuration.naming }
 

@@ -117,7 +117,9 @@ extension MQTTDoor {
         publish(configuration.status.encode(isOnline: true), on: topics.status, qos: 1, retain: true)
         publishUnsent()
         core.doorOpened(holding: session.mark ?? 0)
-        core.logger.info("online", metadata: ["broker": "\(configuration.broker)", "datasets": "\(core.hub.datasetNames.count)"])
+        core.logger.info(
+            "online",
+            metadata: ["broker": "\(configuration.broker)", "datasets": .stringConvertible(core.hub.datasetNames.count)])
         core.health.becomeOnline()
     }
 

@@ -36,7 +36,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         }
     }
 
-    let configuration: Configuration
+    private(set) var configuration: Configuration
     public let core: Core
     var topics: Topics { configuration.topics }
     /// Among the core's doors.
@@ -44,7 +44,9 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     let ownTree: [UInt8]
     public var link: (any BrokerLink)?
     /// What other ecosystems publish, where the configuration names any.
-    private let adapters: Adapters
+    private var adapters: Adapters
+    /// Rules that are to take the place of those in force.
+    private let newAdapters = Mutex<[AdapterRule]?>(nil)
     public internal(set) var session = Session()
     /// Scratch for one topic.
     var topic: [UInt8] = []
@@ -85,6 +87,24 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     public func stop() {
         stopRequested.store(true, ordering: .releasing)
         wake()
+    }
+
+    /// Reads other ecosystems by these rules from now on. From any thread.
+    public func reload(adapters: [AdapterRule]) {
+        newAdapters.withLock { $0 = adapters }
+        wake()
+    }
+
+    private func takeNewAdapters() {
+        guard let rules = newAdapters.withLock({ $0.take() }) else { return }
+        if let (index, problem) = AdapterRule.overlap(in: rules, prefix: topics.prefix, datasets: core.hub.datasetNames) {
+            core.logger.error("adapters stay as they were", metadata: ["adapters[\(index)].filter": "\(problem)"])
+            return
+        }
+        configuration.adapters = rules
+        adapters = Adapters(rules)
+        core.hub.reserve(datasets: AdapterRule.reservedDatasets(of: rules, prefix: topics.prefix))
+        updateFilters()
     }
 
     // MARK: Door
@@ -145,6 +165,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
 
     public func linkWoken() {
         core.woken()
+        takeNewAdapters()
         if stopRequested.load(ordering: .acquiring) { end() }
     }
 

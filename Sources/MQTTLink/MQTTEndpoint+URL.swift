@@ -1,5 +1,5 @@
 extension MQTTEndpoint {
-    /// Reads `mqtt[s]://[user[:password]@]host[:port][/]`.
+    /// Reads `[mqtt[s]://][user[:password]@]host[:port][/]`; without a scheme it is `mqtt`, and `tcp://` means the same.
     ///
     /// User, password and host are percent-decoded. IPv6 addresses stand in brackets. Without a port it is 1883, with
     /// `mqtts` 8883. The last `@` ends the credentials, so that one within a password does no harm.
@@ -32,12 +32,13 @@ extension MQTTEndpoint {
     }
 
     private static func scheme(of url: String) throws(MQTTEndpointError) -> (Bool, Substring) {
-        for (prefix, encrypted) in [("mqtts://", true), ("mqtt://", false)]
+        for (prefix, encrypted) in [("mqtts://", true), ("mqtt://", false), ("tcp://", false)]
         where url.prefix(prefix.count).lowercased() == prefix {
             return (encrypted, url.dropFirst(prefix.count))
         }
-        // Only what stands before "://" is shown: behind it, or without it, there may be a password.
-        let shown = url.firstRange(of: "://").map { url[..<$0.lowerBound] } ?? ""
+        // Only what stands before "://" is shown: behind it there may be a password.
+        guard let end = url.firstRange(of: "://")?.lowerBound else { return (false, url[...]) }
+        let shown = url[..<end]
         throw .scheme(shown.contains("@") || shown.contains(":") ? "" : String(shown.prefix(32)))
     }
 

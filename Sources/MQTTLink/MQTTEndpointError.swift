@@ -1,6 +1,6 @@
 /// Why the text of a broker's address, or the files it names, cannot be used. No text ever holds a password.
 public enum MQTTEndpointError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The scheme is missing or is not `mqtt` or `mqtts`.
+    /// The scheme is not `mqtt`, `mqtts` or `tcp`.
     case scheme(String)
     /// There is no host.
     case hostMissing
@@ -22,7 +22,7 @@ public enum MQTTEndpointError: Error, Equatable, Sendable, CustomStringConvertib
     public var description: String {
         switch self {
         case .scheme(let read):
-            "a broker is written mqtt://host:port or mqtts://host:port; \"\(read)\" has another scheme or none"
+            "a broker is written host:port, mqtt://host:port or mqtts://host:port; the scheme \"\(read)\" is another"
         case .hostMissing: "the broker's address has no host; write mqtt://host:port"
         case .host(let read): "\"\(read)\" is not a host name or address (IPv6 goes in brackets: mqtt://[::1]:1883)"
         case .port(let read): "\"\(read)\" is not a port; allowed are 1 to 65535"

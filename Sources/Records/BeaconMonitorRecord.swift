@@ -37,3 +37,31 @@ extension BeaconMonitorRecord {
         if let minor { writer.member("minor", minor) }
     }
 }
+
+extension BeaconMonitorRecord: DurableRecord {
+    public static var kind: Kind { .beaconMonitor }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(dataset)
+        fields.write(client)
+        fields.write(id)
+        fields.write(proximityUUID)
+        fields.write(major)
+        fields.write(minor)
+        fields.write(list: devices)
+        fields.write(createdAt)
+    }
+
+    public init(from fields: inout some FieldReader) throws(MalformedRow) {
+        self.init(
+            dataset: fields.text(), client: fields.text(), id: fields.text(), proximityUUID: fields.text(),
+            major: fields.optionalInt(), minor: fields.optionalInt(), devices: try fields.optionalList(),
+            createdAt: fields.int64())
+    }
+}
+
+extension DurableChange {
+    package static func deleteBeaconMonitor(dataset: String, client: String, id: String) -> Self {
+        .delete(RecordKey(.beaconMonitor, dataset, client, id))
+    }
+}

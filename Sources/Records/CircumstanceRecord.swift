@@ -122,3 +122,135 @@ public struct IncidentRecord: Equatable, Sendable {
         self.body = body
     }
 }
+
+extension CircumstanceRecord: DurableRecord {
+    public static var kind: Kind { .circumstance }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(dataset)
+        fields.write(id)
+        fields.write(owner)
+        fields.write(expression)
+        fields.write(trigger?.rawValue)
+        fields.write(name)
+        fields.write(list: tags)
+        fields.write(list: devices)
+        fields.write(nearRadius)
+        fields.write(exitMargin)
+        fields.write(debug)
+        fields.write(isEnabled)
+        fields.write(createdAt)
+        fields.write(updatedAt)
+        fields.write(revision)
+    }
+
+    public init(from fields: inout some FieldReader) throws(MalformedRow) {
+        let (dataset, id, owner, expression) = (fields.text(), fields.text(), fields.text(), fields.text())
+        var trigger: CircumstanceRule.Trigger?
+        if fields.isNull { fields.skip() } else { trigger = try fields.word() as CircumstanceRule.Trigger }
+        self.init(
+            dataset: dataset, id: id, owner: owner, expression: expression, trigger: trigger, name: fields.optionalText(),
+            tags: try fields.list(), devices: try fields.list(), nearRadius: fields.double(), exitMargin: fields.double(),
+            debug: fields.flag(), isEnabled: fields.flag(), createdAt: fields.int64(), updatedAt: fields.int64(),
+            revision: fields.text())
+    }
+
+    public var feedEntry: FeedEntry? {
+        .object(type: .circumstance, id: id, revision: revision, owner: owner, reader: owner)
+    }
+}
+
+extension HeldRecord: DurableRecord {
+    public static var kind: Kind { .held }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(dataset)
+        fields.write(circumstanceID)
+        fields.write(deviceID)
+    }
+
+    public init(from fields: inout some FieldReader) {
+        self.init(dataset: fields.text(), circumstanceID: fields.text(), deviceID: fields.text())
+    }
+}
+
+extension PlaceVisitRecord: DurableRecord {
+    public static var kind: Kind { .placeVisit }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(dataset)
+        fields.write(deviceID)
+        fields.write(visits.placeID)
+        fields.write(visits.count)
+        fields.write(list: visits.ends.map { String($0) })
+        fields.write(visits.openSince)
+        fields.write(Int64(visits.level.rawValue))
+    }
+
+    public init(from fields: inout some FieldReader) throws(MalformedRow) {
+        let (dataset, deviceID, placeID, count) = (fields.text(), fields.text(), fields.text(), fields.int())
+        let ends = try fields.list().map { text throws(MalformedRow) in
+            guard let end = Int64(text) else { throw MalformedRow() }
+            return end
+        }
+        let (openSince, rank) = (fields.optionalInt64(), fields.int())
+        guard let level = ThresholdLevel.allCases.first(where: { Int($0.rawValue) == rank }) else { throw MalformedRow() }
+        self.init(
+            dataset: dataset, deviceID: deviceID,
+            visits: VisitRow(placeID: placeID, count: count, ends: ends, openSince: openSince, level: level))
+    }
+}
+
+extension StayRecord: DurableRecord {
+    public static var kind: Kind { .stay }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(dataset)
+        fields.write(deviceID)
+        fields.write(stay.latitude)
+        fields.write(stay.longitude)
+        fields.write(stay.since)
+        fields.write(stay.isMoving)
+    }
+
+    public init(from fields: inout some FieldReader) {
+        self.init(
+            dataset: fields.text(), deviceID: fields.text(),
+            stay: StayRow(
+                latitude: fields.double(), longitude: fields.double(), since: fields.int64(), isMoving: fields.optionalFlag()))
+    }
+}
+
+extension IncidentRecord: DurableRecord {
+    public static var kind: Kind { .incident }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(number)
+        fields.write(dataset)
+        fields.write(id)
+        fields.write(sourceID)
+        fields.write(owner)
+        fields.write(createdAt)
+        fields.write(body)
+        fields.write(source.rawValue)
+    }
+
+    public init(from fields: inout some FieldReader) throws(MalformedRow) {
+        let (number, dataset, id, sourceID) = (fields.int64(), fields.text(), fields.text(), fields.text())
+        let (owner, createdAt, body) = (fields.text(), fields.int64(), fields.bytes())
+        self.init(
+            number: number, dataset: dataset, id: id, source: try fields.word(), sourceID: sourceID, owner: owner,
+            createdAt: createdAt, body: body)
+    }
+}
+
+extension DurableChange {
+    /// Removes the circumstance with what is held of it; messages on their way stay.
+    package static func deleteCircumstance(dataset: String, id: String) -> Self { .delete(RecordKey(.circumstance, dataset, id)) }
+    package static func deleteHeld(_ record: HeldRecord) -> Self { .delete(record.key) }
+    package static func deletePlaceVisit(dataset: String, deviceId: String, placeId: String) -> Self {
+        .delete(RecordKey(.placeVisit, dataset, deviceId, placeId))
+    }
+    /// The broker has the message.
+    package static func incidentSettled(number: Int64) -> Self { .delete(RecordKey(.incident, number: number)) }
+}

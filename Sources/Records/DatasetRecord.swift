@@ -32,3 +32,55 @@ public struct DatasetRecord: Equatable, Sendable {
         self.revision = revision
     }
 }
+
+extension DatasetRecord: DurableRecord {
+    public static var kind: Kind { .dataset }
+    public var dataset: String { id }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(id)
+        fields.write(name)
+        fields.write(policy)
+        fields.write(list: domains)
+        fields.write(autoCreateDevices)
+        fields.write(derivedOccupancy)
+        fields.write(timeZone)
+        fields.write(createdAt)
+        fields.write(updatedAt)
+        fields.write(revision)
+    }
+
+    public init(from fields: inout some FieldReader) throws(MalformedRow) {
+        self.init(
+            id: fields.text(), name: fields.optionalText(), policy: fields.text(), domains: try fields.optionalList(),
+            autoCreateDevices: fields.flag(), derivedOccupancy: fields.flag(), timeZone: fields.text(), createdAt: fields.int64(),
+            updatedAt: fields.int64(), revision: fields.text())
+    }
+}
+
+/// That a dataset was deleted with everything it held: devices, publications, subscriptions, pairs, matches, live state, replies.
+public struct DatasetDeletionRecord: DurableRecord {
+    public static var kind: Kind { .deletedDataset }
+    public var dataset: String
+    public var at: Int64
+
+    public init(dataset: String, at: Int64) {
+        self.dataset = dataset
+        self.at = at
+    }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(dataset)
+        fields.write(at)
+    }
+
+    public init(from fields: inout some FieldReader) {
+        self.init(dataset: fields.text(), at: fields.int64())
+    }
+}
+
+extension DurableChange {
+    package static func deleteDataset(id: String, at instant: Int64) -> Self {
+        .put(DatasetDeletionRecord(dataset: id, at: instant))
+    }
+}

@@ -15,3 +15,25 @@ public struct Delivery: Equatable, Sendable {
 
     public var pending: Int64 { matched - delivered - expired - dropped }
 }
+
+extension Delivery {
+    func write(to fields: inout some FieldWriter) {
+        fields.write(matched)
+        fields.write(delivered)
+        fields.write(retried)
+        fields.write(expired)
+        fields.write(dropped)
+        fields.write(lastMatchAt)
+        fields.write(lastError)
+    }
+
+    init(from fields: inout some FieldReader) {
+        matched = fields.int64()
+        delivered = fields.int64()
+        retried = fields.int64()
+        expired = fields.int64()
+        dropped = fields.int64()
+        lastMatchAt = fields.optionalInt64()
+        lastError = fields.optionalText()
+    }
+}

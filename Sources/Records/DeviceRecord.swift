@@ -39,3 +39,64 @@ public struct DeviceRecord: Equatable, Sendable {
         self.revision = revision
     }
 }
+
+extension DeviceRecord: DurableRecord {
+    public static var kind: Kind { .device }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(dataset)
+        fields.write(id)
+        fields.write(type.rawValue)
+        fields.write(name)
+        fields.write(list: group)
+        fields.write(platform)
+        fields.write(deviceToken)
+        BeaconIdentity.write(beacon, to: &fields)
+        fields.write(owner)
+        fields.write(createdAt)
+        fields.write(updatedAt)
+        fields.write(revision)
+        BeaconIdentity.write(carries, to: &fields)
+        fields.write(ranging?.n)
+        fields.write(ranging?.rssiOffset)
+        fields.write(ranging?.filter.rawValue)
+    }
+
+    public init(from fields: inout some FieldReader) throws(MalformedRow) {
+        self.init(
+            dataset: fields.text(), id: fields.text(), type: try fields.word(), name: fields.text(), group: try fields.list(),
+            platform: fields.optionalText(), deviceToken: fields.optionalText(), beacon: .read(from: &fields),
+            owner: fields.optionalText(), createdAt: fields.int64(), updatedAt: fields.int64(), revision: fields.text())
+        carries = .read(from: &fields)
+        let (n, rssiOffset) = (fields.double(), fields.double())
+        if !fields.isNull { ranging = RangingSettings(n: n, rssiOffset: rssiOffset, filter: try fields.word()) }
+    }
+
+    /// Every client may know the beacons of its dataset.
+    public var feedEntry: FeedEntry? {
+        .object(type: .device, id: id, revision: revision, owner: owner, reader: type == .beacon ? nil : owner)
+    }
+}
+
+extension BeaconIdentity {
+    /// Three fields, which hold nothing where there is none.
+    fileprivate static func write(_ beacon: Self?, to fields: inout some FieldWriter) {
+        fields.write(beacon?.proximityUUID)
+        fields.write(beacon?.major)
+        fields.write(beacon?.minor)
+    }
+
+    fileprivate static func read(from fields: inout some FieldReader) -> Self? {
+        let (uuid, major, minor) = (fields.optionalText(), fields.int(), fields.int())
+        return uuid.map { Self(proximityUUID: $0, major: major, minor: minor) }
+    }
+}
+
+extension DurableChange {
+    /// Removes the device with its publications, subscriptions, their pairs and visits, what is held of it, where it was, and its
+    /// matches, those still to be delivered apart.
+    package static func deleteDevice(dataset: String, id: String) -> Self { .delete(RecordKey(.device, dataset, id)) }
+    /// Removes what is remembered of a device that stays: the pairs and visits of its publications and subscriptions, its visits
+    /// to places and its stay, and its matches, those still to be delivered apart.
+    package static func forgetDevice(dataset: String, id: String) -> Self { .forget(RecordKey(.device, dataset, id)) }
+}

@@ -55,40 +55,30 @@ public enum FeedEntry: Equatable, Sendable {
     case burial(type: DocumentType, id: String)
 }
 
-extension DurableChange {
-    /// What it means for the feed; nil where nothing. A device that goes takes what hangs on it along.
-    public var feedEntry: FeedEntry? {
-        switch self {
-        case .putDevice(let record):
-            // Every client may know the beacons of its dataset.
-            .object(
-                type: .device, id: record.id, revision: record.revision, owner: record.owner,
-                reader: record.type == .beacon ? nil : record.owner)
-        case .putPublication(let record):
-            .object(type: .publication, id: record.id, revision: record.revision, owner: record.owner, reader: record.owner)
-        case .putSubscription(let record):
-            .object(type: .subscription, id: record.id, revision: record.revision, owner: record.owner, reader: record.owner)
-        case .putPlace(let record):
-            .object(
-                type: .place, id: record.place.id, revision: record.place.revision ?? "", owner: record.place.owner, reader: nil)
-        case .putCategory(let record):
-            .object(
-                type: .category, id: record.category.id, revision: record.category.revision ?? "", owner: record.category.owner,
-                reader: nil)
-        case .putCircumstance(let record):
-            .object(type: .circumstance, id: record.id, revision: record.revision, owner: record.owner, reader: record.owner)
-        case .deletePlace(_, let id): .burial(type: .place, id: id)
-        case .deleteCircumstance(_, let id): .burial(type: .circumstance, id: id)
-        case .deleteDevice(_, let id): .burial(type: .device, id: id)
-        case .deletePublication(_, let id): .burial(type: .publication, id: id)
-        case .deleteSubscription(_, let id): .burial(type: .subscription, id: id)
-        default: nil
-        }
+extension FollowerRecord: DurableRecord {
+    public static var kind: Kind { .follower }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(dataset)
+        fields.write(client)
+        fields.write(since)
+        fields.write(lease)
+        fields.write(leaseUntil)
     }
 
-    /// Followers of its dataset have something to be told.
-    package var changesFeed: Bool {
-        if case .putDocument = self { return true }
-        return feedEntry != nil
+    public init(from fields: inout some FieldReader) {
+        self.init(
+            dataset: fields.text(), client: fields.text(), since: fields.int64(), lease: fields.double(),
+            leaseUntil: fields.int64())
+    }
+}
+
+extension RecordKey {
+    package static func follower(dataset: String, client: String) -> Self { Self(.follower, dataset, client) }
+}
+
+extension DurableChange {
+    package static func deleteFollower(dataset: String, client: String) -> Self {
+        .delete(.follower(dataset: dataset, client: client))
     }
 }

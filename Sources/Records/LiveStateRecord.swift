@@ -20,3 +20,32 @@ public struct LiveStateRecord: Equatable, Sendable {
         self.payload = payload
     }
 }
+
+extension LiveStateRecord: DurableRecord {
+    public static var kind: Kind { .liveState }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(dataset)
+        fields.write(topic)
+        fields.write(timestamp)
+        fields.write(receivedAt)
+        fields.write(number)
+        fields.write(payload)
+    }
+
+    public init(from fields: inout some FieldReader) {
+        self.init(
+            dataset: fields.text(), topic: fields.text(), timestamp: fields.int64(), receivedAt: fields.int64(),
+            number: fields.int64(), payload: fields.optionalBytes())
+    }
+}
+
+extension RecordKey {
+    package static func liveState(dataset: String, topic: String) -> Self { Self(.liveState, dataset, topic) }
+}
+
+extension DurableChange {
+    package static func forgetLiveState(dataset: String, topic: String) -> Self {
+        .delete(.liveState(dataset: dataset, topic: topic))
+    }
+}

@@ -43,3 +43,43 @@ public struct LiveSubscriptionRecord: Equatable, Sendable {
         self.number = number
     }
 }
+
+extension LiveSubscriptionRecord: DurableRecord {
+    public static var kind: Kind { .liveSubscription }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(dataset)
+        fields.write(client)
+        fields.write(id)
+        fields.write(criteria)
+        fields.write(condition)
+        fields.write(within)
+        fields.write(minInterval)
+        fields.write(Int64(qos))
+        fields.write(snapshot)
+        fields.write(lease)
+        fields.write(leaseUntil)
+        fields.write(createdAt)
+        fields.write(number)
+    }
+
+    public init(from fields: inout some FieldReader) {
+        self.init(
+            dataset: fields.text(), client: fields.text(), id: fields.text(), criteria: fields.text(),
+            condition: fields.optionalText(), within: fields.optionalText(), minInterval: fields.int64(),
+            qos: fields.int64() == 1 ? 1 : 0, snapshot: fields.flag(), lease: fields.double(), leaseUntil: fields.int64(),
+            createdAt: fields.int64(), number: fields.int64())
+    }
+}
+
+extension RecordKey {
+    package static func liveSubscription(dataset: String, client: String, id: String) -> Self {
+        Self(.liveSubscription, dataset, client, id)
+    }
+}
+
+extension DurableChange {
+    package static func deleteLiveSubscription(dataset: String, client: String, id: String) -> Self {
+        .delete(.liveSubscription(dataset: dataset, client: client, id: id))
+    }
+}

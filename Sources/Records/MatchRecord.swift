@@ -41,3 +41,94 @@ public struct MatchRecord: Equatable, Sendable {
         self.secret = secret
     }
 }
+
+extension MatchRecord: DurableRecord {
+    public static var kind: Kind { .match }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(number)
+        fields.write(dataset)
+        fields.write(id)
+        fields.write(deviceId)
+        fields.write(subscriptionId)
+        fields.write(publicationId)
+        fields.write(owner)
+        fields.write(createdAt)
+        fields.write(pending)
+        fields.write(list: pushers.isEmpty ? nil : pushers)
+        fields.write(secret)
+        fields.write(Int64(settled))
+        fields.write(fate.rank)
+        fields.write(body)
+    }
+
+    public init(from fields: inout some FieldReader) throws(MalformedRow) {
+        let (number, dataset, id, deviceId) = (fields.int64(), fields.text(), fields.text(), fields.text())
+        let (subscriptionId, publicationId) = (fields.text(), fields.text())
+        let (owner, createdAt, pending) = (fields.optionalText(), fields.int64(), fields.flag())
+        let pushers = try fields.optionalList() ?? []
+        let (secret, settled, rank) = (fields.optionalText(), fields.int64(), fields.int())
+        guard let fate = MatchFate(rank: rank) else { throw MalformedRow() }
+        self.init(
+            number: number, dataset: dataset, id: id, deviceId: deviceId, subscriptionId: subscriptionId,
+            publicationId: publicationId, owner: owner, createdAt: createdAt, body: fields.bytes(), pending: pending,
+            pushers: pushers, secret: secret)
+        self.settled = UInt32(truncatingIfNeeded: settled)
+        self.fate = fate
+    }
+}
+
+/// Some of the match's targets are settled, and others are not.
+public struct MatchProgress: RecordAmendment {
+    public static var kind: Kind { .match }
+    public static let columns = ["settled", "fate"]
+    public let key: RecordKey
+    public let settled: UInt32
+    public let fate: MatchFate
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(Int64(settled))
+        fields.write(fate.rank)
+    }
+}
+
+/// All targets of the match are settled: whom it was for, and what signed it, is nobody's business any more.
+public struct MatchEnd: RecordAmendment {
+    public static var kind: Kind { .match }
+    public static let columns = ["pending", "pushers", "secret"]
+    public let key: RecordKey
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(false)
+        fields.write(list: nil)
+        fields.write(nil as String?)
+    }
+}
+
+extension DurableChange {
+    package static func matchProgress(number: Int64, settled: UInt32, fate: MatchFate) -> Self {
+        .amend(MatchProgress(key: RecordKey(.match, number: number), settled: settled, fate: fate))
+    }
+    package static func matchSettled(number: Int64) -> Self { .amend(MatchEnd(key: RecordKey(.match, number: number))) }
+    /// The match has left the newest hundred of its device.
+    package static func forgetMatch(number: Int64) -> Self { .delete(RecordKey(.match, number: number)) }
+}
+
+extension MatchRecord {
+    /// The most matches of one device that can be read.
+    package static let listedMax = 100
+
+    /// Those of a device that are read.
+    ///
+    /// - Parameters:
+    ///   - newest: Its newest hundred, the newest first.
+    ///   - after: The id of one of them: the first so many behind it. Without it, the newest so many.
+    ///   - limit: 1…100; others are brought into these bounds.
+    /// - Returns: Oldest first; nil where `after` is none of them.
+    package static func page(of newest: [(number: Int64, id: String)], after: String?, limit: Int) -> [Int64]? {
+        let limit = min(max(limit, 1), listedMax)
+        guard let after else { return newest.prefix(limit).reversed().map(\.number) }
+        guard let index = newest.firstIndex(where: { $0.id.hasSameBytes(as: after) }) else { return nil }
+        return newest[..<index].reversed().prefix(limit).map(\.number)
+    }
+}

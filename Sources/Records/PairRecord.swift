@@ -24,3 +24,25 @@ public struct PairRecord: Equatable, Sendable {
         self.subscriptionLongitude = subscriptionLongitude
     }
 }
+
+extension PairRecord: DurableRecord {
+    public static var kind: Kind { .pair }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(dataset)
+        fields.write(subscriptionId)
+        fields.write(publicationId)
+        fields.write(lastMatchAt)
+        fields.write(publicationLatitude)
+        fields.write(publicationLongitude)
+        fields.write(subscriptionLatitude)
+        fields.write(subscriptionLongitude)
+    }
+
+    public init(from fields: inout some FieldReader) {
+        self.init(
+            dataset: fields.text(), subscriptionId: fields.text(), publicationId: fields.text(), lastMatchAt: fields.int64(),
+            publicationLatitude: fields.optionalDouble(), publicationLongitude: fields.optionalDouble(),
+            subscriptionLatitude: fields.optionalDouble(), subscriptionLongitude: fields.optionalDouble())
+    }
+}

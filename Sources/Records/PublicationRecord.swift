@@ -32,3 +32,37 @@ public struct PublicationRecord: Equatable, Sendable {
         self.revision = revision
     }
 }
+
+extension PublicationRecord: DurableRecord {
+    public static var kind: Kind { .publication }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(dataset)
+        fields.write(id)
+        fields.write(deviceId)
+        fields.write(topic)
+        fields.write(range)
+        fields.write(duration)
+        fields.write(properties)
+        fields.write(owner)
+        fields.write(createdAt)
+        fields.write(updatedAt)
+        fields.write(revision)
+    }
+
+    public init(from fields: inout some FieldReader) {
+        self.init(
+            dataset: fields.text(), id: fields.text(), deviceId: fields.text(), topic: fields.text(), range: fields.double(),
+            duration: fields.double(), properties: fields.text(), owner: fields.optionalText(), createdAt: fields.int64(),
+            updatedAt: fields.int64(), revision: fields.text())
+    }
+
+    public var feedEntry: FeedEntry? {
+        .object(type: .publication, id: id, revision: revision, owner: owner, reader: owner)
+    }
+}
+
+extension DurableChange {
+    /// Removes the publication with its pairs and visits.
+    package static func deletePublication(dataset: String, id: String) -> Self { .delete(RecordKey(.publication, dataset, id)) }
+}

@@ -15,3 +15,24 @@ public struct ReplyRecord: Equatable, Sendable {
         self.body = body
     }
 }
+
+extension ReplyRecord: DurableRecord {
+    public static var kind: Kind { .reply }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(dataset)
+        fields.write(client)
+        fields.write(requestId)
+        fields.write(at)
+        fields.write(body)
+    }
+
+    public init(from fields: inout some FieldReader) {
+        self.init(
+            dataset: fields.text(), client: fields.text(), requestId: fields.text(), at: fields.int64(), body: fields.bytes())
+    }
+}
+
+extension DurableChange {
+    package static func forgetReplies(before instant: Int64) -> Self { .expire(.reply, before: instant) }
+}

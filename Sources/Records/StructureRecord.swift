@@ -29,3 +29,25 @@ public struct StructureRecord: Equatable, Sendable {
         self.geometry = geometry
     }
 }
+
+extension StructureRecord: DurableRecord {
+    public static var kind: Kind { .structure }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(dataset)
+        fields.write(level.rawValue)
+        fields.write(list: parents)
+        fields.write(id)
+        fields.write(name)
+        fields.write(floorIndex)
+        fields.write(capacity)
+        fields.write(geometry)
+    }
+
+    public init(from fields: inout some FieldReader) throws(MalformedRow) {
+        self.init(
+            dataset: fields.text(), level: try fields.word(), parents: try fields.list(), id: fields.text(),
+            name: fields.optionalText(), floorIndex: fields.optionalInt(), capacity: fields.optionalInt(),
+            geometry: fields.optionalText())
+    }
+}

@@ -73,3 +73,93 @@ extension SubscriptionRecord {
     /// Metres.
     public static let defaultExitMargin: Double = 10
 }
+
+extension SubscriptionRecord: DurableRecord {
+    public static var kind: Kind { .subscription }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(dataset)
+        fields.write(id)
+        fields.write(deviceId)
+        fields.write(topic)
+        fields.write(range)
+        fields.write(duration)
+        fields.write(selector)
+        fields.write(matchTTL)
+        fields.write(matchDTL)
+        fields.write(excludeSelf)
+        fields.write(list: pushers)
+        fields.write(list: hints)
+        fields.write(owner)
+        fields.write(createdAt)
+        fields.write(updatedAt)
+        fields.write(revision)
+        delivery.write(to: &fields)
+        fields.write(mode.rawValue)
+        fields.write(exitMargin)
+        fields.write(dwell)
+        fields.write(staleAfter)
+        fields.write(accuracy.rawValue)
+        fields.write(floor.rawValue)
+        fields.write(secret)
+    }
+
+    public init(from fields: inout some FieldReader) throws(MalformedRow) {
+        let (dataset, id, deviceId, topic) = (fields.text(), fields.text(), fields.text(), fields.text())
+        let (range, duration, selector) = (fields.double(), fields.double(), fields.text())
+        let (matchTTL, matchDTL, excludeSelf) = (fields.optionalDouble(), fields.optionalDouble(), fields.flag())
+        let pushers = try fields.list()
+        let hints = try fields.list()
+        let (owner, createdAt) = (fields.optionalText(), fields.int64())
+        let (updatedAt, revision) = (fields.int64(), fields.text())
+        self.init(
+            dataset: dataset, id: id, deviceId: deviceId, topic: topic, range: range, duration: duration, selector: selector,
+            matchTTL: matchTTL, matchDTL: matchDTL, excludeSelf: excludeSelf, pushers: pushers,
+            delivery: Delivery(from: &fields), hints: hints, owner: owner, createdAt: createdAt, updatedAt: updatedAt,
+            revision: revision)
+        mode = try fields.word()
+        exitMargin = fields.double()
+        dwell = fields.double()
+        staleAfter = fields.optionalDouble()
+        accuracy = try fields.word()
+        floor = try fields.word()
+        secret = fields.optionalText()
+    }
+
+    public var feedEntry: FeedEntry? {
+        .object(type: .subscription, id: id, revision: revision, owner: owner, reader: owner)
+    }
+}
+
+/// The delivery counters of a subscription.
+public struct DeliveryAmendment: RecordAmendment {
+    public static var kind: Kind { .subscription }
+    public static let columns = ["matched", "delivered", "retried", "expired", "dropped", "lastMatchAt", "lastError"]
+    public static var isReplaced: Bool { true }
+    public let key: RecordKey
+    public let delivery: Delivery
+
+    public func write(to fields: inout some FieldWriter) { delivery.write(to: &fields) }
+}
+
+/// The hints of a subscription.
+public struct HintsAmendment: RecordAmendment {
+    public static var kind: Kind { .subscription }
+    public static let columns = ["hints"]
+    public static var isEvaluated: Bool { true }
+    public let key: RecordKey
+    public let hints: [String]
+
+    public func write(to fields: inout some FieldWriter) { fields.write(list: hints) }
+}
+
+extension DurableChange {
+    /// Removes the subscription with its pairs and visits; matches stay.
+    package static func deleteSubscription(dataset: String, id: String) -> Self { .delete(RecordKey(.subscription, dataset, id)) }
+    package static func putDelivery(dataset: String, subscriptionId: String, _ delivery: Delivery) -> Self {
+        .amend(DeliveryAmendment(key: RecordKey(.subscription, dataset, subscriptionId), delivery: delivery))
+    }
+    package static func putHints(dataset: String, subscriptionId: String, _ hints: [String]) -> Self {
+        .amend(HintsAmendment(key: RecordKey(.subscription, dataset, subscriptionId), hints: hints))
+    }
+}

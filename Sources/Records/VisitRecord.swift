@@ -16,3 +16,28 @@ public struct VisitRecord: Equatable, Sendable {
         self.since = since
     }
 }
+
+extension VisitRecord: DurableRecord {
+    public static var kind: Kind { .visit }
+
+    public func write(to fields: inout some FieldWriter) {
+        fields.write(dataset)
+        fields.write(subscriptionId)
+        fields.write(publicationId)
+        fields.write(id)
+        fields.write(since)
+    }
+
+    public init(from fields: inout some FieldReader) {
+        self.init(
+            dataset: fields.text(), subscriptionId: fields.text(), publicationId: fields.text(), id: fields.text(),
+            since: fields.int64())
+    }
+}
+
+extension DurableChange {
+    /// The visit of the pair is over.
+    package static func deleteVisit(dataset: String, subscriptionId: String, publicationId: String) -> Self {
+        .delete(RecordKey(.visit, dataset, subscriptionId, publicationId))
+    }
+}

@@ -22,6 +22,12 @@ struct Lexer {
         }
     }
 
+    /// Whether a token is a name in double quotes.
+    func isQuoted(_ token: Token) -> Bool {
+        guard case .identifier = token.kind else { return false }
+        return scalars[token.position] == "\""
+    }
+
     private func peek(_ offset: Int = 0) -> Unicode.Scalar? {
         index + offset < scalars.count ? scalars[index + offset] : nil
     }
@@ -148,6 +154,9 @@ extension Lexer {
         case "/" where peek() != "*": return .arithmetic(.divided)
         case "-", "/": throw refused("there are no comments", start)
         case "%": throw refused("there is no % operator", start)
+        case "&": throw refused("\"\(peek() == "&" ? "&&" : "&")\" is not an operator; use AND", start)
+        case "|": throw refused("\"\(peek() == "|" ? "||" : "|")\" is not an operator; use OR", start)
+        case "!": throw refused("\"!\" is not an operator; use NOT, or <> for unequal", start)
         default: throw refused("'\(scalar)' has no meaning here", start)
         }
     }

@@ -2,10 +2,12 @@ extension Parser {
     mutating func predicate() throws(SelectorError) -> Expression {
         if let isUniversal = quantifier { return try mirroredQuantified(isUniversal: isUniversal) }
         let isBare = if case .identifier = token.kind { true } else { false }
+        let isPlain = isBare && !isQuoted
         let left = try sum()
         switch token.kind {
         case .comparison(let comparison):
             try advance()
+            doubt(rightOf: left, isPlain: isPlain)
             return try self.comparison(of: left, comparison)
         case .keyword(.is):
             guard isBare, case .property(let name) = left else {

@@ -20,6 +20,8 @@ struct Parser {
     private var lexer: Lexer
     private(set) var token: Token
     private var depth = 0
+    /// Names in double quotes that are compared with a property, one sentence each: most of them were meant as texts.
+    private(set) var doubts: [String] = []
 
     init(_ scalars: [Unicode.Scalar]) throws(SelectorError) {
         lexer = Lexer(scalars)
@@ -40,6 +42,16 @@ struct Parser {
 
     func refused(_ message: String) -> SelectorError {
         SelectorError(message: message, position: token.position)
+    }
+
+    /// Whether the token is a name in double quotes.
+    var isQuoted: Bool { lexer.isQuoted(token) }
+
+    /// Notes the token that follows a comparison with a property without quotes.
+    mutating func doubt(rightOf left: Expression, isPlain: Bool) {
+        guard isPlain, case .property = left, isQuoted, case .identifier(let name) = token.kind else { return }
+        let text = "'" + name.replacing("'", with: "''") + "'"
+        doubts.append("\"\(name)\" in double quotes is the name of a property; write \(text) for a text.")
     }
 
     func at(_ keyword: Keyword) -> Bool {
@@ -182,6 +194,9 @@ extension Parser {
         case .keyword(let keyword):
             throw refused("a value is expected, and \(keyword.rawValue) is a reserved word: write \"…\" around a property's name")
         case .end: throw refused("a value is expected at the end")
+        case .comparison(let comparison):
+            let single = comparison == .equal ? "; compare with a single =" : ""
+            throw refused("a value is expected, not \"\(comparison.text)\"\(single)")
         default: throw refused("a value is expected")
         }
     }

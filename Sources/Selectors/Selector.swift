@@ -24,8 +24,8 @@ public final class Selector: Sendable {
     /// its normalised text is itself. The empty string for a selector without a condition.
     public let normalised: String
 
-    /// Comparisons that are false for every publication because their types differ, one sentence each, in the order of the
-    /// text: `'a' > 1 can never be true: 'a' is a string and 1 is a number.`
+    /// Names in double quotes where a text was probably meant, then comparisons that are false for every publication because their
+    /// types differ, one sentence each, in the order of the text: `'a' > 1 can never be true: 'a' is a string and 1 is a number.`
     public let hints: [String]
 
     /// - Parameter text: a selector; the empty string and mere white space match everything.
@@ -40,7 +40,7 @@ public final class Selector: Sendable {
         let expression = try parser.parse()
         self.text = text
         normalised = expression?.text(.compact) ?? ""
-        hints = expression.map(TypeAdvice.hints) ?? []
+        hints = parser.doubts + (expression.map(TypeAdvice.hints) ?? [])
         program = expression.map(ProgramBuilder.program) ?? .empty
     }
 

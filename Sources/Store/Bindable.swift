@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import Records
 
 /// A value that SQLite can take as a parameter.
 ///
@@ -82,23 +83,111 @@ struct Columns {
     }
     func optionalBytes(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : bytes(column) }
 
-    /// - Throws: ``StoreError/corrupt`` where the column holds no list.
-    func list(_ column: Int32) throws -> [String] {
-        guard let list = ListText.decode(utf8(column)) else { throw StoreError.corrupt }
-        return list
-    }
-    func optionalList(_ column: Int32) throws -> [String]? { isNull(column) ? nil : try list(column) }
-
-    private func utf8(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
+    fileprivate func utf8(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
         let start = sqlite3_column_text(statement, column)
         return UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(statement, column)))
+    }
+}
+
+extension Field: Bindable {
+    func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+        switch self {
+        case .null: sqlite3_bind_null(statement, index)
+        case .integer(let number): number.bind(to: statement, at: index)
+        case .real(let number): number.bind(to: statement, at: index)
+        case .text(let text): text.bind(to: statement, at: index)
+        case .bytes(let bytes): bytes.bind(to: statement, at: index)
+        }
+    }
+}
+
+/// Binds the fields of a record, one parameter after the other.
+struct Binder: FieldWriter {
+    private let statement: OpaquePointer
+    /// Which fields are bound; the others are left out.
+    private let bound: Range<Int32>
+    private var field: Int32 = 0
+    private var parameter: Int32 = 0
+    private(set) var code = SQLITE_OK
+
+    init(_ statement: OpaquePointer, _ bound: Range<Int32>) {
+        self.statement = statement
+        self.bound = bound
+    }
+
+    mutating func write(_ value: Int64?) { bind(value) }
+    mutating func write(_ value: Double?) { bind(value) }
+    mutating func write(_ value: String?) { bind(value) }
+    mutating func write(_ value: [UInt8]?) { bind(value) }
+    mutating func write(_ value: Field) { bind(value) }
+
+    /// Binds a parameter that is no field.
+    mutating func lead(with number: Int64) {
+        parameter += 1
+        code = number.bind(to: statement, at: parameter)
+    }
+
+    private mutating func bind(_ value: some Bindable) {
+        if bound.contains(field) {
+            parameter += 1
+            let result = value.bind(to: statement, at: parameter)
+            if result != SQLITE_OK { code = result }
+        }
+        field += 1
+    }
+}
+
+/// Reads the fields of a record, one column after the other.
+struct RowReader: FieldReader {
+    private let row: Columns
+    private var column: Int32
+
+    init(_ row: Columns, from column: Int32 = 0) {
+        self.row = row
+        self.column = column
+    }
+
+    private mutating func next() -> Int32 {
+        defer { column += 1 }
+        return column
+    }
+
+    var isNull: Bool { row.isNull(column) }
+    mutating func skip() { column += 1 }
+    mutating func int64() -> Int64 { row.int64(next()) }
+    mutating func double() -> Double { row.double(next()) }
+    mutating func text() -> String { row.text(next()) }
+    mutating func bytes() -> [UInt8] { row.bytes(next()) }
+
+    mutating func list() throws(MalformedRow) -> [String] {
+        guard let list = ListText.decode(row.utf8(next())) else { throw MalformedRow() }
+        return list
     }
 }
 
 extension Database {
     /// Runs a cached statement that returns nothing.
     func run<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws {
-        let statement = try bound(sql, repeat each values)
+        try finish(try bound(sql, repeat each values))
+    }
+
+    /// Runs a cached statement whose parameters are fields.
+    func run(_ sql: String, fields: [Field]) throws {
+        try finish(try bound(sql, fields: fields))
+    }
+
+    /// Runs a cached statement whose parameters are written by the body.
+    ///
+    /// - Parameter bound: Which of the fields that the body writes are parameters.
+    func run(_ sql: String, _ bound: Range<Int32> = 0..<Int32.max, writing body: (inout Binder) -> Void) throws {
+        let statement = try cachedStatement(sql: sql).sqliteStatement
+        var binder = Binder(statement, bound)
+        body(&binder)
+        guard binder.code == SQLITE_OK else { throw failure(binder.code) }
+        try finish(statement)
+    }
+
+    private func finish(_ statement: OpaquePointer) throws {
         defer { sqlite3_reset(statement) }
         let code = sqlite3_step(statement)
         guard code == SQLITE_DONE || code == SQLITE_ROW else { throw failure(code) }
@@ -106,7 +195,15 @@ extension Database {
 
     /// Steps a cached statement through all its rows; one row is in memory at a time.
     func rows<each Value: Bindable>(_ sql: String, _ values: repeat each Value, visit: (Columns) throws -> Void) throws {
-        let statement = try bound(sql, repeat each values)
+        try step(try bound(sql, repeat each values), visit)
+    }
+
+    /// As ``rows(_:_:visit:)``, with fields as parameters.
+    func rows(_ sql: String, fields: [Field], visit: (Columns) throws -> Void) throws {
+        try step(try bound(sql, fields: fields), visit)
+    }
+
+    private func step(_ statement: OpaquePointer, _ visit: (Columns) throws -> Void) throws {
         defer { sqlite3_reset(statement) }
         while true {
             switch sqlite3_step(statement) {
@@ -115,6 +212,15 @@ extension Database {
             case let code: throw failure(code)
             }
         }
+    }
+
+    private func bound(_ sql: String, fields: [Field]) throws -> OpaquePointer {
+        let statement = try cachedStatement(sql: sql).sqliteStatement
+        for (index, field) in fields.enumerated() {
+            let code = field.bind(to: statement, at: Int32(index + 1))
+            guard code == SQLITE_OK else { throw failure(code) }
+        }
+        return statement
     }
 
     /// The cache keeps the statement alive until the connection closes or gives its memory back, never while one runs.

@@ -24,36 +24,19 @@ extension [DurableChange] {
     }
 }
 
-/// What a change replaces as a whole; nil for all others. Compared by bytes as the database does, not as Swift compares strings.
-private struct CoalescingKey: Hashable {
-    private enum Kind: UInt8 {
-        case liveState, delivery, filters
-    }
-
-    private let kind: Kind
-    private let scope: String
-    private let name: String
+/// What a change replaces as a whole; nil for all others.
+private enum CoalescingKey: Hashable {
+    case record(RecordKey)
+    case amendment(RecordKey, [String])
+    case filters(Field)
 
     init?(_ change: DurableChange) {
         switch change {
-        case .putLiveState(let record): (kind, scope, name) = (.liveState, record.dataset, record.topic)
-        case .putDelivery(let dataset, let id, _): (kind, scope, name) = (.delivery, dataset, id)
-        case .putFilters(let broker, _): (kind, scope, name) = (.filters, broker, "")
+        case .put(let record) where record.kind.statements.isReplacedByTheNext: self = .record(record.key)
+        case .amend(let amendment) where type(of: amendment).isReplaced:
+            self = .amendment(amendment.key, type(of: amendment).columns)
+        case .putFilters(let broker, _): self = .filters(.text(broker))
         default: return nil
-        }
-    }
-
-    static func == (left: Self, right: Self) -> Bool {
-        left.kind == right.kind && left.name.utf8.elementsEqual(right.name.utf8)
-            && left.scope.utf8.elementsEqual(right.scope.utf8)
-    }
-
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(kind)
-        for text in [scope, name] {
-            var text = text
-            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-            hasher.combine(0xFF as UInt8)
         }
     }
 }

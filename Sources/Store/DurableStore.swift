@@ -15,7 +15,8 @@ public protocol DurableStore: AnyObject, Sendable {
 
     /// Gives back everything, or what belongs to one dataset, as ``Store/restore(dataset:repliesSince:_:)`` says.
     func restore(dataset: String?, repliesSince: Int64, _ visit: (DurableChange) throws -> Void) throws
-    /// What is durable of each key, in the order asked: the record, or the change that removes it where there is none.
+    /// What is durable of each key, in the order asked: the record, or the change that removes it where there is none. All that is
+    /// there below a key with fewer fields than its kind has.
     func records(_ keys: [RecordKey]) throws(StoreError) -> [DurableChange]
     /// The newest matches of a device, oldest first; nil where `after` is not among its newest hundred.
     func matches(dataset: String, deviceId: String, after: String?, limit: Int) throws(StoreError) -> [MatchRecord]?

@@ -27,7 +27,6 @@ public enum StoreAnswer: Equatable, Sendable {
     case noSuchMatch
     case match(MatchRecord?)
     case feed(FeedPage)
-    case document(KnownDocument?)
     /// In the order asked; nil for those there are none of.
     case documents([KnownDocument?])
     /// The store could not be read; the journal reports why where it lasts.
@@ -39,7 +38,6 @@ public enum StoreAnswer: Equatable, Sendable {
         case .matches(let matches): matches.reduce(0) { $0 + $1.body.count + Self.rowBytes }
         case .match(let match): (match?.body.count ?? 0) + Self.rowBytes
         case .feed(let page): page.rows.reduce(0) { $0 + ($1.content?.count ?? 0) + Self.rowBytes }
-        case .document(let document): Self.bytes(of: document)
         case .documents(let documents): documents.reduce(0) { $0 + Self.bytes(of: $1) }
         case .noSuchMatch, .failed: Self.rowBytes
         }

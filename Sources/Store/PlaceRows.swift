@@ -79,7 +79,7 @@ final class PlaceRows {
         guard !isKnown else { return try each { _, _, _ in } }
         datasets = [:]
         try each { row, dataset, id in
-            guard !condemned.contains(dataset) else { return }
+            guard condemned.isEmpty || !condemned.contains(dataset) else { return }
             guard row <= RowIndex.rowMax else { throw StoreError.corrupt }
             datasets[dataset, default: RowIndex()].insert(row, hash: RowIndex.hash(id))
         }

@@ -4,57 +4,6 @@ import Records
 // The change feed: which revision each object has, what documents hold, and in which order they changed.
 
 extension Store {
-    /// Objects of ours have their content in their own tables. `reader` is empty where everybody may see a row. A tombstone is dated by
-    /// the first housekeeping behind it. What an earlier version stored enters the feed in the order in which it was made.
-    static func registerChangeFeed(in migrator: inout DatabaseMigrator) {
-        migrator.registerMigration("change feed") { db in
-            try db.execute(sql: changeFeed)
-        }
-    }
-
-    private static let changeFeed = """
-        CREATE TABLE feed (
-            dataset TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL, purgedThrough INTEGER NOT NULL
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE document (
-            row INTEGER PRIMARY KEY, dataset TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, seq INTEGER NOT NULL,
-            revision TEXT NOT NULL, deleted INTEGER NOT NULL, owner TEXT, reader TEXT NOT NULL, buriedAt INTEGER, content BLOB
-        ) STRICT;
-        CREATE UNIQUE INDEX documentByKey ON document (dataset, type, id);
-        CREATE INDEX documentBySeq ON document (dataset, seq);
-        CREATE INDEX documentByReader ON document (dataset, reader, seq);
-        CREATE INDEX documentTombstone ON document (buriedAt) WHERE deleted = 1;
-        CREATE TABLE leaf (
-            document INTEGER NOT NULL, revision TEXT NOT NULL, deleted INTEGER NOT NULL, content BLOB NOT NULL,
-            PRIMARY KEY (document, revision)
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE ancestor (
-            document INTEGER NOT NULL, generation INTEGER NOT NULL, revision TEXT NOT NULL,
-            PRIMARY KEY (document, generation, revision)
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE follower (
-            dataset TEXT NOT NULL, client TEXT NOT NULL, since INTEGER NOT NULL, lease REAL, leaseUntil INTEGER NOT NULL,
-            PRIMARY KEY (dataset, client)
-        ) STRICT, WITHOUT ROWID;
-        INSERT INTO document (dataset, type, id, seq, revision, deleted, owner, reader)
-            SELECT dataset, type, id, row_number() OVER (PARTITION BY dataset ORDER BY createdAt, type, id), revision, 0, owner, reader
-            FROM (
-                SELECT dataset, 'device' AS type, id, createdAt, revision, owner,
-                    CASE type WHEN 'IBeaconDevice' THEN '' ELSE coalesce(owner, '') END AS reader FROM device
-                UNION ALL
-                SELECT dataset, 'publication', id, createdAt, revision, owner, coalesce(owner, '') FROM publication
-                UNION ALL
-                SELECT dataset, 'subscription', id, createdAt, revision, owner, coalesce(owner, '') FROM subscription
-            );
-        INSERT INTO feed SELECT dataset, max(seq), 0 FROM document GROUP BY dataset;
-        """
-
-    /// Parameter: the dataset.
-    static let changeFeedOfDataset = [
-        "DELETE FROM feed WHERE dataset = ?",
-        "DELETE FROM follower WHERE dataset = ?",
-    ]
-
     /// Parameter: the dataset.
     static let documentsOfDataset = [
         "DELETE FROM leaf WHERE document IN (SELECT row FROM document WHERE dataset = ?)",
@@ -64,66 +13,49 @@ extension Store {
 
     // MARK: What changes
 
-    /// Enters what a change means for the feed; must come before the change itself, which may take along what it names.
+    /// Enters what a put means for the feed; must come before the put itself.
     ///
     /// - Returns: The row of a new document that is found through its place only.
-    static func enter(_ change: DurableChange, _ db: Database, _ places: PlaceRows) throws -> Int64? {
-        guard let entry = change.feedEntry, let dataset = change.dataset else { return nil }
-        switch entry {
-        case .object(let type, let id, let revision, let owner, let reader):
-            return try enter(Entered(dataset, type.rawValue, id), revision, owner, reader ?? "", db, places)
-        case .burial(let type, let id):
-            if type == .device { try buryAttachments(of: id, in: dataset, db, places) }
-            try bury(Entered(dataset, type.rawValue, id), db, places)
+    static func enter(_ entry: FeedEntry, in dataset: String, _ db: Database, _ places: PlaceRows) throws -> Int64? {
+        guard case .object(let type, let id, let revision, let owner, let reader) = entry else { return nil }
+        let key = Entered(dataset, type.rawValue, id)
+        let place = key.isPlace ? try places.row(dataset, id, db) : nil
+        let known = try row(of: key, db, place: place)
+        guard let update = FeedRules.entering(revision, owner: owner, reader: reader, over: known?.revision) else { return nil }
+        if let known {
+            try write(update, to: known.row, of: dataset, db)
             return nil
         }
-    }
-
-    private static func enter(
-        _ key: Entered, _ revision: String, _ owner: String?, _ reader: String, _ db: Database, _ places: PlaceRows
-    ) throws -> Int64? {
-        // What has no revision of its own is in no feed.
-        guard RevisionID(revision) != nil else { return nil }
-        let place = key.isPlace ? try places.row(key.dataset, key.id, db) : nil
-        guard let known = try row(of: key, db, place: place) else {
-            let isFoundByPlace = key.isPlace && place == nil
-            try db.run(
-                """
-                INSERT INTO document (dataset, type, id, seq, revision, deleted, owner, reader, byPlace) \
-                VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?)
-                """, key.dataset, key.type, key.id, try nextSeq(of: key.dataset, db), revision, owner, reader, isFoundByPlace)
-            return isFoundByPlace ? db.lastInsertedRowID : nil
-        }
-        guard known.isDeleted || !known.revision.utf8.elementsEqual(revision.utf8) else { return nil }
-        try addAncestor(known.revision, of: known.row, db)
+        let isFoundByPlace = key.isPlace && place == nil
         try db.run(
             """
-            UPDATE document SET seq = ?2, revision = ?3, deleted = 0, owner = ?4, reader = ?5, buriedAt = NULL, content = NULL \
-            WHERE row = ?1
-            """, known.row, try nextSeq(of: key.dataset, db), revision, owner, reader)
-        return nil
+            INSERT INTO document (dataset, type, id, seq, revision, deleted, owner, reader, byPlace) \
+            VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?)
+            """, dataset, key.type, id, try nextSeq(of: dataset, db), revision, owner, reader ?? "", isFoundByPlace)
+        return isFoundByPlace ? db.lastInsertedRowID : nil
     }
 
-    private static func bury(_ key: Entered, _ db: Database, _ places: PlaceRows) throws {
-        guard let known = try row(of: key, db, places), !known.isDeleted else { return }
-        try addAncestor(known.revision, of: known.row, db)
-        var lost: [String] = []
-        try db.rows("SELECT revision FROM leaf WHERE document = ?", known.row) { lost.append($0.text(0)) }
-        for revision in lost { try addAncestor(revision, of: known.row, db) }
-        if !lost.isEmpty { try db.run("DELETE FROM leaf WHERE document = ?", known.row) }
-        try db.run(
-            "UPDATE document SET seq = ?2, revision = ?3, deleted = 1, buriedAt = NULL, content = NULL WHERE row = ?1",
-            known.row, try nextSeq(of: key.dataset, db), RevisionID.ofDeletion(after: known.revision))
+    /// Enters that an object is gone; must come before what removes it.
+    static func bury(_ type: DocumentType, _ id: String, in dataset: String, _ db: Database, _ places: PlaceRows) throws {
+        guard let known = try row(of: Entered(dataset, type.rawValue, id), db, places) else { return }
+        var losers: [String] = []
+        try db.rows("SELECT revision FROM leaf WHERE document = ?", known.row) { losers.append($0.text(0)) }
+        guard let update = FeedRules.burying(known.revision, losers: losers) else { return }
+        try write(update, to: known.row, of: dataset, db)
     }
 
-    private static func buryAttachments(
-        of device: String, in dataset: String, _ db: Database, _ places: PlaceRows
-    ) throws {
-        for type in [DocumentType.publication, .subscription] {
-            var ids: [String] = []
-            let sql = "SELECT id FROM \(type.rawValue) WHERE dataset = ? AND deviceId = ? ORDER BY row"
-            try db.rows(sql, dataset, device) { ids.append($0.text(0)) }
-            for id in ids { try bury(Entered(dataset, type.rawValue, id), db, places) }
+    private static func write(_ update: DocumentUpdate, to row: Int64, of dataset: String, _ db: Database) throws {
+        for revision in update.ancestors { try addAncestor(revision, of: row, db) }
+        if update.endsConflicts { try db.run("DELETE FROM leaf WHERE document = ?", row) }
+        let seq = try nextSeq(of: dataset, db)
+        let rest = "seq = ?2, revision = ?3, deleted = ?4, buriedAt = NULL, content = NULL"
+        if let people = update.people {
+            try db.run(
+                "UPDATE document SET \(rest), owner = ?5, reader = ?6 WHERE row = ?1", row, seq, update.revision,
+                update.isDeleted,
+                people.owner, people.reader ?? "")
+        } else {
+            try db.run("UPDATE document SET \(rest) WHERE row = ?1", row, seq, update.revision, update.isDeleted)
         }
     }
 
@@ -132,13 +64,12 @@ extension Store {
         guard let winner = record.leaves.first else { return }
         let key = Entered(record.dataset, record.type, record.id)
         let known = try row(of: key, db, places)
-        let isOurs = DocumentType(rawValue: record.type) != nil
         let contents = try record.leaves.map { leaf -> [UInt8] in
             if let content = leaf.content { return content }
             guard let known else { return [] }
             return try storedContent(of: leaf.revision.text, in: known, db)
         }
-        let content = isOurs || winner.isDeleted ? nil : contents[0]
+        let content = record.content(ofWinner: contents[0])
         let seq = try nextSeq(of: record.dataset, db)
         let row: Int64
         if let known {
@@ -166,7 +97,7 @@ extension Store {
 
     private static func storedContent(of revision: String, in known: KnownRow, _ db: Database) throws -> [UInt8] {
         var content: [UInt8] = []
-        if known.revision.utf8.elementsEqual(revision.utf8) {
+        if known.revision.text.hasSameBytes(as: revision) {
             try db.rows("SELECT content FROM document WHERE row = ?", known.row) { content = $0.bytes(0) }
         } else {
             try db.rows("SELECT content FROM leaf WHERE document = ? AND revision = ?", known.row, revision) {
@@ -194,11 +125,6 @@ extension Store {
         try db.run("UPDATE document SET buriedAt = ? WHERE deleted = 1 AND buriedAt IS NULL", now)
     }
 
-    static func put(_ record: FollowerRecord, _ db: Database) throws {
-        try db.run(
-            Table.follower.upsert, record.dataset, record.client, record.since, record.lease, record.leaseUntil)
-    }
-
     // MARK: Parts
 
     /// What names a document.
@@ -218,8 +144,7 @@ extension Store {
 
     struct KnownRow {
         let row: Int64
-        let revision: String
-        let isDeleted: Bool
+        let revision: KnownRevision
     }
 
     /// What is known of a document; nil: there is none.
@@ -230,7 +155,9 @@ extension Store {
     /// - Parameter place: The row of the place that the document is.
     private static func row(of key: Entered, _ db: Database, place: Int64?) throws -> KnownRow? {
         var known: KnownRow?
-        let take = { (row: Columns) in known = KnownRow(row: row.int64(0), revision: row.text(1), isDeleted: row.flag(2)) }
+        let take = { (row: Columns) in
+            known = KnownRow(row: row.int64(0), revision: KnownRevision(row.text(1), isDeleted: row.flag(2)))
+        }
         if let place {
             // A document that was purged may have left its row to another one.
             let sql = """
@@ -253,13 +180,9 @@ extension Store {
         return seq
     }
 
-    /// Generations so far behind are not remembered: one that comes again is a conflict that loses.
-    private static let generationsKept: Int64 = 1000
-
     private static func addAncestor(_ revision: String, of row: Int64, _ db: Database) throws {
-        let generation = RevisionID(revision)?.generation ?? 0
-        try db.run("INSERT OR IGNORE INTO ancestor VALUES (?, ?, ?)", row, generation, revision)
-        guard generation > generationsKept, generation % 64 == 0 else { return }
-        try db.run("DELETE FROM ancestor WHERE document = ? AND generation < ?", row, generation - generationsKept)
+        try db.run("INSERT OR IGNORE INTO ancestor VALUES (?, ?, ?)", row, RevisionID(revision)?.generation ?? 0, revision)
+        guard let generation = FeedRules.forgottenGenerations(adding: revision) else { return }
+        try db.run("DELETE FROM ancestor WHERE document = ? AND generation < ?", row, generation)
     }
 }

@@ -41,15 +41,8 @@ extension Store {
             }
             var bytes = 0
             let visit = { (row: Columns) in
-                guard page.rows.count < query.limit, bytes < query.bytes else {
-                    page.isPart = true
-                    return
-                }
-                var entry = FeedRow(row)
-                entry.conflicts = try Self.losers(of: row.int64(0), withContent: false, db).filter { !$0.isDeleted }
-                    .map(\.revision.text)
-                bytes += (entry.content?.count ?? Self.objectBytes) + entry.id.utf8.count
-                page.rows.append(entry)
+                try page.add(
+                    FeedRow(row, losers: try Self.losers(of: row.int64(0), withContent: false, db)), within: query, &bytes)
             }
             let columns = "SELECT row, seq, type, id, revision, deleted, content FROM document WHERE dataset = ?1"
             let limit = query.limit + 1
@@ -65,9 +58,6 @@ extension Store {
             return page
         }
     }
-
-    /// About what an object of ours comes to as JSON.
-    private static let objectBytes = 400
 
     /// What is known of documents, in the order asked; nil where there is none.
     public func documents(_ lookups: [DocumentLookup]) throws(StoreError) -> [KnownDocument?] {
@@ -95,12 +85,10 @@ extension Store {
                 RevisionID(revision)?.generation ?? 0, revision
             ) { _ in ancestors.insert(revision) }
         }
-        // What is pushed of a document that is not ours changes nothing of what is stored of its other leaves.
-        let withContent = lookup.revisions.isEmpty || DocumentType(rawValue: lookup.type) != nil
         return KnownDocument(
             owner: found.owner, reader: found.reader.isEmpty ? nil : found.reader,
             history: DocumentHistory(
-                leaves: [found.winner] + (try losers(of: found.row, withContent: withContent, db)), ancestors: ancestors))
+                leaves: [found.winner] + (try losers(of: found.row, withContent: lookup.wantsContent, db)), ancestors: ancestors))
     }
 
     private static func losers(of row: Int64, withContent: Bool, _ db: Database) throws -> [DocumentLeaf] {
@@ -115,17 +103,9 @@ extension Store {
 }
 
 extension FeedRow {
-    fileprivate init(_ row: Columns) {
+    fileprivate init(_ row: Columns, losers: [DocumentLeaf]) {
         self.init(
-            seq: row.int64(1), type: row.text(2), id: row.text(3), revision: row.text(4), isDeleted: row.flag(5), conflicts: [],
-            content: row.optionalBytes(6))
-    }
-}
-
-extension FollowerRecord {
-    /// The columns of ``Table/follower``, in order.
-    init(_ row: Columns) {
-        self.init(
-            dataset: row.text(0), client: row.text(1), since: row.int64(2), lease: row.double(3), leaseUntil: row.int64(4))
+            seq: row.int64(1), type: row.text(2), id: row.text(3), revision: row.text(4), isDeleted: row.flag(5),
+            conflicts: losers.filter { !$0.isDeleted }.map(\.revision.text), content: row.optionalBytes(6))
     }
 }

@@ -6,14 +6,14 @@ extension Store {
     public func commit(_ changes: [DurableChange]) throws(StoreError) {
         guard !changes.isEmpty else { return }
         try transact { db in
-            var highest = Highest()
+            var highest: [NumberSequence: Int64] = [:]
             for change in changes {
-                highest.note(change)
                 try Self.clear(beforehand: change, db, places)
-                let document = try Self.enter(change, db, places)
-                try apply(change, document: document, to: db)
+                try apply(change, &highest, db)
             }
-            try highest.write(to: db)
+            // Kept apart from the rows, so that a deletion does not give them free.
+            let sql = "INSERT INTO counter VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = max(value, ?2)"
+            for (counter, number) in highest { try db.run(sql, counter.rawValue, number) }
         }
     }
 
@@ -33,96 +33,129 @@ extension Store {
         }
     }
 
-    /// The highest numbers of one transaction; kept apart from the rows so that a deletion does not give them free.
-    private struct Highest {
-        var match: Int64 = 0
-        var live: Int64 = 0
-
-        mutating func note(_ change: DurableChange) {
-            switch change {
-            case .putMatch(let record): match = max(match, record.number)
-            case .putIncident(let record): match = max(match, record.number)
-            case .putLiveState(let record): live = max(live, record.number)
-            default: break
-            }
-        }
-
-        func write(to db: Database) throws {
-            let sql = "INSERT INTO counter VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = max(value, ?2)"
-            if match > 0 { try db.run(sql, Counter.match.rawValue, match) }
-            if live > 0 { try db.run(sql, Counter.live.rawValue, live) }
-        }
-    }
-
-    /// - Parameter document: The row of the document that ``enter(_:_:_:)`` made for it.
-    private func apply(_ change: DurableChange, document: Int64?, to db: Database) throws {
+    private func apply(_ change: DurableChange, _ highest: inout [NumberSequence: Int64], _ db: Database) throws {
         switch change {
-        case .putDataset(let record): try Self.put(record, db)
-        case .deleteDataset(let id, let instant): try Self.deleteDataset(id, at: instant, db, places)
-        case .putStructure(let record): try Self.put(record, db)
-        case .putCategory(let record): try Self.put(record, db)
-        case .putPlace(let record): try Self.put(record, document: document, db, places)
-        case .deletePlace(let dataset, let id): try Self.deletePlace(dataset, id, db, places)
-        case .putVerification(let record): try Self.put(record, db)
-        case .putCircumstance(let record): try Self.put(record, db)
-        case .deleteCircumstance(let dataset, let id): try Self.deleteCircumstance(dataset, id, db)
-        case .putHeld(let record): try Self.put(record, db)
-        case .deleteHeld(let record): try Self.delete(record, db)
-        case .putPlaceVisit(let record): try Self.put(record, db)
-        case .deletePlaceVisit(let dataset, let device, let place): try Self.deletePlaceVisit(dataset, device, place, db)
-        case .putStay(let record): try Self.put(record, db)
-        case .putIncident(let record): try Self.put(record, db)
-        case .incidentSettled(let number): try db.run("DELETE FROM incident WHERE number = ?", number)
-        case .putDevice(let record): try Self.put(record, db)
-        case .deleteDevice(let dataset, let id): try Self.run(Self.deviceCascade, dataset, id, db)
-        case .forgetDevice(let dataset, let id): try Self.run(Self.forgettingCascade, dataset, id, db)
-        case .putPublication(let record): try Self.put(record, db)
-        case .deletePublication(let dataset, let id):
-            try db.run("DELETE FROM pair WHERE dataset = ? AND publicationId = ?", dataset, id)
-            try db.run("DELETE FROM visit WHERE dataset = ? AND publicationId = ?", dataset, id)
-            try db.run("DELETE FROM publication WHERE dataset = ? AND id = ?", dataset, id)
-        case .putSubscription(let record): try Self.put(record, db)
-        case .deleteSubscription(let dataset, let id):
-            try db.run("DELETE FROM pair WHERE dataset = ? AND subscriptionId = ?", dataset, id)
-            try db.run("DELETE FROM visit WHERE dataset = ? AND subscriptionId = ?", dataset, id)
-            try db.run("DELETE FROM subscription WHERE dataset = ? AND id = ?", dataset, id)
-        case .putDelivery(let dataset, let id, let delivery): try Self.put(delivery, dataset, id, db)
-        case .putHints(let dataset, let id, let hints):
-            try db.run("UPDATE subscription SET hints = ?3 WHERE dataset = ?1 AND id = ?2", dataset, id, ListText.encode(hints))
-        case .putPair(let record): try Self.put(record, db)
-        case .putMatch(let record): try Self.put(record, db)
-        case .putVisit(let record):
-            try db.run(
-                Table.visit.upsert,
-                record.dataset, record.subscriptionId, record.publicationId, record.id, record.since)
-        case .deleteVisit(let dataset, let subscription, let publication):
-            try db.run(
-                "DELETE FROM visit WHERE dataset = ? AND subscriptionId = ? AND publicationId = ?", dataset, subscription,
-                publication)
-        case .matchProgress(let number, let settled, let fate):
-            try db.run("UPDATE match SET settled = ?2, fate = ?3 WHERE number = ?1", number, Int64(settled), fate.rank)
-        case .matchSettled(let number): try Self.matchSettled(number, db)
-        case .forgetMatch(let number): try Self.forgetMatch(number, db)
-        case .putLiveState(let record): try Self.put(record, db)
-        case .forgetLiveState(let dataset, let topic):
-            try db.run("DELETE FROM liveState WHERE dataset = ? AND topic = ?", dataset, topic)
-        case .putLiveSubscription(let record): try Self.put(record, db)
-        case .deleteLiveSubscription(let dataset, let client, let id): try Self.deleteLiveSubscription(dataset, client, id, db)
-        case .putBeaconMonitor(let record): try Self.put(record, db)
-        case .deleteBeaconMonitor(let dataset, let client, let id): try Self.deleteBeaconMonitor(dataset, client, id, db)
+        case .put(let record):
+            if let counter = record.kind.statements.counter { highest[counter] = max(highest[counter] ?? 0, record.number) }
+            try put(record, db)
+        case .delete(let key): try delete(key, db)
+        case .forget(let key):
+            for sql in key.kind.statements.forgetting { try db.run(sql, fields: key.fields) }
+        case .amend(let amendment): try amend(amendment, db)
+        case .expire(let kind, let instant): try Self.expire(kind.row, before: instant, keeping: repliesMax, db)
         case .putDocument(let record): try Self.put(record, db, places)
         case .countDocuments: break
         case .forgetTombstones(let instant, let now): try Self.forgetTombstones(before: instant, at: now, db)
-        case .putFollower(let record): try Self.put(record, db)
-        case .deleteFollower(let dataset, let client):
-            try db.run("DELETE FROM follower WHERE dataset = ? AND client = ?", dataset, client)
-        case .putReply(let record):
-            // A reply put again is the newest one: REPLACE gives it a new number.
-            try db.run(
-                "INSERT OR REPLACE INTO reply (dataset, client, requestId, at, body) VALUES (?, ?, ?, ?, ?)",
-                record.dataset, record.client, record.requestId, record.at, record.body)
-        case .forgetReplies(let instant): try Self.forgetReplies(before: instant, keeping: repliesMax, db)
         case .putFilters(let broker, let filters): try Self.putFilters(filters, broker: broker, db)
+        }
+    }
+
+    private func put(_ record: any DurableRecord, _ db: Database) throws {
+        let statements = record.kind.statements
+        let document = try record.feedEntry.flatMap { try Self.enter($0, in: record.dataset, db, places) }
+        if !statements.replacement.isEmpty {
+            let key = record.key
+            for sql in statements.replacement { try db.run(sql, key.text(0), key.text(key.fields.count > 1 ? 1 : 0)) }
+        }
+        if statements.endsDataset { try deleteDataset(record.dataset, db) }
+        if statements.isFoundInMemory, let place = record as? PlaceRecord {
+            return try Self.put(place, document: document, db, places)
+        }
+        try db.run(statements.put, 0..<statements.storedCount) { record.write(to: &$0) }
+        if let putApart = statements.putApart {
+            try db.run(putApart, statements.storedCount..<statements.storedCount + 1) {
+                $0.lead(with: record.number)
+                record.write(to: &$0)
+            }
+        }
+    }
+
+    private func delete(_ key: RecordKey, _ db: Database) throws {
+        let statements = key.kind.statements
+        if let type = key.kind.row.document, let dataset = key.dataset {
+            for attachment in statements.attachments {
+                var ids: [String] = []
+                try db.rows(attachment.ids, fields: key.fields) { ids.append($0.text(0)) }
+                for id in ids { try Self.bury(attachment.type, id, in: dataset, db, places) }
+            }
+            try Self.bury(type, key.id, in: dataset, db, places)
+        }
+        for sql in statements.deletion { try db.run(sql, fields: key.fields) }
+        if statements.isFoundInMemory { return try Self.deletePlace(key.text(0), key.id, db, places) }
+        try db.run(statements.delete, fields: key.fields)
+        try clean(key, db)
+    }
+
+    private func amend(_ amendment: any RecordAmendment, _ db: Database) throws {
+        guard let sql = amendment.kind.statements.amendments[ObjectIdentifier(type(of: amendment))] else {
+            preconditionFailure("\(type(of: amendment)) is missing in the table of kinds")
+        }
+        let key = amendment.key
+        try db.run(sql) { binder in
+            for field in key.fields { binder.write(field) }
+            amendment.write(to: &binder)
+        }
+        try clean(key, db)
+    }
+
+    private func clean(_ key: RecordKey, _ db: Database) throws {
+        guard let cleaning = key.kind.statements.cleaning else { return }
+        try db.run(cleaning.row, fields: key.fields)
+        if db.changesCount > 0 { try db.run(cleaning.apart, fields: key.fields) }
+    }
+
+    /// Everything but the deletion itself.
+    private func deleteDataset(_ id: String, _ db: Database) throws {
+        try Self.deletePlaces(of: id, db, places)
+        for sql in Self.datasetCascade { try db.run(sql, id) }
+    }
+
+    /// Parameter: the dataset.
+    static let datasetCascade =
+        ["DELETE FROM feed WHERE dataset = ?1"]
+        + Kind.allCases.map(\.statements).filter { !$0.endsDataset && !$0.isFoundInMemory }.flatMap(\.ofDataset)
+
+    /// Removes the rows that are too old, and the oldest of each owner that has too many.
+    ///
+    /// The second is done here, where time has passed anyway, and not at each put: until then an owner may have more on disk,
+    /// and a restore leaves them out.
+    private static func expire(_ row: KindRow, before instant: Int64, keeping most: Int64, _ db: Database) throws {
+        guard let ageing = row.ageing else { return }
+        try db.run("DELETE FROM \(row.name) WHERE \(ageing.column) < ?", instant)
+        for surplus in try surplus(row, ageing, of: nil, keeping: most, db) {
+            try db.run(
+                """
+                DELETE FROM \(row.name) WHERE number IN \
+                (SELECT number FROM \(row.name) WHERE dataset = ? AND \(ageing.owner) = ? ORDER BY number LIMIT ?)
+                """,
+                surplus.dataset, surplus.owner, surplus.count)
+        }
+    }
+
+    /// The owners with more rows than are kept, and how many more; of one dataset, or of all where it is nil.
+    static func surplus(
+        _ row: KindRow, _ ageing: KindRow.Ageing, of dataset: String?, keeping most: Int64, _ db: Database
+    ) throws -> [(dataset: String, owner: String, count: Int64)] {
+        var surplus: [(dataset: String, owner: String, count: Int64)] = []
+        let scope = dataset == nil ? "?1 IS NULL" : "dataset = ?1"
+        let sql = """
+            SELECT dataset, \(ageing.owner), count(*) FROM \(row.name) WHERE \(scope) GROUP BY dataset, \(ageing.owner) \
+            HAVING count(*) > ?2
+            """
+        try db.rows(sql, dataset, most) { row in surplus.append((row.text(0), row.text(1), row.int64(2) - most)) }
+        return surplus
+    }
+
+    private static func putFilters(_ filters: [String], broker: String, _ db: Database) throws {
+        var known: [String] = []
+        try db.rows("SELECT filter FROM filter WHERE broker = ? ORDER BY position", broker) { known.append($0.text(0)) }
+        // By bytes: two filters that only look equal are two filters.
+        let same = zip(known, filters).prefix { $0.hasSameBytes(as: $1) }.count
+        if same < known.count {
+            try db.run("DELETE FROM filter WHERE broker = ? AND position >= ?", broker, same)
+        }
+        for position in same..<filters.count {
+            try db.run("INSERT INTO filter VALUES (?, ?, ?)", broker, position, filters[position])
         }
     }
 }

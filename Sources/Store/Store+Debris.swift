@@ -82,8 +82,10 @@ extension Store {
     static func clear(beforehand change: DurableChange, _ db: Database, _ places: PlaceRows) throws {
         guard !places.condemned.isEmpty, let dataset = change.dataset, places.condemned.contains(dataset) else { return }
         switch change {
-        case .putDataset, .putDocument, .putPlace: break
-        default: guard change.feedEntry != nil else { return }
+        case .put(let record) where record.kind == .dataset || record.kind.row.document != nil: break
+        case .delete(let key) where key.kind.row.document != nil: break
+        case .putDocument: break
+        default: return
         }
         try places.know(db)
         try db.run("DELETE FROM place WHERE dataset = ?", dataset)

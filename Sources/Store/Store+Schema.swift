@@ -22,8 +22,11 @@ extension Store {
         return migrator
     }()
 
+    /// Each kind of record has a table, with its fields as columns: as small as packed bytes would be, found by an index wherever the
+    /// table of kinds refers to a column, and readable for an operator.
+    ///
     /// Tables have no foreign keys and no constraint that a well-formed change could break: what waits in the journal must always
-    /// be writable once the disk is, and deletion cascades are written out where they can be read.
+    /// be writable once the disk is, and what a deletion takes along is said by the table of kinds.
     ///
     /// Keys come in random order (UUIDs). Short rows are clustered by key. Longer ones are appended, with a narrow index of their keys:
     /// clustered, each new row would split a page of few rows, and measured half as many were written a second. Matches are

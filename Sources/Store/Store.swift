@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Records
 
 /// What geomatch keeps on disk: one SQLite database in WAL mode.
 ///
@@ -55,6 +56,8 @@ public final class Store: Sendable {
         var configuration = configuration
         configuration.label = "geomatch.store.reads"
         configuration.readonly = true
+        // As much as the writing connection has: SQLite's own choice is 2 MB.
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -16000") }
         return configuration
     }
 
@@ -124,17 +127,12 @@ public final class Store: Sendable {
         get throws(StoreError) { try highest(.live) }
     }
 
-    private func highest(_ counter: Counter) throws(StoreError) -> Int64 {
+    private func highest(_ counter: NumberSequence) throws(StoreError) -> Int64 {
         try access { db in
             var value: Int64 = 0
             try db.rows("SELECT value FROM counter WHERE name = ?", counter.rawValue) { value = $0.int64(0) }
             return value
         }
-    }
-
-    /// Numbers that must never be given twice.
-    enum Counter: String {
-        case match, live
     }
 
     public func probe() throws(StoreError) {

@@ -1,4 +1,5 @@
 import GRDB
+import Records
 
 /// Why the store could not do what was asked. What failed changed nothing: every write is one transaction.
 ///
@@ -39,6 +40,8 @@ extension StoreError {
             self = known
         } else if let failure = error as? DatabaseError {
             self.init(code: failure.extendedResultCode, message: failure.message ?? "no message")
+        } else if error is MalformedRow {
+            self = .corrupt
         } else {
             self = .other(String(describing: type(of: error)))
         }

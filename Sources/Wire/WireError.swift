@@ -51,6 +51,12 @@ public struct WireError: Error, Equatable, Sendable {
         }
     }
 
+    /// The same with the line and the column.
+    init(_ error: JSONError, about bytes: UnsafeRawBufferPointer) {
+        self.init(error)
+        message = error.message(about: bytes)
+    }
+
     /// Writes `{"code","error","message","field"?,"position"?}`.
     public func encode(into writer: inout JSONWriter) {
         writer.beginObject()

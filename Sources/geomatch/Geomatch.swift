@@ -19,6 +19,8 @@ struct Geomatch: AsyncParsableCommand {
                   location.latitude=48.1 location.longitude=11.5
               geomatch --dataset city device list limit=10
 
+            `geomatch device --help` lists the verbs of a resource, `geomatch device create --help` the parameters of a request.
+
             Options may stand before or after the words; `--` ends them. Every subcommand takes --json, which makes its result or \
             each of its messages one line of JSON on standard output.
 
@@ -29,12 +31,13 @@ struct Geomatch: AsyncParsableCommand {
         subcommands: [
             RequestCommand.self, WatchCommand.self, PublishCommand.self, ReplayCommand.self, StatusCommand.self,
             ExplainCommand.self, ImportCommand.self, PlacesCommand.self, BeaconsCommand.self, SyncCommand.self, DemoCommand.self,
-            BenchCommand.self, EvalCommand.self,
+            BenchCommand.self, EvalCommand.self, DoctorCommand.self, BackupCommand.self, RestoreCommand.self,
         ],
         defaultSubcommand: RequestCommand.self)
 
     static func main() async {
         do {
+            if let help = RequestHelp.asked(for: Array(CommandLine.arguments.dropFirst())) { return print(help) }
             var command = try parseAsRoot(Invocation.arranged(Array(CommandLine.arguments.dropFirst())))
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
         } catch let failure as CommandFailure {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Wire
 
 /// The order in which the argument parser wants what people write.
 enum Invocation {
@@ -34,10 +35,11 @@ enum Invocation {
             path.append(next)
             rest = rest.dropFirst()
         }
+        if command == BackupCommand.self || command == RestoreCommand.self { leading = leading.filter { $0 == "--json" } }
         return path + leading + (command == PlacesNearCommand.self ? rest.map(number) : Array(rest))
     }
 
-    private static func subcommand(_ word: String, of command: any ParsableCommand.Type) -> (any ParsableCommand.Type)? {
+    static func subcommand(_ word: String, of command: any ParsableCommand.Type) -> (any ParsableCommand.Type)? {
         command.configuration.subcommands.first { $0.configuration.commandName == word }
     }
 
@@ -57,7 +59,7 @@ enum Invocation {
     }
 
     /// The common options, with their values, that stand first.
-    private static func takeOptions(from rest: inout ArraySlice<String>) -> [String] {
+    static func takeOptions(from rest: inout ArraySlice<String>) -> [String] {
         var options: [String] = []
         while let first = rest.first {
             if ConnectionOptions.names.contains(first) {
@@ -76,31 +78,5 @@ enum Invocation {
     private static func isAboutTheProgram(_ word: String) -> Bool {
         ["--help", "-h", "--version", "--generate-completion-script", "--experimental-dump-help"].contains(word)
             || word.hasPrefix("--generate-completion-script=")
-    }
-}
-
-/// Which of known words somebody who mistyped one may have meant.
-enum Nearness {
-    /// - Returns: The nearest of `words`, where at most a third of it is different.
-    static func nearest(to word: String, of words: [String]) -> String? {
-        let found = words.map { (word: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
-            .min { $0.distance < $1.distance }
-        return found.flatMap { $0.distance <= max(1, $0.word.utf8.count / 3) ? $0.word : nil }
-    }
-
-    /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
-    static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
-        guard a.count <= 64, b.count <= 64 else { return .max }
-        var rows = [Array(0...b.count)]
-        for i in 0..<a.count {
-            var row = [i + 1]
-            for j in 0..<b.count {
-                var cost = min(rows[i][j] + (a[i] == b[j] ? 0 : 1), rows[i][j + 1] + 1, row[j] + 1)
-                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { cost = min(cost, rows[i - 1][j - 1] + 1) }
-                row.append(cost)
-            }
-            rows.append(row)
-        }
-        return rows[a.count][b.count]
     }
 }

@@ -34,9 +34,7 @@ struct Geomatchd: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Where everything is kept. (default: ./geomatch-data)", valueName: "DIR"))
     var dataDir: String?
 
-    @Option(
-        help: ArgumentHelp("Accepted; HTTP is not offered by this version. (default: 127.0.0.1:8080)", valueName: "HOST:PORT|off")
-    )
+    @Option(help: ArgumentHelp("Only off: HTTP is not offered by this version. (default: off)", valueName: "off"))
     var http: String?
 
     @Option(help: ArgumentHelp("Datasets that exist from the start.", valueName: "a,b"))
@@ -83,7 +81,7 @@ struct Geomatchd: AsyncParsableCommand {
     func run() async throws {
         let settings: Settings
         do throws(SettingsError) {
-            settings = try readSettings()
+            settings = try rereading()
         } catch {
             throw Self.ended(error.source == .flag ? .validationFailure : ExitCode(78), error.description)
         }
@@ -91,17 +89,16 @@ struct Geomatchd: AsyncParsableCommand {
         if checkConfig { try Self.checkFiles(of: settings) }
         if printAcl { print(try Self.accessList(of: settings), terminator: "") }
         if printConfig || checkConfig || printAcl { return }
-        let (level, format) = (settings.logLevel, settings.logFormat)
+        let format = settings.logFormat
+        LogThreshold.level = settings.logLevel
         // Whoever reads the log may go away: that is a failed write, not the end.
         signal(SIGPIPE, SIG_IGN)
-        LoggingSystem.bootstrap { _ in LineLogHandler(level: level, format: format) }
+        let hangups = Hangups()
+        LoggingSystem.bootstrap { _ in LineLogHandler(format: format) }
         let log = Logger(label: "geomatchd")
         OpenFiles.raiseLimit()
-        if let http = settings.http, http != Settings().http || self.http != nil {
-            log.notice("HTTP is not offered by this version", metadata: ["http": "\(http)"])
-        }
         do {
-            try await Daemon(settings: settings, version: Self.release, log: log).run()
+            try await Daemon(settings: settings, version: Self.release, log: log, hangups: hangups, reread: rereading).run()
         } catch let failure as Daemon.Failure {
             switch failure {
             case .unavailable(let why): throw Self.ended(ExitCode(69), why)
@@ -112,7 +109,8 @@ struct Geomatchd: AsyncParsableCommand {
         log.info("stopped")
     }
 
-    private func readSettings() throws(SettingsError) -> Settings {
+    /// Reads the configuration as it was read at the start.
+    private var rereading: @Sendable () throws(SettingsError) -> Settings {
         let given: [(String, String?)] = [
             ("broker", broker), ("listen", listen), ("data-dir", dataDir), ("http", http), ("datasets", datasets),
             ("auto-create-datasets", autoCreateDatasets), ("admins", admins), ("users", users),
@@ -122,17 +120,19 @@ struct Geomatchd: AsyncParsableCommand {
         let flags = Dictionary(uniqueKeysWithValues: given.compactMap { key, value in value.map { (key, $0) } })
         let environment = ProcessInfo.processInfo.environment
         let path = config ?? environment["GEOMATCH_CONFIG"]
-        let file: ConfigurationFile?
-        if let path { file = try ConfigurationFile(path: path) } else { file = nil }
-        return try SettingsReader(flags: flags, environment: environment, file: file).settings()
+        return { () throws(SettingsError) in
+            var file: ConfigurationFile?
+            if let path { file = try ConfigurationFile(path: path) }
+            return try SettingsReader(flags: flags, environment: environment, file: file).settings()
+        }
     }
 
     /// Files that the configuration names must be there and right, as at a start.
     private static func checkFiles(of settings: Settings) throws {
-        guard settings.broker == nil else { return }
-        if settings.usersFile != nil { _ = try users(of: settings) }
-        for path in [settings.encryptedListener?.certificateFile, settings.encryptedListener?.keyFile].compactMap({ $0 })
-        where access(path, R_OK) != 0 {
+        if settings.broker == nil, settings.usersFile != nil { _ = try users(of: settings) }
+        let (tls, listener) = (settings.broker?.tls, settings.broker == nil ? settings.encryptedListener : nil)
+        let paths = [tls?.caFile, tls?.certificateFile, tls?.keyFile, listener?.certificateFile, listener?.keyFile]
+        for path in paths.compactMap({ $0 }) where access(path, R_OK) != 0 {
             let unreadable = EmbeddedBrokerError.fileUnreadable(path: path, reason: String(cString: strerror(errno)))
             throw ended(ExitCode(78), unreadable.description)
         }

@@ -2,8 +2,13 @@ import Circumstances
 import SeededRandom
 import Testing
 
+@testable import CircumstanceLanguage
+
 @Suite("The language of circumstances")
 struct LanguageTests {
+    private static let heads = Vocabulary.heads.joined(separator: " ")
+    private static let keys = Vocabulary.keys.joined(separator: " ")
+
     struct Row: Sendable, CustomTestStringConvertible {
         var text: String
         var normal: String
@@ -95,10 +100,11 @@ struct LanguageTests {
             Refusal("(not true true)", 10, "not takes one expression"),
             Refusal("(att true)", 1, "unknown form att, did you mean at"),
             Refusal("(nt true)", 1, "unknown form nt, did you mean not"),
-            Refusal("(and true 𝔘)", 10, "unknown word 𝔘"),
+            Refusal("(and true 𝔘)", 10, "unknown word 𝔘; known are \(Self.heads)"),
             Refusal("(at (= category_id 3))", 7, "unknown key category_id, did you mean category-id"),
-            Refusal("(at (= colour 3))", 7, "unknown key colour"),
-            Refusal("(at any-place)", 4, "unknown word any-place"),
+            Refusal("(at (= category 3))", 7, "unknown key category, did you mean category-id"),
+            Refusal("(at (= colour 3))", 7, "unknown key colour; known are \(Self.keys)"),
+            Refusal("(at any-place)", 4, "unknown word any-place; known are \(Self.heads)"),
             Refusal("(at any-factual-plac)", 4, "unknown word any-factual-plac, did you mean any-factual-place"),
             Refusal("(near (at true))", 7, "at cannot stand inside near"),
             Refusal("(near (not (at true)))", 12, "at cannot stand inside near"),
@@ -138,7 +144,7 @@ struct LanguageTests {
 
     @Test("Positions count Unicode scalars")
     func scalarPositions() {
-        #expect(throws: CircumstanceError(message: "unknown form e\u{301}", position: 12)) {
+        #expect(throws: CircumstanceError(message: "unknown form e\u{301}; known are \(Self.heads)", position: 12)) {
             try CircumstanceExpression("; e\u{301} 👩‍💻\r\n (e\u{301} 1)")
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import GeomatchClient
 import Loopback
 import Testing
@@ -66,16 +67,20 @@ struct ArgumentTests {
             Row(words: ["device", "list", "--bogus"], error: "Error: Unknown option '--bogus'"),
             Row(words: ["device", "list", "x"], error: "geomatch: \"x\" is neither key=value nor a JSON object"),
             Row(words: ["device", "list", "{", "a=1"], error: "geomatch: a JSON object stands alone; \"a=1\" follows it"),
-            Row(words: ["device", "list", "{]"], error: "geomatch: the parameters are refused: the payload is not JSON"),
+            Row(
+                words: ["device", "list", "{]"],
+                error:
+                    "geomatch: the parameters are refused: the payload is not JSON: line 1, column 2: a name in double quotes or \"}\" is expected, not \"]\""
+            ),
             Row(words: ["a/b", "c"], error: "geomatch: \"a/b\" is not a resource or verb: not empty, no / + #"),
             Row(
                 words: ["--broker", "http://h", "a", "b"],
                 error:
-                    "geomatch: --broker: a broker is written mqtt://host:port or mqtts://host:port; \"http\" has another scheme or none"
+                    "geomatch: --broker: a broker is written host:port, mqtt://host:port or mqtts://host:port; the scheme \"http\" is another"
             ),
             Row(
-                words: ["a", "b"], environment: ["GEOMATCH_BROKER": "mqtt://h:0"],
-                error: "geomatch: GEOMATCH_BROKER: \"0\" is not a port; allowed are 1 to 65535", code: 78),
+                words: ["a", "b"], environment: ["GEOMATCH_CONTEXT": "mqtt://h:0"],
+                error: "geomatch: the broker in the context: \"0\" is not a port; allowed are 1 to 65535", code: 78),
             Row(
                 words: ["a", "b"], environment: ["GEOMATCH_CLIENT": "a/b"],
                 error: "geomatch: GEOMATCH_CLIENT: \"a/b\" is not one level of a topic: not empty, no / + #", code: 78),
@@ -136,7 +141,7 @@ struct ArgumentTests {
                     out: "",
                     error: """
                         geomatch: mqtt://127.0.0.1:\(port): broker not reached: Connection refused
-                        Is geomatchd, or your broker, running there? --broker or GEOMATCH_BROKER names another one.
+                        Is geomatchd, or your broker, running there? --broker or --context names another one.
 
                         """, code: 69))
     }
@@ -158,7 +163,8 @@ struct ArgumentTests {
     @Test("Flags go before the environment, the user in the address before the default client")
     func configuration() throws {
         let environment = [
-            "GEOMATCH_BROKER": "mqtt://ann@h:1", "GEOMATCH_DATASET": "e", "GEOMATCH_TOPICS_PREFIX": "site",
+            "GEOMATCH_CONTEXT": "mqtt://ann@h:1", "GEOMATCH_BROKER": "mqtt://daemons", "GEOMATCH_DATASET": "e",
+            "GEOMATCH_TOPICS_PREFIX": "site",
         ]
         var options = try ConnectionOptions.parse([])
         func name(_ found: GeomatchConfiguration) -> [String] { [found.topicsPrefix, found.dataset, found.client] }
@@ -167,10 +173,50 @@ struct ArgumentTests {
         #expect(name(found) == ["", "default", "cli"])
         found = try options.configuration(environment: environment)
         #expect(name(found) == ["site/", "e", "ann"])
+        #expect(found.brokerName == "mqtt://h:1")
         options = try ConnectionOptions.parse(["--dataset", "f", "--client", "bob", "--broker", "mqtts://x"])
         found = try options.configuration(environment: environment)
         #expect(found.brokerName == "mqtts://x:8883")
         #expect(name(found) == ["site/", "f", "bob"])
         #expect(found.topics.matches("a/b") == "site/geomatch/f/bob/match/a%2Fb/+")
+    }
+
+    @Test(
+        "A context is named by a flag or a variable; the flag goes before other variables, an unknown one is told its neighbour")
+    func contexts() throws {
+        let home = FileManager.default.temporaryDirectory.appendingPathComponent("geomatch-contexts-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: home) }
+        try FileManager.default.createDirectory(atPath: home + "/geomatch", withIntermediateDirectories: true)
+        let file = """
+            # where I work
+            [home]
+            broker = ann:se=cret@127.0.0.1:1884
+            dataset = flat
+            [museum]
+            broker = mqtts://museum.example
+            client = guide
+            """
+        try file.write(toFile: home + "/geomatch/contexts", atomically: true, encoding: .utf8)
+        func read(_ words: [String], _ environment: [String: String] = [:]) throws -> [String] {
+            let found = try ConnectionOptions.parse(words).configuration(
+                environment: environment.merging(["XDG_CONFIG_HOME": home]) { $1 })
+            return [found.brokerName, found.dataset, found.client]
+        }
+        #expect(try read([]) == ["mqtt://127.0.0.1:1883", "default", "cli"])
+        #expect(try read(["--context", "home"]) == ["mqtt://127.0.0.1:1884", "flat", "ann"])
+        #expect(try read(["--context", "home", "--dataset", "d"], ["GEOMATCH_DATASET": "e"])[1] == "d")
+        #expect(try read(["--context", "home"], ["GEOMATCH_DATASET": "e", "GEOMATCH_CONTEXT": "museum"])[1] == "flat")
+        #expect(
+            try read([], ["GEOMATCH_CONTEXT": "museum", "GEOMATCH_DATASET": "e"]) == [
+                "mqtts://museum.example:8883", "e", "guide",
+            ])
+        #expect {
+            try read(["--context", "hoem"])
+        } throws: {
+            ($0 as? CommandFailure)?.code == 78 && ($0 as? CommandFailure)?.message.hasSuffix("did you mean home?") == true
+        }
+        #expect(throws: CommandFailure.configuration("f, line 2: there is no key borker; did you mean broker?")) {
+            try ConnectionContext.read("[a]\nborker = h", from: "f")
+        }
     }
 }

@@ -52,7 +52,7 @@ struct BrokerTests {
         try withEcho { broker throws in
             let said = try geomatch(
                 "x", "y", "-", input: #"{"k":[1,{"l":null}]}"#,
-                environment: ["GEOMATCH_BROKER": "mqtt://ann:secret@127.0.0.1:\(broker.port)"])
+                environment: ["GEOMATCH_CONTEXT": "mqtt://ann:secret@127.0.0.1:\(broker.port)"])
             #expect(
                 said
                     == Said(

@@ -21,7 +21,22 @@ struct EvaluationTests {
             Row(words: ["selector", "price < 3", "{}"], out: "null\n"),
             Row(words: ["selector", "price IS NULL", #"{"price":null}"#], out: "true\n"),
             Row(words: ["selector", "", "{}"], out: "true\n"),
-            Row(words: ["selector", "a ==", "{}"], error: "invalid (400) selector 3: a value is expected\n", code: 1),
+            Row(
+                words: ["selector", "a ==", "{}"],
+                error: """
+                    invalid (400) selector 3: a value is expected, not "="; compare with a single =
+                      a ==
+                         ^
+
+                    """, code: 1),
+            Row(
+                words: ["selector", "a = 'é' && b", "{}"],
+                error: """
+                    invalid (400) selector 8: "&&" is not an operator; use AND
+                      a = 'é' && b
+                              ^
+
+                    """, code: 1),
             Row(
                 words: ["selector", "a = 1", "[1]"],
                 error: "invalid (400) properties: `properties` must be an object, not an array\n", code: 1),
@@ -44,7 +59,12 @@ struct EvaluationTests {
             Row(words: ["--json", "circumstance", "(at is_open)"], out: "\"(at is-open)\"\n"),
             Row(
                 words: ["circumstance", "(at (= category_id 308))"],
-                error: "invalid (400) expression 7: unknown key category_id, did you mean category-id\n", code: 1),
+                error: """
+                    invalid (400) expression 7: unknown key category_id, did you mean category-id
+                      (at (= category_id 308))
+                             ^
+
+                    """, code: 1),
             Row(words: ["distance", "48", "11", "48", "11"], out: "0\n"),
             Row(words: ["distance", "0", "0", "0", "1"], out: "111319.49079327358\n"),
             Row(words: ["distance", "0", "0", "0", "-1"], out: "111319.49079327358\n"),

@@ -56,4 +56,26 @@ struct HelpTests {
         }
         for option in ConnectionOptions.names + ["--json"] { #expect(page.contains(option), "\(option)") }
     }
+
+    @Test("Help of requests lists their parameters with what each takes, in 80 columns where it can be wrapped")
+    func requests() throws {
+        let said = try geomatch("device", "create", "--help")
+        #expect(said.code == 0 && said.error == "")
+        #expect(said.out.hasPrefix("geomatch device create key=value ...\n\nCreate a device.\n"))
+        #expect(said.out.contains("  deviceType     required: MobileDevice, PinDevice or IBeaconDevice\n"))
+        #expect(
+            said.out.hasSuffix(
+                "Example:\n  geomatch device create deviceType=PinDevice id=cafe location.latitude=43.73 location.longitude=7.42\n"
+            ))
+        #expect(try geomatch("help", "device", "create") == said)
+        #expect(try geomatch("request", "device", "create", "id=x", "-h") == said)
+        #expect(
+            try geomatch("device", "--help").out.contains(
+                "  forget  Erase where a device was and what it met; the device stays.\n"))
+        #expect(
+            try geomatch("device", "creat", "--help").out.hasPrefix(
+                "There is no request device creat; did you mean device create?"))
+        #expect(RequestHelp.asked(for: ["watch", "--help"]) == nil)
+        #expect(RequestHelp.asked(for: ["device", "list"]) == nil)
+    }
 }

@@ -27,7 +27,7 @@ struct LogLineTests {
     @Test("Any record is one line of JSON from which everything said is read back")
     func json() throws {
         var random = SplitMix64.forTest()
-        let handler = LineLogHandler(level: .trace, format: .json)
+        let handler = LineLogHandler(format: .json)
         for _ in 0..<3000 {
             let message = text(&random)
             let metadata = ["a": text(&random), "k" + text(&random): text(&random)]
@@ -43,7 +43,7 @@ struct LogLineTests {
     @Test("Any record is one line of text, with nothing in it that a terminal obeys")
     func plain() {
         var random = SplitMix64.forTest()
-        let handler = LineLogHandler(level: .trace, format: .text)
+        let handler = LineLogHandler(format: .text)
         for _ in 0..<3000 {
             let line = handler.line(at: "T", .info, text(&random), ["a": "\(text(&random))", "b": "\(text(&random))"])
             #expect(isOneLine(line) && line.hasPrefix("T info    "), "\(line)")
@@ -52,7 +52,7 @@ struct LogLineTests {
 
     @Test("The levels that can be asked for stand in one column")
     func levels() {
-        let handler = LineLogHandler(level: .trace, format: .text)
+        let handler = LineLogHandler(format: .text)
         for level in Logger.Level.allCases where level != .critical {
             let line = handler.line(at: "T", level, "m", [:])
             #expect(line == "T " + level.rawValue + String(repeating: " ", count: 7 - level.rawValue.count) + " m\n")
@@ -61,7 +61,7 @@ struct LogLineTests {
 
     @Test("A value is quoted where it would otherwise be taken for two, or for none")
     func quoting() {
-        let handler = LineLogHandler(level: .trace, format: .text)
+        let handler = LineLogHandler(format: .text)
         for (value, shown) in [
             ("x", "x"), ("a b", "\"a b\""), ("", "\"\""), ("a\"b", "\"a\\\"b\""), ("1:2", "1:2"), ("a\nb", "\"a\\nb\""),
         ] {
@@ -71,8 +71,8 @@ struct LogLineTests {
 
     @Test("A logger's own metadata is told too, and a record's goes before it")
     func ownMetadata() {
-        var handler = LineLogHandler(level: .warning, format: .text)
-        #expect(handler.logLevel == .warning && handler[metadataKey: "a"] == nil)
+        var handler = LineLogHandler(format: .text)
+        #expect(handler[metadataKey: "a"] == nil)
         handler[metadataKey: "a"] = "1"
         #expect(handler[metadataKey: "a"] == "1" && handler.metadata == ["a": "1"])
     }

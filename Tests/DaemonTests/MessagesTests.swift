@@ -21,14 +21,14 @@ struct MessagesTests {
 
     @Test("A text record is one line: time, level, message, then the metadata by name, quoted where needed")
     func text() {
-        let handler = LineLogHandler(level: .info, format: .text)
+        let handler = LineLogHandler(format: .text)
         let line = handler.line(at: "T", .warning, "lost\nit", hostile)
         #expect(line == "T warning lost\\nit a=\"x=\\\"1\\\"\\n{}\\\\\" b=\"two words\" c=\"\\u0001é\\u007f\"\n")
     }
 
     @Test("A JSON record is one line that parses, whatever was said")
     func json() throws {
-        let handler = LineLogHandler(level: .info, format: .json)
+        let handler = LineLogHandler(format: .json)
         let line = handler.line(at: "T", .error, "lost\r\n\"it\"", hostile)
         #expect(line.hasSuffix("}\n") && !line.dropLast().contains("\n"))
         let record = try JSONValue.parse(String(line.dropLast())).asObject
@@ -36,9 +36,17 @@ struct MessagesTests {
         #expect(record?["a"] == "x=\"1\"\n{}\\" && record?["c"] == "\u{1}é\u{7F}")
     }
 
+    @Test("Numbers and truths are such in a JSON record, and a text that looks like one stays a text")
+    func numbers() {
+        let line = LineLogHandler(format: .json).line(
+            at: "T", .info, "m",
+            ["a": .stringConvertible(7), "b": .stringConvertible(true), "c": .stringConvertible(1.5), "d": "7", "e": "true"])
+        #expect(line.hasSuffix(#""a":7,"b":true,"c":1.5,"d":"7","e":"true"}"# + "\n"))
+    }
+
     @Test("Metadata never hides the members a JSON record begins with")
     func reservedNames() throws {
-        let line = LineLogHandler(level: .info, format: .json).line(
+        let line = LineLogHandler(format: .json).line(
             at: "T", .info, "m", ["time": "1", "level": "2", "message": "3"])
         let record = try #require(try JSONValue.parse(String(line.dropLast())).asObject)
         #expect(record["time"] == "T" && record["level"] == "info" && record["message"] == "m")

@@ -68,7 +68,7 @@ struct DeliveryFaultTests {
         #expect(harness.hub.outbox.inflight == 0 && harness.hub.outbox.posts.inflight == 0)
         var ids: [Int64: String] = [:]
         var debts = 0
-        for case .putMatch(let record) in harness.changes where record.pending {
+        for case .put(let record as MatchRecord) in harness.changes where record.pending {
             #expect(ids.updateValue(record.id, forKey: record.number) ?? record.id == record.id)
             // Webhooks give up after an hour; the broker never does.
             let hooks = harness.now - record.createdAt < PendingDelivery.givesUpAfterMilliseconds ? record.pushers : []

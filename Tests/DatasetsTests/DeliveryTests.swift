@@ -144,7 +144,10 @@ struct DeliveryTests {
         harness.end()
         let changes = harness.changes[known...]
         #expect(changes.contains(.matchSettled(number: DeliveryToken(raw: matches[0].token).number)))
-        #expect(changes.contains { if case .putDelivery(_, _, let delivery) = $0 { delivery.delivered == 1 } else { false } })
+        #expect(
+            changes.contains {
+                if case .amend(let counters as DeliveryAmendment) = $0 { counters.delivery.delivered == 1 } else { false }
+            })
     }
 
     @Test("that left the newest hundred is forgotten when the broker has it")

@@ -82,7 +82,7 @@ struct ItemsTests {
     func elsewhere() {
         let harness = HubHarness()
         harness.makePair()
-        #expect(harness.refusal("device/update", #"{"items":[{"id":"pin"}]}"#) == "invalid id")
+        #expect(harness.refusal("device/update", #"{"items":[{"id":"pin"}]}"#) == "invalid items")
     }
 
     @Test("The same requestId gets the same reply, and nothing is made twice", arguments: [false, true])

@@ -2,6 +2,7 @@ import Testing
 import Wire
 
 @testable import Datasets
+@testable import Records
 
 @Suite("Live subscriptions")
 struct LiveSubscriptionTests {
@@ -299,7 +300,7 @@ struct LiveSubscriptionTests {
         harness.send("geomatch/d/admin/request/dataset/delete", "{}")
         #expect(Self.news(harness) == ["a 0.5 left"])
         #expect(harness.hub.liveSubscribers.all.map(\.record.id).isEmpty)
-        #expect(harness.store.restored().allSatisfy { if case .putLiveSubscription = $0 { false } else { true } })
+        #expect(harness.store.restored().allSatisfy { if case .put(is LiveSubscriptionRecord) = $0 { false } else { true } })
     }
 }
 

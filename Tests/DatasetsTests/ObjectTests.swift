@@ -19,7 +19,7 @@ struct ObjectTests {
         #expect(beacon?["proximityUUID"]?.text == "F7826DA6-4FA2-4E98-8024-BC5B71E0893E" && beacon?["minor"]?.number == 65_535)
         #expect(beacon?["id"]?.text?.utf8.count == 36)
         let mobile = harness.result(
-            "device/create", #"{"deviceType":"MobileDevice","platform":"iOS","deviceToken":"t","unknown":1}"#, client: "bob")
+            "device/create", #"{"deviceType":"MobileDevice","platform":"iOS","deviceToken":"t"}"#, client: "bob")
         #expect(mobile?["platform"]?.text == "iOS" && mobile?["owner"]?.text == "bob" && mobile?["location"] == nil)
     }
 

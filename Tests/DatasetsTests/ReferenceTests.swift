@@ -19,6 +19,11 @@ struct ReferenceTests {
         #expect(try page("requests.md").contains("`\(name)`"))
     }
 
+    @Test("Every request has a row in the catalogue, and every row is a request")
+    func catalogue() {
+        #expect(Set(RequestTable.rows.map(\.name)) == Set(RequestCatalogue.all.map(\.name)))
+    }
+
     @Test("Every error stands in the reference with its code", arguments: ErrorCode.allCases)
     func errors(_ error: ErrorCode) throws {
         #expect(try page("requests.md").contains("\n| `\(error.rawValue)` | \(error.code) | "))

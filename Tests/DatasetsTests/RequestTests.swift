@@ -239,10 +239,37 @@ struct RequestTests {
         #expect(harness.request("device/list", "{\"requestId\":\"\(requestId)\"}")?["requestId"]?.text == requestId)
     }
 
+    @Test("A parameter nobody knows is refused wherever it stands, and nothing is made; a mistyped request is told its neighbour")
+    func unknownParameters() {
+        let harness = HubHarness()
+        #expect(harness.refusal("device/create", #"{"deviceType":"MobileDevice","nmae":"x"}"#) == "invalid nmae")
+        #expect(harness.hub.datasets.isEmpty)
+        let made = harness.result(
+            "device/create", #"{"items":[{"deviceType":"MobileDevice","id":"a"},{"deviceType":"MobileDevice","gruop":[]}]}"#)
+        let second = made?["items"]?.elements[1]["error"]
+        #expect(second?["field"]?.text == "gruop" && second?["message"]?.text?.hasSuffix("did you mean `group`?") == true)
+        #expect(harness.refusal("device/update", #"{"id":"a","nmae":"x"}"#) == "invalid nmae")
+        #expect(harness.refusal("dataset/create", #"{"polcy":"strict"}"#, client: "admin", dataset: "e") == "invalid polcy")
+        #expect(harness.refusal("device/creat") == "notFound request")
+        #expect(
+            harness.request("device/creat")?["error"]?["message"]?.text
+                == "there is no request `device/creat`; did you mean `device/create`?")
+    }
+
+    @Test("Administrators list all datasets through any name in the topic")
+    func listDatasets() {
+        let harness = HubHarness()
+        #expect(harness.result("device/create", #"{"deviceType":"MobileDevice"}"#) != nil)
+        let listed = harness.result("dataset/list", client: "admin", dataset: "nowhere")
+        #expect(listed?["datasets"]?.elements.map { $0["id"]?.text } == ["d"])
+        #expect(harness.refusal("dataset/list", dataset: "nowhere") == "unauthorized")
+        #expect(harness.hub.datasetNames == ["d"])
+    }
+
     @Test("A request to an unknown dataset is told so at the client's reply topic, and only a creation creates it")
     func unknownDataset() {
         let harness = HubHarness()
-        for row in RequestTable.rows where !row.createsDataset {
+        for row in RequestTable.rows where !row.createsDataset && row.name != "dataset/list" {
             #expect(harness.refusal(row.name, #"{"id":"x","deviceId":"x"}"#, client: "admin") == "unknownDataset dataset")
         }
         #expect(

@@ -52,7 +52,7 @@ struct SlowDiskTests {
         position(harness, "x", 1)
         harness.isDiskSlow = true
         post(harness, "dataset/delete", "{}", client: "admin")
-        harness.advance(milliseconds: 20_000)
+        harness.advance(milliseconds: 9000)
         post(harness, "dataset/create", "{}", client: "admin")
         harness.isDiskSlow = false
         harness.restart()
@@ -102,5 +102,18 @@ struct SlowDiskTests {
         #expect(harness.refusal("changes/unfollow") == "internal")
         harness.heal()
         #expect(harness.hub.followers["d", "alice"] != nil)
+    }
+
+    @Test("is asked a thousand questions at most: the next is answered at once")
+    func questions() {
+        let harness = HubHarness()
+        _ = harness.result("dataset/create", client: "admin")
+        harness.isDiskSlow = true
+        for _ in 0..<1000 { post(harness, "changes/get", "{}") }
+        #expect(harness.payloads("geomatch/d/alice/reply").isEmpty)
+        post(harness, "changes/get", "{}")
+        #expect(harness.payloads("geomatch/d/alice/reply").count == 1)
+        harness.isDiskSlow = false
+        #expect(harness.payloads("geomatch/d/alice/reply").count == 1001)
     }
 }

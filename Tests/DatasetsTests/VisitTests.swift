@@ -132,11 +132,16 @@ struct VisitTests {
         guard row.reason != nil else { return }
         // The end stands in the changes before what ended it goes.
         let told = harness.changes.firstIndex {
-            if case .putMatch(let record) = $0 { String(decoding: record.body, as: UTF8.self).contains("ended") } else { false }
+            if case .put(let record as MatchRecord) = $0 {
+                String(decoding: record.body, as: UTF8.self).contains("ended")
+            } else {
+                false
+            }
         }
         let gone = harness.changes.firstIndex {
             switch $0 {
-            case .deleteDevice, .deletePublication, .deleteSubscription, .forgetDevice: true
+            case .forget: true
+            case .delete(let key): [.device, .publication, .subscription].contains(key.kind)
             default: false
             }
         }

@@ -34,13 +34,13 @@ struct ArticleTests {
     @Test("Live data follows a floor")
     func liveData() async throws {
         try await withDaemon { broker, daemon in
-            daemon.update("museum/louvre/-/2/hall/-/occupancy", #"{"nrOfPeople":12}"#)
-            daemon.update("museum/louvre/-/2/-/desk/availability", #"{"available":true}"#)
+            daemon.update("demo/hq/-/1/hall/-/occupancy", #"{"nrOfPeople":12}"#)
+            daemon.update("demo/hq/-/1/-/desk/availability", #"{"available":true}"#)
             daemon.follow("live/subscribe") { request in
                 let payload =
-                    #"{"topic":"museum/louvre/-/2/-/desk/availability","itemId":"desk","timestamp":1,"receivedAt":2,"#
+                    #"{"topic":"demo/hq/-/1/-/desk/availability","itemId":"desk","timestamp":1,"receivedAt":2,"#
                     + #""properties":{"available":true},"left":true}"#
-                return ("geomatch/museum/guide/live/\(request.parameters["id"]?.asString ?? "")", payload)
+                return ("geomatch/demo/me/live/\(request.parameters["id"]?.asString ?? "")", payload)
             }
             let lines = try await followTheFloor(broker: broker.configuration().broker, count: 3)
             #expect(lines == ["hall: 12 people", "desk: free", "desk is gone"])

@@ -40,8 +40,8 @@ struct MQTTEndpointTests {
     @Test(
         "A wrong URL is refused with what is wrong in it",
         arguments: [
-            ("", MQTTEndpointError.scheme("")), ("broker:1883", .scheme("")), ("http://h", .scheme("http")),
-            ("user:secret@h", .scheme("")), ("mqtt://", .hostMissing), ("mqtt://:1", .hostMissing),
+            ("", MQTTEndpointError.hostMissing), ("http://h", .scheme("http")), ("user:secret://h", .scheme("")),
+            ("mqtt://", .hostMissing), ("mqtt://:1", .hostMissing),
             ("mqtt://ann:secret@", .hostMissing), ("mqtt://h:", .port("")), ("mqtt://h:0", .port("0")),
             ("mqtt://h:65536", .port("65536")), ("mqtt://h:+1", .port("…")), ("mqtt://h:x", .port("…")),
             ("mqtt://u@h:x", .port("x")),

@@ -2,7 +2,7 @@ import Records
 
 /// The change feed of a store, in a few tables.
 struct MemoryFeed {
-    private struct Document {
+    fileprivate struct Document {
         var dataset: String
         var type: String
         var id: String
@@ -14,11 +14,14 @@ struct MemoryFeed {
         var reader: String?
         var buriedAt: Int64?
 
-        /// Generations far behind are not remembered.
+        var key: RowKey { [.text(dataset), .text(type), .text(id)] }
+
+        var known: KnownRevision { KnownRevision(leaves[0].revision.text, isDeleted: leaves[0].isDeleted) }
+
         mutating func add(ancestor: String) {
             ancestors.insert(ancestor)
-            guard let generation = RevisionID(ancestor)?.generation, generation > 1000, generation % 64 == 0 else { return }
-            ancestors = ancestors.filter { (RevisionID($0)?.generation ?? 0) >= generation - 1000 }
+            guard let generation = FeedRules.forgottenGenerations(adding: ancestor) else { return }
+            ancestors = ancestors.filter { (RevisionID($0)?.generation ?? 0) >= generation }
         }
     }
 
@@ -28,35 +31,36 @@ struct MemoryFeed {
 
     // MARK: What changes
 
-    mutating func enter(type: DocumentType, id: String, revision: String, owner: String?, reader: String?, in dataset: String) {
-        guard let revision = RevisionID(revision) else { return }
-        let leaf = DocumentLeaf(revision: revision, isDeleted: false)
-        guard var known = documents[dataset, type.rawValue, id] else {
-            documents[dataset, type.rawValue, id] = Document(
-                dataset: dataset, type: type.rawValue, id: id, seq: nextSeq(dataset), leaves: [leaf], owner: owner, reader: reader
-            )
-            return
-        }
-        guard known.leaves[0].isDeleted || known.leaves[0].revision != revision else { return }
-        known.add(ancestor: known.leaves[0].revision.text)
-        known.leaves[0] = leaf
-        (known.owner, known.reader, known.buriedAt, known.seq) = (owner, reader, nil, nextSeq(dataset))
-        documents[dataset, type.rawValue, id] = known
+    mutating func enter(_ entry: FeedEntry, in dataset: String) {
+        guard case .object(let type, let id, let revision, let owner, let reader) = entry else { return }
+        let known = documents[[.text(dataset), .text(type.rawValue), .text(id)]]
+        guard let update = FeedRules.entering(revision, owner: owner, reader: reader, over: known?.known) else { return }
+        let fresh = Document(
+            dataset: dataset, type: type.rawValue, id: id, seq: 0, leaves: [], ancestors: [], owner: owner, reader: reader)
+        write(update, to: known ?? fresh)
     }
 
     mutating func bury(type: DocumentType, id: String, in dataset: String) {
-        guard var known = documents[dataset, type.rawValue, id], !known.leaves[0].isDeleted,
-            let tombstone = RevisionID(RevisionID.ofDeletion(after: known.leaves[0].revision.text))
+        guard let known = documents[[.text(dataset), .text(type.rawValue), .text(id)]],
+            let update = FeedRules.burying(known.known, losers: known.leaves.dropFirst().map(\.revision.text))
         else { return }
-        for leaf in known.leaves { known.add(ancestor: leaf.revision.text) }
-        known.leaves = [DocumentLeaf(revision: tombstone, isDeleted: true)]
-        (known.buriedAt, known.seq) = (nil, nextSeq(dataset))
-        documents[dataset, type.rawValue, id] = known
+        write(update, to: known)
+    }
+
+    private mutating func write(_ update: DocumentUpdate, to document: Document) {
+        guard let revision = RevisionID(update.revision) else { return }
+        var document = document
+        for ancestor in update.ancestors { document.add(ancestor: ancestor) }
+        let losers = update.endsConflicts ? [] : document.leaves.dropFirst()
+        document.leaves = [DocumentLeaf(revision: revision, isDeleted: update.isDeleted)] + losers
+        if let people = update.people { (document.owner, document.reader) = people }
+        (document.buriedAt, document.seq) = (nil, nextSeq(document.dataset))
+        documents[document.key] = document
     }
 
     mutating func put(_ record: DocumentRecord) {
         guard !record.leaves.isEmpty else { return }
-        let known = documents[record.dataset, record.type, record.id]
+        let known = documents[[.text(record.dataset), .text(record.type), .text(record.id)]]
         var document = Document(
             dataset: record.dataset, type: record.type, id: record.id, seq: nextSeq(record.dataset), leaves: record.leaves,
             ancestors: known?.ancestors ?? [], owner: record.owner, reader: record.reader)
@@ -64,25 +68,25 @@ struct MemoryFeed {
             let former = known?.leaves.first { $0.revision == record.leaves[index].revision }
             document.leaves[index].content = former?.content ?? []
         }
-        if DocumentType(rawValue: record.type) != nil || record.leaves[0].isDeleted { document.leaves[0].content = nil }
+        document.leaves[0].content = record.content(ofWinner: document.leaves[0].content ?? [])
         for revision in record.ancestors { document.add(ancestor: revision) }
-        documents[record.dataset, record.type, record.id] = document
+        documents[document.key] = document
     }
 
     mutating func forgetTombstones(before instant: Int64, at now: Int64) {
         for var document in documents.all where document.leaves[0].isDeleted {
             if let buriedAt = document.buriedAt, buriedAt < instant {
                 purged[document.dataset] = max(purged[document.dataset] ?? 0, document.seq)
-                documents[document.dataset, document.type, document.id] = nil
+                documents[document.key] = nil
             } else if document.buriedAt == nil {
                 document.buriedAt = now
-                documents[document.dataset, document.type, document.id] = document
+                documents[document.key] = document
             }
         }
     }
 
     mutating func deleteDataset(_ id: String) {
-        documents.remove(id)
+        documents.remove { $0.dataset.hasSameBytes(as: id) }
         (last[id], purged[id]) = (nil, nil)
     }
 
@@ -103,36 +107,31 @@ struct MemoryFeed {
     func page(_ query: FeedQuery) -> FeedPage {
         var page = FeedPage(
             last: last[query.dataset] ?? 0, purgedThrough: purged[query.dataset] ?? 0, rows: [], isPart: false)
-        let visible = documents.of(query.dataset).filter {
-            $0.seq > query.since && (query.reader == nil || $0.reader == nil || $0.reader == query.reader)
+        let visible = documents.filter {
+            $0.dataset.hasSameBytes(as: query.dataset) && $0.seq > query.since
+                && (query.reader == nil || $0.reader == nil || $0.reader == query.reader)
         }
         var bytes = 0
-        for document in visible.sorted(by: { $0.seq < $1.seq }) {
-            guard page.rows.count < query.limit, bytes < query.bytes else {
-                page.isPart = true
-                break
-            }
-            let winner = document.leaves[0]
-            // An object of ours is counted as so many bytes.
-            bytes += (winner.content?.count ?? 400) + document.id.utf8.count
-            page.rows.append(
-                FeedRow(
-                    seq: document.seq, type: document.type, id: document.id, revision: winner.revision.text,
-                    isDeleted: winner.isDeleted,
-                    conflicts: document.leaves.dropFirst().filter { !$0.isDeleted }.map(\.revision.text),
-                    content: winner.content))
-        }
+        for document in visible.sorted(by: { $0.seq < $1.seq }) { page.add(FeedRow(document), within: query, &bytes) }
         return page
     }
 
     func document(_ lookup: DocumentLookup) -> KnownDocument? {
-        documents[lookup.dataset, lookup.type, lookup.id].map { document in
-            let hasContent = lookup.revisions.isEmpty || DocumentType(rawValue: lookup.type) != nil
+        documents[[.text(lookup.dataset), .text(lookup.type), .text(lookup.id)]].map { document in
             var leaves = document.leaves
-            for index in leaves.indices where index == 0 || !hasContent { leaves[index].content = nil }
+            for index in leaves.indices where index == 0 || !lookup.wantsContent { leaves[index].content = nil }
             return KnownDocument(
                 owner: document.owner, reader: document.reader,
                 history: DocumentHistory(leaves: leaves, ancestors: document.ancestors.intersection(lookup.revisions)))
         }
+    }
+}
+
+extension FeedRow {
+    fileprivate init(_ document: MemoryFeed.Document) {
+        let winner = document.leaves[0]
+        self.init(
+            seq: document.seq, type: document.type, id: document.id, revision: winner.revision.text, isDeleted: winner.isDeleted,
+            conflicts: document.leaves.dropFirst().filter { !$0.isDeleted }.map(\.revision.text), content: winner.content)
     }
 }

@@ -1,23 +1,13 @@
-/// The rows of one kind in the order in which they were first put, each known by its dataset and the bytes of its name.
-struct Rows<Record> {
-    private struct Key: Hashable {
-        var dataset: String
-        var name: [[UInt8]]
+import Records
 
-        init(_ dataset: String, _ name: [String]) {
-            self.dataset = dataset
-            // Swift's strings compare by canonical equivalence.
-            self.name = name.map { Array($0.utf8) }
-        }
-    }
-
-    private var rows: [Key: (order: Int, record: Record)] = [:]
+/// The rows of one kind in the order in which they were first put.
+struct Rows<Value> {
+    private var rows: [RowKey: (order: Int, value: Value)] = [:]
     private var last = 0
 
-    subscript(dataset: String, name: String...) -> Record? {
-        get { rows[Key(dataset, name)]?.record }
+    subscript(key: RowKey) -> Value? {
+        get { rows[key]?.value }
         set {
-            let key = Key(dataset, name)
             guard let newValue else {
                 rows[key] = nil
                 return
@@ -28,14 +18,16 @@ struct Rows<Record> {
     }
 
     var count: Int { rows.count }
-    var all: [Record] { rows.values.sorted { $0.order < $1.order }.map(\.record) }
+    var all: [Value] { rows.values.sorted { $0.order < $1.order }.map(\.value) }
 
-    func of(_ dataset: String?) -> [Record] {
-        guard let dataset else { return all }
-        return rows.filter { $0.key.dataset == dataset }.values.sorted { $0.order < $1.order }.map(\.record)
+    func filter(_ isWanted: (Value) -> Bool) -> [Value] {
+        rows.values.filter { isWanted($0.value) }.sorted { $0.order < $1.order }.map(\.value)
     }
 
-    mutating func remove(_ dataset: String, where isGone: (Record) -> Bool = { _ in true }) {
-        rows = rows.filter { $0.key.dataset != dataset || !isGone($0.value.record) }
+    mutating func remove(where isGone: (Value) -> Bool) {
+        for (key, row) in rows where isGone(row.value) { rows[key] = nil }
     }
 }
+
+/// The fields that name a row.
+typealias RowKey = [Field]

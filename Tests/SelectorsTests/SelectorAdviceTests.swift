@@ -28,6 +28,10 @@ struct SelectorAdviceTests {
                 "1 = ALL (1, 'a')",
                 "1 = ALL (1, 'a') can never be true: the list has a string, which 1 does not compare with by =."
             ),
+            (
+                "kind = \"espresso\"",
+                "\"espresso\" in double quotes is the name of a property; write 'espresso' for a text."
+            ),
             ("(x = 1) = 2", "(x = 1) = 2 can never be true: x = 1 is a boolean and 2 is a number."),
             ("b AND x + 1", "x + 1 can never be true: x + 1 is a number and a condition is a boolean."),
             ("b OR NOT ('a' = 1 AND 'a' = 1)", "'a' = 1 can never be true: 'a' is a string and 1 is a number."),
@@ -40,7 +44,8 @@ struct SelectorAdviceTests {
     @Test(
         "is not hinted at where a publication can make it true",
         arguments: [
-            "x = 1", "x > 1", "x = 'a'", "x <> TRUE", "x", "x > y", "'a' = 'b'", "1 > 2", "x IN (1, 'a')", "1 IN (2, 'a')",
+            "x = 1", "x > 1", "x = 'a'", "\"a b\" = \"c d\"", "1 = \"c\"", "x <> TRUE", "x", "x > y", "'a' = 'b'", "1 > 2",
+            "x IN (1, 'a')", "1 IN (2, 'a')",
             "x LIKE 'a'",
             "x BETWEEN y AND 2", "x = ANY ('a', 1)", "x = ALL (1, 2)", "'a' > ALL (x)", "'a' = ANY (x)", "x + y > 2", "TRUE",
             "x IS NULL", "",

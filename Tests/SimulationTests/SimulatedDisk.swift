@@ -118,10 +118,15 @@ final class SimulatedDisk: DurableLog {
         writes += 1
         for change in changes {
             // An id may be taken again: its figures begin anew.
-            if case .putSubscription(let record) = change, record.revision.hasPrefix("1-") { matchesWritten[record.id] = 0 }
-            if case .putMatch(let record) = change { matchesWritten[record.subscriptionId, default: 0] += 1 }
-            if case .putDelivery(_, let id, let delivery) = change, delivery.matched != matchesWritten[id] ?? 0, fault == nil {
-                fault = "\(id) counts \(delivery.matched) matches, \(matchesWritten[id] ?? 0) were written, in \(changes)"
+            if case .put(let record as SubscriptionRecord) = change, record.revision.hasPrefix("1-") {
+                matchesWritten[record.id] = 0
+            }
+            if case .put(let record as MatchRecord) = change { matchesWritten[record.subscriptionId, default: 0] += 1 }
+            if case .amend(let counters as DeliveryAmendment) = change {
+                let (id, matched) = (counters.key.id, counters.delivery.matched)
+                if matched != matchesWritten[id] ?? 0, fault == nil {
+                    fault = "\(id) counts \(matched) matches, \(matchesWritten[id] ?? 0) were written, in \(changes)"
+                }
             }
             if case .putFilters(_, let held) = change { filters = held }
             durableLog.store.apply(change)

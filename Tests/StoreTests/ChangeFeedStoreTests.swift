@@ -45,7 +45,7 @@ struct ChangeFeedStoreTests {
             var changes: [DurableChange] = []
             for generation in 1...2600 {
                 changes.append(
-                    .putDevice(
+                    .put(
                         DeviceRecord(
                             dataset: "city", id: "d", type: .mobile, createdAt: 1, updatedAt: 1, revision: "\(generation)-a")))
             }

@@ -37,24 +37,24 @@ enum EveryKind {
         (delivery.matched, delivery.delivered, delivery.retried, delivery.expired, delivery.dropped) = (9, 4, 1, 2, 1)
         (delivery.lastMatchAt, delivery.lastError) = (8, "refused")
         return [
-            .putDataset(open), .putDataset(strict),
-            .putStructure(
+            .put(open), .put(strict),
+            .put(
                 StructureRecord(
                     dataset: dataset, level: .floor, parents: ["v", "-"], id: "1", name: "First", floorIndex: 1, capacity: 12,
                     geometry: "{}")),
-            .putStructure(StructureRecord(dataset: dataset, level: .venue, parents: [], id: "v")),
-            .putDevice(tag), .putDevice(beacon), .putSubscription(visiting), .putSubscription(plain),
-            .putPublication(
+            .put(StructureRecord(dataset: dataset, level: .venue, parents: [], id: "v")),
+            .put(tag), .put(beacon), .put(visiting), .put(plain),
+            .put(
                 PublicationRecord(
                     dataset: dataset, id: "offer", deviceId: "beacon", topic: "taxi", range: 5000, duration: 0.001,
                     properties: #"{"a":[1,"x"]}"#, owner: "client", createdAt: 6, updatedAt: 6, revision: "1-h")),
             .putDelivery(dataset: dataset, subscriptionId: "visiting", delivery),
             .putHints(dataset: dataset, subscriptionId: "plain", ["a", "b"]),
-            .putBeaconMonitor(
+            .put(
                 BeaconMonitorRecord(
                     dataset: dataset, client: "client", id: "m", proximityUUID: "F7826DA6", major: 65535, minor: 0,
                     devices: ["tag"], createdAt: 9)),
-            .putLiveSubscription(
+            .put(
                 LiveSubscriptionRecord(
                     dataset: dataset, client: "client", id: "l", criteria: "city/#", condition: "a = 'é'", within: "{}",
                     minInterval: 5, qos: 1, snapshot: false, lease: 0.1, leaseUntil: 10, createdAt: 9, number: 2)),
@@ -73,30 +73,30 @@ enum EveryKind {
             placerank: 0.5, geometry: outline, owner: "client", revision: "1-i")
         let bench = Place(id: "bench", geometry: .point(latitude: 43.5, longitude: -7.5), revision: "1-j")
         return [
-            .putCategory(
+            .put(
                 CategoryRecord(
                     dataset: dataset,
                     category: Category(id: "amenity=cafe", name: "Cafés", parentID: "amenity", owner: "client", revision: "1-k"))),
-            .putPlace(PlaceRecord(dataset: dataset, place: café)), .putPlace(PlaceRecord(dataset: dataset, place: bench)),
-            .putVerification(VerificationRecord(dataset: dataset, placeID: "café", hour: 167, count: 3)),
-            .putCircumstance(
+            .put(PlaceRecord(dataset: dataset, place: café)), .put(PlaceRecord(dataset: dataset, place: bench)),
+            .put(VerificationRecord(dataset: dataset, placeID: "café", hour: 167, count: 3)),
+            .put(
                 CircumstanceRecord(
                     dataset: dataset, id: "coffee", owner: "client", expression: "(moving)", trigger: .arriving, name: "Coffee",
                     tags: ["t"], devices: ["tag"], nearRadius: 10.5, exitMargin: 0, debug: true, isEnabled: false, createdAt: 11,
                     updatedAt: 12, revision: "2-l")),
-            .putCircumstance(
+            .put(
                 CircumstanceRecord(
                     dataset: dataset, id: "asked", owner: "client", expression: "(moving)", createdAt: 11, updatedAt: 11,
                     revision: "1-m")),
-            .putHeld(HeldRecord(dataset: dataset, circumstanceID: "coffee", deviceID: "tag")),
-            .putPlaceVisit(
+            .put(HeldRecord(dataset: dataset, circumstanceID: "coffee", deviceID: "tag")),
+            .put(
                 PlaceVisitRecord(
                     dataset: dataset, deviceID: "tag",
                     visits: VisitRow(placeID: "café", count: 3, ends: [1, 2], openSince: 13, level: .high))),
-            .putStay(
+            .put(
                 StayRecord(
                     dataset: dataset, deviceID: "tag", stay: StayRow(latitude: 43, longitude: 7, since: 13, isMoving: true))),
-            .putIncident(
+            .put(
                 IncidentRecord(
                     number: 1, dataset: dataset, id: "i", source: .beacon, sourceID: "m", owner: "client", createdAt: 13,
                     body: [0x7B, 0x7D])),
@@ -111,24 +111,24 @@ enum EveryKind {
                 pushers: ["https://example.com/é"], secret: "s3cret é")
         }
         return [
-            .putPair(
+            .put(
                 PairRecord(
                     dataset: dataset, subscriptionId: "visiting", publicationId: "offer", lastMatchAt: 14,
                     publicationLatitude: -89.999999999, publicationLongitude: 180, subscriptionLatitude: nil,
                     subscriptionLongitude: 1 / 3)),
-            .putVisit(
+            .put(
                 VisitRecord(dataset: dataset, subscriptionId: "visiting", publicationId: "offer", id: "match 2", since: 14)),
-            .putMatch(match(2, pending: true)), .putMatch(match(3, pending: true)), .putMatch(match(4, pending: true)),
+            .put(match(2, pending: true)), .put(match(3, pending: true)), .put(match(4, pending: true)),
             .matchSettled(number: 2), .matchProgress(number: 3, settled: 1, fate: .expired), .forgetMatch(number: 4),
-            .putLiveState(
+            .put(
                 LiveStateRecord(
                     dataset: dataset, topic: "city/-/-/-/-/tag/position", timestamp: 15, receivedAt: 16, number: 7,
                     payload: [0x7B, 0x7D])),
-            .putLiveState(
+            .put(
                 LiveStateRecord(dataset: dataset, topic: "cleared", timestamp: 15, receivedAt: 16, number: 8, payload: nil)),
-            .putReply(ReplyRecord(dataset: dataset, client: "client", requestId: "r", at: 17, body: [0x7B, 0x7D])),
+            .put(ReplyRecord(dataset: dataset, client: "client", requestId: "r", at: 17, body: [0x7B, 0x7D])),
             .putFilters(broker: "embedded", ["city/#", "park/#"]),
-            .putFollower(FollowerRecord(dataset: dataset, client: "client", since: 2, lease: 3600, leaseUntil: 18)),
+            .put(FollowerRecord(dataset: dataset, client: "client", since: 2, lease: 3600, leaseUntil: 18)),
         ]
     }
 
@@ -159,13 +159,13 @@ enum EveryKind {
 
     private static var deletions: [DurableChange] {
         [
-            .putPlace(
+            .put(
                 PlaceRecord(
                     dataset: dataset, place: Place(id: "gone", geometry: .point(latitude: 1, longitude: 2), revision: "1-n"))),
             .deletePlace(dataset: dataset, id: "gone"),
-            .putDevice(DeviceRecord(dataset: dataset, id: "gone", type: .pin, createdAt: 1, updatedAt: 1, revision: "1-o")),
+            .put(DeviceRecord(dataset: dataset, id: "gone", type: .pin, createdAt: 1, updatedAt: 1, revision: "1-o")),
             .deleteDevice(dataset: dataset, id: "gone"), .forgetTombstones(before: 19, at: 19),
-            .putPlace(
+            .put(
                 PlaceRecord(dataset: "old", place: Place(id: "p", geometry: .point(latitude: 1, longitude: 2), revision: "1-p"))),
             .deleteDataset(id: "old", at: 20),
         ]

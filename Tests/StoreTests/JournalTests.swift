@@ -10,11 +10,11 @@ import Testing
 @Suite("Journal")
 struct JournalTests {
     private func dataset(_ id: String) -> DurableChange {
-        .putDataset(DatasetRecord(id: id, createdAt: 1, updatedAt: 1, revision: "1-a"))
+        .put(DatasetRecord(id: id, createdAt: 1, updatedAt: 1, revision: "1-a"))
     }
 
     private func match(_ number: Int64) -> DurableChange {
-        .putMatch(
+        .put(
             MatchRecord(
                 number: number, dataset: "city", id: "m\(number)", deviceId: "d", subscriptionId: "s", publicationId: "p",
                 owner: nil, createdAt: number, body: [1], pending: false))
@@ -213,7 +213,7 @@ struct JournalTests {
             try store.fill()
             for round in 1...120 {
                 let states = (0..<1000).map { topic in
-                    DurableChange.putLiveState(
+                    DurableChange.put(
                         LiveStateRecord(
                             dataset: "city", topic: "t\(topic)", timestamp: Int64(round), receivedAt: 1, number: Int64(round),
                             payload: [UInt8](repeating: 1, count: 50)))
@@ -232,7 +232,7 @@ struct JournalTests {
             let restored = try store.restored()
             #expect(restored.datasets.count == 120)
             #expect(restored.liveStates.count == 1000)
-            #expect(restored.liveStates.values.allSatisfy { $0.number == 120 })
+            #expect(restored.liveStates.allSatisfy { $0.number == 120 })
         }
     }
 

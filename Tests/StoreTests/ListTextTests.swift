@@ -1,7 +1,7 @@
 import SeededRandom
 import Testing
 
-@testable import Store
+@testable import Records
 
 @Suite("List as text")
 struct ListTextTests {

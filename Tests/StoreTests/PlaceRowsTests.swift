@@ -61,7 +61,7 @@ struct PlaceRowsTests {
             try store.liftLimit()
             #expect(try store.restored() == before)
             try store.commit([put("city", "p1", name: "third"), put("city", "q1", name: "new"), put("park", "p", name: "lake")])
-            let places = try store.restored().places.values
+            let places = try store.restored().places
             #expect(places.count == 52)
             #expect(Set(places.compactMap(\.place.name)) == ["first", "third", "new", "lake"])
             let rows = try store.queue.inDatabase { try Int.fetchOne($0, sql: "SELECT count(*) FROM place") }
@@ -132,7 +132,7 @@ struct PlaceRowsTests {
             if restarts { store = try scratch.store() }
             try store.commit([dataset("city"), put("city", "p5", name: "new")])
             #expect(try !store.hasDebris)
-            #expect(try store.restored().places.values.map(\.place.name) == ["new"])
+            #expect(try store.restored().places.map(\.place.name) == ["new"])
             let page = try store.feedPage(FeedQuery(dataset: "city", since: 0, limit: 100, bytes: 1 << 20, reader: nil))
             #expect(page.rows.map(\.id) == ["p5"])
         }
@@ -142,7 +142,7 @@ struct PlaceRowsTests {
 
     private func expectNothing(of name: String, in store: Store) throws {
         let known = try store.restored()
-        #expect(known.places.keys.allSatisfy { $0.dataset != name })
+        #expect(known.places.allSatisfy { $0.dataset != name })
         #expect(known.places.count == 7)
         let page = try store.feedPage(FeedQuery(dataset: name, since: 0, limit: 10, bytes: 1 << 20, reader: nil))
         #expect(page.rows.isEmpty)
@@ -152,11 +152,11 @@ struct PlaceRowsTests {
     }
 
     private func dataset(_ name: String) -> DurableChange {
-        .putDataset(DatasetRecord(id: name, createdAt: 1, updatedAt: 1, revision: "1-a"))
+        .put(DatasetRecord(id: name, createdAt: 1, updatedAt: 1, revision: "1-a"))
     }
 
     private func put(_ dataset: String, _ id: String, name: String, revision: String = "1-aa") -> DurableChange {
-        .putPlace(
+        .put(
             PlaceRecord(
                 dataset: dataset,
                 place: Place(

@@ -22,45 +22,45 @@ struct RandomHistory {
     private mutating func change() -> DurableChange {
         clock += 1
         switch Int.random(in: 0..<100, using: &random) {
-        case 0..<5: return .putDataset(dataset())
+        case 0..<5: return .put(dataset())
         case 5: return .deleteDataset(id: pick(Self.datasets), at: clock)
         case 6..<9: return circumstanceChange()
         case 9..<12: return placeChange()
-        case 12..<18: return .putDevice(device())
+        case 12..<18: return .put(device())
         case 18: return .forgetDevice(dataset: pick(Self.datasets), id: name("d"))
         case 19..<21: return .deleteDevice(dataset: pick(Self.datasets), id: name("d"))
-        case 21..<32: return .putPublication(publication())
+        case 21..<32: return .put(publication())
         case 32..<34: return .deletePublication(dataset: pick(Self.datasets), id: name("p"))
-        case 34..<45: return .putSubscription(subscription())
+        case 34..<45: return .put(subscription())
         case 45..<47: return .deleteSubscription(dataset: pick(Self.datasets), id: name("s"))
         case 47..<52: return .putDelivery(dataset: pick(Self.datasets), subscriptionId: name("s"), delivery())
         case 52..<54: return .putHints(dataset: pick(Self.datasets), subscriptionId: name("s"), texts())
-        case 54..<58: return .putPair(pair())
-        case 58..<61: return .putVisit(visit())
+        case 54..<58: return .put(pair())
+        case 58..<61: return .put(visit())
         case 61:
             let visit = visit()
             return .deleteVisit(
                 dataset: visit.dataset, subscriptionId: visit.subscriptionId, publicationId: visit.publicationId)
-        case 62..<72: return .putMatch(match())
+        case 62..<72: return .put(match())
         case 72:
             return .matchProgress(
                 number: Int64.random(in: 0...lastMatch + 1, using: &random), settled: pick([1, 0x1FFFF, .max]),
                 fate: pick(MatchFate.allCases))
         case 73..<78: return .matchSettled(number: Int64.random(in: 0...lastMatch + 1, using: &random))
         case 78..<82: return .forgetMatch(number: Int64.random(in: 0...lastMatch + 1, using: &random))
-        case 82..<91: return .putLiveState(liveState())
+        case 82..<91: return .put(liveState())
         case 91..<93: return .forgetLiveState(dataset: pick(Self.datasets), topic: name("t"))
-        case 93: return .putLiveSubscription(liveSubscription())
+        case 93: return .put(liveSubscription())
         case 94:
             return chance()
-                ? .putLiveSubscription(liveSubscription())
+                ? .put(liveSubscription())
                 : .deleteLiveSubscription(dataset: pick(Self.datasets), client: pick(["a", "b"]), id: name("l"))
-        case 95: return .putReply(reply())
+        case 95: return .put(reply())
         case 96:
             return chance()
-                ? .putBeaconMonitor(monitor())
+                ? .put(monitor())
                 : .deleteBeaconMonitor(dataset: pick(Self.datasets), client: pick(["a", "b"]), id: name("m"))
-        case 98: return .putStructure(structure())
+        case 98: return .put(structure())
         case 97: return .forgetReplies(before: clock - Int64.random(in: 0..<400, using: &random))
         default: return .putFilters(broker: pick(["embedded", "mqtt://other"]), texts())
         }
@@ -95,7 +95,7 @@ struct RandomHistory {
     private mutating func placeChange() -> DurableChange {
         switch Int.random(in: 0..<6, using: &random) {
         case 0:
-            return .putCategory(
+            return .put(
                 CategoryRecord(
                     dataset: pick(Self.datasets),
                     category: Category(
@@ -103,11 +103,11 @@ struct RandomHistory {
                         revision: "1-\(clock)")))
         case 1: return .deletePlace(dataset: pick(Self.datasets), id: name("x"))
         case 2:
-            return .putVerification(
+            return .put(
                 VerificationRecord(
                     dataset: pick(Self.datasets), placeID: name("x"), hour: pick([0, 167]),
                     count: Int.random(in: 1..<9, using: &random)))
-        default: return .putPlace(PlaceRecord(dataset: pick(Self.datasets), place: place()))
+        default: return .put(PlaceRecord(dataset: pick(Self.datasets), place: place()))
         }
     }
 
@@ -115,14 +115,14 @@ struct RandomHistory {
         let dataset = pick(Self.datasets)
         switch Int.random(in: 0..<8, using: &random) {
         case 0...1:
-            return .putCircumstance(
+            return .put(
                 CircumstanceRecord(
                     dataset: dataset, id: name("w"), owner: "client", expression: "(moving) ; é", trigger: maybe(.departing),
                     name: maybe("n"), tags: texts(), devices: texts(), nearRadius: 10.5, exitMargin: 0,
                     debug: pick([true, false]), isEnabled: pick([true, false]), createdAt: clock, updatedAt: clock,
                     revision: "1-a"))
         case 2: return .deleteCircumstance(dataset: dataset, id: name("w"))
-        case 3: return .putHeld(HeldRecord(dataset: dataset, circumstanceID: name("w"), deviceID: name("d")))
+        case 3: return .put(HeldRecord(dataset: dataset, circumstanceID: name("w"), deviceID: name("d")))
         case 4:
             return pick([
                 .deleteHeld(HeldRecord(dataset: dataset, circumstanceID: name("w"), deviceID: name("d"))),
@@ -131,14 +131,14 @@ struct RandomHistory {
         case 5:
             let row = VisitRow(
                 placeID: name("x"), count: 3, ends: [1, clock], openSince: maybe(clock), level: pick(ThresholdLevel.allCases))
-            return .putPlaceVisit(PlaceVisitRecord(dataset: dataset, deviceID: name("d"), visits: row))
+            return .put(PlaceVisitRecord(dataset: dataset, deviceID: name("d"), visits: row))
         case 6:
             let stay = StayRow(latitude: 43.7, longitude: -7.5, since: clock, isMoving: maybe(true))
-            return .putStay(StayRecord(dataset: dataset, deviceID: name("d"), stay: stay))
+            return .put(StayRecord(dataset: dataset, deviceID: name("d"), stay: stay))
         default:
             guard chance() else { return .incidentSettled(number: Int64.random(in: 0...lastMatch + 1, using: &random)) }
             lastMatch += 1
-            return .putIncident(
+            return .put(
                 IncidentRecord(
                     number: lastMatch, dataset: dataset, id: "i\(lastMatch)", source: random.pick(IncidentRecord.Source.allCases),
                     sourceID: name("w"), owner: "client", createdAt: clock, body: bytes(30)))

@@ -29,7 +29,7 @@ struct StoreCrashTests {
     }
 
     private static func marked(_ batch: [DurableChange], _ number: Int) -> [DurableChange] {
-        batch + [.putDataset(DatasetRecord(id: "mark", createdAt: 0, updatedAt: 0, revision: "\(number)"))]
+        batch + [.put(DatasetRecord(id: "mark", createdAt: 0, updatedAt: 0, revision: "\(number)"))]
     }
 
     /// Opens a copy of the two files and returns the number of its last batch, when all of it is there and nothing else.

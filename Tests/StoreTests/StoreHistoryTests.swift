@@ -79,12 +79,12 @@ struct StoreHistoryTests {
         try withScratch { scratch in
             let store = try scratch.store()
             try store.commit([
-                .putPair(
+                .put(
                     PairRecord(
                         dataset: "city", subscriptionId: "s", publicationId: "p", lastMatchAt: 1, publicationLatitude: .nan,
                         publicationLongitude: .infinity, subscriptionLatitude: -0.0, subscriptionLongitude: 1e-300))
             ])
-            let pair = try #require(try store.restored().pairs.values.first)
+            let pair = try #require(try store.restored().pairs.first)
             #expect(pair.publicationLatitude == nil)
             #expect(pair.publicationLongitude == .infinity)
             #expect(pair.subscriptionLatitude == 0)
@@ -94,7 +94,8 @@ struct StoreHistoryTests {
 
     @Test(
         "Deletions find what they delete by an index",
-        arguments: Store.deviceCascade + Store.datasetCascade + Store.documentsOfDataset)
+        arguments: Set(Kind.allCases.map(\.statements).flatMap { $0.deletion + $0.forgetting + $0.replacement + $0.ofDataset })
+            .union(Store.documentsOfDataset).subtracting(Kind.place.statements.ofDataset).sorted())
     func deletionsAreIndexed(_ sql: String) throws {
         try withScratch { scratch in
             let store = try scratch.store()
@@ -114,7 +115,7 @@ struct StoreHistoryTests {
             let replies = (0..<50).map { number in
                 ReplyRecord(dataset: "city", client: "busy", requestId: "r\(number)", at: Int64(number), body: [1])
             }
-            try store.commit(replies.map { .putReply($0) } + [.forgetReplies(before: 0)])
+            try store.commit(replies.map { .put($0) } + [.forgetReplies(before: 0)])
             let count = try store.queue.inDatabase { try Int.fetchOne($0, sql: "SELECT count(*) FROM reply") }
             #expect(count == 20)
         }
@@ -125,7 +126,7 @@ struct StoreHistoryTests {
         try withScratch { scratch in
             let store = try scratch.store()
             let matches = (1...2 as ClosedRange<Int64>).map { number in
-                DurableChange.putMatch(
+                DurableChange.put(
                     MatchRecord(
                         number: number, dataset: "city", id: "m\(number)", deviceId: "d", subscriptionId: "s", publicationId: "p",
                         owner: nil, createdAt: 1, body: [1], pending: true))

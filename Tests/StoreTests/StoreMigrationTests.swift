@@ -20,18 +20,18 @@ struct StoreMigrationTests {
             let restored = try scratch.store().restored()
             #expect(restored.datasets["city"]?.domains == ["position"])
             #expect(restored.deletedDatasets == ["old": 9])
-            #expect(restored.devices.values.first?.beacon == BeaconIdentity(proximityUUID: "F7", major: 1, minor: 2))
-            #expect(restored.publications.values.first?.range == 100)
-            #expect(restored.subscriptions.values.first?.matchDTL == 12.5)
-            #expect(restored.subscriptions.values.first?.delivery.matched == 4)
+            #expect(restored.devices.first?.beacon == BeaconIdentity(proximityUUID: "F7", major: 1, minor: 2))
+            #expect(restored.publications.first?.range == 100)
+            #expect(restored.subscriptions.first?.matchDTL == 12.5)
+            #expect(restored.subscriptions.first?.delivery.matched == 4)
             // What the first version knew nothing of has its default.
             let options = SubscriptionRecord(
                 dataset: "city", id: "s", deviceId: "d", topic: "taxi", range: 100, duration: 60, matchDTL: 12.5,
-                delivery: restored.subscriptions.values.first?.delivery ?? Delivery(), owner: nil, createdAt: 1, updatedAt: 2,
+                delivery: restored.subscriptions.first?.delivery ?? Delivery(), owner: nil, createdAt: 1, updatedAt: 2,
                 revision: "1-a")
-            #expect(restored.subscriptions.values.first == options)
-            #expect(restored.pairs.values.first?.subscriptionLongitude == 4)
-            #expect(restored.liveStates.values.first?.payload == [0x7B, 0x7D])
+            #expect(restored.subscriptions.first == options)
+            #expect(restored.pairs.first?.subscriptionLongitude == 4)
+            #expect(restored.liveStates.first?.payload == [0x7B, 0x7D])
             #expect(restored.matches.map(\.body) == [[0x6D]])
             #expect(restored.replies.map(\.requestId) == ["r"])
             #expect(restored.filters == ["embedded": ["city/#"]])
@@ -52,7 +52,7 @@ struct StoreMigrationTests {
             #expect(try store.hasDebris)
             while try store.removeDebris(looking: 1) {}
             let more: [DurableChange] = [
-                .putDataset(DatasetRecord(id: "old", createdAt: 1, updatedAt: 1, revision: "1-a")), .matchSettled(number: 3),
+                .put(DatasetRecord(id: "old", createdAt: 1, updatedAt: 1, revision: "1-a")), .matchSettled(number: 3),
                 .deletePlace(dataset: EveryKind.dataset, id: "café"), .forgetDevice(dataset: EveryKind.dataset, id: "tag"),
                 .deleteDevice(dataset: EveryKind.dataset, id: "beacon"),
             ]

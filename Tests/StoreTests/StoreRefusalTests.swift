@@ -10,11 +10,11 @@ import Testing
 @Suite("What the store refuses")
 struct StoreRefusalTests {
     private static func dataset(_ id: String) -> DurableChange {
-        .putDataset(DatasetRecord(id: id, createdAt: 1, updatedAt: 1, revision: "1-a"))
+        .put(DatasetRecord(id: id, createdAt: 1, updatedAt: 1, revision: "1-a"))
     }
 
     private static func live(_ number: Int) -> DurableChange {
-        .putLiveState(
+        .put(
             LiveStateRecord(
                 dataset: "city", topic: "t\(number)", timestamp: 1, receivedAt: 1, number: Int64(number),
                 payload: [UInt8](repeating: 7, count: 500)))
@@ -184,7 +184,7 @@ struct StoreRefusalTests {
             try store.queue.inDatabase { try $0.execute(sql: "DROP TABLE liveState") }
             do {
                 try store.commit([
-                    .putLiveState(
+                    .put(
                         LiveStateRecord(dataset: "secret", topic: "secret", timestamp: 1, receivedAt: 1, number: 1, payload: []))
                 ])
                 Issue.record("a table that is gone was written")

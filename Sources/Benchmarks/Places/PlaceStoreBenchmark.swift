@@ -55,14 +55,14 @@ struct PlaceStoreBenchmark: ParsableCommand {
 
     private func write(to path: String, into report: inout Report) throws {
         let store = try Store(path: path)
-        try store.commit([.putDataset(DatasetRecord(id: Self.dataset, createdAt: 1, updatedAt: 1, revision: "1-a"))])
+        try store.commit([.put(DatasetRecord(id: Self.dataset, createdAt: 1, updatedAt: 1, revision: "1-a"))])
         var random = SplitMix64(seed: 6)
         let maker = PlaceMaker(places: count, density: density, &random)
         var elapsed = 0.0
         var first = 0
         while first < count {
             let changes = (first..<min(count, first + batch)).map { number -> DurableChange in
-                .putPlace(PlaceRecord(dataset: Self.dataset, place: place(number, maker, &random)))
+                .put(PlaceRecord(dataset: Self.dataset, place: place(number, maker, &random)))
             }
             elapsed += try Self.seconds { try store.commit(changes) }
             first += batch
@@ -93,7 +93,7 @@ struct PlaceStoreBenchmark: ParsableCommand {
         let elapsed = try Self.seconds {
             let opened = try Store(path: path)
             try opened.restore { change in
-                if case .putPlace(let record) = change {
+                if case .put(let record as PlaceRecord) = change {
                     let place = record.place
                     textBytes += place.id.utf8.count + (place.name ?? "").utf8.count + (place.revision ?? "").utf8.count
                 }

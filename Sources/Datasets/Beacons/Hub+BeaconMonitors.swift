@@ -23,7 +23,7 @@ extension Hub {
         }
         guard let monitor = BeaconMonitor(record) else { throw parameters.error("proximityUUID", "must be a UUID") }
         dataset.beaconField.monitors.insert(monitor)
-        turn.keep(.putBeaconMonitor(record))
+        turn.keep(.put(record))
         return describe(monitor)
     }
 

@@ -35,7 +35,7 @@ final class Followers {
         } else {
             restore(record)
         }
-        turn.keep(.putFollower(record))
+        turn.keep(.put(record))
         askFor(record.dataset, &turn)
     }
 
@@ -174,7 +174,7 @@ final class Followers {
             }
             if follower.record.since != follower.durableSince {
                 follower.durableSince = follower.record.since
-                turn.keep(.putFollower(follower.record))
+                turn.keep(.put(follower.record))
             }
             ask(follower, &turn)
         }

@@ -35,7 +35,7 @@ extension Hub {
         activateCircumstances(of: dataset, at: call.now)
         if let known { dataset.circumstances.remove(known) }
         // First what is registered, then what is held of it.
-        turn.keep(.putCircumstance(record))
+        turn.keep(.put(record))
         let engine = dataset.circumstances.engine
         let reference = engine.register(
             record.rule(expression), replacing: known?.reference, isEnabled: record.isEnabled, at: call.now,
@@ -133,7 +133,7 @@ extension Hub {
         circumstance.record.updatedAt = call.now
         circumstance.record.revision = Revision.next(
             after: circumstance.record.revision, content: circumstance.record.encoded())
-        turn.keep(.putCircumstance(circumstance.record))
+        turn.keep(.put(circumstance.record))
     }
 
     /// `"value"`, `"atPlaces"`, `"nearPlaces"` and, where asked for, `"trace"`.

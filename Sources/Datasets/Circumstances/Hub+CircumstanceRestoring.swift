@@ -6,38 +6,40 @@ import Records
 // How circumstances come back: nothing is invented, and nothing lost.
 
 extension Hub {
-    /// Takes back one durable row; circumstances come behind the devices, and what is held of them behind both.
-    func restoreCircumstances(_ change: DurableChange, at now: Int64) throws(WireError) {
-        guard let dataset = change.dataset.flatMap({ datasets[$0] }) else { return }
-        let book = dataset.circumstances
-        switch change {
-        case .putCircumstance(let record): try restore(record, in: dataset, at: now)
-        case .deleteCircumstance(_, let id):
-            guard let circumstance = book.circumstances[id] else { return }
-            book.remove(circumstance)
-            book.engine.unregister(circumstance.reference)
-        case .putHeld(let record):
-            guard let circumstance = book.circumstances[record.circumstanceID], let device = dataset.devices[record.deviceID]
-            else { return }
-            book.engine.restoreHeld(circumstance.reference, device.reference.index)
-        case .deleteHeld(let record):
-            guard let circumstance = book.circumstances[record.circumstanceID], let device = dataset.devices[record.deviceID]
-            else { return }
-            book.engine.restoreReleased(circumstance.reference, device.reference.index)
-        case .putPlaceVisit(let record):
-            activateCircumstances(of: dataset, at: now)
-            guard let device = dataset.devices[record.deviceID] else { return }
-            book.engine.restoreVisit(record.visits, of: device.reference.index)
-        case .deletePlaceVisit(_, let deviceID, let placeID):
-            guard let device = dataset.devices[deviceID] else { return }
-            book.engine.restoreForgottenVisit(placeID, of: device.reference.index)
-        case .putStay(let record): book.restoredStays[record.deviceID] = record.stay
-        case .putIncident(let record): outbox.restore(record, dataset.matchAccount)
-        default: break
-        }
+    func restoreDeleted(circumstance key: RecordKey) {
+        guard let book = dataset(of: key)?.circumstances, let circumstance = book.circumstances[key.id] else { return }
+        book.remove(circumstance)
+        book.engine.unregister(circumstance.reference)
     }
 
-    private func restore(_ record: CircumstanceRecord, in dataset: Dataset, at now: Int64) throws(WireError) {
+    func restore(_ record: HeldRecord) {
+        guard let dataset = datasets[record.dataset], let device = dataset.devices[record.deviceID],
+            let circumstance = dataset.circumstances.circumstances[record.circumstanceID]
+        else { return }
+        dataset.circumstances.engine.restoreHeld(circumstance.reference, device.reference.index)
+    }
+
+    func restoreReleased(_ key: RecordKey) {
+        guard let dataset = dataset(of: key), let device = dataset.devices[key.text(2)],
+            let circumstance = dataset.circumstances.circumstances[key.text(1)]
+        else { return }
+        dataset.circumstances.engine.restoreReleased(circumstance.reference, device.reference.index)
+    }
+
+    func restore(_ record: PlaceVisitRecord, at now: Int64) {
+        guard let dataset = datasets[record.dataset] else { return }
+        activateCircumstances(of: dataset, at: now)
+        guard let device = dataset.devices[record.deviceID] else { return }
+        dataset.circumstances.engine.restoreVisit(record.visits, of: device.reference.index)
+    }
+
+    func restoreForgotten(placeVisit key: RecordKey) {
+        guard let dataset = dataset(of: key), let device = dataset.devices[key.text(1)] else { return }
+        dataset.circumstances.engine.restoreForgottenVisit(key.text(2), of: device.reference.index)
+    }
+
+    func restore(_ record: CircumstanceRecord, at now: Int64) throws(WireError) {
+        guard let dataset = datasets[record.dataset] else { return }
         activateCircumstances(of: dataset, at: now)
         let book = dataset.circumstances
         if let known = book.circumstances[record.id] {

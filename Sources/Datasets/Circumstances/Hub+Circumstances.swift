@@ -126,21 +126,21 @@ extension Hub {
                 guard let circumstance = dataset.circumstances.circumstance(reference) else { continue }
                 let record = HeldRecord(
                     dataset: dataset.id, circumstanceID: circumstance.record.id, deviceID: device.record.id)
-                turn.keep(isHeld ? .putHeld(record) : .deleteHeld(record))
+                turn.keep(isHeld ? .put(record) : .deleteHeld(record))
             case .visit(_, let row):
                 turn.keep(
-                    .putPlaceVisit(PlaceVisitRecord(dataset: dataset.id, deviceID: device.record.id, visits: row)))
+                    .put(PlaceVisitRecord(dataset: dataset.id, deviceID: device.record.id, visits: row)))
             case .visitForgotten(_, let placeID):
                 turn.keep(
                     .deletePlaceVisit(dataset: dataset.id, deviceId: device.record.id, placeId: placeID))
             case .stay(_, let stay):
-                turn.keep(.putStay(StayRecord(dataset: dataset.id, deviceID: device.record.id, stay: stay)))
+                turn.keep(.put(StayRecord(dataset: dataset.id, deviceID: device.record.id, stay: stay)))
             case .occurred(let occurrence): send(occurrence, of: device, in: dataset, &turn)
             }
             if let state = device.positionTopic, !places.contains(where: { $0 === state }) { places.append(state) }
         }
         // Written behind, a crash could bring back where a device was before, and what it did there would be told again.
-        for state in places { turn.keep(.putLiveState(LiveStateRecord(state))) }
+        for state in places { turn.keep(.put(LiveStateRecord(state))) }
     }
 }
 

@@ -74,7 +74,7 @@ final class Outbox {
             record.pushers = subscription.pushers.map { $0.text(naming) }
             record.secret = subscription.record.secret
         }
-        turn.keep(.putMatch(record))
+        turn.keep(.put(record))
         keepNewest(lastNumber, of: device, &turn)
         if let obstacle {
             drop(delivery, because: obstacle, &turn)
@@ -99,7 +99,7 @@ final class Outbox {
             return
         }
         lastNumber = record.number
-        turn.keep(.putIncident(record))
+        turn.keep(.put(record))
         insert(delivery)
     }
 

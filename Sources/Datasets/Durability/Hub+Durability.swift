@@ -18,61 +18,26 @@ extension Hub {
     /// - Parameter again: Its dataset is loaded again after a refusal; what only memory knows stays.
     func restore(_ change: DurableChange, at now: Int64, again: Bool) throws(WireError) {
         switch change {
-        case .putDataset(let record):
-            if let dataset = datasets[record.id] {
-                dataset.record = record
-            } else {
-                datasets[record.id] = Dataset(record, limits: configuration.limits)
-            }
-        case .deleteDataset(let id, let at):
-            deletedDatasets[id] = at
-            if !again { resync.clearStatus(of: id) }
-        case .putStructure(let record): restore(record)
-        case .putCategory, .putPlace, .deletePlace, .putVerification: restorePlaces(change)
-        case .putDevice(let record): restore(record)
-        case .putPublication(let record): try restore(record, at: now)
-        case .putSubscription(let record): try restore(record, at: now)
-        case .putPair(let record): restore(record, at: now)
-        case .putVisit(let record): restore(record, at: now)
-        case .deleteVisit(let dataset, let subscription, let publication):
-            if let dataset = datasets[dataset], let subscription = dataset.subscriptions[subscription],
-                let publication = dataset.publications[publication]
-            {
-                dataset.engine.restoreEnd(subscription.reference, publication.reference)
-                _ = dataset.forgetVisit(subscription, publication)
-            }
-        case .putLiveState(let record): restore(record)
-        case .putMatch(let record): try restore(record, again: again)
-        case .putReply(let record): restore(record)
-        case .putLiveSubscription(let record):
-            if let dataset = datasets[record.dataset] { try liveSubscribers.restore(record, in: dataset, again: again) }
-        case .putBeaconMonitor(let record): restore(record)
-        case .deleteBeaconMonitor(let dataset, let client, let id):
-            datasets[dataset]?.beaconField.monitors.remove(client: client, id: id)
-        case .deleteLiveSubscription(let dataset, let client, let id):
-            if let known = datasets[dataset]?.liveSubscriptions[client, id] { liveSubscribers.remove(known) }
-        case .putDelivery(let dataset, let id, let delivery):
-            guard let subscription = datasets[dataset]?.subscriptions[id] else { break }
-            subscription.record.delivery = delivery
-        case .putHints(let dataset, let id, let hints): datasets[dataset]?.subscriptions[id]?.record.hints = hints
-        case .deleteDevice(let dataset, let id):
-            if let dataset = datasets[dataset], let device = dataset.devices[id] { dataset.remove(device) }
-        case .deletePublication(let dataset, let id):
-            if let dataset = datasets[dataset], let publication = dataset.publications[id] { dataset.remove(publication) }
-        case .deleteSubscription(let dataset, let id):
-            if let dataset = datasets[dataset], let subscription = dataset.subscriptions[id] { dataset.remove(subscription) }
-        case .forgetDevice(let dataset, let id): restoreForgotten(id, in: dataset)
-        case .putCircumstance, .deleteCircumstance, .putHeld, .deleteHeld, .putPlaceVisit, .deletePlaceVisit, .putStay,
-            .putIncident:
-            try restoreCircumstances(change, at: now)
-        case .putFollower(let record): if datasets[record.dataset] != nil { followers.restore(record) }
+        case .put(let record): try RestoredKind[record.kind].put(self, record, Restoration(now: now, isAgain: again))
+        case .delete(let key): RestoredKind[key.kind].delete(self, key)
+        case .forget(let key): restoreForgotten(key.id, in: key.text(0))
+        case .amend(let amendment): RestoredKind[amendment.kind].amend(self, amendment)
         case .countDocuments(let dataset, let count): datasets[dataset]?.documentCount = count
-        case .deleteFollower(let dataset, let client):
-            if let known = followers[dataset, client] { followers.remove(known) }
-        case .matchProgress, .matchSettled, .incidentSettled, .forgetMatch, .forgetLiveState, .forgetReplies, .putDocument,
-            .forgetTombstones, .putFilters:
-            break
+        case .expire, .putDocument, .forgetTombstones, .putFilters: break
         }
+    }
+
+    func restore(_ record: DatasetRecord) {
+        if let dataset = datasets[record.id] {
+            dataset.record = record
+        } else {
+            datasets[record.id] = Dataset(record, limits: configuration.limits)
+        }
+    }
+
+    func restore(_ record: DatasetDeletionRecord, again: Bool) {
+        deletedDatasets[record.dataset] = record.at
+        if !again { resync.clearStatus(of: record.dataset) }
     }
 
     /// Ends a restoration: what waits may go out, numbers go on behind the highest one.
@@ -92,7 +57,7 @@ extension Hub {
         findOccupancies()
     }
 
-    private func restore(_ record: DeviceRecord) {
+    func restore(_ record: DeviceRecord) {
         guard let dataset = datasets[record.dataset] else { return }
         if let device = dataset.devices[record.id] {
             dataset.change(device, to: record)
@@ -101,7 +66,7 @@ extension Hub {
         dataset.register(Device(record, reference: dataset.engine.addDevice(isFixed: record.type == .pin)))
     }
 
-    private func restore(_ record: PublicationRecord, at now: Int64) throws(WireError) {
+    func restore(_ record: PublicationRecord, at now: Int64) throws(WireError) {
         guard let dataset = datasets[record.dataset], let device = dataset.devices[record.deviceId] else { return }
         if let known = dataset.publications[record.id] { dataset.remove(known) }
         let properties = try PropertiesCoding.decode(text: record.properties)
@@ -113,7 +78,7 @@ extension Hub {
         dataset.register(Publication(record, reference: reference))
     }
 
-    private func restore(_ record: SubscriptionRecord, at now: Int64) throws(WireError) {
+    func restore(_ record: SubscriptionRecord, at now: Int64) throws(WireError) {
         guard let dataset = datasets[record.dataset], let device = dataset.devices[record.deviceId] else { return }
         if let known = dataset.subscriptions[record.id] { dataset.remove(known) }
         let selector = try Selector(checking: record.selector)
@@ -125,7 +90,7 @@ extension Hub {
         dataset.register(Subscription(record, pushers: try record.readPushers(naming), reference: reference))
     }
 
-    private func restore(_ record: PairRecord, at now: Int64) {
+    func restore(_ record: PairRecord, at now: Int64) {
         guard let dataset = datasets[record.dataset], let publication = dataset.publications[record.publicationId],
             let subscription = dataset.subscriptions[record.subscriptionId]
         else { return }
@@ -136,7 +101,7 @@ extension Hub {
         dataset.engine.restoreSuppression(subscription.reference, publication.reference, suppression, at: now)
     }
 
-    private func restore(_ record: VisitRecord, at now: Int64) {
+    func restore(_ record: VisitRecord, at now: Int64) {
         guard let dataset = datasets[record.dataset], let publication = dataset.publications[record.publicationId],
             let subscription = dataset.subscriptions[record.subscriptionId]
         else { return }
@@ -144,7 +109,7 @@ extension Hub {
         dataset.noteVisit(record.id, subscription, publication)
     }
 
-    private func restore(_ record: LiveStateRecord) {
+    func restore(_ record: LiveStateRecord) {
         guard !record.isRemnant, let dataset = datasets[record.dataset] else {
             resync.clear(record.topic, of: record.dataset)
             return
@@ -182,7 +147,7 @@ extension Hub {
         }
     }
 
-    private func restore(_ record: ReplyRecord) {
+    func restore(_ record: ReplyRecord) {
         if let dataset = datasets[record.dataset] {
             dataset.replies.remember(
                 record.body, to: record.requestId, of: record.client, at: record.at, limits: configuration.limits)
@@ -192,7 +157,7 @@ extension Hub {
         }
     }
 
-    private func restore(_ record: MatchRecord, again: Bool) throws(WireError) {
+    func restore(_ record: MatchRecord, again: Bool) throws(WireError) {
         guard let dataset = datasets[record.dataset] else { return outbox.noteNumber(record.number) }
         // A subscription that was made since has the id of the one it was for.
         let subscription = dataset.subscriptions[record.subscriptionId].flatMap {
@@ -201,6 +166,17 @@ extension Hub {
         try outbox.restore(
             record, of: dataset.devices[record.deviceId], subscription, dataset.matchAccount, isKnown: again)
     }
+
+    /// The visit of a pair is over.
+    func restoreEnd(ofVisit key: RecordKey) {
+        guard let dataset = dataset(of: key), let subscription = dataset.subscriptions[key.text(1)],
+            let publication = dataset.publications[key.text(2)]
+        else { return }
+        dataset.engine.restoreEnd(subscription.reference, publication.reference)
+        _ = dataset.forgetVisit(subscription, publication)
+    }
+
+    func dataset(of key: RecordKey) -> Dataset? { key.dataset.flatMap { datasets[$0] } }
 
     // MARK: Writing behind
 
@@ -212,7 +188,7 @@ extension Hub {
         guard hasStatesToWrite else { return }
         for _ in 0..<count {
             guard let state = liveStates.nextDue() else { break }
-            turn.keep(.putLiveState(LiveStateRecord(state)))
+            turn.keep(.put(LiveStateRecord(state)))
         }
     }
 

@@ -124,12 +124,12 @@ extension Hub {
 
     /// Matches and incidents that are not kept never were.
     private func forgetMatches(_ load: inout PendingLoad) {
-        for case .putIncident(let record) in load.refusal.dropped { outbox.discard(incident: record.number) }
-        for case .putMatch(let record) in load.refusal.dropped {
+        for case .put(let record as IncidentRecord) in load.refusal.dropped { outbox.discard(incident: record.number) }
+        for case .put(let record as MatchRecord) in load.refusal.dropped {
             let isPending = outbox.discard(match: record.number, datasets[record.dataset]?.matchAccount)
             load.deliveries.forget(record, isPending: isPending)
         }
-        for case .putMatch(let record) in load.refusal.kept { load.deliveries.keep(record) }
+        for case .put(let record as MatchRecord) in load.refusal.kept { load.deliveries.keep(record) }
     }
 
     // MARK: Loading
@@ -146,11 +146,10 @@ extension Hub {
         let names = Set(load.refusal.datasets)
         load.vanished = names
         for change in state + load.later {
-            if case .putDataset(let record) = change { load.vanished.remove(record.id) }
-            switch change {
-            // Memory knows these.
-            case .putReply, .putIncident: continue
-            default: break
+            if case .put(let record) = change {
+                if let record = record as? DatasetRecord { load.vanished.remove(record.id) }
+                // Memory knows these.
+                if record.kind == .reply || record.kind == .incident { continue }
             }
             guard let name = change.dataset, names.contains(name), !change.isLoadedAlone else { continue }
             try restore(change, at: now, again: true)
@@ -165,14 +164,8 @@ extension Hub {
         for change in state + load.later { found.take(change) }
         for change in parts.reversed() {
             switch change {
-            case .putPlace(let record): reload(place: record.place.id, found, in: record.dataset)
-            case .deletePlace(let dataset, let id): reload(place: id, found, in: dataset)
-            case .putCategory(let record): reload(category: record.category.id, found, in: record.dataset)
-            case .putVerification(let record): reload(verification: record, found)
-            case .putLiveSubscription(let record): try reload(live: record.client, record.id, found, in: record.dataset)
-            case .deleteLiveSubscription(let dataset, let client, let id): try reload(live: client, id, found, in: dataset)
-            case .putFollower(let record): reload(follower: record.client, found, in: record.dataset)
-            case .deleteFollower(let dataset, let client): reload(follower: client, found, in: dataset)
+            case .put(let record): try RestoredKind[record.kind].reload?(self, record.key, found)
+            case .delete(let key): try RestoredKind[key.kind].reload?(self, key, found)
             default: break
             }
         }
@@ -270,7 +263,7 @@ struct Refusal {
             let name = change.dataset ?? ""
             if isAsked { begun.insert(name) }
             // Delivery counters are corrected when the rest is there.
-            if case .putDelivery = change, names.contains(name) { continue }
+            if case .amend(is DeliveryAmendment) = change, names.contains(name) { continue }
             let goes = isAsked || unborn.contains(name) || change.isEvaluated && begun.contains(name)
             if goes { dropped.append(change) } else { kept.append(change) }
         }

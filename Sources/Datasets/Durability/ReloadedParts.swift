@@ -5,62 +5,36 @@ import Wire
 
 /// What was found of what is loaded again one by one.
 struct ReloadedParts {
-    private var places: [PartKey: Place] = [:]
-    private var categories: [PartKey: Category] = [:]
-    private var verifications: [PartKey: [Int: Int]] = [:]
-    private var liveStates: [PartKey: LiveStateRecord] = [:]
-    private var liveSubscriptions: [PartKey: LiveSubscriptionRecord] = [:]
-    private var followers: [PartKey: FollowerRecord] = [:]
-
-    private struct PartKey: Hashable {
-        var dataset: String
-        var first: ByteKey
-        var second: ByteKey
-
-        init(_ dataset: String, _ first: String, _ second: String = "") {
-            self.dataset = dataset
-            self.first = ByteKey(first)
-            self.second = ByteKey(second)
-        }
-    }
+    private var records: [RecordKey: any DurableRecord] = [:]
+    /// How often places were verified, by hour.
+    private var verifications: [RecordKey: [Int: Int]] = [:]
 
     mutating func take(_ change: DurableChange) {
+        guard change.isLoadedAlone else { return }
         switch change {
-        case .putPlace(let record): places[PartKey(record.dataset, record.place.id)] = record.place
-        case .deletePlace(let dataset, let id): places[PartKey(dataset, id)] = nil
-        case .putCategory(let record): categories[PartKey(record.dataset, record.category.id)] = record.category
-        case .putVerification(let record):
-            if record.count > 0 {
-                verifications[PartKey(record.dataset, record.placeID), default: [:]][record.hour] = record.count
-            }
-        case .putLiveState(let record): liveStates[PartKey(record.dataset, record.topic)] = record
-        case .forgetLiveState(let dataset, let topic): liveStates[PartKey(dataset, topic)] = nil
-        case .putLiveSubscription(let record): liveSubscriptions[PartKey(record.dataset, record.client, record.id)] = record
-        case .deleteLiveSubscription(let dataset, let client, let id):
-            liveSubscriptions[PartKey(dataset, client, id)] = nil
-        case .putFollower(let record): followers[PartKey(record.dataset, record.client)] = record
-        case .deleteFollower(let dataset, let client): followers[PartKey(dataset, client)] = nil
+        case .put(let record as VerificationRecord):
+            let key = RecordKey.place(dataset: record.dataset, id: record.placeID)
+            if record.count > 0 { verifications[key, default: [:]][record.hour] = record.count }
+        case .put(let record): records[record.key] = record
+        case .delete(let key): records[key] = nil
         default: break
         }
     }
 
-    func place(_ id: String, in dataset: String) -> Place? { places[PartKey(dataset, id)] }
-    func category(_ id: String, in dataset: String) -> Category? { categories[PartKey(dataset, id)] }
+    func record<Record: DurableRecord>(_ key: RecordKey, as type: Record.Type = Record.self) -> Record? {
+        records[key] as? Record
+    }
+
     /// How often the place was verified, by hour.
     func verifications(_ placeID: String, in dataset: String) -> [Int: Int] {
-        verifications[PartKey(dataset, placeID)] ?? [:]
+        verifications[.place(dataset: dataset, id: placeID)] ?? [:]
     }
-    func liveState(_ topic: String, in dataset: String) -> LiveStateRecord? { liveStates[PartKey(dataset, topic)] }
-    func liveSubscription(_ client: String, _ id: String, in dataset: String) -> LiveSubscriptionRecord? {
-        liveSubscriptions[PartKey(dataset, client, id)]
-    }
-    func follower(_ client: String, in dataset: String) -> FollowerRecord? { followers[PartKey(dataset, client)] }
 }
 
 extension Hub {
     func reload(place id: String, _ found: ReloadedParts, in name: String) {
         guard let book = datasets[name]?.places else { return }
-        if let place = found.place(id, in: name) {
+        if let place = found.record(.place(dataset: name, id: id), as: PlaceRecord.self)?.place {
             _ = try? book.table.upsert(place)
             let hours = found.verifications(id, in: name)
             if !hours.isEmpty { book.setVerifications(of: id, to: hours) }
@@ -72,32 +46,34 @@ extension Hub {
 
     func reload(category id: String, _ found: ReloadedParts, in name: String) {
         guard let table = datasets[name]?.places.table else { return }
-        if let category = found.category(id, in: name) {
+        if let category = found.record(.category(dataset: name, id: id), as: CategoryRecord.self)?.category {
             _ = try? table.declare([category])
         } else {
             table.removeCategory(id)
         }
     }
 
-    func reload(verification record: VerificationRecord, _ found: ReloadedParts) {
-        guard let book = datasets[record.dataset]?.places else { return }
-        let count = found.verifications(record.placeID, in: record.dataset)[record.hour] ?? 0
-        book.setVerifications(of: record.placeID, in: record.hour, to: count)
+    func reload(verification key: RecordKey, _ found: ReloadedParts) {
+        guard let book = dataset(of: key)?.places, case .integer(let hour) = key.fields[2] else { return }
+        let count = found.verifications(key.id, in: key.text(0))[Int(hour)] ?? 0
+        book.setVerifications(of: key.id, in: Int(hour), to: count)
         // Devices may say again what did not become durable.
         book.forgetVerified()
     }
 
-    func reload(live client: String, _ id: String, _ found: ReloadedParts, in name: String) throws {
-        if let record = found.liveSubscription(client, id, in: name) {
-            if let dataset = datasets[name] { try liveSubscribers.restore(record, in: dataset, again: true) }
-        } else if let known = datasets[name]?.liveSubscriptions[client, id] {
+    func reload(live key: RecordKey, _ found: ReloadedParts) throws {
+        guard let dataset = dataset(of: key) else { return }
+        if let record = found.record(key, as: LiveSubscriptionRecord.self) {
+            try liveSubscribers.restore(record, in: dataset, again: true)
+        } else if let known = dataset.liveSubscriptions[key.text(1), key.text(2)] {
             liveSubscribers.remove(known)
         }
     }
 
-    func reload(follower client: String, _ found: ReloadedParts, in name: String) {
-        let known = followers[name, client]
-        if let record = found.follower(client, in: name) {
+    func reload(follower key: RecordKey, _ found: ReloadedParts) {
+        guard let dataset = key.dataset else { return }
+        let known = followers[dataset, key.text(1)]
+        if let record = found.record(key, as: FollowerRecord.self) {
             if known?.record.since != record.since { followers.restore(record) }
         } else if let known {
             followers.remove(known)
@@ -107,9 +83,9 @@ extension Hub {
     /// Puts live states back that requests changed, and reports them again; what was reported since stands.
     func takeBack(_ parts: [DurableChange], _ found: ReloadedParts, _ turn: inout Turn) {
         var changed: [LiveState] = []
-        for case .putLiveState(let refused) in parts.reversed() {
+        for case .put(let refused as LiveStateRecord) in parts.reversed() {
             guard !refused.isRemnant, let state = liveStates[refused.topic], state.number == refused.number else { continue }
-            let former = found.liveState(refused.topic, in: refused.dataset)
+            let former = found.record(refused.key, as: LiveStateRecord.self)
             tellTakenBack(state, to: former, &turn)
             takeBack(state, to: former)
             if !changed.contains(where: { $0 === state }) { changed.append(state) }

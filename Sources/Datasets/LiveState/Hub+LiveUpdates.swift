@@ -206,7 +206,7 @@ extension Hub {
         record.revision = Revision.next(after: nil, content: record.encoded())
         let device = Device(record, reference: dataset.engine.addDevice())
         dataset.register(device)
-        turn.keep(.putDevice(record))
+        turn.keep(.put(record))
         takeOverPosition(device, in: dataset)
         return device
     }

@@ -31,7 +31,7 @@ extension Hub {
             number: liveNumber)
         if let former { liveSubscribers.remove(former) }
         let subscription = try liveSubscribers.add(record, in: dataset)
-        turn.keep(.putLiveSubscription(record))
+        turn.keep(.put(record))
         turn.effects.sequels.append(.liveSubscription(subscription.handle, serial: subscription.serial))
         let count = snapshot ? liveSubscribers.snapshotCount(of: subscription) : 0
         if snapshot { liveSubscribers.beginSnapshot(of: subscription) }
@@ -45,7 +45,7 @@ extension Hub {
         record.leaseUntil = deadline(from: call.now, duration: record.lease)
         subscription.record = record
         liveSubscribers.renewed(subscription)
-        turn.keep(.putLiveSubscription(record))
+        turn.keep(.put(record))
         return encodeReply(record, snapshot: 0)
     }
 

@@ -64,7 +64,7 @@ extension Hub {
         else { return }
         // What was compared once and is not stored leaves no trace of the pair.
         if publication.record.duration > 0, subscription.record.duration > 0 {
-            turn.keep(.putPair(PairRecord(meeting, publication.record, subscription.record)))
+            turn.keep(.put(PairRecord(meeting, publication.record, subscription.record)))
         }
         let message = MatchMessage(id: turn.identifiers.uuid(), event: .matched, meeting)
         send(message, publication, subscription, in: dataset, &turn)

@@ -15,7 +15,7 @@ extension Hub {
         dataset.noteVisit(message.id, subscription, publication)
         if subscription.isStored(with: publication) {
             turn.keep(
-                .putVisit(
+                .put(
                     VisitRecord(
                         dataset: dataset.id, subscriptionId: subscription.record.id, publicationId: publication.record.id,
                         id: message.id, since: meeting.at)))

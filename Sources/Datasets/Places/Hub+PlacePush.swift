@@ -26,7 +26,7 @@ extension Hub {
                     throw WireError(error)
                 }
             }
-            turn.keep(.putPlace(PlaceRecord(dataset: call.dataset.id, place: place)))
+            turn.keep(.put(PlaceRecord(dataset: call.dataset.id, place: place)))
         }
         var writer = JSONWriter()
         writer.beginObject()
@@ -51,7 +51,7 @@ extension Hub {
             } catch {
                 throw WireError(.invalid, error.message, field: "parentId")
             }
-            turn.keep(.putCategory(CategoryRecord(dataset: call.dataset.id, category: category)))
+            turn.keep(.put(CategoryRecord(dataset: call.dataset.id, category: category)))
             worldChanged(in: call.dataset)
         }
         return category.encoded()

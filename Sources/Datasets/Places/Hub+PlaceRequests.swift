@@ -16,7 +16,7 @@ extension Hub {
             // What comes of it stands behind it, so that a store that refuses the one refuses the other.
             try self.changePlace(id, in: call.dataset, &turn, change)
         }
-        for record in work.records { turn.keep(.putPlace(record)) }
+        for record in work.records { turn.keep(.put(record)) }
         return work.encoded()
     }
 
@@ -70,7 +70,7 @@ extension Hub {
             throw WireError(.invalid, error.message, field: "categories")
         }
         for (category, before) in zip(categories, before) where category != before {
-            turn.keep(.putCategory(CategoryRecord(dataset: dataset.id, category: category)))
+            turn.keep(.put(CategoryRecord(dataset: dataset.id, category: category)))
         }
         if report.imported + report.replaced > 0 { worldChanged(in: dataset) }
         return report.encoded("categories")
@@ -120,19 +120,14 @@ extension Hub {
 
     // MARK: Durability
 
-    /// What the store gives back.
-    func restorePlaces(_ change: DurableChange) {
-        guard let dataset = change.dataset.flatMap({ datasets[$0] }) else { return }
-        let book = dataset.places
-        switch change {
-        case .putPlace(let record): _ = try? book.table.upsert(record.place)
-        case .deletePlace(_, let id):
-            book.table.remove(id)
-            book.setVerifications(of: id, to: [:])
-        case .putCategory(let record): restoredCategories[dataset.id, default: []].append(record.category)
-        case .putVerification(let record): book.setVerifications(of: record.placeID, in: record.hour, to: record.count)
-        default: break
-        }
+    func restore(_ record: CategoryRecord) {
+        if datasets[record.dataset] != nil { restoredCategories[record.dataset, default: []].append(record.category) }
+    }
+
+    func restoreDeleted(place key: RecordKey) {
+        guard let book = dataset(of: key)?.places else { return }
+        book.table.remove(key.id)
+        book.setVerifications(of: key.id, to: [:])
     }
 
     /// Declares what was restored, all at once: a tree is numbered anew with each declaration.

@@ -21,7 +21,7 @@ extension Hub {
             let count = (former[hour] ?? 0) + 1
             book.setVerifications(of: id, in: hour, to: count)
             turn.keep(
-                .putVerification(VerificationRecord(dataset: call.dataset.id, placeID: id, hour: hour, count: count)))
+                .put(VerificationRecord(dataset: call.dataset.id, placeID: id, hour: hour, count: count)))
         }
         return Array(#"{"verified":true}"#.utf8)
     }

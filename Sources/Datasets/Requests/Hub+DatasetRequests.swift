@@ -34,15 +34,14 @@ extension Hub {
         let hadOtherZone = record.timeZone != dataset.record.timeZone
         dataset.record = record
         if hadOtherZone { worldChanged(in: dataset) }
-        turn.keep(.putDataset(record))
+        turn.keep(.put(record))
         return describe(dataset)
     }
 
-    func listDatasets(_ call: Call) throws(WireError) -> [UInt8] {
-        let page = try Page(call.parameters)
+    func listDatasets(_ parameters: Parameters, _ client: RequestingClient) throws(WireError) -> [UInt8] {
+        let page = try Page(parameters)
         let administrators = configuration.administrators
-        let client = call.client.name
-        let visible = datasets.keys.filter { administrators.allow(client: client, in: $0) }
+        let visible = datasets.keys.filter { administrators.allow(client: client.name, in: $0) }
         return page.encode("datasets", page.sorted(visible, by: { $0 }), id: { $0 }, item: { id in datasets[id].map(describe) })
     }
 
@@ -51,7 +50,7 @@ extension Hub {
         turn.keep(.deleteDataset(id: call.dataset.id, at: call.now))
         // Live states that somebody keeps are cleared at leisure, and after a crash, too.
         for state in liveStates.all where state.dataset === call.dataset && state.payload != nil {
-            turn.keep(.putLiveState(.remnant(of: state)))
+            turn.keep(.put(LiveStateRecord.remnant(of: state)))
         }
         // Until that is durable, what comes in for it waits.
         call.dataset.suspension = .deletion

@@ -33,7 +33,7 @@ extension Hub {
         if call.endsBeforeEffects { return record.encoded() }
         let device = Device(record, reference: dataset.engine.addDevice(isFixed: record.type == .pin))
         dataset.register(device)
-        turn.keep(.putDevice(record))
+        turn.keep(.put(record))
         takeOverPosition(device, in: dataset)
         showCircumstances(device, in: dataset, &turn)
         if let location { set(location, of: device, in: dataset, &turn) }
@@ -86,7 +86,7 @@ extension Hub {
         record.revision = call.revision(after: record.revision, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
         call.dataset.change(device, to: record)
-        turn.keep(.putDevice(record))
+        turn.keep(.put(record))
         identityChanged(device, in: call.dataset, &turn)
         if let location {
             set(location, of: device, in: call.dataset, &turn)
@@ -187,8 +187,8 @@ extension Hub {
     /// Makes a state durable with the request that changed it. What it was before is written first: where the request is refused, that is
     /// what stays.
     func keepNow(_ state: LiveState, after former: LiveStateRecord?, _ turn: inout Turn) {
-        if let former { turn.keepUnasked(.putLiveState(former)) }
-        turn.keep(.putLiveState(LiveStateRecord(state)))
+        if let former { turn.keepUnasked(.put(former)) }
+        turn.keep(.put(LiveStateRecord(state)))
     }
 
     /// The device with where it is.

@@ -17,7 +17,7 @@ extension Hub {
     /// - Returns: `{"items":[{object}|{"error":{…}}…]}` in the same order.
     /// - Throws: `invalid`, field `items`, where nothing was made because `items` itself is wrong.
     func createItems(
-        _ call: Call, _ create: (Call, inout Turn) throws(WireError) -> [UInt8], _ turn: inout Turn
+        _ call: Call, _ row: RequestRow, _ create: (Call, inout Turn) throws(WireError) -> [UInt8], _ turn: inout Turn
     ) throws(WireError) -> [UInt8] {
         let items = try call.parameters.array("items", count: 1...Self.itemsMaximum)
         if let other = call.parameters.object.keys.first(where: { $0 != "items" }) {
@@ -35,7 +35,9 @@ extension Hub {
                     throw WireError(
                         .tooLarge, "the reply is full; ask for this and what follows in another request", field: "items")
                 }
-                writer.raw(try create(Self.call(for: item, of: call), &turn))
+                let single = try Self.call(for: item, of: call)
+                try row.description?.check(single.parameters.object)
+                writer.raw(try create(single, &turn))
             } catch {
                 writer.beginObject()
                 writer.key("error")
@@ -54,9 +56,11 @@ extension Hub {
 
     /// The request for one element alone.
     private static func call(for item: JSONValue, of call: Call) throws(WireError) -> Call {
-        guard let object = item.asObject else {
+        guard var object = item.asObject else {
             throw WireError(.invalid, "an element of `items` must be an object", field: "items")
         }
+        // The request has one; what an element says of itself counts for nothing.
+        object["requestId"] = nil
         return Call(dataset: call.dataset, client: call.client, parameters: Parameters(object), now: call.now)
     }
 }

@@ -41,7 +41,7 @@ extension Hub {
             at: call.now, into: &engineEffects)
         let publication = Publication(record, reference: reference)
         dataset.register(publication)
-        if duration > 0 { turn.keep(.putPublication(record)) }
+        if duration > 0 { turn.keep(.put(record)) }
         handleEngineEffects(of: dataset, &turn)
         if duration == 0 { remove(publication, from: dataset, endingVisitsBy: .expired, &turn) }
         return record.encoded()
@@ -81,7 +81,7 @@ extension Hub {
         record.revision = call.revision(after: record.revision, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
         publication.record = record
-        turn.keep(.putPublication(record))
+        turn.keep(.put(record))
         engineEffects.removeAll(keepingCapacity: true)
         call.dataset.engine.update(
             publication.reference, topic: record.topic, range: record.range, expiresAt: publication.expiresAt,

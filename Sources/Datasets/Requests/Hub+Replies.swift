@@ -65,7 +65,7 @@ extension Hub {
             if row?.changes == true, body.count <= Self.durableReplyMaximumBytes, storeIsWritable {
                 let record = ReplyRecord(
                     dataset: context.dataset, client: context.client, requestId: requestId, at: turn.now, body: body)
-                turn.effects.append(.putReply(record), isAsked: true)
+                turn.effects.append(.put(record), isAsked: true)
             }
         }
         reply(body, to: context, &turn)

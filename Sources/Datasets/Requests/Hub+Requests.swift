@@ -89,7 +89,8 @@ extension Hub {
             throw WireError(.unauthorized, "`\(context.client)` may not name the dataset `\(context.dataset.prefix(80))`")
         }
         guard let row else {
-            throw WireError(.notFound, "there is no request `\(context.request.prefix(80))`", field: "request")
+            let meant = RequestCatalogue.nearest(to: context.request).map { "; did you mean `\($0)`?" } ?? ""
+            throw WireError(.notFound, "there is no request `\(context.request.prefix(80))`\(meant)", field: "request")
         }
         let parameters: JSONObject
         switch received.request {
@@ -101,13 +102,25 @@ extension Hub {
             throw WireError(.unauthorized, "`\(row.name)` is for administrators")
         }
         if row.changes, !storeIsWritable { throw unwritable(context, &turn) }
-        if case .create = row.handler { return .result(try createDataset(Parameters(parameters), context, &turn)) }
+        func checkNames() throws(WireError) {
+            if !row.takesItems || parameters["items"] == nil { try row.description?.check(parameters) }
+        }
+        if case .create = row.handler {
+            try checkNames()
+            return .result(try createDataset(Parameters(parameters), context, &turn))
+        }
+        if case .readAll(let handler) = row.handler {
+            try checkNames()
+            return .result(try handler(self)(Parameters(parameters), client))
+        }
         guard let dataset = datasets[context.dataset] else {
             guard row.createsDataset, mayCreateDataset(context.dataset, replayed: false) else {
                 throw .unknownDataset(context.dataset)
             }
+            try checkNames()
             return try performFirst(row, parameters, client, context, &turn)
         }
+        try checkNames()
         return try perform(row, call(dataset, client, parameters, turn), &turn)
     }
 
@@ -151,9 +164,10 @@ extension Hub {
         case .ask(let handler): return try handler(self)(call)
         case .change(let handler):
             if row.takesItems, call.parameters.value("items") != nil {
-                return .result(try createItems(call, handler(self), &turn))
+                return .result(try createItems(call, row, handler(self), &turn))
             }
             return .result(try handler(self)(call, &turn))
+        case .readAll(let handler): return .result(try handler(self)(call.parameters, call.client))
         case .create: throw WireError(.conflict, "the dataset `\(call.dataset.id)` exists")
         case .push: return try pushChanges(call, &turn)
         }

@@ -43,7 +43,7 @@ extension Hub {
             terms: record.terms, at: call.now, into: &engineEffects)
         let subscription = Subscription(record, pushers: pushers, reference: reference)
         dataset.register(subscription)
-        if isLasting { turn.keep(.putSubscription(record)) }
+        if isLasting { turn.keep(.put(record)) }
         handleEngineEffects(of: dataset, &turn)
         if !isLasting { remove(subscription, from: dataset, endingVisitsBy: .expired, &turn) }
         return describe(subscription)
@@ -84,7 +84,7 @@ extension Hub {
         if call.endsBeforeEffects { return record.encoded() }
         subscription.record = record
         subscription.pushers = pushers
-        turn.keep(.putSubscription(record))
+        turn.keep(.put(record))
         engineEffects.removeAll(keepingCapacity: true)
         call.dataset.engine.update(
             subscription.reference, topic: record.topic, range: record.range, expiresAt: subscription.expiresAt,

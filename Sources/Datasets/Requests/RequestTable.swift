@@ -12,10 +12,13 @@ public struct RequestRow: Sendable {
     /// It takes a list of what it takes alone, as `items`.
     public var takesItems = false
 
+    /// What may stand in it.
+    public var description: RequestDescription? { RequestCatalogue.byName[name] }
+
     /// It changes something that must be durable before its reply.
     public var changes: Bool {
         switch handler {
-        case .read, .ask: false
+        case .read, .readAll, .ask: false
         case .create, .change, .push: true
         }
     }
@@ -24,6 +27,8 @@ public struct RequestRow: Sendable {
     enum Handler: Sendable {
         /// Reads what is in memory.
         case read(@Sendable (Hub) -> (Call) throws(WireError) -> [UInt8])
+        /// Reads what is in memory, whether or not the dataset it names exists.
+        case readAll(@Sendable (Hub) -> (Parameters, RequestingClient) throws(WireError) -> [UInt8])
         /// Asks the store.
         case ask(@Sendable (Hub) -> (Call) throws(WireError) -> Outcome)
         case change(@Sendable (Hub) -> (Call, inout Turn) throws(WireError) -> [UInt8])
@@ -51,7 +56,7 @@ public enum RequestTable {
         RequestRow("dataset/create", .create, isForAdministrators: true, createsDataset: true),
         RequestRow("dataset/get", .read(Hub.getDataset)),
         RequestRow("dataset/update", .change(Hub.updateDataset), isForAdministrators: true),
-        RequestRow("dataset/list", .read(Hub.listDatasets), isForAdministrators: true),
+        RequestRow("dataset/list", .readAll(Hub.listDatasets), isForAdministrators: true),
         RequestRow("dataset/delete", .change(Hub.deleteDataset), isForAdministrators: true),
         RequestRow("dataset/import", .change(Hub.importStructure), isForAdministrators: true, createsDataset: true),
         RequestRow("device/create", .change(Hub.createDevice), createsDataset: true, takesItems: true),

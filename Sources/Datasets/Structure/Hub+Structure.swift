@@ -18,7 +18,7 @@ extension Hub {
         dataset.structure = work.structure
         dataset.occupancy?.isOutdated = true
         dataset.floorsOutdatedAt = call.now
-        for record in work.records { turn.keep(.putStructure(record)) }
+        for record in work.records { turn.keep(.put(record)) }
         return work.encoded()
     }
 

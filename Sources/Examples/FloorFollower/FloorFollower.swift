@@ -36,8 +36,19 @@ struct FloorFollower {
             group.addTask { for try await match in matches { table.show(match) } }
             try await live.subscribe(to: options.criteria)
             for device in options.devices { try await monitor.start(device) }
+            group.addTask {
+                await interruption()
+                throw Interrupted()
+            }
             // Until Ctrl-C, or until the connection ends for good.
-            try await group.waitForAll()
+            do {
+                while try await group.next() != nil {}
+            } catch is Interrupted {
+                // Else the daemon would publish for nobody until the lease ends.
+                try await live.unsubscribeAll()
+                await client.close()
+                group.cancelAll()
+            }
         }
     }
 }

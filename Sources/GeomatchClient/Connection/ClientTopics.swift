@@ -18,6 +18,9 @@ package struct ClientTopics: Sendable, Equatable {
     package var datasetStatus: String { "\(prefix)geomatch/\(dataset)/status" }
     package var diagnostics: String { "\(prefix)geomatch/\(dataset)/diagnostics/#" }
     package var circumstances: String { own + "circumstance/#" }
+    /// Of one level behind, as messages are told apart by their topic but for its last level.
+    var circumstanceEvents: String { own + "circumstance/+" }
+    var beaconEvents: String { own + "beacon/+" }
     var reply: String { own + "reply" }
     /// The change feed, where it is followed.
     package var changes: String { own + "changes" }

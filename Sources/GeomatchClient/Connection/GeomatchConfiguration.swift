@@ -19,7 +19,7 @@ public struct GeomatchConfiguration: Sendable {
         }
     }
 
-    /// `mqtt://user:password@host:port` or `mqtts://…`; user and password percent-encoded; the port may be left out.
+    /// `mqtt://user:password@host:port` or `mqtts://…`; user and password percent-encoded; scheme and port may be left out.
     public var broker: String
     /// The dataset everything is about.
     public var dataset: String
@@ -66,11 +66,6 @@ public struct GeomatchConfiguration: Sendable {
         guard isForCommand || Name.isDataset(dataset) else {
             throw GeomatchError(.invalid, "\"\(dataset)\" cannot be a dataset: 1 to 64 of A-Z a-z 0-9 . _ -", field: "dataset")
         }
-        guard isForCommand || Name.isClient(client) else {
-            throw GeomatchError(
-                .invalid, "\"\(client)\" cannot be a client: 1 to 64 of A-Z a-z 0-9 . _ -, not diagnostics or status",
-                field: "client")
-        }
         guard (1...86_400).contains(leaseSeconds) else {
             throw GeomatchError(.invalid, "a lease is 1 to 86400 seconds, not \(leaseSeconds)", field: "leaseSeconds")
         }
@@ -86,6 +81,15 @@ public struct GeomatchConfiguration: Sendable {
             endpoint = try MQTTEndpoint(url: broker)
         } catch {
             throw GeomatchError(.invalid, error.description, field: "broker")
+        }
+        // The broker first: without its user there may be no client.
+        guard isForCommand || !client.isEmpty else {
+            throw GeomatchError(.invalid, "name a client: `broker` has no user whose name it could take", field: "client")
+        }
+        guard isForCommand || Name.isClient(client) else {
+            throw GeomatchError(
+                .invalid, "\"\(client)\" cannot be a client: 1 to 64 of A-Z a-z 0-9 . _ -, not diagnostics or status",
+                field: "client")
         }
         guard let tls else { return endpoint }
         guard endpoint.tls != nil else {

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Why a request, a subscription or the connection failed.
 ///
 /// Compare ``kind``, show ``message``. An error the daemon sent carries what the wire says: ``code``, ``field`` and
@@ -78,4 +80,10 @@ extension GeomatchError: CustomStringConvertible {
         if let field { text += " (field \(field)\(position.map { ", position \($0)" } ?? ""))" }
         return text
     }
+}
+
+extension GeomatchError: LocalizedError {
+    /// What applications show by `localizedDescription`.
+    public var errorDescription: String? { message }
+    public var failureReason: String? { field.map { "\(kind.rawValue), field \($0)" } ?? kind.rawValue }
 }

@@ -48,12 +48,22 @@ struct BrokerFiles: Sendable {
     /// - Parameter users: What ``readUsers(_:)`` read.
     func write(_ configuration: EmbeddedBrokerConfiguration, users: UsersFile?) throws(EmbeddedBrokerError) {
         if let users { try writeUsers(users, configuration) }
-        if let tls = configuration.encryptedListener {
-            try copy(tls.certificateFile, to: Self.certificateFile)
-            try copy(tls.keyFile, to: Self.keyFile)
-        }
+        try writeCertificates(configuration)
         try writeOwn(configurationText(configuration), to: configurationFile)
         unlink(socket)
+    }
+
+    /// Copies the certificate and the key of the encrypted listener, if both are there and look like one.
+    func writeCertificates(_ configuration: EmbeddedBrokerConfiguration) throws(EmbeddedBrokerError) {
+        guard let tls = configuration.encryptedListener else { return }
+        for (path, mark) in [(tls.certificateFile, "-----BEGIN CERTIFICATE"), (tls.keyFile, "PRIVATE KEY-----")] {
+            guard let text = Self.read(path) else {
+                throw .fileUnreadable(path: path, reason: String(cString: strerror(errno)))
+            }
+            guard text.contains(mark) else { throw .fileUnreadable(path: path, reason: "it has no \(mark)") }
+        }
+        try copy(tls.certificateFile, to: Self.certificateFile)
+        try copy(tls.keyFile, to: Self.keyFile)
     }
 
     /// Writes who may log in and what they may do.

@@ -70,6 +70,7 @@ final class BrokerSupervisor {
         guard broker.hasStarted.load(ordering: .relaxed) else { return }
         let now = monotonicNow()
         if savedAt + pause <= now { save(child) }
+        if broker.mustReload.exchange(false, ordering: .sequentiallyConsistent) { reload(child) }
         if now >= lookAtUsersAt {
             lookAtUsersAt = now + 400_000_000
             lookAtUsers(child)
@@ -110,6 +111,27 @@ final class BrokerSupervisor {
         } catch {
             broker.configuration.log("Warning: the users stay as they were: \(error)")
         }
+    }
+
+    /// Users and certificates as their files are now; where one is wrong, all stay.
+    private func reload(_ child: ChildProcess) {
+        let configuration = broker.configuration
+        do throws(EmbeddedBrokerError) {
+            try files.writeCertificates(configuration)
+            if let path = configuration.usersFile {
+                let now = try BrokerFiles.readUsers(path)
+                try files.writeUsers(now, configuration)
+                users?.take(now)
+            }
+        } catch {
+            return configuration.log("Warning: users, access and certificates stay as they were: \(error)")
+        }
+        if configuration.usersFile != nil, configuration.pluginFile != nil, !BrokerCommand.reload(socketPath: files.socket) {
+            configuration.log("Warning: mosquitto was not told of the users: it reads them at its next start")
+        }
+        // It reads certificates again, and without the plugin users and access, too.
+        if child.catches(SIGHUP) { kill(child.processID, SIGHUP) }
+        configuration.log("reloaded: users, access and certificates")
     }
 
     private func waitForOutput(of child: ChildProcess, milliseconds: Int32, watchStop: Bool) {

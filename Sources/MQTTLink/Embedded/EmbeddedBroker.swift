@@ -15,16 +15,18 @@ public final class EmbeddedBroker: Sendable {
         var thread: pthread_t?
     }
 
-    let configuration: EmbeddedBrokerConfiguration
+    private let settings: Mutex<EmbeddedBrokerConfiguration>
     let state = Mutex(State())
     let files = Mutex<BrokerFiles?>(nil)
     let isStopping = Atomic<Bool>(false)
     let hasStarted = Atomic<Bool>(false)
+    /// The supervisor is to read users and certificates anew.
+    let mustReload = Atomic<Bool>(false)
     /// Wakes the supervisor for a stop; an eventfd.
     let stopDescriptor: Int32
 
     public init(_ configuration: EmbeddedBrokerConfiguration) {
-        self.configuration = configuration
+        settings = Mutex(configuration)
         stopDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
     }
 
@@ -62,6 +64,17 @@ public final class EmbeddedBroker: Sendable {
         guard let thread = state.withLock({ $0.thread.take() }) else { return }
         pthread_join(thread, nil)
         files.withLock { $0 }?.removeSocket()
+    }
+
+    var configuration: EmbeddedBrokerConfiguration { settings.withLock { $0 } }
+
+    /// Reads users and certificates again, and takes what each user may do from now on; within a second, told in the log.
+    public func reload(grants: (@Sendable (_ user: String) -> [AccessList.Grant])?, adapterFilters: [String]) {
+        settings.withLock {
+            $0.grants = grants
+            $0.adapterFilters = adapterFilters
+        }
+        mustReload.store(true, ordering: .sequentiallyConsistent)
     }
 
     /// The daemon's listener: a unix-domain socket only it can reach. After ``start(timeoutSeconds:)``.

@@ -84,3 +84,14 @@ extension AdapterRule {
         return left.overlaps(right)
     }
 }
+
+extension AdapterRule {
+    /// The names that no dataset may have, each with the filter of the first rule that begins with it.
+    public static func reservedDatasets(of rules: [AdapterRule], prefix: String) -> [String: String] {
+        var reserved: [String: String] = [:]
+        for rule in rules {
+            if let name = rule.reservedDataset(prefix: prefix), reserved[name] == nil { reserved[name] = rule.filter }
+        }
+        return reserved
+    }
+}

@@ -1,8 +1,8 @@
 /// Typed access to the parameters of a request.
 ///
 /// Each reader throws `invalid` with the parameter as `field` and a sentence that says the rule and the value that broke
-/// it. `null` counts as absent; ``isNull(_:)`` tells it apart, for updates that remove a value. Parameters that
-/// nobody asks for are ignored, so that a newer client can talk to an older daemon.
+/// it. `null` counts as absent; ``isNull(_:)`` tells it apart, for updates that remove a value. Names that a request does not
+/// know are refused before, by its ``RequestDescription``.
 public struct Parameters: Sendable {
     public let object: JSONObject
     /// What stands before the names of parameters in `field`: empty, or the way to a nested object with its dot.

@@ -46,7 +46,7 @@ public struct Request: Equatable, Sendable {
             return .failure(
                 Refusal(
                     id: id.flatMap { $0.unicodeScalars.count <= idCharactersMax ? $0 : nil },
-                    error: isTooLarge ? tooLarge : WireError(error)))
+                    error: isTooLarge ? tooLarge : WireError(error, about: payload)))
         }
         guard root.kind == .object else {
             let error = WireError(.invalid, "the payload must be a JSON object, not \(root.shown)")

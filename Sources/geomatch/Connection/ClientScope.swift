@@ -55,11 +55,14 @@ extension GeomatchClient {
     ///
     /// - Throws: `errorReply` where the reply is an error, as JSON or for people; `GeomatchError` where none came.
     func result(of name: String, _ parameters: JSONObject, asJSON: Bool) async throws -> JSONValue {
-        try Self.result(in: try await reply(to: name, parameters), asJSON: asJSON)
+        try Self.result(in: try await reply(to: name, parameters), of: parameters, asJSON: asJSON)
     }
 
-    static func result(in reply: JSONObject, asJSON: Bool) throws(CommandFailure) -> JSONValue {
-        if let error = reply["error"] { throw .errorReply(ErrorText.of(error, asJSON: asJSON)) }
+    /// - Parameter parameters: What was asked, to show where an expression in it is wrong.
+    static func result(
+        in reply: JSONObject, of parameters: JSONObject = [:], asJSON: Bool
+    ) throws(CommandFailure) -> JSONValue {
+        if let error = reply["error"] { throw .errorReply(ErrorText.of(error, in: parameters, asJSON: asJSON)) }
         guard let result = reply["result"] else { throw .internal("the reply holds neither a result nor an error") }
         return result
     }
@@ -89,10 +92,10 @@ extension CommandFailure {
         case .timeout: self = .unavailable(isConnected ? "\(error.message).\(status)" : error.message)
         case .connectionLost:
             self = .unavailable(
-                "\(error.message)\nIs geomatchd, or your broker, running there? --broker or GEOMATCH_BROKER names another one.")
+                "\(error.message)\nIs geomatchd, or your broker, running there? --broker or --context names another one.")
         case .refused:
             self = .unavailable(
-                "\(error.message)\nThe broker is there: check the user and the password in --broker or GEOMATCH_BROKER.")
+                "\(error.message)\nThe broker is there: check the user and the password in --broker or the context.")
         case .topicRefused, .closed: self = .unavailable(error.message)
         case .file: self = .failed(error.message)
         case .internal where error.code == 0: self = .internal(error.message)

@@ -8,7 +8,12 @@ import MQTTLink
 struct ConnectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The broker. (environment: GEOMATCH_BROKER; default: \(Self.defaultBroker))",
+            "A context of ~/.config/geomatch/contexts, or a broker's URL. (environment: GEOMATCH_CONTEXT)", valueName: "NAME"))
+    var context: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The broker. (default: that of the context, else \(Self.defaultBroker))",
             valueName: "mqtt[s]://user:password@host:port"))
     var broker: String?
 
@@ -42,10 +47,11 @@ struct ConnectionOptions: ParsableArguments {
 
     /// As they are written, each with a value.
     static let names = [
-        "--broker", "--dataset", "--client", "--topics-prefix", "--timeout", "--ca-file", "--certificate-file", "--key-file",
+        "--context", "--broker", "--dataset", "--client", "--topics-prefix", "--timeout", "--ca-file", "--certificate-file",
+        "--key-file",
     ]
 
-    /// Flags go before the environment, that before the defaults.
+    /// Flags go before `--context`, that before the environment, that before `GEOMATCH_CONTEXT`, that before the defaults.
     ///
     /// - Parameters:
     ///   - criteria: Criteria for live topics, whose dataset counts where `--dataset` is not given.
@@ -58,41 +64,52 @@ struct ConnectionOptions: ParsableArguments {
         guard timeout > 0, timeout <= 86_400 else {
             throw .usage("--timeout is \(timeout): more than 0 and at most 86400 seconds are allowed")
         }
-        let broker = Self.setting(broker, "--broker", "GEOMATCH_BROKER", environment)
-        let user = try user(of: broker)
-        var dataset = try Self.level(Self.setting(dataset, "--dataset", "GEOMATCH_DATASET", environment)) ?? "default"
+        let settings = try Settings(context: context, environment: environment)
+        let broker = settings.setting(broker, "broker")
+        let files = TLSFiles(
+            authority: settings.setting(caFile, "ca-file")?.value,
+            certificate: settings.setting(certificateFile, "certificate-file")?.value,
+            key: settings.setting(keyFile, "key-file")?.value)
+        let user = try user(of: broker, with: files)
+        var dataset = try Self.level(settings.setting(dataset, "dataset")) ?? "default"
         if self.dataset == nil, let first = criteria?.split(separator: "/", omittingEmptySubsequences: false).first {
             if Self.isLevel(String(first)) { dataset = String(first) }
         }
-        var client = try Self.level(Self.setting(client, "--client", "GEOMATCH_CLIENT", environment))
+        var client = try Self.level(settings.setting(client, "client"))
         if client == nil, let user {
             client = try Self.level(Setting(value: user, source: "the user in the broker's address", isFlag: self.broker != nil))
         }
         var configuration = GeomatchConfiguration(
             broker: broker?.value ?? Self.defaultBroker, dataset: dataset, client: client ?? defaultClient)
-        configuration.topicsPrefix = try Self.prefix(
-            Self.setting(topicsPrefix, "--topics-prefix", "GEOMATCH_TOPICS_PREFIX", environment))
+        configuration.topicsPrefix = try Self.prefix(settings.setting(topicsPrefix, "topics-prefix"))
         configuration.requestTimeout = .milliseconds(Int64(timeout * 1000))
         configuration.connectTimeout = configuration.requestTimeout
-        if hasFiles {
-            configuration.tls = GeomatchConfiguration.TLS(caFile: caFile, certificateFile: certificateFile, keyFile: keyFile)
+        if files.areGiven {
+            configuration.tls = GeomatchConfiguration.TLS(
+                caFile: files.authority, certificateFile: files.certificate, keyFile: files.key)
         }
         configuration.isForCommand = true
         configuration.connectionLost = { StandardError.note("\($0.message); trying again") }
         return configuration
     }
 
-    private var hasFiles: Bool { [caFile, certificateFile, keyFile].contains { $0 != nil } }
+    private struct TLSFiles {
+        var authority: String?
+        var certificate: String?
+        var key: String?
+
+        var areGiven: Bool { authority != nil || certificate != nil || key != nil }
+    }
 
     /// The user in the broker's address, which is checked.
-    private func user(of setting: Setting?) throws(CommandFailure) -> String? {
+    private func user(of setting: Setting?, with files: TLSFiles) throws(CommandFailure) -> String? {
         let endpoint: MQTTEndpoint
         do throws(MQTTEndpointError) {
             endpoint = try MQTTEndpoint(url: setting?.value ?? Self.defaultBroker)
         } catch {
             throw setting?.refused(error.description) ?? .internal(error.description)
         }
-        guard !hasFiles || endpoint.tls != nil else {
+        guard !files.areGiven || endpoint.tls != nil else {
             throw .usage("--ca-file, --certificate-file and --key-file need a broker with mqtts://")
         }
         return endpoint.username
@@ -113,13 +130,45 @@ struct ConnectionOptions: ParsableArguments {
         }
     }
 
-    private static func setting(
-        _ flag: String?, _ name: String, _ variable: String, _ environment: [String: String]
-    ) -> Setting? {
-        if let flag { return Setting(value: flag, source: name, isFlag: true) }
-        guard let value = environment[variable], !value.isEmpty else { return nil }
-        return Setting(value: value, source: variable, isFlag: false)
+    /// Where values come from, beside flags.
+    private struct Settings {
+        let environment: [String: String]
+        /// Chosen by the flag, before the variables.
+        let chosen: ConnectionContext?
+        /// Chosen by the variable, or the default one, behind the variables.
+        let fallback: ConnectionContext?
+
+        init(context: String?, environment: [String: String]) throws(CommandFailure) {
+            self.environment = environment
+            if let context {
+                chosen = try ConnectionContext.named(context, environment: environment)
+                fallback = nil
+            } else {
+                chosen = nil
+                let name = environment["GEOMATCH_CONTEXT"].flatMap { $0.isEmpty ? nil : $0 }
+                fallback = try ConnectionContext.named(name, environment: environment)
+            }
+        }
+
+        func setting(_ flag: String?, _ key: String) -> Setting? {
+            if let flag { return Setting(value: flag, source: "--\(key)", isFlag: true) }
+            if let setting = setting(key, of: chosen) { return setting }
+            let variable = "GEOMATCH_" + key.uppercased().replacing("-", with: "_")
+            if ConnectionOptions.variables.contains(variable), let value = environment[variable], !value.isEmpty {
+                return Setting(value: value, source: variable, isFlag: false)
+            }
+            return setting(key, of: fallback)
+        }
+
+        private func setting(_ key: String, of context: ConnectionContext?) -> Setting? {
+            guard let context, let value = context.values[key], !value.isEmpty else { return nil }
+            let source = context.name.contains("://") ? "the broker in the context" : "context \(context.name), \(key)"
+            return Setting(value: value, source: source, isFlag: false)
+        }
     }
+
+    /// `GEOMATCH_BROKER` is the daemon's and says which broker it uses, so it is not among them.
+    static let variables = ["GEOMATCH_DATASET", "GEOMATCH_CLIENT", "GEOMATCH_TOPICS_PREFIX"]
 
     /// One level of a topic. Stricter rules are the daemon's: asking as somebody it refuses must be possible.
     private static func level(_ setting: Setting?) throws(CommandFailure) -> String? {

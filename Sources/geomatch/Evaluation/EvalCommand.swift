@@ -30,7 +30,7 @@ extension Evaluation {
             if case .string(let text) = value, !asJSON { return StandardOutput.print(text) }
             StandardOutput.print(String(decoding: value.serialised(), as: UTF8.self))
         } catch {
-            throw CommandFailure.errorReply(ErrorText.of(error, asJSON: asJSON))
+            throw CommandFailure.errorReply(ErrorText.of(error, in: arguments, asJSON: asJSON))
         }
     }
 

@@ -13,8 +13,13 @@ enum ErrorText {
         return text + ": " + (object["message"].map(PlainText.of) ?? "")
     }
 
-    static func of(_ error: JSONValue, asJSON: Bool) -> String {
-        asJSON ? String(decoding: error.serialised(), as: UTF8.self) : of(error)
+    /// - Parameter parameters: Those it is about: an expression among them is shown with a caret under its mistake.
+    static func of(_ error: JSONValue, in parameters: JSONObject = [:], asJSON: Bool) -> String {
+        if asJSON { return String(decoding: error.serialised(), as: UTF8.self) }
+        guard let field = error.member("field")?.asString, let text = parameters[field]?.asString,
+            let position = error.member("position")?.asInt64.flatMap({ Int(exactly: $0) })
+        else { return of(error) }
+        return of(error) + "\n" + Caret.text(in: text, at: position)
     }
 
     /// - Parameter error: One that the daemon answered.
@@ -27,12 +32,12 @@ enum ErrorText {
         return of(.object(object))
     }
 
-    static func of(_ error: WireError, asJSON: Bool) -> String {
+    static func of(_ error: WireError, in parameters: JSONObject = [:], asJSON: Bool) -> String {
         var writer = JSONWriter()
         error.encode(into: &writer)
         guard !asJSON, let value = try? JSONValue.parse(writer.bytes) else {
             return String(decoding: writer.bytes, as: UTF8.self)
         }
-        return of(value)
+        return of(value, in: parameters, asJSON: false)
     }
 }

@@ -43,10 +43,20 @@ enum RequestWords {
         do throws(JSONError) {
             value = try JSONValue.parse(text)
         } catch {
-            throw .usage("the parameters are refused: \(error.message)")
+            throw .usage(refusal(error, of: text))
         }
         guard case .object(let object) = value else { throw .usage("the parameters must be a JSON object") }
         return object
+    }
+
+    /// What is wrong with the JSON, and the line with a caret under the place.
+    private static func refusal(_ error: JSONError, of text: [UInt8]) -> String {
+        text.withUnsafeBytes { bytes in
+            let message = "the parameters are refused: \(error.message(about: bytes))"
+            guard error != .tooLarge, let fault = JSONFault.find(in: bytes) else { return message }
+            let position = String(decoding: bytes.prefix(fault.offset), as: UTF8.self).unicodeScalars.count
+            return message + "\n" + Caret.text(in: String(decoding: bytes, as: UTF8.self), at: position)
+        }
     }
 
     private static func add(_ word: String, to parameters: inout JSONObject) throws(CommandFailure) {

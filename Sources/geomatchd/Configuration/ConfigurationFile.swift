@@ -121,7 +121,7 @@ struct ConfigurationFile {
     }
 
     private func unknown(_ key: String) -> SettingsError {
-        let names = SettingsKey.all.map(\.name).joined(separator: ", ")
-        return SettingsError(key: key, source: .file(path), problem: "there is no such key; the keys are \(names)")
+        let advice = SettingsKey.advice(for: key, among: SettingsKey.all.map(\.name))
+        return SettingsError(key: key, source: .file(path), problem: "there is no such key; \(advice)")
     }
 }

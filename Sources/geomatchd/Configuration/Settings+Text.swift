@@ -12,7 +12,7 @@ extension Settings {
         }
         line("listen", Self.quoted("\(listenHost.contains(":") ? "[\(listenHost)]" : listenHost):\(listenPort)"))
         line("data-dir", Self.quoted(dataDirectory))
-        line("http", http.map(Self.quoted) ?? "off")
+        line("http", "off")
         line("datasets", Self.list(datasets))
         line("auto-create-datasets", "\(autoCreateDatasets)")
         line("admins", Self.list(administrators))

@@ -14,8 +14,6 @@ struct Settings: Sendable {
     /// The encrypted listener of the embedded mosquitto.
     var encryptedListener: EmbeddedBrokerConfiguration.EncryptedListener?
     var dataDirectory = "./geomatch-data"
-    /// `HOST:PORT`; nil for `off`.
-    var http: String? = "127.0.0.1:8080"
     var datasets: [String] = []
     var autoCreateDatasets = true
     var administrators = ["admin"]
@@ -37,13 +35,7 @@ struct Settings: Sendable {
     var adapters: [AdapterRule] = []
 
     /// The names that no dataset may have, each with the adapter's filter that begins with it.
-    var reservedDatasets: [String: String] {
-        var reserved: [String: String] = [:]
-        for adapter in adapters {
-            if let name = adapter.reservedDataset(prefix: topicsPrefix), reserved[name] == nil { reserved[name] = adapter.filter }
-        }
-        return reserved
-    }
+    var reservedDatasets: [String: String] { AdapterRule.reservedDatasets(of: adapters, prefix: topicsPrefix) }
 
     /// What is allowed and yet unwise, for the log of each start.
     var warnings: [String] = []
@@ -82,6 +74,8 @@ struct Settings: Sendable {
 struct SettingsError: Error, Equatable, CustomStringConvertible {
     enum Source: Equatable, Sendable {
         case flag, environment
+        /// A variable that stands for no key.
+        case variable(String)
         case file(String)
 
         var isFile: Bool { if case .file = self { true } else { false } }
@@ -95,6 +89,7 @@ struct SettingsError: Error, Equatable, CustomStringConvertible {
         switch source {
         case .flag: "--\(key): \(problem)"
         case .environment: "\(SettingsKey.environmentName(key)): \(problem)"
+        case .variable(let name): "\(name): \(problem)"
         case .file(let path): "\(path): \(key.isEmpty ? "" : "\(key): ")\(problem)"
         }
     }

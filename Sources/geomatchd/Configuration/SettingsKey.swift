@@ -18,6 +18,14 @@ struct SettingsKey: Sendable {
         "GEOMATCH_" + key.uppercased().replacing("-", with: "_").replacing(".", with: "_")
     }
 
+    /// What somebody who wrote an unknown key may have meant: the nearest one, or all.
+    static func advice(for key: String, among keys: [String]) -> String {
+        // `data_dir` and `Data-Dir` are `data-dir`.
+        let plain = key.lowercased().replacing("_", with: "-")
+        if keys.contains(plain) { return "did you mean \(plain)?" }
+        return Nearness.nearest(to: key, of: keys).map { "did you mean \($0)?" } ?? "the keys are \(keys.joined(separator: ", "))"
+    }
+
     static let all: [SettingsKey] = named + SettingsLimit.all.map { SettingsKey($0.key, $0.takes, fileOnly: true) }
 
     /// A limit of the embedded mosquitto, and no maximum of the hub.
@@ -28,7 +36,7 @@ struct SettingsKey: Sendable {
         SettingsKey("broker", "mqtt[s]://user:password@host:port"),
         SettingsKey("listen", "HOST:PORT"),
         SettingsKey("data-dir", "a directory"),
-        SettingsKey("http", "HOST:PORT or off"),
+        SettingsKey("http", "off: HTTP is not offered by this version"),
         SettingsKey("datasets", "names, comma-separated or a list"),
         SettingsKey("auto-create-datasets", "true or false"),
         SettingsKey("admins", "patterns of a client or of dataset/client, comma-separated or a list"),

@@ -10,6 +10,13 @@ import Records
 struct SettingsReader {
     private var layers: [(source: SettingsError.Source, reader: ConfigReader)]
     private let file: ConfigurationFile?
+    /// Those that begin as the daemon's do.
+    private let variables: [String]
+
+    /// Variables of the command-line client, which are none of the daemon's and no mistake.
+    private static let clientVariables = ["GEOMATCH_CONTEXT", "GEOMATCH_DATASET", "GEOMATCH_CLIENT", "GEOMATCH_TOPICS_PREFIX"]
+    /// Variables of the tests.
+    private static let testVariables = "GEOMATCH_TEST_"
 
     /// - Parameters:
     ///   - flags: Key to value, of the flags that were given.
@@ -27,6 +34,7 @@ struct SettingsReader {
             ),
         ]
         self.file = file
+        variables = environment.keys.filter { $0.hasPrefix("GEOMATCH_") }.sorted()
         if let file { layers.append((.file(file.path), Self.reader(file.values))) }
     }
 
@@ -37,6 +45,7 @@ struct SettingsReader {
 
     func settings() throws(SettingsError) -> Settings {
         var settings = Settings()
+        try checkVariables()
         try checkBrokerAlone()
         settings.broker = try value("broker", parse: Self.endpoint)
         try readTLS(into: &settings)
@@ -45,7 +54,8 @@ struct SettingsReader {
             settings.listenPort = port
         }
         settings.dataDirectory = try value("data-dir") { $0.isEmpty ? nil : $0 } ?? settings.dataDirectory
-        settings.http = try readHTTP(settings.http)
+        // Refused rather than ignored, as long as there is no such door.
+        _ = try value("http") { $0 == "off" ? true : nil }
         settings.datasets = try value("datasets", parse: Self.datasets) ?? []
         settings.administrators = try value("admins", parse: Self.list) ?? settings.administrators
         settings.usersFile = try value("users") { $0.isEmpty ? nil : $0 }
@@ -108,14 +118,24 @@ struct SettingsReader {
         settings.broker?.tls = MQTTEndpoint.TLS(caFile: authority, certificateFile: certificate, keyFile: key)
     }
 
-    private func readHTTP(_ standard: String?) throws(SettingsError) -> String? {
-        guard let text = raw("http")?.text else { return standard }
-        if text == "off" { return nil }
-        _ = try value("http", parse: Self.hostAndPort)
-        return text
-    }
-
     // MARK: The listeners
+
+    /// A variable that is almost one of the daemon's would be ignored without a word.
+    private func checkVariables() throws(SettingsError) {
+        let known = SettingsKey.all.filter { !$0.isFileOnly }.map { SettingsKey.environmentName($0.name) } + ["GEOMATCH_CONFIG"]
+        for name in variables where !known.contains(name) && !Self.clientVariables.contains(name) {
+            if name.hasPrefix(Self.testVariables) || name == "GEOMATCH_KILLS" { continue }
+            let advice =
+                if let key = SettingsKey.all.first(where: { SettingsKey.environmentName($0.name) == name }) {
+                    "`\(key.name)` is a key of the configuration file only"
+                } else if let near = Nearness.nearest(to: String(name.dropFirst(9)), of: known.map { String($0.dropFirst(9)) }) {
+                    "did you mean GEOMATCH_\(near)?"
+                } else {
+                    "the variables are \(known.joined(separator: ", "))"
+                }
+            throw SettingsError(key: "", source: .variable(name), problem: "there is no such variable; \(advice)")
+        }
+    }
 
     /// A broker to use and an address for an own one contradict each other; a file may have both, as a list of what could be.
     private func checkBrokerAlone() throws(SettingsError) {
@@ -201,7 +221,9 @@ struct SettingsReader {
                         throw wrong(key, "`\(value.prefix(80))` was read, allowed is all, own or none")
                     }
                     if key == "read" { entry.read = reach } else { entry.write = reach }
-                default: throw wrong(key, "there is no such key; the keys are users, datasets, read, write")
+                default:
+                    let keys = ["users", "datasets", "read", "write"]
+                    throw wrong(key, "there is no such key; \(SettingsKey.advice(for: key, among: keys))")
                 }
             }
             guard !entry.users.isEmpty else { throw wrong("users", "is missing: a pattern of clients, \"*\" for all") }

@@ -23,8 +23,12 @@ struct Daemon {
     let settings: Settings
     let version: String
     let log: Logger
+    /// SIGHUP, since the program began.
+    let hangups: Hangups
+    /// Reads the configuration anew.
+    let reread: @Sendable () throws(SettingsError) -> Settings
 
-    /// Runs until SIGTERM or SIGINT.
+    /// Runs until SIGTERM or SIGINT, or until its terminal is closed.
     func run() async throws {
         let directory = try lockDataDirectory()
         let store = try openStore(directory)
@@ -154,7 +158,7 @@ struct Daemon {
         let plugin = BrokerPlugin.find()
         if plugin == nil {
             log.notice(
-                "no plugin for mosquitto beside the program: live data goes out message by message, and some bounds do not hold")
+                "broker plugin not found: no batches, lower throughput of live data, and some bounds do not hold")
         }
         do throws(EmbeddedBrokerError) {
             return try startEmbeddedBroker(directory, clientID: clientID, plugin: plugin)
@@ -193,8 +197,11 @@ struct Daemon {
             return try startEmbeddedBroker(directory, clientID: clientID, plugin: nil)
         }
         log.info(
-            "mosquitto started",
-            metadata: ["listen": "\(settings.listenHost):\(settings.listenPort)", "takesBatches": "\(broker.takesBatches)"])
+            "embedded broker started",
+            metadata: [
+                "listen": "\(settings.listenHost):\(settings.listenPort)",
+                "takesBatches": .stringConvertible(broker.takesBatches),
+            ])
         return broker
     }
 
@@ -205,7 +212,10 @@ struct Daemon {
         if possible < settings.connectionsMaximum {
             log.warning(
                 "fewer connections than configured: raise the limit of open files (LimitNOFILE, ulimit -n)",
-                metadata: ["limits.connections": "\(settings.connectionsMaximum)", "possible": "\(possible)"])
+                metadata: [
+                    "limits.connections": .stringConvertible(settings.connectionsMaximum),
+                    "possible": .stringConvertible(possible),
+                ])
         }
         return min(settings.connectionsMaximum, possible)
     }
@@ -214,7 +224,7 @@ struct Daemon {
     static func level(ofBrokerLine line: String) -> Logger.Level {
         // Of each connection to the private listener, which is no TCP.
         if line == "Warning: Unable to set TCP_NODELAY." { return .debug }
-        if line.hasPrefix("users: ") { return .info }
+        if line.hasPrefix("users: ") || line.hasPrefix("reloaded: ") { return .info }
         let alarming = ["mosquitto ended", "Error", "Warning", "Unable", "Out of memory"]
         return alarming.contains(where: line.hasPrefix) ? .warning : .debug
     }
@@ -225,7 +235,8 @@ struct Daemon {
         guard let endpoint = settings.broker ?? embedded?.endpoint else { throw .internal("there is no broker") }
         let status = StatusMessage(version: version, instance: identity, startedAt: CoreClock.system.now())
         let health = Health()
-        let restored = try restoredHub(identity: identity, store: store, broker: endpoint.name)
+        let access = AccessInForce(settings.accessRules)
+        let restored = try restoredHub(identity: identity, store: store, broker: endpoint.name, access: access)
         let topics = Topics(prefix: settings.topicsPrefix)
         let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
         let core = Core(hub: restored.hub, seed: seed, logger: log, health: health)
@@ -251,7 +262,11 @@ struct Daemon {
         let journal = JournalService(store: store, daemon: daemon, log: log)
         let webhooks = WebhooksService(
             policy: AddressPolicy(allowsPrivate: settings.webhooksAllowPrivate), version: version, daemon: daemon)
-        return (daemon, [EmbeddedBrokerService(broker: embedded), journal, service, webhooks])
+        let reload = ReloadService(
+            hangups: hangups,
+            reloading: Reloading(settings: settings, reread: reread, access: access, broker: embedded, door: door, log: log))
+        let notify = NotifyService(health: health, wake: { [weak door] in door?.wake() })
+        return (daemon, [EmbeddedBrokerService(broker: embedded), journal, service, webhooks, reload, notify])
     }
 
     /// A dataset of the store may have the name that an adapter's topics begin with.
@@ -264,16 +279,15 @@ struct Daemon {
     }
 
     private func restoredHub(
-        identity: String, store: Store, broker: String
+        identity: String, store: Store, broker: String, access: AccessInForce
     ) throws(Failure) -> (hub: Hub, filters: [String]) {
         var configuration = HubConfiguration()
         configuration.naming = Topics(prefix: settings.topicsPrefix).naming
         configuration.autoCreateDatasets = settings.autoCreateDatasets
         configuration.administrators = AccessPatterns(settings.administrators)
-        let access = settings.accessRules
-        configuration.mayName = { access.mayName(dataset: $0, client: $1) }
+        configuration.mayName = { access.rules.mayName(dataset: $0, client: $1) }
         configuration.reads = { dataset, client in
-            switch access.reads(dataset: dataset, client: client) {
+            switch access.rules.reads(dataset: dataset, client: client) {
             case .all: .all
             case .own: .own
             case .none: .none

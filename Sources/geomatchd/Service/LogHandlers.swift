@@ -1,16 +1,31 @@
 import Foundation
 import Logging
 import Records
+import Synchronization
+
+/// The least level that is logged, which may change while the daemon runs.
+enum LogThreshold {
+    private static let held = Mutex(Logger.Level.info)
+
+    static var level: Logger.Level {
+        get { held.withLock { $0 } }
+        set { held.withLock { $0 = newValue } }
+    }
+}
 
 /// One line for each record, on standard error: `time level message key=value …`, or a JSON object.
 struct LineLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
-    var logLevel: Logger.Level
     let format: Settings.LogFormat
 
-    init(level: Logger.Level, format: Settings.LogFormat) {
-        logLevel = level
+    init(format: Settings.LogFormat) {
         self.format = format
+    }
+
+    /// One for all loggers.
+    var logLevel: Logger.Level {
+        get { LogThreshold.level }
+        set { LogThreshold.level = newValue }
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -54,9 +69,19 @@ struct LineLogHandler: LogHandler {
         var line = "{\"time\":\"\(time)\",\"level\":\"\(level.rawValue)\",\"message\":\(quoted(message))"
         for (key, value) in metadata {
             let name = ["time", "level", "message"].contains(key) ? "metadata.\(key)" : key
-            line += ",\(quoted(name)):\(quoted("\(value)"))"
+            line += ",\(quoted(name)):\(json(value))"
         }
         return line + "}\n"
+    }
+
+    /// Numbers and truths as such: whoever logs says which by `.stringConvertible`, so that a key keeps its type.
+    private static func json(_ value: Logger.MetadataValue) -> String {
+        guard case .stringConvertible(let plain) = value else { return quoted("\(value)") }
+        return switch plain {
+        case is any BinaryInteger, is Bool: "\(plain)"
+        case let number as Double where number.isFinite: "\(number)"
+        default: quoted("\(plain)")
+        }
     }
 
     private static func quoted(_ text: String) -> String { "\"" + escaped(text, quotes: true) + "\"" }

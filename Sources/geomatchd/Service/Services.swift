@@ -38,9 +38,11 @@ struct JournalService: Service {
                 switch event {
                 case .failing(let error): log.error("store cannot be written", metadata: ["error": "\(error)"])
                 case .recovered(let waited):
-                    log.info("store recovered", metadata: ["after.seconds": "\((waited * 10).rounded() / 10)"])
+                    log.info("store recovered", metadata: ["after.seconds": .stringConvertible((waited * 10).rounded() / 10)])
                 case .closed(let unwritten):
-                    if unwritten > 0 { log.error("changes lost at the end", metadata: ["count": "\(unwritten)"]) }
+                    if unwritten > 0 {
+                        log.error("changes were not saved at shutdown", metadata: ["count": .stringConvertible(unwritten)])
+                    }
                 }
             })
         core.log = JournalLog(journal, store)
@@ -122,7 +124,7 @@ struct StartService: Service {
         let timeout = timeoutSeconds
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                guard let failure = await health.firstOnline() else { return }
+                guard let failure = await health.firstOnline() else { return NotifyService.send("READY=1") }
                 throw Daemon.Failure.unavailable(failure.description)
             }
             group.addTask {

@@ -75,7 +75,7 @@ final class SessionHandover: MQTTLinkHandler, @unchecked Sendable {
             running.withLock { $0 = nil }
             guard isStepDone else { return false }
         }
-        log.info("the session of the former client id has ended", metadata: ["moved": "\(held.count)"])
+        log.info("the session of the former client id has ended", metadata: ["moved": .stringConvertible(held.count)])
         return true
     }
 

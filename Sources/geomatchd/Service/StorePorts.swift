@@ -75,7 +75,7 @@ extension StoreFinding {
         case .match(let match): self = .match(match)
         case .feed(let page): self = .feed(page)
         case .documents(let documents): self = .documents(documents)
-        case .document, .failed: self = .failed
+        case .failed: self = .failed
         }
     }
 }

@@ -3,6 +3,7 @@ import Testing
 import Wire
 
 @testable import Datasets
+@testable import Records
 
 @Suite("Places")
 struct PlaceTests {
@@ -403,7 +404,7 @@ struct PlaceTests {
         }
         let after = share("b")
         #expect(after > before && after > share("a"))
-        #expect(harness.changes.filter { if case .putVerification = $0 { true } else { false } }.count == 1)
+        #expect(harness.changes.filter { if case .put(is VerificationRecord) = $0 { true } else { false } }.count == 1)
         harness.restart(killed: true)
         harness.send("d/-/-/-/-/phone/position", #"{"lat":43.73,"lon":7.4201,"acc":20}"#)
         #expect(share("b") == after)

@@ -1,12 +1,12 @@
 import GeomatchClient
 
-/// Follows the second floor until `count` updates came.
+/// Follows a floor of the simulated building (`geomatch demo building`) until `count` updates came.
 func followTheFloor(broker: String, count: Int) async throws -> [String] {
-    let manager = try LiveDataManager(broker: broker, dataset: "museum", client: "guide")
+    let manager = try LiveDataManager(broker: broker, dataset: "demo", client: "me")
     // Ask for the updates first: they collect from here on.
     let updates = manager.updates
     let floor = try await manager.subscribe(
-        to: LiveCriteria().venue("louvre").floor("2").minInterval(.seconds(1)))
+        to: LiveCriteria().venue("hq").floor("1").minInterval(.seconds(1)))
 
     var lines: [String] = []
     for try await update in updates {

@@ -38,7 +38,7 @@ struct FeedConformance {
         try subject.withStore { store in
             try store.commit(
                 (1...2600).map { generation in
-                    .putDevice(
+                    .put(
                         DeviceRecord(
                             dataset: "city", id: "d", type: .mobile, createdAt: 1, updatedAt: 1, revision: "\(generation)-a"))
                 })

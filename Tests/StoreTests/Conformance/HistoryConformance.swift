@@ -51,7 +51,7 @@ struct HistoryConformance {
         if random.chance(10) { changes.append(.forgetTombstones(before: instant - 5, at: instant)) }
         let follower = FollowerRecord(
             dataset: "city", client: random.pick(["a", "b"]), since: instant, lease: 3600, leaseUntil: instant + 9)
-        if random.chance(20) { changes.append(.putFollower(follower)) }
+        if random.chance(20) { changes.append(.put(follower)) }
         if random.chance(10) { changes.append(.deleteFollower(dataset: "city", client: "a")) }
         return changes
     }
@@ -87,7 +87,7 @@ struct HistoryConformance {
             let keys = (0..<6).flatMap { id -> [RecordKey] in
                 [
                     .category(dataset: dataset, id: "c\(id)"), .place(dataset: dataset, id: "x\(id)"),
-                    .verification(dataset: dataset, placeId: "x\(id)", hour: 167),
+                    RecordKey(.verification, fields: [.text(dataset), .text("x\(id)"), .integer(167)]),
                     .liveState(dataset: dataset, topic: "t\(id)"),
                     .liveSubscription(dataset: dataset, client: "a", id: "l\(id)"),
                     .follower(dataset: dataset, client: id == 0 ? "a" : "b"),

@@ -20,13 +20,13 @@ struct KeyConformance {
         [
             .liveState(dataset: dataset, topic: "t"), .liveSubscription(dataset: dataset, client: "c", id: "l"),
             .follower(dataset: dataset, client: "c"), .category(dataset: dataset, id: "k"), .place(dataset: dataset, id: "p"),
-            .verification(dataset: dataset, placeId: "p", hour: 5),
+            RecordKey(.verification, fields: [.text(dataset), .text("p"), .integer(5)]),
         ]
     }
 
     private static let all: [DurableChange] = [
-        .putLiveState(live), .putLiveSubscription(subscription), .putFollower(follower), .putCategory(category), .putPlace(place),
-        .putVerification(verification),
+        .put(live), .put(subscription), .put(follower), .put(category), .put(place),
+        .put(verification),
     ]
 
     @Test("What is there is given as it is durable, what is not as its deletion", arguments: Subject.allCases)
@@ -34,14 +34,21 @@ struct KeyConformance {
         try subject.withStore { store in
             try store.commit(Self.all)
             #expect(try store.records(Self.keys("city")) == Self.all)
-            #expect(
-                try store.records(Self.keys("park")) == [
-                    .forgetLiveState(dataset: "park", topic: "t"),
-                    .deleteLiveSubscription(dataset: "park", client: "c", id: "l"),
-                    .deleteFollower(dataset: "park", client: "c"), .deletePlace(dataset: "park", id: "p"),
-                    .putVerification(VerificationRecord(dataset: "park", placeID: "p", hour: 5, count: 0)),
-                ])
+            #expect(try store.records(Self.keys("park")) == Self.keys("park").map { .delete($0) })
             #expect(try store.records([.place(dataset: "city", id: "p"), .place(dataset: "city", id: "q")]).count == 2)
+        }
+    }
+
+    @Test("A part of a key gives all that is below it", arguments: Subject.allCases)
+    func prefixes(_ subject: Subject) throws {
+        try subject.withStore { store in
+            var later = Self.verification
+            later.hour = 6
+            try store.commit(Self.all + [.put(later)])
+            let part = RecordKey(.verification, fields: [.text("city"), .text("p")])
+            #expect(try store.records([part]) == [.put(Self.verification), .put(later)])
+            #expect(try store.records([RecordKey(.verification, fields: [.text("city"), .text("q")])]).isEmpty)
+            #expect(DurableChange.deletePlace(dataset: "city", id: "p").keys == [.place(dataset: "city", id: "p"), part])
         }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Every store: matches")
 struct MatchConformance {
     private func match(_ number: Int64, device: String = "d", pending: Bool = false) -> DurableChange {
-        .putMatch(
+        .put(
             MatchRecord(
                 number: number, dataset: "city", id: "m\(number)", deviceId: device, subscriptionId: "s", publicationId: "p",
                 owner: "client", createdAt: number, body: Array("body \(number)".utf8), pending: pending))
@@ -56,7 +56,7 @@ struct MatchConformance {
     func deliveryIsOwed(_ subject: Subject) throws {
         try subject.withStore { store in
             try store.commit([
-                .putDevice(DeviceRecord(dataset: "city", id: "d", type: .pin, createdAt: 1, updatedAt: 1, revision: "1-a")),
+                .put(DeviceRecord(dataset: "city", id: "d", type: .pin, createdAt: 1, updatedAt: 1, revision: "1-a")),
                 match(1, pending: true), match(2), match(3, pending: true), .forgetMatch(number: 3),
             ])
             #expect(try numbers(store) == [1, 2])

@@ -28,12 +28,12 @@ protocol FaultyStore: DurableStore {
 }
 
 extension DurableChange {
-    static let poison = putDevice(
+    static let poison = put(
         DeviceRecord(dataset: "c", id: "poison", type: .pin, createdAt: 1, updatedAt: 1, revision: "1-a"))
 
     /// Too much for a store that is full.
     static func bulk(_ number: Int = 0) -> DurableChange {
-        .putLiveState(
+        .put(
             LiveStateRecord(
                 dataset: "city", topic: "t\(number)", timestamp: 1, receivedAt: 1, number: 1,
                 payload: [UInt8](repeating: 1, count: 60_000)))

@@ -1,8 +1,8 @@
 /// A list of strings as the JSON text of one column.
 ///
 /// Written by hand: lists are short, mostly empty, and read by the hundred thousand at a start.
-enum ListText {
-    static func encode(_ list: [String]) -> String {
+package enum ListText {
+    package static func encode(_ list: [String]) -> String {
         guard !list.isEmpty else { return "[]" }
         var utf8: [UInt8] = [UInt8(ascii: "[")]
         for (index, text) in list.enumerated() {
@@ -29,7 +29,7 @@ enum ListText {
     }
 
     /// Nil for text that is not a JSON array of strings.
-    static func decode(_ utf8: UnsafeBufferPointer<UInt8>) -> [String]? {
+    package static func decode(_ utf8: UnsafeBufferPointer<UInt8>) -> [String]? {
         // "[]" is nearly every list there is.
         if utf8.count == 2, utf8[0] == UInt8(ascii: "["), utf8[1] == UInt8(ascii: "]") { return [] }
         var reader = Reader(utf8: utf8)

@@ -1,0 +1,134 @@
+import Records
+import Wire
+
+/// Where records come back: at a start, or again after a refusal, where what only memory knows stays.
+struct Restoration {
+    let now: Int64
+    let isAgain: Bool
+}
+
+/// How records of one kind come back and go in memory: at a restart, and after a refusal.
+///
+/// A class, so that a look at one copies nothing.
+final class RestoredKind: Sendable {
+    let kind: Kind
+    let put: @Sendable (Hub, any DurableRecord, Restoration) throws(WireError) -> Void
+    let delete: @Sendable (Hub, RecordKey) -> Void
+    let amend: @Sendable (Hub, any RecordAmendment) -> Void
+    /// Has one record become what is durable, of a kind that is read alone; nil: nothing is to be done.
+    let reload: (@Sendable (Hub, RecordKey, ReloadedParts) throws -> Void)?
+
+    init<Record: DurableRecord>(
+        _ type: Record.Type,
+        delete: @escaping @Sendable (Hub, RecordKey) -> Void = { _, _ in },
+        amend: @escaping @Sendable (Hub, any RecordAmendment) -> Void = { _, _ in },
+        reload: (@Sendable (Hub, RecordKey, ReloadedParts) throws -> Void)? = nil,
+        put: @escaping @Sendable (Hub, Record, Restoration) throws(WireError) -> Void
+    ) {
+        kind = Record.kind
+        self.put = { hub, record, restoration throws(WireError) in
+            if let record = record as? Record { try put(hub, record, restoration) }
+        }
+        self.delete = delete
+        self.amend = amend
+        self.reload = reload
+    }
+
+    static subscript(_ kind: Kind) -> RestoredKind { table[kind.rawValue] }
+
+    private static let table: [RestoredKind] = {
+        let table: [RestoredKind] = [
+            RestoredKind(DatasetRecord.self) { hub, record, _ in hub.restore(record) },
+            RestoredKind(DatasetDeletionRecord.self) { hub, record, how in hub.restore(record, again: how.isAgain) },
+            RestoredKind(StructureRecord.self) { hub, record, _ in hub.restore(record) },
+            RestoredKind(
+                CategoryRecord.self, reload: { hub, key, found in hub.reload(category: key.id, found, in: key.text(0)) }
+            ) { hub, record, _ in hub.restore(record) },
+            RestoredKind(
+                PlaceRecord.self, delete: { hub, key in hub.restoreDeleted(place: key) },
+                reload: { hub, key, found in hub.reload(place: key.id, found, in: key.text(0)) }
+            ) { hub, record, _ in _ = try? hub.datasets[record.dataset]?.places.table.upsert(record.place) },
+            RestoredKind(
+                VerificationRecord.self, reload: { hub, key, found in hub.reload(verification: key, found) }
+            ) { hub, record, _ in
+                hub.datasets[record.dataset]?.places.setVerifications(of: record.placeID, in: record.hour, to: record.count)
+            },
+            RestoredKind(
+                DeviceRecord.self,
+                delete: { hub, key in
+                    if let dataset = hub.dataset(of: key), let device = dataset.devices[key.id] { dataset.remove(device) }
+                }
+            ) { hub, record, _ in hub.restore(record) },
+            RestoredKind(
+                PublicationRecord.self,
+                delete: { hub, key in
+                    if let dataset = hub.dataset(of: key), let known = dataset.publications[key.id] { dataset.remove(known) }
+                }
+            ) { hub, record, how throws(WireError) in try hub.restore(record, at: how.now) },
+            RestoredKind(
+                SubscriptionRecord.self,
+                delete: { hub, key in
+                    if let dataset = hub.dataset(of: key), let known = dataset.subscriptions[key.id] { dataset.remove(known) }
+                },
+                amend: { hub, amendment in hub.restore(amendment) }
+            ) { hub, record, how throws(WireError) in try hub.restore(record, at: how.now) },
+            RestoredKind(PairRecord.self) { hub, record, how in hub.restore(record, at: how.now) },
+            RestoredKind(VisitRecord.self, delete: { hub, key in hub.restoreEnd(ofVisit: key) }) { hub, record, how in
+                hub.restore(record, at: how.now)
+            },
+            RestoredKind(CircumstanceRecord.self, delete: { hub, key in hub.restoreDeleted(circumstance: key) }) {
+                hub, record, how throws(WireError) in try hub.restore(record, at: how.now)
+            },
+            RestoredKind(HeldRecord.self, delete: { hub, key in hub.restoreReleased(key) }) { hub, record, _ in
+                hub.restore(record)
+            },
+            RestoredKind(PlaceVisitRecord.self, delete: { hub, key in hub.restoreForgotten(placeVisit: key) }) {
+                hub, record, how in
+                hub.restore(record, at: how.now)
+            },
+            RestoredKind(StayRecord.self) { hub, record, _ in
+                hub.datasets[record.dataset]?.circumstances.restoredStays[record.deviceID] = record.stay
+            },
+            RestoredKind(IncidentRecord.self) { hub, record, _ in
+                if let dataset = hub.datasets[record.dataset] { hub.outbox.restore(record, dataset.matchAccount) }
+            },
+            RestoredKind(LiveStateRecord.self) { hub, record, _ in hub.restore(record) },
+            RestoredKind(
+                LiveSubscriptionRecord.self,
+                delete: { hub, key in
+                    if let known = hub.dataset(of: key)?.liveSubscriptions[key.text(1), key.text(2)] { hub.liveSubscribers.remove(known) }
+                },
+                reload: { hub, key, found in try hub.reload(live: key, found) }
+            ) { hub, record, how throws(WireError) in
+                if let dataset = hub.datasets[record.dataset] {
+                    try hub.liveSubscribers.restore(record, in: dataset, again: how.isAgain)
+                }
+            },
+            RestoredKind(
+                BeaconMonitorRecord.self,
+                delete: { hub, key in
+                    hub.dataset(of: key)?.beaconField.monitors.remove(client: key.text(1), id: key.text(2))
+                }
+            ) { hub, record, _ in hub.restore(record) },
+            RestoredKind(
+                FollowerRecord.self,
+                delete: { hub, key in
+                    if let dataset = key.dataset, let known = hub.followers[dataset, key.text(1)] { hub.followers.remove(known) }
+                },
+                reload: { hub, key, found in hub.reload(follower: key, found) }
+            ) { hub, record, _ in if hub.datasets[record.dataset] != nil { hub.followers.restore(record) } },
+            RestoredKind(MatchRecord.self) { hub, record, how throws(WireError) in try hub.restore(record, again: how.isAgain) },
+            RestoredKind(ReplyRecord.self) { hub, record, _ in hub.restore(record) },
+        ]
+        precondition(table.map(\.kind) == Kind.allCases, "each kind comes back, in the order of their table")
+        return table
+    }()
+}
+
+extension Hub {
+    fileprivate func restore(_ amendment: any RecordAmendment) {
+        guard let subscription = dataset(of: amendment.key)?.subscriptions[amendment.key.id] else { return }
+        if let amendment = amendment as? DeliveryAmendment { subscription.record.delivery = amendment.delivery }
+        if let amendment = amendment as? HintsAmendment { subscription.record.hints = amendment.hints }
+    }
+}

@@ -1,0 +1,32 @@
+/// Which of the known words somebody who mistyped one may have meant.
+public enum Nearness {
+    /// - Returns: The nearest of `words`, where at most a third of it is different; of equally near ones the first.
+    public static func nearest(to word: String, of words: some Sequence<String>) -> String? {
+        let letters = Array(word.lowercased().utf8)
+        var best: (word: String, distance: Int)?
+        for candidate in words {
+            let distance = distance(letters, Array(candidate.lowercased().utf8))
+            guard distance <= max(1, candidate.utf8.count / 3), distance < best?.distance ?? .max else { continue }
+            // What shares no letter is no misspelling.
+            guard distance < candidate.utf8.count else { continue }
+            best = (candidate, distance)
+        }
+        return best?.word
+    }
+
+    /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+    public static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
+        guard a.count <= 64, b.count <= 64 else { return .max }
+        var rows = [Array(0...b.count)]
+        for i in 0..<a.count {
+            var row = [i + 1]
+            for j in 0..<b.count {
+                var cost = min(rows[i][j] + (a[i] == b[j] ? 0 : 1), rows[i][j + 1] + 1, row[j] + 1)
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { cost = min(cost, rows[i - 1][j - 1] + 1) }
+                row.append(cost)
+            }
+            rows.append(row)
+        }
+        return rows[a.count][b.count]
+    }
+}

@@ -1,0 +1,307 @@
+/// What each request takes. The table of requests says who carries it out; this says what may stand in it.
+public enum RequestCatalogue {
+    public static let all: [RequestDescription] =
+        datasets + devices + publications + subscriptions + matches + live + beacons + places + circumstances + changes
+
+    public static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+
+    /// The name that was meant by one that no request has: of the same resource or with the same verb, and near.
+    public static func nearest(to name: String) -> String? {
+        if let near = Nearness.nearest(to: name, of: all.map(\.name)) { return near }
+        // `devices/list`, `device/creat`: each half by itself.
+        let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
+        guard parts.count == 2, let resource = Nearness.nearest(to: parts[0], of: all.map { String($0.resource) }) else {
+            return nil
+        }
+        let verbs = all.filter { $0.resource == resource }.map { String($0.verb) }
+        return Nearness.nearest(to: parts[1], of: verbs).map { "\(resource)/\($0)" }
+    }
+
+    // MARK: What several have in common
+
+    private static let id = RequestField("id", "an id: 1–128 bytes, not `-`", required: true)
+    private static let newID = RequestField("id", "an id: 1–128 bytes, not `-`; default: a new UUID")
+    private static let deviceID = RequestField("deviceId", "the id of a device", required: true)
+    private static let revision = RequestField(
+        "revision", "the revision that was read: another one by now is a conflict; default: the last writer wins")
+    private static let page = [
+        RequestField("limit", "1…1000 entries; default 1000"), RequestField("after", "the `next` of the page before"),
+    ]
+    private static let topic = RequestField("topic", "1–256 bytes, compared as they are", required: true)
+    private static let range = RequestField("range", "1…5000 metres around the device", required: true)
+    private static let duration = RequestField(
+        "duration", "seconds from now, or with a unit on the command line: 90s, 15min, 1h, 7d; 0 compares once", required: true)
+    private static let major = RequestField("major", "0…65535")
+    private static let minor = RequestField("minor", "0…65535")
+    private static let uuid = RequestField("proximityUUID", "the UUID of a beacon", aliases: ["proximityID", "uuid"])
+    private static let area: RequestField.Content = .area([
+        RequestField("bbox", "[west, south, east, north]"),
+        RequestField(
+            "circle", "latitude, longitude and radius in metres",
+            .object([
+                RequestField("latitude", "degrees"), RequestField("longitude", "degrees"), RequestField("radius", "metres"),
+            ])),
+    ])
+    private static let within = RequestField(
+        "within", "{\"bbox\":[w,s,e,n]}, {\"circle\":{\"latitude\",\"longitude\",\"radius\"}} or a GeoJSON Polygon", area)
+    private static let criteria = RequestField(
+        "criteria", "a live topic with + and #, or an object of levels; default: all of the dataset")
+    private static let condition = RequestField("where", "a selector over the properties of updates")
+    private static let lease = RequestField("lease", "seconds until it ends unless it is renewed, 1…86400; default 3600")
+
+    private static func optional(_ fields: [RequestField]) -> [RequestField] {
+        fields.map { RequestField($0.name, $0.takes, $0.content, aliases: $0.aliases) }
+    }
+
+    // MARK: Datasets
+
+    private static let datasetFields = [
+        RequestField("name", "at most 256 characters"),
+        RequestField("policy", "open or strict: whether undeclared levels are taken; default open"),
+        RequestField("domains", "at most 256 names: the only ones a strict dataset takes"),
+        RequestField("autoCreateDevices", "true or false: a first position creates its device; default true"),
+        RequestField("derivedOccupancy", "true or false: the occupancy of rooms is counted; default false"),
+        RequestField("timeZone", "an IANA time zone; default UTC"),
+    ]
+
+    private static let datasets = [
+        RequestDescription(
+            "dataset/create", "Create the dataset of the topic (administrators).", datasetFields,
+            example: "--client admin --dataset museum dataset create timeZone=Europe/Paris"),
+        RequestDescription("dataset/get", "Show the dataset with its counts.", [], example: "dataset get"),
+        RequestDescription(
+            "dataset/update", "Change settings of the dataset (administrators).", datasetFields + [revision],
+            example: "--client admin dataset update derivedOccupancy=true"),
+        RequestDescription(
+            "dataset/list", "List all datasets (administrators).", page, example: "--client admin dataset list"),
+        RequestDescription(
+            "dataset/delete", "Delete the dataset with all it holds (administrators).", [revision],
+            example: "--client admin --dataset museum dataset delete"),
+        RequestDescription(
+            "dataset/import", "Import venues, buildings, floors, rooms and locations (administrators).",
+            [RequestField("structure", "a GeoJSON FeatureCollection", required: true)],
+            example: "--client admin dataset import structure:=\"$(cat building.geojson)\""),
+    ]
+
+    // MARK: Devices
+
+    private static let deviceFields = [
+        RequestField("name", "at most 256 characters"), RequestField("platform", "at most 256 characters"),
+        RequestField("group", "at most 25 names of 1–25 of A-Z a-z 0-9 _"),
+        RequestField("deviceToken", "at most 4096 characters"),
+        RequestField("location", "{\"latitude\",\"longitude\",…}: what a live position has; required for a PinDevice"),
+        RequestField(
+            "carries", "the beacon a MobileDevice carries: {\"uuid\",\"major\",\"minor\"}, or null",
+            .object([uuid, major, minor])),
+        RequestField(
+            "ranging", "how it ranges beacons: {\"n\":1…6, \"rssiOffset\":−60…60 dB, \"filter\":trimmedMean|kalman|none}",
+            .object([
+                RequestField("n", "1…6"), RequestField("rssiOffset", "−60…60 dB"),
+                RequestField("filter", "trimmedMean, kalman or none"),
+            ])),
+    ]
+
+    private static let devices = [
+        RequestDescription(
+            "device/create", "Create a device.",
+            [RequestField("deviceType", "MobileDevice, PinDevice or IBeaconDevice", required: true), newID] + deviceFields
+                + [uuid, major, minor, RequestField("type", "gbeacon instead of deviceType: an IBeaconDevice")],
+            example: "device create deviceType=PinDevice id=cafe location.latitude=43.73 location.longitude=7.42"),
+        RequestDescription("device/get", "Show a device.", [id], example: "device get cafe"),
+        RequestDescription(
+            "device/list", "List your devices.",
+            [RequestField("deviceType", "MobileDevice, PinDevice or IBeaconDevice")] + page, example: "device list --all"),
+        RequestDescription(
+            "device/update", "Change a device.", [id] + deviceFields + [revision], example: "device update cafe name=Café"),
+        RequestDescription(
+            "device/delete", "Delete a device with its publications and subscriptions.", [id, revision],
+            example: "device delete cafe"),
+        RequestDescription(
+            "device/forget", "Erase where a device was and what it met; the device stays.", [id], example: "device forget phone"),
+    ]
+
+    // MARK: Publications, subscriptions, matches
+
+    private static let properties = RequestField("properties", "at most 64 texts, numbers, booleans, or arrays of those")
+
+    private static let publications = [
+        RequestDescription(
+            "publication/create", "Publish something around a device.", [deviceID, topic, range, duration, newID, properties],
+            example: "publication create deviceId=cafe topic=coffee range=50 duration=1h properties.price=3"),
+        RequestDescription("publication/get", "Show a publication.", [id], example: "publication get offer"),
+        RequestDescription(
+            "publication/list", "List the publications of a device.", [deviceID] + page,
+            example: "publication list deviceId=cafe"),
+        RequestDescription(
+            "publication/update", "Change a publication.",
+            [id] + optional([topic, range, duration, properties, deviceID]) + [revision],
+            example: "publication update offer properties.price=2"),
+        RequestDescription("publication/delete", "Delete a publication.", [id, revision], example: "publication delete offer"),
+    ]
+
+    private static let subscriptionFields = [
+        RequestField(
+            "selector", "a condition over properties, at most 4096 characters: price < 5 AND kind = 'tea'; default: all"),
+        RequestField("mode", "once or visit; default once"),
+        RequestField("matchTTL", "mode once: seconds after which the same pair may match again; default its duration"),
+        RequestField("matchDTL", "mode once: metres to move before the same pair matches again; default 2 × range"),
+        RequestField("exitMargin", "mode visit: 0…100000 metres beyond the reach at which a visit ends; default 10"),
+        RequestField("dwell", "mode visit: seconds in range before a visit begins; default 0"),
+        RequestField("staleAfter", "mode visit: seconds without news after which a visit ends; default never"),
+        RequestField("accuracy", "centre, possible or certain; default centre"),
+        RequestField("floor", "any or same; default any"),
+        RequestField("excludeSelf", "true or false: a device does not match itself; default false"),
+        RequestField("pushers", "at most 16 of mqtt:TOPIC, https://…, http://…; default none"),
+        RequestField("secret", "1–1024 bytes that webhooks are signed with"),
+    ]
+
+    private static let subscriptions = [
+        RequestDescription(
+            "subscription/create", "Subscribe to publications near a device.",
+            [deviceID, topic, range, duration, newID] + subscriptionFields,
+            example: "subscription create id=thirsty deviceId=phone topic=coffee range=50 duration=1h selector='price < 5'"),
+        RequestDescription(
+            "subscription/get", "Show a subscription with its delivery counters and hints.", [id],
+            example: "subscription get thirsty"),
+        RequestDescription(
+            "subscription/list", "List the subscriptions of a device.", [deviceID] + page,
+            example: "subscription list deviceId=phone"),
+        RequestDescription(
+            "subscription/update", "Change a subscription.",
+            [id] + optional([topic, range, duration, deviceID]) + subscriptionFields + [revision],
+            example: "subscription update thirsty mode=visit exitMargin=20"),
+        RequestDescription(
+            "subscription/delete", "Delete a subscription.", [id, revision], example: "subscription delete thirsty"),
+    ]
+
+    private static let matches = [
+        RequestDescription("match/get", "Show a match.", [id], example: "match get 42622069-f5c3-450d-80cd-49a9d0049c92"),
+        RequestDescription(
+            "match/list", "List the newest matches of a subscribing device.", [deviceID] + page,
+            example: "match list deviceId=phone"),
+        RequestDescription(
+            "match/explain", "Say why two did or did not match.",
+            [
+                RequestField("publicationId", "the id of a publication", required: true),
+                RequestField("subscriptionId", "the id of a subscription", required: true),
+            ], example: "match explain publicationId=offer subscriptionId=thirsty"),
+    ]
+
+    // MARK: Live data
+
+    private static let live = [
+        RequestDescription(
+            "live/subscribe", "Follow live data by criteria.",
+            [
+                criteria, condition, within,
+                RequestField("minInterval", "milliseconds between two updates of a topic, of which the newest comes; default 0"),
+                RequestField("qos", "0 or 1; default 0"),
+                RequestField("snapshot", "true or false: known state first; default true"),
+                lease, newID,
+            ], example: "live subscribe id=second criteria.floor=2 minInterval=1000"),
+        RequestDescription("live/renew", "Renew the lease of a live subscription.", [id, lease], example: "live renew second"),
+        RequestDescription("live/unsubscribe", "End a live subscription.", [id], example: "live unsubscribe second"),
+        RequestDescription("live/list", "List your live subscriptions with their counters.", page, example: "live list"),
+        RequestDescription(
+            "live/snapshot", "Show the live state now.", [criteria, condition, within] + page,
+            example: "live snapshot criteria.domain=position --all"),
+    ]
+
+    // MARK: Beacons
+
+    private static let beacons = [
+        RequestDescription("beacon/list", "List registered beacons.", page, example: "beacon list"),
+        RequestDescription(
+            "beacon/monitor", "Report when devices begin and cease to see beacons.",
+            [id, RequestField(uuid.name, uuid.takes, required: true, aliases: uuid.aliases), major, minor]
+                + [RequestField("devices", "1…1000 ids or groups of devices; default: yours and ownerless ones")],
+            example: "beacon monitor id=gallery uuid=F7826DA6-4FA2-4E98-8024-BC5B71E0893E"),
+        RequestDescription("beacon/unmonitor", "End a monitor.", [id], example: "beacon unmonitor id=gallery"),
+    ]
+
+    // MARK: Places
+
+    private static let places = [
+        RequestDescription(
+            "place/import", "Import places.",
+            [RequestField("places", "a GeoJSON FeatureCollection of at most 256 KiB", required: true)],
+            example: "place import places:=\"$(cat places.geojson)\""),
+        RequestDescription("place/get", "Show a place.", [id], example: "place get cafe-1"),
+        RequestDescription(
+            "place/list", "List places by area, category and chain.",
+            [
+                within, RequestField("categoryId", "with the categories below it"), RequestField("chainId", "the id of a chain"),
+            ] + page, example: "place list categoryId=amenity=cafe limit=10"),
+        RequestDescription("place/delete", "Delete a place.", [id, revision], example: "place delete cafe-1"),
+        RequestDescription(
+            "place/candidates", "Rank the places where a device or a position may be.",
+            [
+                RequestField("deviceId", "the id of a device with a known position, or:"),
+                RequestField("latitude", "−90…90 degrees"), RequestField("longitude", "−180…180 degrees"),
+                RequestField("horizontalAccuracy", "metres"),
+                RequestField("activities", "true or false: first what the device does; default false"),
+            ], example: "place candidates latitude=43.7387 longitude=7.4273 horizontalAccuracy=15"),
+        RequestDescription(
+            "place/verify", "Confirm one of the candidates last given for a device.",
+            [deviceID, RequestField("placeId", "the id of that place", required: true)],
+            example: "place verify deviceId=phone placeId=cafe-1"),
+        RequestDescription(
+            "category/import", "Import categories.",
+            [RequestField("categories", "[{\"id\",\"name\",\"parentId\"?}]", required: true)],
+            example: "category import categories='[{\"id\":\"cafe\",\"name\":\"Café\"}]'"),
+        RequestDescription("category/list", "List categories.", page, example: "category list"),
+    ]
+
+    // MARK: Circumstances
+
+    private static let circumstances = [
+        RequestDescription(
+            "circumstance/register", "Register a circumstance, or replace it.",
+            [
+                id,
+                RequestField("expression", "an S-expression: (and (at (= category-id \"cafe\")) (not (moving)))", required: true),
+                RequestField("when", "arriving or departing; default: it is evaluated on request only"),
+                RequestField("name", "at most 256 characters"), RequestField("tags", "at most 64 texts"),
+                RequestField("devices", "at most 1000 ids or groups; default: yours and ownerless ones"),
+                RequestField("nearRadius", "10…5000 metres; default 250"),
+                RequestField("exitMargin", "0…1000 metres; default 10"),
+                RequestField("debug", "true or false: a trace with each event; default false"), revision,
+            ], example: "circumstance register id=coffee when=arriving expression='(at (= category-id \"amenity=cafe\"))'"),
+        RequestDescription(
+            "circumstance/enable", "Enable a circumstance.", [id, revision], example: "circumstance enable id=coffee"),
+        RequestDescription(
+            "circumstance/disable", "Disable a circumstance.", [id, revision], example: "circumstance disable id=coffee"),
+        RequestDescription(
+            "circumstance/unregister", "Delete a circumstance.", [id, revision], example: "circumstance unregister id=coffee"),
+        RequestDescription("circumstance/list", "List your circumstances.", page, example: "circumstance list"),
+        RequestDescription(
+            "circumstance/evaluate", "Evaluate a circumstance for a device.",
+            [id, deviceID, RequestField("debug", "true or false: with a trace; default false")],
+            example: "circumstance evaluate id=coffee deviceId=phone debug=true"),
+        RequestDescription(
+            "circumstance/evaluateAll", "Evaluate those without `when` for a device.", [deviceID] + page,
+            example: "circumstance evaluateAll deviceId=phone"),
+    ]
+
+    // MARK: Change feed
+
+    private static let since = RequestField("since", "a place in the feed, from 0")
+    private static let store = RequestField("storeId", "the feed that `since` belongs to: another one by now is a conflict")
+
+    private static let changes = [
+        RequestDescription(
+            "changes/get", "Read the change feed.", [since, RequestField("limit", "1…1000 rows; default 1000"), store],
+            example: "changes get since=0 limit=10"),
+        RequestDescription(
+            "changes/follow", "Stream the change feed.", [since, lease, store], example: "changes follow since=0"),
+        RequestDescription("changes/unfollow", "End the stream.", [], example: "changes unfollow"),
+        RequestDescription(
+            "changes/conflicts", "List the revisions of a document that lost.",
+            [RequestField("type", "the type of the document", required: true), id] + page,
+            example: "changes conflicts type=note id=1"),
+        RequestDescription(
+            "changes/push", "Push documents that were written offline.",
+            [RequestField("docs", "at most 1000 documents {\"id\",\"type\",\"revision\",…}", required: true)],
+            example: "changes push docs='[{\"id\":\"1\",\"type\":\"note\",\"revision\":\"1-a\"}]'"),
+    ]
+}

@@ -1,0 +1,83 @@
+/// One parameter of a request: what checks, help and error messages say of it.
+public struct RequestField: Sendable {
+    /// What may be inside the value.
+    public enum Content: Sendable {
+        /// Nothing is said of it here: a plain value, or an object with its own rules.
+        case any
+        /// An object with these members only.
+        case object([RequestField])
+        /// An area: an object with these members only, or a GeoJSON geometry, which may have others.
+        case area([RequestField])
+    }
+
+    public let name: String
+    /// Type, limits and default, in words.
+    public let takes: String
+    public let isRequired: Bool
+    public let content: Content
+    /// Other names that mean the same.
+    public let aliases: [String]
+
+    public init(
+        _ name: String, _ takes: String, required: Bool = false, _ content: Content = .any, aliases: [String] = []
+    ) {
+        self.name = name
+        self.takes = takes
+        isRequired = required
+        self.content = content
+        self.aliases = aliases
+    }
+}
+
+/// What a request takes, for checks and for help.
+public struct RequestDescription: Sendable {
+    /// `resource/verb`.
+    public let name: String
+    /// One sentence.
+    public let abstract: String
+    public let fields: [RequestField]
+    /// The words behind `geomatch` of a command that works.
+    public let example: String
+
+    init(_ name: String, _ abstract: String, _ fields: [RequestField], example: String) {
+        self.name = name
+        self.abstract = abstract
+        self.fields = fields
+        self.example = example
+    }
+
+    public var resource: Substring { name.prefix { $0 != "/" } }
+    public var verb: Substring { name.drop { $0 != "/" }.dropFirst() }
+
+    /// - Throws: `invalid` for the first member that the request does not know, with the nearest name that it does.
+    public func check(_ parameters: JSONObject) throws(WireError) {
+        try Self.check(parameters, fields, path: "", of: name)
+    }
+
+    private static func check(
+        _ object: JSONObject, _ fields: [RequestField], path: String, of name: String
+    ) throws(WireError) {
+        for member in object.members {
+            guard let field = fields.first(where: { $0.name == member.key || $0.aliases.contains(member.key) }) else {
+                throw unknown(member.key, fields, path: path, of: name)
+            }
+            guard case .object(let inner) = member.value else { continue }
+            let below = "\(path)\(member.key)."
+            switch field.content {
+            case .object(let fields): try check(inner, fields, path: below, of: name)
+            case .area(let fields) where inner["type"] == nil: try check(inner, fields, path: below, of: name)
+            case .any, .area: break
+            }
+        }
+    }
+
+    private static func unknown(_ key: String, _ fields: [RequestField], path: String, of name: String) -> WireError {
+        let names = fields.flatMap { [$0.name] + $0.aliases }
+        let shown = String(String.UnicodeScalarView(key.unicodeScalars.prefix(64)))
+        let advice =
+            Nearness.nearest(to: key, of: names).map { "did you mean `\(path)\($0)`?" }
+            ?? (fields.isEmpty
+                ? "it takes none" : "it takes " + fields.map { "`\(path)\($0.name)`" }.joined(separator: ", "))
+        return WireError(.invalid, "`\(path)\(shown)` is no parameter of `\(name)`; \(advice)", field: path + shown)
+    }
+}

@@ -1,0 +1,108 @@
+import Logging
+import MQTTDoor
+import MQTTLink
+import ServiceLifecycle
+import Synchronization
+
+/// Who may do what at present; read on the link's thread, replaced by a reload.
+final class AccessInForce: Sendable {
+    private let held: Mutex<AccessRules>
+
+    init(_ rules: AccessRules) { held = Mutex(rules) }
+
+    var rules: AccessRules {
+        get { held.withLock { $0 } }
+        set { held.withLock { $0 = newValue } }
+    }
+}
+
+/// Takes what may change while the daemon runs: users, access, certificates, adapters, log level.
+final class Reloading: Sendable {
+    private let inForce: Mutex<Settings>
+    private let reread: @Sendable () throws(SettingsError) -> Settings
+    private let access: AccessInForce
+    private let broker: EmbeddedBroker?
+    private let door: MQTTDoor
+    private let log: Logger
+
+    init(
+        settings: Settings, reread: @escaping @Sendable () throws(SettingsError) -> Settings, access: AccessInForce,
+        broker: EmbeddedBroker?, door: MQTTDoor, log: Logger
+    ) {
+        inForce = Mutex(settings)
+        self.reread = reread
+        self.access = access
+        self.broker = broker
+        self.door = door
+        self.log = log
+    }
+
+    /// Reads the configuration anew; where it is wrong everything stays.
+    func reload() {
+        let new: Settings
+        do throws(SettingsError) {
+            new = try reread()
+        } catch {
+            log.error("configuration not reloaded: everything stays as it was", metadata: ["error": "\(error)"])
+            return
+        }
+        let old = inForce.withLock { $0 }
+        let next = old.reloaded(from: new)
+        inForce.withLock { $0 = next }
+        LogThreshold.level = next.logLevel
+        access.rules = next.accessRules
+        broker?.reload(grants: next.grants, adapterFilters: next.adapters.map(\.filter))
+        if next.adapters != old.adapters { door.reload(adapters: next.adapters) }
+        let changed = next.keysThatDiffer(from: old)
+        log.info(
+            "configuration reloaded", metadata: ["changed": "\(changed.isEmpty ? "nothing" : changed.joined(separator: " "))"])
+        let waiting = new.keysThatDiffer(from: next)
+        if !waiting.isEmpty {
+            log.warning("changes that need a restart", metadata: ["keys": "\(waiting.joined(separator: " "))"])
+        }
+    }
+}
+
+extension Settings {
+    /// These settings with what a reload may change of others.
+    func reloaded(from other: Settings) -> Settings {
+        var settings = self
+        settings.logLevel = other.logLevel
+        settings.liveReaders = other.liveReaders
+        settings.access = other.access
+        settings.adapters = other.adapters
+        return settings
+    }
+
+    /// The keys at the top of the printed configuration under which another stands, in their order.
+    func keysThatDiffer(from other: Settings) -> [String] {
+        let (mine, others) = (sections, other.sections)
+        let names = mine.map(\.key) + others.map(\.key).filter { key in !mine.contains { $0.key == key } }
+        return names.filter { key in mine.first { $0.key == key }?.text != others.first { $0.key == key }?.text }
+    }
+
+    private var sections: [(key: String, text: String)] {
+        var sections: [(key: String, text: String)] = []
+        for line in text.split(separator: "\n") {
+            if line.hasPrefix(" "), let last = sections.indices.last {
+                sections[last].text += "\n" + line
+            } else {
+                sections.append((String(line.prefix { $0 != ":" }), String(line)))
+            }
+        }
+        return sections
+    }
+}
+
+/// Reloads at each SIGHUP, and ends the daemon where its terminal is gone.
+struct ReloadService: Service {
+    let hangups: Hangups
+    let reloading: Reloading
+
+    func run() async throws {
+        for await event in hangups.events.cancelOnGracefulShutdown() {
+            if event == .terminalClosed { return }
+            reloading.reload()
+        }
+    }
+}

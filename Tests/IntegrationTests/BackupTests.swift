@@ -1,0 +1,75 @@
+import Foundation
+import MQTTLink
+import Testing
+import Wire
+
+extension Integration {
+    @Suite("Backup, restore and doctor")
+    struct Backups {
+        private static let geomatch = (Daemon.executable as NSString).deletingLastPathComponent + "/geomatch"
+
+        private func run(_ arguments: [String]) throws -> (code: Int32?, text: String) {
+            let program = try Program(Self.geomatch, arguments)
+            defer { program.end() }
+            let code = program.waitForExit()
+            return (code, program.lines.joined(separator: "\n"))
+        }
+
+        @Test(
+            "A backup of a running daemon, restored, has what was answered before it; a directory in use or not empty is refused")
+        func backup() throws {
+            try withDaemon { daemon in
+                let file = daemon.folder + "/backup"
+                try withClient(daemon.endpoint) { client in
+                    for number in 0..<20 {
+                        _ = try client.request("device/create", ["deviceType": "MobileDevice", "id": .string("d\(number)")])
+                    }
+                    let made = try run(["backup", file, "--data-dir", daemon.folder + "/data"])
+                    #expect(made.code == 0, "\(made.text)")
+                    _ = try client.request("device/create", ["deviceType": "MobileDevice", "id": "later"])
+                }
+                let mode = try #require(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int)
+                #expect(mode == 0o600)
+                #expect(try run(["restore", file, "--data-dir", daemon.folder + "/data"]).text.contains("in use by a daemon"))
+                #expect(try run(["restore", file, "--data-dir", daemon.folder]).text.contains("is not empty"))
+                #expect(try run(["restore", Self.geomatch, "--data-dir", daemon.folder + "/x"]).code == 1)
+
+                try withFolder { folder in
+                    let restored = try run(["--json", "restore", file, "--data-dir", folder + "/data"])
+                    #expect(restored.code == 0, "\(restored.text)")
+                    let second = try Daemon(folder: folder)
+                    defer { second.end() }
+                    try second.waitOnline()
+                    try withClient(second.endpoint) { client in
+                        let devices = try client.request("device/list")["devices"]?.asArray
+                        #expect(devices?.count == 20)
+                    }
+                }
+            }
+        }
+
+        @Test(
+            "The doctor finds nothing at a daemon that is well, and says what to do about a dataset, a daemon and a broker that are not there"
+        )
+        func doctor() throws {
+            try withDaemon { daemon in
+                try withClient(daemon.endpoint) { client in
+                    _ = try client.request("device/create", ["deviceType": "MobileDevice", "id": "d"], dataset: "demo")
+                }
+                let broker = "127.0.0.1:\(daemon.port)"
+                let well = try run(["--broker", broker, "--dataset", "demo", "doctor", "--data-dir", daemon.folder + "/data"])
+                #expect(well.code == 0, "\(well.text)")
+                #expect(!well.text.contains("PROBLEM") && well.text.contains("ok      daemon: geomatchd"))
+                let typo = try run(["--broker", broker, "--dataset", "dmeo", "--client", "admin", "doctor"])
+                #expect(typo.code == 1 && typo.text.contains("did you mean demo?"), "\(typo.text)")
+                daemon.program.end(SIGTERM)
+                let gone = try run(["--broker", broker, "doctor", "--json"])
+                #expect(gone.code == 1)
+                let report = try JSONValue.parse(gone.text.split(separator: "\n").last.map(String.init) ?? "")
+                #expect(report["ok"] == false)
+                #expect(report["checks"]?.asArray?.first?["advice"]?.asString?.contains("start the broker") == true)
+                try daemon.restart()
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import Loopback
+import MQTTLink
+import Testing
+
+extension Integration {
+    @Suite("SIGHUP")
+    struct Reloads {
+        @Test("SIGHUP reloads log level and access, names what needs a restart, and keeps everything where the file is wrong")
+        func reloads() throws {
+            try withFolder { folder in
+                let file = folder + "/geomatch.yaml"
+                func write(_ text: String) throws { try text.write(toFile: file, atomically: true, encoding: .utf8) }
+                try write("log-level: info\n")
+                let daemon = try Daemon(folder: folder, arguments: ["--config", file])
+                defer { daemon.end() }
+                try daemon.waitOnline()
+                let broker = try #require(daemon.brokerProcessID)
+
+                try write("log-level: debug\naccess: [{users: ann, datasets: [museum]}]\nlimits: {devices: 5}\n")
+                kill(daemon.program.processID, SIGHUP)
+                #expect(daemon.program.waitForLine("configuration reloaded changed=\"log-level access\""), "\(daemon.log)")
+                #expect(daemon.program.waitForLine("changes that need a restart keys=limits"), "\(daemon.log)")
+                #expect(daemon.program.waitForLine("reloaded: users, access and certificates"), "\(daemon.log)")
+                let refusal = try withClient(daemon.endpoint, name: "bob") { try $0.refusal("device/list", dataset: "demo") }
+                #expect(refusal == "unauthorized")
+
+                try write("lisen: x\n")
+                kill(daemon.program.processID, SIGHUP)
+                #expect(daemon.program.waitForLine("configuration not reloaded"), "\(daemon.log)")
+                #expect(daemon.log.contains("did you mean listen?"))
+                #expect(daemon.brokerProcessID == broker)
+            }
+        }
+
+        @Test("A closed terminal is a clean end of daemon and broker")
+        func terminal() throws {
+            try withFolder { folder in
+                let words = [Daemon.executable, "--listen", "127.0.0.1:\(Loopback.freePort())", "--data-dir", folder + "/data"]
+                // Runs it on a terminal of its own, which is gone with `script`.
+                let terminal = try Program("/usr/bin/script", ["-qec", "exec " + words.joined(separator: " "), "/dev/null"])
+                defer { terminal.end() }
+                try #require(terminal.waitForLine(" online "), "\(terminal.lines)")
+                func process(_ file: String) throws -> Int32 {
+                    let text = try String(contentsOfFile: folder + "/data/" + file, encoding: .utf8)
+                    return try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+                }
+                let (daemon, broker) = (try process("lock"), try process("broker/mosquitto.pid"))
+                terminal.end(SIGKILL)
+                #expect(eventually { kill(daemon, 0) != 0 && kill(broker, 0) != 0 })
+                // A clean end leaves no number of a process behind.
+                #expect(try String(contentsOfFile: folder + "/data/lock", encoding: .utf8).isEmpty)
+            }
+        }
+    }
+}
