@@ -9,6 +9,8 @@ extension Core {
     func perform() {
         hub.endBatch(&turn)
         while !turn.effects.isEmpty {
+            noteReplies()
+            repliesNoted = 0
             swap(&turn.effects, &current)
             for reference in doors { reference.door.send(current.output) }
             poster?.post(current.posts)
@@ -57,6 +59,7 @@ extension Core {
 
     private func release(_ what: Uncommitted, token: UInt64? = nil) {
         for reference in doors where !what.held.isEmpty { reference.door.send(what.held) }
+        noteRepliesGone(what.held)
         hub.committed(what, token: token, &turn)
     }
 
@@ -81,6 +84,7 @@ extension Core {
             lost = what
         }
         log?.resume(afterRefusal: token)
+        noteRepliesGone(lost.held)
         hub.storeIsWritable = false
         do {
             append(

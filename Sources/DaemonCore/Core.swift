@@ -34,6 +34,10 @@ public final class Core {
     var lastQuestion: UInt64 = 0
     /// When changes last became durable, by the monotonic clock.
     var progressedAt: Int64 = 0
+    /// Requests that wait, by client.
+    var queues = RequestQueues()
+    /// How many of the turn's held items were looked at for replies.
+    var repliesNoted = 0
     private var nextAdvanceAt: Int64 = 0
 
     /// A disk that has written nothing for so long, while something waits, counts as one that cannot be written: clients wait no longer for a
@@ -79,8 +83,6 @@ public final class Core {
     }
 
     public func receive(_ update: IncomingUpdate) { hub.receive(update, &turn) }
-
-    public func receive(_ envelope: Envelope) { hub.receive(envelope, &turn) }
 
     /// A live state that somebody keeps comes back after a crash.
     public func adopt(_ state: IncomingUpdate) { hub.adopt(state, &turn) }
@@ -133,9 +135,10 @@ public final class Core {
             nextAdvanceAt = now + Hub.tickMilliseconds
             hub.advance(&turn)
         }
+        let isMore = serveWaiting()
         perform()
         writeBehind()
-        return nextAdvanceAt
+        return isMore ? now : nextAdvanceAt
     }
 
     /// The log or the poster has something to say.
@@ -149,10 +152,11 @@ public final class Core {
                 perform()
                 refuse(from: token, reason)
             case .answer(let token, let finding):
-                if let query = asked.removeValue(forKey: token) { hub.answer(query, with: finding, &turn) }
+                if let query = asked.removeValue(forKey: token) { answer(query, with: finding) }
             }
         }
         for (token, outcome) in poster?.collect() ?? [] { hub.posted(token, outcome, &turn) }
+        _ = serveWaiting()
         perform()
     }
 
@@ -168,8 +172,8 @@ public final class Core {
 
     // MARK: The end
 
-    /// No reply waits for the disk.
-    public var isSettled: Bool { askedCount == 0 && questions.isEmpty && asked.isEmpty }
+    /// No request waits, and no reply for the disk.
+    public var isSettled: Bool { askedCount == 0 && questions.isEmpty && asked.isEmpty && queues.isEmpty }
 
     /// Everything that is only in memory goes to the log, for a clean stop.
     public func finish() {

@@ -83,7 +83,7 @@ extension Hub {
     /// A larger reply is not remembered across a restart.
     private static let durableReplyMaximumBytes = 64 << 10
 
-    private func reply(_ body: [UInt8], to context: ReplyContext, _ turn: inout Turn) {
+    func reply(_ body: [UInt8], to context: ReplyContext, _ turn: inout Turn) {
         turn.effects.held.append(.reply(context.address), payload: body)
         turn.effects.replies.append(context)
     }

@@ -17,6 +17,8 @@ public struct StoreQuery: Sendable {
     /// Whom to answer.
     var reply: ReplyContext
     var use: Use
+    /// The queue of who asks.
+    public var queue: UInt32 { reply.address.queue }
 
     var limit: Int { if case .reply(let limit) = use { limit } else { 1 } }
 
