@@ -59,6 +59,8 @@ struct RequestQueues {
     /// The queues in which something waits, the next first.
     private var round = Deque<UInt32>()
     private var storeLoadInHand = 0
+    /// When the store last answered, or began to be asked.
+    private var storeAnsweredAt: Int64 = 0
     private var allWaitingBytes = 0
     private var sweepAt = 1024
 
@@ -113,7 +115,7 @@ struct RequestQueues {
     private mutating func isFree(_ number: UInt32, load: Int, doorBytes: Int, at now: Int64) -> Bool {
         guard let queue = queues[number] else { return true }
         if queue.replyBytes + doorBytes >= bounds.replyBytes { return false }
-        if load > 1, storeLoadInHand + load > bounds.storeLoadInHand, now - queue.answeredAt < bounds.patienceMilliseconds {
+        if load > 1, storeLoadInHand + load > bounds.storeLoadInHand, now - storeAnsweredAt < bounds.patienceMilliseconds {
             return false
         }
         if queue.loadInHand > 0, queue.loadInHand + load > bounds.loadInHand {
@@ -159,9 +161,13 @@ struct RequestQueues {
 
     mutating func wasGiven(_ answer: ReturnAddress, at now: Int64) {
         let load = Int(answer.load)
-        if queues[answer.queue]?.loadInHand == 0 { queues[answer.queue]?.answeredAt = now }
-        queues[answer.queue]?.loadInHand += load
-        if load > 1 { storeLoadInHand += load }
+        let inHand = queues[answer.queue]?.loadInHand ?? 0
+        // Where patience let one more go, the next waits as long again.
+        if inHand == 0 || inHand + load > bounds.loadInHand { queues[answer.queue]?.answeredAt = now }
+        queues[answer.queue]?.loadInHand = inHand + load
+        guard load > 1 else { return }
+        if storeLoadInHand == 0 || storeLoadInHand + load > bounds.storeLoadInHand { storeAnsweredAt = now }
+        storeLoadInHand += load
     }
 
     mutating func used(_ milliseconds: Int64, by number: UInt32) {
@@ -176,7 +182,9 @@ struct RequestQueues {
         queue.answeredAt = now
         queue.replyBytes += bytes
         queues[answer.queue] = queue
-        if load > 1 { storeLoadInHand = max(0, storeLoadInHand - load) }
+        guard load > 1 else { return }
+        storeLoadInHand = max(0, storeLoadInHand - load)
+        storeAnsweredAt = now
     }
 
     /// A reply left the core, or was taken back.
