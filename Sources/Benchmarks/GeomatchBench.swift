@@ -9,6 +9,7 @@ struct GeomatchBench: ParsableCommand {
         subcommands: [
             EngineBenchmark.self, ScenarioBenchmark.self, NoiseBenchmark.self, CriteriaBenchmark.self, LiveFanOut.self,
             EndToEnd.self, WebhookBenchmark.self, RangingBenchmark.self, PlacesBenchmark.self, PlaceStoreBenchmark.self,
-            HoursBenchmark.self, CircumstanceBenchmark.self, SlowDiskBenchmark.self, SyncBenchmark.self, NoOpRelay.self,
+            HoursBenchmark.self, CircumstanceBenchmark.self, SlowDiskBenchmark.self, HostileBenchmark.self, SyncBenchmark.self,
+            NoOpRelay.self,
         ])
 }

@@ -14,6 +14,8 @@ extension Core {
     private func performEffects() {
         hub.endBatch(&turn)
         while !turn.effects.isEmpty {
+            noteReplies()
+            repliesNoted = 0
             swap(&turn.effects, &current)
             for reference in doors { reference.door.send(current.output) }
             poster?.post(current.posts)
@@ -63,6 +65,7 @@ extension Core {
 
     private func release(_ what: Uncommitted, token: UInt64? = nil) {
         for reference in doors where !what.held.isEmpty { reference.door.send(what.held) }
+        noteRepliesGone(what.held)
         hub.committed(what, token: token, &turn)
     }
 
@@ -76,7 +79,7 @@ extension Core {
     }
 
     private func enqueue(_ query: StoreQuery) {
-        guard questions.count + asked.count < Self.questionsMaximum else { return hub.answer(query, with: .failed, &turn) }
+        guard questions.count + asked.count < Self.questionsMaximum else { return answer(query, with: .failed) }
         questions.append((lastToken, query))
     }
 
@@ -90,7 +93,7 @@ extension Core {
             guard isDurable || log?.isWritable != true || loading != nil else { break }
             questions.removeFirst()
             if !isDurable, first.query.isForPush {
-                hub.answer(first.query, with: .failed, &turn)
+                answer(first.query, with: .failed)
                 isAnswered = true
                 continue
             }

@@ -34,6 +34,7 @@ extension Core {
             lost = what
         }
         log?.resume(afterRefusal: token)
+        noteRepliesGone(lost.held)
         hub.storeIsWritable = false
         let waiting = uncommitted.flatMap(\.what.changes)
         loading = Loading(request: hub.refused(lost, from: token, waiting: waiting, reason: reason, &turn))

@@ -34,6 +34,10 @@ public final class Core {
     var behindLoading: [Uncommitted] = []
     var lastToken: UInt64 = 0
     var lastQuestion: UInt64 = 0
+    /// Requests that wait, by client.
+    var queues = RequestQueues()
+    /// How many of the turn's held items were looked at for replies.
+    var repliesNoted = 0
     private var nextAdvanceAt: Int64 = 0
 
     private static let uncommittedMaximum = 10_000
@@ -73,8 +77,6 @@ public final class Core {
     }
 
     public func receive(_ update: IncomingUpdate) { hub.receive(update, &turn) }
-
-    public func receive(_ envelope: Envelope) { hub.receive(envelope, &turn) }
 
     /// A live state that somebody keeps comes back after a crash.
     public func adopt(_ state: IncomingUpdate) { hub.adopt(state, &turn) }
@@ -129,9 +131,10 @@ public final class Core {
         }
         loadIfDue()
         hub.continueWaiting(&turn)
+        let isMore = serveWaiting()
         perform()
         writeBehind()
-        return nextAdvanceAt
+        return isMore ? now : nextAdvanceAt
     }
 
     /// The log or the poster has something to say.
@@ -145,12 +148,13 @@ public final class Core {
                 perform()
                 refuse(from: token, reason)
             case .answer(let token, let finding):
-                if let query = asked.removeValue(forKey: token) { hub.answer(query, with: finding, &turn) }
+                if let query = asked.removeValue(forKey: token) { answer(query, with: finding) }
             case .loaded(let token, let state): loaded(token, state)
             }
         }
         for (token, outcome) in poster?.collect() ?? [] { hub.posted(token, outcome, &turn) }
         hub.continueWaiting(&turn)
+        _ = serveWaiting()
         perform()
     }
 
@@ -166,8 +170,10 @@ public final class Core {
 
     // MARK: The end
 
-    /// No reply waits for the disk.
-    public var isSettled: Bool { askedCount == 0 && questions.isEmpty && asked.isEmpty && loading == nil }
+    /// No request waits, and no reply for the disk.
+    public var isSettled: Bool {
+        askedCount == 0 && questions.isEmpty && asked.isEmpty && queues.isEmpty && loading == nil
+    }
 
     /// Everything that is only in memory goes to the log, for a clean stop.
     public func finish() {

@@ -9,12 +9,19 @@ import Records
 public protocol Door: AnyObject {
     /// How much waits to leave.
     var backlog: Int { get }
+    /// Bytes of replies to the clients of a queue (``ReturnAddress/queue``) that were sent and have not arrived.
+    func replyBytes(of queue: UInt32) -> Int
     /// Sends what leaves, in order; replies to requests of other doors are not its own.
     func send(_ batch: OutputBatch)
     /// A dataset came or went.
     func datasetsChanged()
     /// Has the core's ``Core/woken()`` called on its thread. From any thread.
     func wake()
+}
+
+extension Door {
+    /// What is sent has arrived.
+    public func replyBytes(of queue: UInt32) -> Int { 0 }
 }
 
 /// Where changes become durable, in order.

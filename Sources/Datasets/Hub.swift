@@ -14,7 +14,7 @@ import Records
 /// It knows no transport, no disk, no clock and no log. One thread owns it. Its inputs are requests, live updates, the time
 /// (``advance(_:)``), what became of its effects, and ``restore(_:at:)`` at the start.
 public final class Hub {
-    public let configuration: HubConfiguration
+    public private(set) var configuration: HubConfiguration
     var datasets: [String: Dataset] = [:] {
         didSet { order = nil }
     }

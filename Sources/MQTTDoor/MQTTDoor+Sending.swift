@@ -8,6 +8,7 @@ import MQTTLink
 
 extension MQTTDoor {
     private static let unsentMaximum = 10_000
+    private static let unsentBytesMaximum = 64 << 20
 
     public func send(_ batch: OutputBatch) {
         guard !batch.isEmpty else { return }
@@ -21,12 +22,14 @@ extension MQTTDoor {
         guard let sending = topics.spell(item, bytes, liveQoS: configuration.liveQoS, door: number, into: &topic) else { return }
         topic.append(0)
         let payload = UnsafeRawBufferPointer(rebasing: bytes[item.payload])
+        var token = sending.token
+        if case .reply(let answer) = item.kind { token = pendingReplies.add(queue: answer.queue, bytes: payload.count) }
         if let correlation = sending.correlation {
             correlation.withUnsafeBytes {
-                publish(payload, qos: sending.qos, retain: sending.retain, token: sending.token, correlation: $0)
+                publish(payload, qos: sending.qos, retain: sending.retain, token: token, correlation: $0)
             }
         } else {
-            publish(payload, qos: sending.qos, retain: sending.retain, token: sending.token)
+            publish(payload, qos: sending.qos, retain: sending.retain, token: token)
         }
     }
 
@@ -43,11 +46,16 @@ extension MQTTDoor {
                     correlation: correlation))
         }
         switch result {
-        case .accepted, nil: break
+        case .accepted: break
+        case nil: pendingReplies.remove(token)
         case .notConnected, .windowFull, .failed: keep(payload, qos: qos, retain: retain, token: token, correlation)
         case .tooLarge, .invalidTopic:
-            // MQTT 5 reasons: packet too large, topic name invalid.
-            if token != 0 { core.delivered(token, refusal: Self.refusal(result == .tooLarge ? 0x95 : 0x90)) }
+            if PendingReplies.isToken(token) {
+                pendingReplies.remove(token)
+            } else if token != 0 {
+                // MQTT 5 reasons: packet too large, topic name invalid.
+                core.delivered(token, refusal: Self.refusal(result == .tooLarge ? 0x95 : 0x90))
+            }
             core.logger.error("message cannot be published", metadata: ["reason": "\(result.map { "\($0)" } ?? "")"])
         }
     }
@@ -56,15 +64,20 @@ extension MQTTDoor {
     private func keep(
         _ payload: UnsafeRawBufferPointer, qos: Int32, retain: Bool, token: UInt64, _ correlation: UnsafeRawBufferPointer?
     ) {
-        if token != 0 { return core.returned(token) }
+        if token != 0, !PendingReplies.isToken(token) { return core.returned(token) }
         guard qos > 0, !retain else { return }
         unsent.append(
             UnsentMessage(
-                topic: topic, payload: Array(payload), qos: qos, retain: retain, correlation: correlation.map { Array($0) }))
-        guard unsent.count > Self.unsentMaximum else { return }
-        unsent.removeFirst()
+                topic: topic, payload: Array(payload), qos: qos, retain: retain, correlation: correlation.map { Array($0) },
+                token: token))
+        unsentBytes += payload.count
+        guard unsent.count > Self.unsentMaximum || unsentBytes > Self.unsentBytesMaximum else { return }
+        let dropped = unsent.removeFirst()
+        unsentBytes -= dropped.payload.count
+        pendingReplies.remove(dropped.token)
         core.logger.warning(
-            "a reply was dropped: too many wait for the broker", metadata: ["count": "\(Self.unsentMaximum)"])
+            "a reply was dropped: too many wait for the broker",
+            metadata: ["count": "\(unsent.count)", "bytes": "\(unsentBytes)"])
     }
 
     /// Sends what the broker was not there for; what it refuses again waits on.
@@ -78,14 +91,17 @@ extension MQTTDoor {
                             link?.publish(
                                 OutgoingMessage(
                                     topic: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self), payload: payload,
-                                    qos: message.qos, retain: message.retain,
+                                    qos: message.qos, retain: message.retain, token: message.token,
                                     correlation: message.correlation == nil ? nil : correlation))
                         }
                     }
                 }
             }
             switch result {
-            case .accepted, .tooLarge, .invalidTopic: continue
+            case .accepted: unsentBytes -= message.payload.count
+            case .tooLarge, .invalidTopic:
+                unsentBytes -= message.payload.count
+                pendingReplies.remove(message.token)
             case .notConnected, .windowFull, .failed, nil:
                 unsent.prepend(message)
                 return

@@ -52,6 +52,8 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     var topic: [UInt8] = []
     /// Replies the broker was not there for.
     var unsent = Deque<UnsentMessage>()
+    var unsentBytes = 0
+    var pendingReplies = PendingReplies()
     var nextResyncAt: Int64 = 0
     var nextMarkAt: Int64 = 0
     var markTold: Int64 = -1
@@ -65,6 +67,8 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         var qos: Int32
         var retain: Bool
         var correlation: [UInt8]?
+        /// Of a reply, see ``PendingReplies``.
+        var token: UInt64
     }
 
     /// - Parameter heldFilters: What the broker may hold for us from an earlier life.
@@ -114,6 +118,8 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
 
     public func wake() { link?.wake() }
 
+    public func replyBytes(of queue: UInt32) -> Int { pendingReplies.bytes(of: queue) }
+
     public func datasetsChanged() { updateFilters() }
 
     // MARK: The link
@@ -158,6 +164,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
 
     public func linkAcknowledged(token: UInt64, reason: UInt8) {
         if reason >= 0x80 { core.logger.error("broker refused a message", metadata: ["reason": "\(reason)"]) }
+        if PendingReplies.isToken(token) { return pendingReplies.remove(token) }
         core.delivered(token, refusal: reason < 0x80 ? nil : Self.refusal(reason))
     }
 

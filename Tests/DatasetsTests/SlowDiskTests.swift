@@ -104,16 +104,14 @@ struct SlowDiskTests {
         #expect(harness.hub.followers["d", "alice"] != nil)
     }
 
-    @Test("is asked a thousand questions at most: the next is answered at once")
+    @Test("keeps a client's thousand questions waiting, and answers them all when it is back")
     func questions() {
         let harness = HubHarness()
         _ = harness.result("dataset/create", client: "admin")
         harness.isDiskSlow = true
         for _ in 0..<1000 { post(harness, "changes/get", "{}") }
         #expect(harness.payloads("geomatch/d/alice/reply").isEmpty)
-        post(harness, "changes/get", "{}")
-        #expect(harness.payloads("geomatch/d/alice/reply").count == 1)
         harness.isDiskSlow = false
-        #expect(harness.payloads("geomatch/d/alice/reply").count == 1001)
+        #expect(harness.payloads("geomatch/d/alice/reply").count == 1000)
     }
 }

@@ -39,7 +39,8 @@ struct SelectorFuzzTests {
         for _ in 0..<6000 {
             let selector = try Selector(maker.text(maker.condition(0)))
             let properties = Properties(maker.properties())
-            let sentences = selector.hints + selector.mismatches(in: properties)
+            // What is said of a name in double quotes is a doubt, not a decision.
+            let sentences = selector.hints.filter { !$0.contains("in double quotes") } + selector.mismatches(in: properties)
             guard let sentence = sentences.first else { continue }
             told += 1
             let impossible = !sentence.contains(" be false")

@@ -100,7 +100,8 @@ extension Hub {
                 datasets[context.dataset]?.replies.forget(requestId: requestId, of: context.client)
             }
         }
-        for context in lost.replies {
+        for var context in lost.replies {
+            context.address.load = 0
             var body = context.encode(error)
             if context.isRepeated, let requestId = context.requestId,
                 let first = datasets[context.dataset]?.replies.reply(to: requestId, of: context.client, at: turn.now)

@@ -96,7 +96,9 @@ final class RestoredKind: Sendable {
             RestoredKind(
                 LiveSubscriptionRecord.self,
                 delete: { hub, key in
-                    if let known = hub.dataset(of: key)?.liveSubscriptions[key.text(1), key.text(2)] { hub.liveSubscribers.remove(known) }
+                    if let known = hub.dataset(of: key)?.liveSubscriptions[key.text(1), key.text(2)] {
+                        hub.liveSubscribers.remove(known)
+                    }
                 },
                 reload: { hub, key, found in try hub.reload(live: key, found) }
             ) { hub, record, how throws(WireError) in

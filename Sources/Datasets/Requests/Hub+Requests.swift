@@ -31,6 +31,16 @@ extension Hub {
         if isSuspended(envelope.dataset) { wait(received, &turn) } else { handle(received, &turn) }
     }
 
+    /// Answers a request that cannot even wait; the reply is not remembered.
+    public func refuse(_ envelope: Envelope, _ error: WireError, _ turn: inout Turn) {
+        let request = Request.parse(envelope.body, padded: envelope.isPadded, using: parser)
+        let context = ReplyContext(
+            address: envelope.answer, requestId: request.requestId, request: envelope.name, dataset: envelope.dataset,
+            client: envelope.client)
+        datasets[context.dataset]?.requestCounters.failed += 1
+        reply(context.encode(error), to: context, &turn)
+    }
+
     func handle(_ received: ReceivedRequest, _ turn: inout Turn) {
         let context = received.context
         if let dataset = datasets[context.dataset] {

@@ -23,6 +23,15 @@ public struct RequestRow: Sendable {
         }
     }
 
+    /// How much of what is allowed to wait for answers it takes up: a push also keeps others of its dataset waiting.
+    var load: UInt8 {
+        switch handler {
+        case .read, .readAll, .create, .change: 1
+        case .ask: 2
+        case .push: 5
+        }
+    }
+
     /// Who carries it out, and how.
     enum Handler: Sendable {
         /// Reads what is in memory.
@@ -107,6 +116,9 @@ public enum RequestTable {
         RequestRow("changes/conflicts", .ask(Hub.listConflicts)),
         RequestRow("changes/push", .push),
     ]
+
+    /// See ``RequestRow/load``; an unknown request is refused at once.
+    public static func load(of name: String) -> UInt8 { byName[name]?.load ?? 1 }
 
     /// By name.
     static let byName = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })

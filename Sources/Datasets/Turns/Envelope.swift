@@ -28,6 +28,10 @@ public struct ReturnAddress: Sendable {
     /// Which door.
     public var door: Int
     public var bytes: [UInt8]
+    /// The queue of who asks; 0: of nobody.
+    public var queue: UInt32 = 0
+    /// What the request costs until it is answered, see ``RequestRow/load``.
+    public var load: UInt8 = 0
 
     public init(door: Int, bytes: [UInt8] = []) {
         self.door = door

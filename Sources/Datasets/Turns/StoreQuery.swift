@@ -17,6 +17,8 @@ public struct StoreQuery: Sendable {
     /// Whom to answer.
     var reply: ReplyContext
     var use: Use
+    /// The queue of who asks.
+    public var queue: UInt32 { reply.address.queue }
 
     /// What follows from the answer is made durable: it must see all that was decided before.
     public var isForPush: Bool { if case .push = use { true } else { false } }

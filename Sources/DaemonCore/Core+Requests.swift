@@ -1,0 +1,87 @@
+import Datasets
+import Wire
+
+// Requests of clients, served in turn.
+
+extension Core {
+    /// So long requests that wait are served before the doors are read again, in milliseconds.
+    private static let sliceMilliseconds: Int64 = 5
+
+    /// Takes a request in: it is handled at once, or waits in its client's queue.
+    public func receive(_ envelope: Envelope) {
+        let now = clock.monotonic()
+        var envelope = envelope
+        let number = queues.number(of: envelope.client, at: now)
+        envelope.answer.queue = number
+        envelope.answer.load = RequestTable.load(of: envelope.name)
+        if queues.goesAtOnce(number, load: Int(envelope.answer.load), doorBytes: bytesAtDoors(of: number), at: now) {
+            return handle(envelope)
+        }
+        let request = RequestQueues.Waiting(
+            dataset: envelope.dataset, name: envelope.name, body: Array(envelope.body), answer: envelope.answer)
+        guard !queues.append(request, to: number) else { return }
+        envelope.answer.load = 0
+        hub.refuse(
+            envelope, WireError(.limit, "too many requests of `\(envelope.client.prefix(64))` wait; ask again later"), &turn)
+        noteReplies()
+    }
+
+    /// Serves what waits, one request of each client in turn, for a slice of time.
+    ///
+    /// - Returns: Whether more can be served at once.
+    func serveWaiting() -> Bool {
+        guard !queues.isEmpty else { return false }
+        let end = clock.monotonic() + Self.sliceMilliseconds
+        // A clock that stands still, as in a test, does not serve for ever in one slice.
+        for _ in 0..<Self.sliceMaximum {
+            let now = clock.monotonic()
+            guard now < end else { return true }
+            guard let (number, request) = queues.next(at: now, doorBytes: bytesAtDoors) else { return false }
+            let client = queues.client(of: number)
+            request.body.withUnsafeBytes {
+                handle(
+                    Envelope(dataset: request.dataset, client: client, name: request.name, body: $0, answer: request.answer))
+            }
+        }
+        return true
+    }
+
+    private static let sliceMaximum = 1000
+
+    private func handle(_ envelope: Envelope) {
+        let start = clock.monotonic()
+        queues.wasGiven(envelope.answer, at: start)
+        hub.receive(envelope, &turn)
+        noteReplies()
+        queues.used(clock.monotonic() - start, by: envelope.answer.queue)
+    }
+
+    func answer(_ query: StoreQuery, with finding: StoreFinding) {
+        let start = clock.monotonic()
+        hub.answer(query, with: finding, &turn)
+        noteReplies()
+        queues.used(clock.monotonic() - start, by: query.queue)
+    }
+
+    private func bytesAtDoors(of number: UInt32) -> Int { doors.reduce(0) { $0 + $1.door.replyBytes(of: number) } }
+
+    /// Counts the replies that came since the last call.
+    func noteReplies() {
+        let items = turn.effects.held.items
+        guard repliesNoted < items.count else { return }
+        let now = clock.monotonic()
+        for item in items[repliesNoted...] {
+            guard case .reply(let answer) = item.kind, answer.queue != 0 else { continue }
+            queues.wasAnswered(answer, bytes: item.payload.count, at: now)
+        }
+        repliesNoted = items.count
+    }
+
+    /// Replies left, or were taken back.
+    func noteRepliesGone(_ batch: OutputBatch) {
+        for item in batch.items {
+            guard case .reply(let answer) = item.kind, answer.queue != 0 else { continue }
+            queues.replyLeft(answer, bytes: item.payload.count)
+        }
+    }
+}

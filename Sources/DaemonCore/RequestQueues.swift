@@ -1,0 +1,195 @@
+import Datasets
+import DequeModule
+
+/// Requests that wait, in a queue for each client, and whose turn is next.
+///
+/// A client whose requests cost little is never queued, so that messages are handled in the order they arrived. A queue forms where
+/// the client has used up its share of the loop's time, where many of its requests wait for the store, or where its replies
+/// accumulate at the door.
+struct RequestQueues {
+    /// What bounds one client, and all together.
+    struct Bounds {
+        /// Loads of the requests that were given to the hub and are not yet answered, see ``RequestRow/load``.
+        var loadInHand = 8
+        /// The same for all clients, of requests to the store only.
+        var storeLoadInHand = 32
+        /// Bytes of a client's replies that the broker has not taken.
+        var replyBytes = 1 << 20
+        /// Milliseconds of the loop that a client may use in one go.
+        var burstMilliseconds: Int64 = 50
+        /// The share of the time that it may use for ever without being queued: one part in so many.
+        var share: Int64 = 4
+        /// Bytes of requests that wait, for one client and for all.
+        var waitingBytes = 32 << 20
+        var allWaitingBytes = 128 << 20
+        /// A request that was not answered for so long no longer keeps others waiting.
+        var patienceMilliseconds: Int64 = 10_000
+    }
+
+    /// One request that waits.
+    struct Waiting {
+        var dataset: String
+        var name: String
+        var body: [UInt8]
+        var answer: ReturnAddress
+
+        /// What it occupies, its place in the queue included.
+        var bytes: Int { body.count + dataset.utf8.count + name.utf8.count + answer.bytes.count + 192 }
+    }
+
+    private struct Queue {
+        var client: String
+        var waiting = Deque<Waiting>()
+        var waitingBytes = 0
+        var loadInHand = 0
+        /// Of replies that have not left the core.
+        var replyBytes = 0
+        /// Milliseconds of the loop that are left to it, as of an instant.
+        var allowance: Int64
+        var allowanceAt: Int64
+        var answeredAt: Int64
+
+        var isIdle: Bool { waiting.isEmpty && loadInHand == 0 && replyBytes == 0 }
+    }
+
+    let bounds: Bounds
+    private var queues: [UInt32: Queue] = [:]
+    private var numbers: [String: UInt32] = [:]
+    private var lastNumber: UInt32 = 0
+    /// The queues in which something waits, the next first.
+    private var round = Deque<UInt32>()
+    private var storeLoadInHand = 0
+    /// When the store last answered, or began to be asked.
+    private var storeAnsweredAt: Int64 = 0
+    private var allWaitingBytes = 0
+    private var sweepAt = 1024
+
+    init(_ bounds: Bounds = Bounds()) { self.bounds = bounds }
+
+    var isEmpty: Bool { round.isEmpty }
+    /// How many clients are known.
+    var clientCount: Int { queues.count }
+
+    /// The number of a client's queue.
+    mutating func number(of client: String, at now: Int64) -> UInt32 {
+        if let number = numbers[client] { return number }
+        if queues.count >= sweepAt { sweep() }
+        lastNumber &+= 1
+        // Replies to requests of nobody bear 0.
+        if lastNumber == 0 { lastNumber = 1 }
+        numbers[client] = lastNumber
+        queues[lastNumber] = Queue(
+            client: client, allowance: bounds.burstMilliseconds, allowanceAt: now, answeredAt: now)
+        return lastNumber
+    }
+
+    func client(of number: UInt32) -> String { queues[number]?.client ?? "" }
+
+    private mutating func sweep() {
+        for (number, queue) in queues where queue.isIdle {
+            queues[number] = nil
+            numbers[queue.client] = nil
+        }
+        sweepAt = max(1024, queues.count * 2)
+    }
+
+    // MARK: Whose turn it is
+
+    /// Whether a request that comes in is handled at once: nothing of its client waits, and nothing keeps it waiting.
+    mutating func goesAtOnce(_ number: UInt32, load: Int, doorBytes: Int, at now: Int64) -> Bool {
+        guard queues[number]?.waiting.isEmpty == true else { return false }
+        return allowance(of: number, at: now) > 0 && isFree(number, load: load, doorBytes: doorBytes, at: now)
+    }
+
+    private mutating func allowance(of number: UInt32, at now: Int64) -> Int64 {
+        guard var queue = queues[number] else { return 0 }
+        let refill = (now - queue.allowanceAt) / bounds.share
+        if refill != 0 {
+            queue.allowance = min(bounds.burstMilliseconds, queue.allowance + max(0, refill))
+            queue.allowanceAt = now
+            queues[number] = queue
+        }
+        return queue.allowance
+    }
+
+    private mutating func isFree(_ number: UInt32, load: Int, doorBytes: Int, at now: Int64) -> Bool {
+        guard let queue = queues[number] else { return true }
+        if queue.replyBytes + doorBytes >= bounds.replyBytes { return false }
+        if load > 1, storeLoadInHand + load > bounds.storeLoadInHand, now - storeAnsweredAt < bounds.patienceMilliseconds {
+            return false
+        }
+        if queue.loadInHand > 0, queue.loadInHand + load > bounds.loadInHand {
+            return now - queue.answeredAt >= bounds.patienceMilliseconds
+        }
+        return true
+    }
+
+    /// Adds a request to its client's queue.
+    ///
+    /// - Returns: false where too much waits already.
+    mutating func append(_ request: Waiting, to number: UInt32) -> Bool {
+        let bytes = request.bytes
+        guard let waiting = queues[number]?.waitingBytes, waiting + bytes <= bounds.waitingBytes,
+            allWaitingBytes + bytes <= bounds.allWaitingBytes
+        else { return false }
+        if queues[number]?.waiting.isEmpty == true { round.append(number) }
+        queues[number]?.waiting.append(request)
+        queues[number]?.waitingBytes += bytes
+        allWaitingBytes += bytes
+        return true
+    }
+
+    /// The request whose turn it is, of the next client that nothing keeps waiting.
+    mutating func next(at now: Int64, doorBytes: (UInt32) -> Int) -> (number: UInt32, request: Waiting)? {
+        for _ in 0..<round.count {
+            let number = round.removeFirst()
+            guard let first = queues[number]?.waiting.first else { continue }
+            guard isFree(number, load: Int(first.answer.load), doorBytes: doorBytes(number), at: now) else {
+                round.append(number)
+                continue
+            }
+            queues[number]?.waiting.removeFirst()
+            queues[number]?.waitingBytes -= first.bytes
+            allWaitingBytes -= first.bytes
+            if queues[number]?.waiting.isEmpty == false { round.append(number) }
+            return (number, first)
+        }
+        return nil
+    }
+
+    // MARK: What becomes of requests
+
+    mutating func wasGiven(_ answer: ReturnAddress, at now: Int64) {
+        let load = Int(answer.load)
+        let inHand = queues[answer.queue]?.loadInHand ?? 0
+        // Where patience let one more go, the next waits as long again.
+        if inHand == 0 || inHand + load > bounds.loadInHand { queues[answer.queue]?.answeredAt = now }
+        queues[answer.queue]?.loadInHand = inHand + load
+        guard load > 1 else { return }
+        if storeLoadInHand == 0 || storeLoadInHand + load > bounds.storeLoadInHand { storeAnsweredAt = now }
+        storeLoadInHand += load
+    }
+
+    mutating func used(_ milliseconds: Int64, by number: UInt32) {
+        guard milliseconds > 0, let allowance = queues[number]?.allowance else { return }
+        queues[number]?.allowance = max(-bounds.burstMilliseconds, allowance - milliseconds)
+    }
+
+    mutating func wasAnswered(_ answer: ReturnAddress, bytes: Int, at now: Int64) {
+        guard var queue = queues.removeValue(forKey: answer.queue) else { return }
+        let load = Int(answer.load)
+        queue.loadInHand = max(0, queue.loadInHand - load)
+        queue.answeredAt = now
+        queue.replyBytes += bytes
+        queues[answer.queue] = queue
+        guard load > 1 else { return }
+        storeLoadInHand = max(0, storeLoadInHand - load)
+        storeAnsweredAt = now
+    }
+
+    /// A reply left the core, or was taken back.
+    mutating func replyLeft(_ answer: ReturnAddress, bytes: Int) {
+        guard let waiting = queues[answer.queue]?.replyBytes else { return }
+        queues[answer.queue]?.replyBytes = max(0, waiting - bytes)
+    }
+}
