@@ -13,7 +13,8 @@ extension Core {
         var envelope = envelope
         let number = queues.number(of: envelope.client, at: now)
         envelope.answer.queue = number
-        envelope.answer.load = RequestTable.load(of: envelope.name)
+        // What waits for its dataset waits there, in order with the updates.
+        envelope.answer.load = hub.isSuspended(envelope.dataset) ? 0 : RequestTable.load(of: envelope.name)
         if queues.goesAtOnce(number, load: Int(envelope.answer.load), doorBytes: bytesAtDoors(of: number), at: now) {
             return handle(envelope)
         }

@@ -18,6 +18,8 @@ public enum MQTTEndpointError: Error, Equatable, Sendable, CustomStringConvertib
     case file(role: String, path: String, reason: String)
     /// A client certificate without its key, or the other way round.
     case certificatePair
+    /// The system has no memory or no file for one more connection.
+    case resources(reason: String)
 
     public var description: String {
         switch self {
@@ -32,6 +34,7 @@ public enum MQTTEndpointError: Error, Equatable, Sendable, CustomStringConvertib
         case .character(let part): "the \(part) in the broker's address holds a control character"
         case .file(let role, let path, let reason): "the \(role) \(path) cannot be read: \(reason)"
         case .certificatePair: "a client certificate needs its key file and a key file its certificate"
+        case .resources(let reason): "no connection can be made: \(reason)"
         }
     }
 }

@@ -80,7 +80,7 @@ public final class MQTTLink: @unchecked Sendable {
     /// Between CONNACK and the end of the connection.
     public var isConnected: Bool { phase == .connected }
 
-    /// - Throws: ``MQTTEndpointError`` where a TLS file cannot be read.
+    /// - Throws: ``MQTTEndpointError`` where a TLS file cannot be read, or the system has no room for a connection.
     public init(
         configuration: MQTTLinkConfiguration, handler: any MQTTLinkHandler
     ) throws(MQTTEndpointError) {
@@ -91,12 +91,15 @@ public final class MQTTLink: @unchecked Sendable {
         protocolVersion = configuration.protocolVersion == 4 ? 4 : 5
         backoff = Backoff(
             minimum: configuration.backoffMinimumSeconds, maximum: configuration.backoffMaximumSeconds)
+        let descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        guard descriptor >= 0 else { throw .resources(reason: String(cString: strerror(errno))) }
         guard let client = mosquitto_new(configuration.clientID, !configuration.persistentSession, nil) else {
-            preconditionFailure("libmosquitto: \(String(cString: strerror(errno))) for a new client")
+            let reason = String(cString: strerror(errno))
+            close(descriptor)
+            throw .resources(reason: reason)
         }
         self.client = client
-        wakeDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-        precondition(wakeDescriptor >= 0, "eventfd: \(String(cString: strerror(errno)))")
+        wakeDescriptor = descriptor
         configure()
     }
 

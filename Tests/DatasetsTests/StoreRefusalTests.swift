@@ -208,7 +208,7 @@ struct StoreRefusalTests {
         harness.isDiskFull = false
         harness.move(metres: 1)
         // Others go on.
-        #expect(harness.result("dataset/list", client: "admin", dataset: "other") == nil)
+        #expect(harness.result("dataset/list", client: "admin", dataset: "other") != nil)
         harness.send("e/-/-/-/-/x/position", #"{"lat":1,"lon":0}"#)
         #expect(harness.hub.datasets["e"]?.devices["x"] != nil)
         #expect(harness.hub.datasets["d"]?.isSuspended == true && harness.matches.isEmpty)

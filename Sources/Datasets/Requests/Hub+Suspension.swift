@@ -14,7 +14,7 @@ extension Hub {
     private static let inputsPerTurn = 1000
 
     /// Whether what comes in for a dataset waits.
-    func isSuspended(_ name: String) -> Bool { datasets[name]?.isSuspended ?? waiting.isWaiting(name) }
+    public func isSuspended(_ name: String) -> Bool { datasets[name]?.isSuspended ?? waiting.isWaiting(name) }
 
     /// A request waits until its dataset goes on; beyond what may wait it is refused, which is not remembered: trying again is the remedy.
     func wait(_ received: ReceivedRequest, _ turn: inout Turn) {

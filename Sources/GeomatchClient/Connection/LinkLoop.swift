@@ -26,6 +26,7 @@ final class LinkLoop: MQTTLinkHandler, @unchecked Sendable {
         do throws(MQTTEndpointError) {
             link = try MQTTLink(configuration: settings, handler: self)
         } catch {
+            if case .resources = error { throw GeomatchError(.internal, error.description) }
             throw GeomatchError(.invalid, error.description, field: "tls")
         }
     }

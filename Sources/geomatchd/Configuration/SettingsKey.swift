@@ -36,7 +36,7 @@ struct SettingsKey: Sendable {
         SettingsKey("broker", "mqtt[s]://user:password@host:port"),
         SettingsKey("listen", "HOST:PORT"),
         SettingsKey("data-dir", "a directory"),
-        SettingsKey("http", "off: HTTP is not offered by this version"),
+        SettingsKey("http", "HOST:PORT or off: HTTP is not offered by this version, and nothing listens"),
         SettingsKey("datasets", "names, comma-separated or a list"),
         SettingsKey("auto-create-datasets", "true or false"),
         SettingsKey("admins", "patterns of a client or of dataset/client, comma-separated or a list"),

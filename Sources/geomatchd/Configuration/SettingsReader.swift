@@ -54,8 +54,9 @@ struct SettingsReader {
             settings.listenPort = port
         }
         settings.dataDirectory = try value("data-dir") { $0.isEmpty ? nil : $0 } ?? settings.dataDirectory
-        // Refused rather than ignored, as long as there is no such door.
-        _ = try value("http") { $0 == "off" ? true : nil }
+        if let http = try value("http", parse: { $0 == "off" || Self.hostAndPort($0) != nil ? $0 : nil }), http != "off" {
+            settings.warnings.append("HTTP is not offered by this version: nothing listens at \(http)")
+        }
         settings.datasets = try value("datasets", parse: Self.datasets) ?? []
         settings.administrators = try value("admins", parse: Self.list) ?? settings.administrators
         settings.usersFile = try value("users") { $0.isEmpty ? nil : $0 }
@@ -77,7 +78,7 @@ struct SettingsReader {
         settings.connectionsMaximum =
             try integer(SettingsKey.connections, SettingsKey.connectionsAllowed) ?? settings.connectionsMaximum
         settings.adapters = try readAdapters(settings)
-        settings.warnings = warnings(of: settings)
+        settings.warnings += warnings(of: settings)
         return settings
     }
 

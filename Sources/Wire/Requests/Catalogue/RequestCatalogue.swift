@@ -45,7 +45,7 @@ public enum RequestCatalogue {
     private static let within = RequestField(
         "within", "{\"bbox\":[w,s,e,n]}, {\"circle\":{\"latitude\",\"longitude\",\"radius\"}} or a GeoJSON Polygon", area)
     private static let criteria = RequestField(
-        "criteria", "a live topic with + and #, or an object of levels; default: all of the dataset")
+        "criteria", "a live topic with + and #, or an object of levels; DATASET/# is all", required: true)
     private static let condition = RequestField("where", "a selector over the properties of updates")
     private static let lease = RequestField("lease", "seconds until it ends unless it is renewed, 1…86400; default 3600")
 
