@@ -15,8 +15,8 @@ struct RequestQueues {
         var storeLoadInHand = 32
         /// Bytes of a client's replies that the broker has not taken.
         var replyBytes = 1 << 20
-        /// Milliseconds of the loop that a client may use in one go.
-        var burstMilliseconds: Int64 = 50
+        /// Milliseconds of the loop that a client may use in one go: some thousand requests, which stay in order with everything else.
+        var burstMilliseconds: Int64 = 250
         /// The share of the time that it may use for ever without being queued: one part in so many.
         var share: Int64 = 4
         /// Bytes of requests that wait, for one client and for all.

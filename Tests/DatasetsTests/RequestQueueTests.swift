@@ -50,6 +50,7 @@ final class RequestQueueTests {
 
     @Test("Whoever uses more of the loop's time than a share is queued, and served in turn with others")
     func time() {
+        queues = RequestQueues(RequestQueues.Bounds(burstMilliseconds: 50))
         let eve = request("eve")
         #expect(send(eve) == "handled")
         queues.used(60, by: eve.answer.queue)
