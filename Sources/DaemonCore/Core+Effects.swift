@@ -79,7 +79,10 @@ extension Core {
     }
 
     private func enqueue(_ query: StoreQuery) {
-        guard questions.count + asked.count < Self.questionsMaximum else { return answer(query, with: .failed) }
+        // Those of clients are bounded before they come here, those of followers ask again.
+        guard query.queue != 0 || questions.count + asked.count < Self.questionsMaximum else {
+            return answer(query, with: .failed)
+        }
         questions.append((lastToken, query))
     }
 

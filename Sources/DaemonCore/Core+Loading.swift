@@ -38,6 +38,8 @@ extension Core {
         hub.storeIsWritable = false
         let waiting = uncommitted.flatMap(\.what.changes)
         loading = Loading(request: hub.refused(lost, from: token, waiting: waiting, reason: reason, &turn))
+        // Nothing is asked for any longer: what moves from now on is repeated by nobody.
+        hub.begin(token: lastToken + 1, isAwaited: askedCount > 0)
         load()
     }
 
@@ -78,6 +80,8 @@ extension Core {
 
     /// The process ends: what waits behind a reading goes to the log without it.
     func abandonLoading() {
-        if loading != nil { endLoading(hub.abandonLoading()) }
+        guard loading != nil else { return }
+        endedWhileLoading = true
+        endLoading(hub.abandonLoading())
     }
 }

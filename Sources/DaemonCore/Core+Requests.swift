@@ -13,8 +13,10 @@ extension Core {
         var envelope = envelope
         let number = queues.number(of: envelope.client, at: now)
         envelope.answer.queue = number
-        // What waits for its dataset waits there, in order with the updates.
-        envelope.answer.load = hub.isSuspended(envelope.dataset) ? 0 : RequestTable.load(of: envelope.name)
+        let load = RequestTable.load(of: envelope.name)
+        // Plain requests wait with their dataset, in order with the updates; a push or a question keeps others waiting there, too.
+        let waits = load > 1 ? hub.isLoading(envelope.dataset) : hub.isSuspended(envelope.dataset)
+        envelope.answer.load = waits ? 0 : load
         if queues.goesAtOnce(number, load: Int(envelope.answer.load), doorBytes: bytesAtDoors(of: number), at: now) {
             return handle(envelope)
         }
@@ -39,9 +41,11 @@ extension Core {
             guard now < end else { return true }
             guard let (number, request) = queues.next(at: now, doorBytes: bytesAtDoors) else { return false }
             let client = queues.client(of: number)
+            var answer = request.answer
+            if hub.isLoading(request.dataset) { answer.load = 0 }
             request.body.withUnsafeBytes {
                 handle(
-                    Envelope(dataset: request.dataset, client: client, name: request.name, body: $0, answer: request.answer))
+                    Envelope(dataset: request.dataset, client: client, name: request.name, body: $0, answer: answer))
             }
         }
         return true

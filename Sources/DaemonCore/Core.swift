@@ -32,6 +32,8 @@ public final class Core {
     var loading: Loading?
     /// What was decided meanwhile, in order: it goes to the log behind what the refusal left.
     var behindLoading: [Uncommitted] = []
+    /// What waited for it was given up: memory is not all in the log.
+    public internal(set) var endedWhileLoading = false
     var lastToken: UInt64 = 0
     var lastQuestion: UInt64 = 0
     /// Requests that wait, by client.
@@ -172,7 +174,7 @@ public final class Core {
 
     /// No request waits, and no reply for the disk.
     public var isSettled: Bool {
-        askedCount == 0 && questions.isEmpty && asked.isEmpty && queues.isEmpty && loading == nil
+        askedCount == 0 && questions.isEmpty && asked.isEmpty && queues.isEmpty && loading == nil && !hub.isResuming
     }
 
     /// Everything that is only in memory goes to the log, for a clean stop.

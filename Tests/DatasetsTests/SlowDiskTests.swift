@@ -88,6 +88,22 @@ struct SlowDiskTests {
         #expect(harness.hub.recentMoves.isEmpty)
     }
 
+    @Test("that refuses, and is read meanwhile, leaves no move of another dataset remembered")
+    func movesForgottenWhileLoading() {
+        let harness = HubHarness()
+        harness.makePair()
+        _ = harness.result("dataset/create", client: "admin", dataset: "e")
+        harness.isDiskSlow = true
+        harness.isDiskFull = true
+        post(harness, "device/update", #"{"id":"phone","name":"n"}"#)
+        while harness.hub.datasets["d"]?.isLoading != true { harness.writeNext() }
+        harness.send("e/-/-/-/-/x/position", #"{"lat":1,"lon":0}"#)
+        harness.isDiskSlow = false
+        #expect(harness.takeReply()?["error"]?.refusal == "internal")
+        for metre in 1...10 { harness.move(metres: Double(metre)) }
+        #expect(harness.hub.recentMoves.isEmpty)
+    }
+
     @Test("answers whoever follows the changes when that is durable, and with internal where it cannot be")
     func following() {
         let harness = HubHarness()

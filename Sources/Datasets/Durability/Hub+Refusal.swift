@@ -76,7 +76,8 @@ extension Hub {
         let answers = deferredAnswers
         deferredAnswers = []
         for (query, finding) in answers { answer(query, with: finding, &turn) }
-        for name in load.refusal.datasets + load.deletions { if !isPushing(name) { resume(name, &turn) } }
+        // What waited and changes something is refused with what was lost: the store cannot be written as far as is known.
+        for name in load.refusal.datasets + load.deletions where !isPushing(name) { resume(name, &turn) }
         return load.again(kept)
     }
 

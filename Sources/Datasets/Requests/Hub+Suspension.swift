@@ -16,6 +16,9 @@ extension Hub {
     /// Whether what comes in for a dataset waits.
     public func isSuspended(_ name: String) -> Bool { datasets[name]?.isSuspended ?? waiting.isWaiting(name) }
 
+    /// Whether a dataset is read again after a refusal.
+    public func isLoading(_ name: String) -> Bool { datasets[name]?.isLoading ?? false }
+
     /// A request waits until its dataset goes on; beyond what may wait it is refused, which is not remembered: trying again is the remedy.
     func wait(_ received: ReceivedRequest, _ turn: inout Turn) {
         let context = received.context
@@ -49,6 +52,8 @@ extension Hub {
     /// Goes on with what waited for a dataset, in order, some of it in each turn, until it is suspended anew.
     func resume(_ name: String, _ turn: inout Turn) {
         waiting.makeReady(name)
+        // Others may have their turn first: what comes in meanwhile waits behind what waits.
+        if waiting.isWaiting(name) { datasets[name]?.isSuspended = true }
         continueWaiting(&turn)
     }
 

@@ -47,7 +47,9 @@ struct Daemon {
             throw error
         }
         // Only where nothing is left to take back and nothing is only in memory: else the next life looks for itself.
-        if !daemon.door.mustAdopt, daemon.wroteEverything { try? store.setMetadata("life", "ended") }
+        if !daemon.door.mustAdopt, daemon.wroteEverything, !daemon.core.endedWhileLoading {
+            try? store.setMetadata("life", "ended")
+        }
         try? store.close()
         withExtendedLifetime(directory) {}
     }

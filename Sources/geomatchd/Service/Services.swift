@@ -124,8 +124,8 @@ struct StartService: Service {
         let timeout = timeoutSeconds
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                guard let failure = await health.firstOnline() else { return NotifyService.send("READY=1") }
-                throw Daemon.Failure.unavailable(failure.description)
+                if let failure = await health.firstOnline() { throw Daemon.Failure.unavailable(failure.description) }
+                if !Task.isCancelled { NotifyService.send("READY=1") }
             }
             group.addTask {
                 guard (try? await Task.sleep(for: .seconds(timeout))) != nil else { return }

@@ -83,7 +83,12 @@ extension StoreFinding {
 extension Store {
     fileprivate func load(_ request: LoadRequest) throws -> LoadedState {
         var state = LoadedState()
-        for dataset in request.datasets { try restore(dataset: dataset, repliesSince: .min) { state.datasets.append($0) } }
+        // Memory knows the replies; what is read alone comes with the parts.
+        for dataset in request.datasets {
+            try restore(dataset: dataset, repliesSince: .max) {
+                if $0.kind?.row.isReadAlone != true { state.datasets.append($0) }
+            }
+        }
         state.parts = try records(request.parts.flatMap(\.keys))
         return state
     }
