@@ -21,7 +21,7 @@ package struct ByteKey: Hashable, Comparable {
     }
 }
 
-/// A dictionary whose keys are told apart by their bytes.
+/// A dictionary whose keys are compared by their bytes.
 package struct ByteKeyed<Value> {
     private var entries: [ByteKey: Value] = [:]
 

@@ -4,7 +4,7 @@ import Circumstances
 public struct CircumstanceRecord: Equatable, Sendable {
     public var dataset: String
     public var id: String
-    /// The client that registered it, whose tree it is told in.
+    /// The client that registered it, which its events are sent to.
     public var owner: String
     /// As it was sent.
     public var expression: String

@@ -12,7 +12,7 @@ public enum DurableChange: Sendable {
     case forget(RecordKey)
     /// Replaces some fields of a record.
     case amend(any RecordAmendment)
-    /// Removes the records of a kind that are older than an instant, and the oldest of whoever has too many.
+    /// Removes the records of a kind that are older than an instant, and the oldest of each client that has too many.
     case expire(Kind, before: Int64)
     /// Replaces a document with all its leaves, where they are not what an object of ours says itself; its row in the feed is the newest.
     case putDocument(DocumentRecord)
@@ -47,7 +47,7 @@ extension DurableChange {
         }
     }
 
-    /// Followers of its dataset have something to be told.
+    /// Followers of its dataset are to be notified.
     package var changesFeed: Bool {
         if case .putDocument = self { return true }
         return feedEntry != nil

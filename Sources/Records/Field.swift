@@ -1,4 +1,4 @@
-/// What one field of a record holds, as a store sees it. Texts are told apart by their bytes.
+/// What one field of a record holds, as a store sees it. Texts are compared by their bytes.
 public enum Field: Sendable {
     case null
     case integer(Int64)

@@ -6,7 +6,7 @@ public struct LiveStateRecord: Equatable, Sendable {
     /// The event time; of a cleared state the time of clearing.
     public var timestamp: Int64
     public var receivedAt: Int64
-    /// The rising number of the `live/…` message that told it, for the mark of what a broker may have lost.
+    /// The rising number of the `live/…` message that reported it, for the mark of what a broker may have lost.
     public var number: Int64
     /// The `live/…` message as published; nil for a cleared state, which is remembered for 30 days.
     public var payload: [UInt8]?

@@ -1,7 +1,7 @@
 import Geodesy
 import Places
 
-/// The polygons of a place as they stand in a row: counts as 32 bits, longitudes and latitudes as 64, all little-endian.
+/// The polygons of a place as they are written in a row: counts as 32 bits, longitudes and latitudes as 64, all little-endian.
 enum OutlineBytes {
     /// nil for a point.
     static func encode(_ geometry: PlaceGeometry) -> [UInt8]? {

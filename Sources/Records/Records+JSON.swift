@@ -3,7 +3,25 @@ import Wire
 
 // The objects as requests answer with them and matches carry them.
 
-extension DatasetRecord {
+package protocol JSONObjectEncodable {
+    func encodeMembers(into writer: inout JSONWriter)
+}
+
+extension JSONObjectEncodable {
+    package func encoded() -> [UInt8] { JSONWriter.object(encodeMembers) }
+}
+
+extension JSONWriter {
+    /// When an object was created and updated, whose it is, and its revision.
+    fileprivate mutating func stamps(_ createdAt: Int64, _ updatedAt: Int64, owner: String?, _ revision: String) {
+        member("createdAt", createdAt)
+        member("updatedAt", updatedAt)
+        member("owner", optional: owner)
+        member("revision", optional: revision.isEmpty ? nil : revision)
+    }
+}
+
+extension DatasetRecord: JSONObjectEncodable {
     package func encodeMembers(into writer: inout JSONWriter) {
         writer.member("id", id)
         writer.member("name", optional: name)
@@ -12,15 +30,11 @@ extension DatasetRecord {
         writer.member("autoCreateDevices", autoCreateDevices)
         writer.member("derivedOccupancy", derivedOccupancy)
         writer.member("timeZone", timeZone)
-        writer.member("createdAt", createdAt)
-        writer.member("updatedAt", updatedAt)
-        writer.member("revision", optional: revision.isEmpty ? nil : revision)
+        writer.stamps(createdAt, updatedAt, owner: nil, revision)
     }
-
-    package func encoded() -> [UInt8] { encodedObject(encodeMembers) }
 }
 
-extension DeviceRecord {
+extension DeviceRecord: JSONObjectEncodable {
     package func encodeMembers(into writer: inout JSONWriter) {
         writer.member("id", id)
         writer.member("deviceType", type.rawValue)
@@ -28,22 +42,13 @@ extension DeviceRecord {
         writer.member("group", group)
         writer.member("platform", optional: platform)
         writer.member("deviceToken", optional: deviceToken)
-        if let beacon {
-            writer.member("proximityUUID", beacon.proximityUUID)
-            writer.member("major", beacon.major)
-            writer.member("minor", beacon.minor)
-        }
+        beacon?.encodeMembers(into: &writer)
         encodeBeaconMembers(into: &writer)
-        writer.member("createdAt", createdAt)
-        writer.member("updatedAt", updatedAt)
-        writer.member("owner", optional: owner)
-        writer.member("revision", optional: revision.isEmpty ? nil : revision)
+        writer.stamps(createdAt, updatedAt, owner: owner, revision)
     }
-
-    package func encoded() -> [UInt8] { encodedObject(encodeMembers) }
 }
 
-extension PublicationRecord {
+extension PublicationRecord: JSONObjectEncodable {
     package func encodeMembers(into writer: inout JSONWriter) {
         writer.member("id", id)
         writer.member("deviceId", deviceId)
@@ -52,16 +57,11 @@ extension PublicationRecord {
         writer.member("duration", duration)
         writer.key("properties")
         writer.raw(Array(properties.utf8))
-        writer.member("createdAt", createdAt)
-        writer.member("updatedAt", updatedAt)
-        writer.member("owner", optional: owner)
-        writer.member("revision", optional: revision.isEmpty ? nil : revision)
+        writer.stamps(createdAt, updatedAt, owner: owner, revision)
     }
-
-    package func encoded() -> [UInt8] { encodedObject(encodeMembers) }
 }
 
-extension SubscriptionRecord {
+extension SubscriptionRecord: JSONObjectEncodable {
     /// Without `delivery` and `hints`, which change while a match is on its way, and without the secret, which nobody is shown.
     package func encodeMembers(into writer: inout JSONWriter) {
         writer.member("id", id)
@@ -80,13 +80,8 @@ extension SubscriptionRecord {
         writer.member("floor", floor.rawValue)
         writer.member("excludeSelf", excludeSelf)
         writer.member("pushers", pushers)
-        writer.member("createdAt", createdAt)
-        writer.member("updatedAt", updatedAt)
-        writer.member("owner", optional: owner)
-        writer.member("revision", optional: revision.isEmpty ? nil : revision)
+        writer.stamps(createdAt, updatedAt, owner: owner, revision)
     }
-
-    package func encoded() -> [UInt8] { encodedObject(encodeMembers) }
 
     /// Seconds.
     package var effectiveMatchTTL: Double { matchTTL ?? duration }
@@ -148,7 +143,7 @@ extension DeviceRecord {
     }
 }
 
-extension CircumstanceRecord {
+extension CircumstanceRecord: JSONObjectEncodable {
     /// The circumstance as requests answer with it and the change feed shows it.
     package func encodeMembers(into writer: inout JSONWriter) {
         writer.member("id", id)
@@ -161,19 +156,6 @@ extension CircumstanceRecord {
         writer.member("exitMargin", exitMargin)
         if debug { writer.member("debug", true) }
         writer.member("enabled", isEnabled)
-        writer.member("createdAt", createdAt)
-        writer.member("updatedAt", updatedAt)
-        writer.member("owner", owner)
-        writer.member("revision", optional: revision.isEmpty ? nil : revision)
+        writer.stamps(createdAt, updatedAt, owner: owner, revision)
     }
-
-    package func encoded() -> [UInt8] { encodedObject(encodeMembers) }
-}
-
-private func encodedObject(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
-    var writer = JSONWriter()
-    writer.beginObject()
-    members(&writer)
-    writer.endObject()
-    return writer.bytes
 }

@@ -2,7 +2,7 @@
 public enum StructureLevel: String, Sendable, CaseIterable {
     case venue, building, floor, room, location
 
-    /// How many levels stand above it, 0…4.
+    /// How many levels are above it, 0…4.
     public var depth: Int {
         switch self {
         case .venue: 0

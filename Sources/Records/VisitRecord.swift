@@ -3,7 +3,7 @@ public struct VisitRecord: Equatable, Sendable {
     public var dataset: String
     public var subscriptionId: String
     public var publicationId: String
-    /// The id of the match that told its begin.
+    /// The id of the match that reported its begin.
     public var id: String
     /// Milliseconds since 1970 UTC.
     public var since: Int64

@@ -10,6 +10,15 @@ public struct JSONWriter {
         self.bytes = bytes
     }
 
+    /// One object, whose members `write` writes.
+    public static func object(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        write(&writer)
+        writer.endObject()
+        return writer.bytes
+    }
+
     public mutating func beginObject() { begin(UInt8(ascii: "{")) }
     public mutating func endObject() { end(UInt8(ascii: "}")) }
     public mutating func beginArray() { begin(UInt8(ascii: "[")) }
