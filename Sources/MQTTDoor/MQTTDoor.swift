@@ -46,7 +46,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     /// What other ecosystems publish, where the configuration names any.
     private var adapters: Adapters
     /// Rules that are to take the place of those in force.
-    private let newAdapters = Mutex<[AdapterRule]?>(nil)
+    private let newAdapters = Mutex<NewAdapters?>(nil)
     public internal(set) var session = Session()
     /// Scratch for one topic.
     var topic: [UInt8] = []
@@ -71,6 +71,11 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         var token: UInt64
     }
 
+    private struct NewAdapters {
+        var rules: [AdapterRule]
+        var done: @Sendable (_ isTaken: Bool) -> Void
+    }
+
     /// - Parameter heldFilters: What the broker may hold for us from an earlier life.
     public init(_ configuration: Configuration, core: Core, heldFilters: [String]) {
         self.configuration = configuration
@@ -93,18 +98,22 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         wake()
     }
 
-    /// Reads other ecosystems by these rules from now on. From any thread.
-    public func reload(adapters: [AdapterRule]) {
-        newAdapters.withLock { $0 = adapters }
+    /// Reads other ecosystems by these rules from now on, unless a dataset has the name of their topics. From any thread.
+    ///
+    /// - Parameter done: Called on the link's thread; not where other rules come before it looks at these.
+    public func reload(adapters: [AdapterRule], done: @escaping @Sendable (_ isTaken: Bool) -> Void) {
+        newAdapters.withLock { $0 = NewAdapters(rules: adapters, done: done) }
         wake()
     }
 
     private func takeNewAdapters() {
-        guard let rules = newAdapters.withLock({ $0.take() }) else { return }
+        guard let new = newAdapters.withLock({ $0.take() }) else { return }
+        let rules = new.rules
         if let (index, problem) = AdapterRule.overlap(in: rules, prefix: topics.prefix, datasets: core.hub.datasetNames) {
             core.logger.error("adapters stay as they were", metadata: ["adapters[\(index)].filter": "\(problem)"])
-            return
+            return new.done(false)
         }
+        defer { new.done(true) }
         configuration.adapters = rules
         adapters = Adapters(rules)
         core.hub.reserve(datasets: AdapterRule.reservedDatasets(of: rules, prefix: topics.prefix))

@@ -14,21 +14,19 @@ public struct StatusMessage {
     }
 
     public func encode(isOnline: Bool, error: String? = nil) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key("state")
-        writer.string(isOnline ? "online" : "offline")
-        writer.key("version")
-        writer.string(version)
-        writer.key("instance")
-        writer.string(instance)
-        writer.key("startedAt")
-        writer.integer(startedAt)
-        if let error {
-            writer.key("error")
-            writer.string(error)
+        JSONWriter.object { writer in
+            writer.key("state")
+            writer.string(isOnline ? "online" : "offline")
+            writer.key("version")
+            writer.string(version)
+            writer.key("instance")
+            writer.string(instance)
+            writer.key("startedAt")
+            writer.integer(startedAt)
+            if let error {
+                writer.key("error")
+                writer.string(error)
+            }
         }
-        writer.endObject()
-        return writer.bytes
     }
 }

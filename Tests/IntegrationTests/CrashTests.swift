@@ -103,10 +103,10 @@ extension Integration {
                     client.publish("d/-/-/-/gone/-/count", #"{"count":3}"#)
                     client.publish("d/-/-/-/gone/-/count", "")
                     _ = try client.first(on: "live/d/-/-/-/gone/-/count") { $0.payload.isEmpty }
-                    // Written behind each second: with the retained mark, which follows it, it is durable.
                     client.publish("d/-/-/-/hall/-/temperature", #"{"temperature":22,"timestamp":1700000001000}"#)
                     _ = try client.first(on: "live/d/-/-/-/hall/-/temperature") { $0.text.contains(":22") }
-                    usleep(1_300_000)
+                    // Live state is written behind, in order.
+                    #expect(eventually { daemon.hasStored(#""temperature":22"#) })
                     daemon.program.end(SIGKILL)
                     // Its mosquitto ends with it.
                     _ = eventually { daemon.brokerProcessID == nil }

@@ -33,6 +33,29 @@ extension Integration {
             }
         }
 
+        @Test("Adapters that a dataset stands in the way of stay as they were, and are not logged as changed")
+        func refusedAdapters() throws {
+            try withFolder { folder in
+                let file = folder + "/geomatch.yaml"
+                try "datasets: [owntracks]\n".write(toFile: file, atomically: true, encoding: .utf8)
+                let daemon = try Daemon(folder: folder, arguments: ["--http", "off", "--config", file])
+                defer { daemon.end() }
+                try daemon.waitOnline()
+                let adapters = "adapters: [{format: owntracks, filter: owntracks/+/+/#, dataset: home}]\n"
+                try ("datasets: [owntracks]\n" + adapters).write(toFile: file, atomically: true, encoding: .utf8)
+                // As nothing was taken, the next reload tries again.
+                for count in 1...2 {
+                    kill(daemon.program.processID, SIGHUP)
+                    #expect(daemon.program.waitForLine("configuration reloaded changed=nothing", count: count), "\(daemon.log)")
+                    #expect(daemon.program.waitForLine("adapters stay as they were", count: count), "\(daemon.log)")
+                }
+                try ("datasets: [owntracks]\n" + adapters.replacing("owntracks/+/+/#", with: "tracks/+/+/#"))
+                    .write(toFile: file, atomically: true, encoding: .utf8)
+                kill(daemon.program.processID, SIGHUP)
+                #expect(daemon.program.waitForLine("configuration reloaded changed=adapters"), "\(daemon.log)")
+            }
+        }
+
         @Test("A closed terminal is a clean end of daemon and broker")
         func terminal() throws {
             try withFolder { folder in

@@ -102,12 +102,7 @@ final class BrokerSupervisor {
             try files.writeUsers(now, broker.configuration)
             users.take(now)
             broker.configuration.log("users: \(added) added, \(removed) removed, \(changed) with another password")
-            if broker.configuration.pluginFile == nil {
-                // mosquitto itself reads them at a start only.
-                kill(child.processID, SIGTERM)
-            } else if !BrokerCommand.reload(socketPath: files.socket) {
-                broker.configuration.log("Warning: mosquitto was not told of the users: it reads them at its next start")
-            }
+            if broker.configuration.pluginFile == nil { hangUp(child) } else { reloadPlugin() }
         } catch {
             broker.configuration.log("Warning: the users stay as they were: \(error)")
         }
@@ -126,12 +121,20 @@ final class BrokerSupervisor {
         } catch {
             return configuration.log("Warning: users, access and certificates stay as they were: \(error)")
         }
-        if configuration.usersFile != nil, configuration.pluginFile != nil, !BrokerCommand.reload(socketPath: files.socket) {
-            configuration.log("Warning: mosquitto was not told of the users: it reads them at its next start")
-        }
-        // It reads certificates again, and without the plugin users and access, too.
-        if child.catches(SIGHUP) { kill(child.processID, SIGHUP) }
+        if configuration.usersFile != nil, configuration.pluginFile != nil { reloadPlugin() }
+        hangUp(child)
         configuration.log("reloaded: users, access and certificates")
+    }
+
+    /// Has mosquitto read its certificates again, and without the plugin users and access, too; who may no longer connect is cut off.
+    private func hangUp(_ child: ChildProcess) {
+        if child.catches(SIGHUP) { kill(child.processID, SIGHUP) }
+    }
+
+    /// Has the plugin read users and access again.
+    private func reloadPlugin() {
+        guard !BrokerCommand.reload(socketPath: files.socket) else { return }
+        broker.configuration.log("Warning: mosquitto does not answer: it reads the users at its next start")
     }
 
     private func waitForOutput(of child: ChildProcess, milliseconds: Int32, watchStop: Bool) {

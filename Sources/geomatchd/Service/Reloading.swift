@@ -46,13 +46,23 @@ final class Reloading: Sendable {
             log.error("configuration not reloaded: everything stays as it was", metadata: ["error": "\(error)"])
             return
         }
-        let old = inForce.withLock { $0 }
-        let next = old.reloaded(from: new)
-        inForce.withLock { $0 = next }
+        guard new.adapters != inForce.withLock({ $0.adapters }) else { return take(new) }
+        door.reload(adapters: new.adapters) { [self] isTaken in
+            var new = new
+            if !isTaken { new.adapters = inForce.withLock { $0.adapters } }
+            take(new)
+        }
+    }
+
+    private func take(_ new: Settings) {
+        let (old, next) = inForce.withLock { settings in
+            let old = settings
+            settings = old.reloaded(from: new)
+            return (old, settings)
+        }
         LogThreshold.level = next.logLevel
         access.rules = next.accessRules
         broker?.reload(grants: next.grants, adapterFilters: next.adapters.map(\.filter))
-        if next.adapters != old.adapters { door.reload(adapters: next.adapters) }
         let changed = next.keysThatDiffer(from: old)
         log.info(
             "configuration reloaded", metadata: ["changed": "\(changed.isEmpty ? "nothing" : changed.joined(separator: " "))"])

@@ -52,6 +52,15 @@ final class Daemon {
         }
     }
 
+    /// Whether a text is in the files of its store.
+    func hasStored(_ text: String) -> Bool {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder + "/data")) ?? []
+        return files.contains { file in
+            let bytes = FileManager.default.contents(atPath: folder + "/data/" + file)
+            return bytes?.firstRange(of: Data(text.utf8)) != nil
+        }
+    }
+
     /// Kills it with all it may have left behind.
     func end() {
         program.end(SIGKILL)
