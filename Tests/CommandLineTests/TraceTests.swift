@@ -140,10 +140,10 @@ struct TraceTests {
     @Test("A bar on a terminal, lines elsewhere")
     func progress() {
         #expect(
-            ReplayProgress(total: 200, isWanted: false, isTerminal: true).text(50, seconds: 2)
+            ProgressLine(total: 200, isWanted: false, isTerminal: true).text(50, seconds: 2)
                 == "\r[#######                       ] 25 %  50/200  25/s\u{1B}[K")
         #expect(
-            ReplayProgress(total: 200, isWanted: true, isTerminal: false).text(200, seconds: 0.5) == "100 %  200/200  400/s\n")
-        #expect(ReplayProgress(total: 200, isWanted: false, isTerminal: false).next == .max)
+            ProgressLine(total: 200, isWanted: true, isTerminal: false).text(200, seconds: 0.5) == "100 %  200/200  400/s\n")
+        #expect(ProgressLine(total: 200, isWanted: false, isTerminal: false).next == .max)
     }
 }

@@ -68,7 +68,7 @@ struct BuildingDemoCommand: AsyncParsableCommand {
             "geomatch: a day of \(PlainText.decimal(hours, 1)) hours, seed \(seed); "
                 + "geomatch watch live '\(configuration.dataset)/\(DemoBuilding.venue)/#' shows it, Ctrl-C ends")
         let publishing = DemoPublishing(
-            configuration.topics, day: day, speed: speed, progress: ReplayProgress(total: day.seconds, isWanted: progress))
+            configuration.topics, day: day, speed: speed, progress: ProgressLine(total: day.seconds, isWanted: progress))
         let done: Void? = try await withClient(configuration, drain: configuration.requestTimeout) {
             try await $0.run(publishing)
         }

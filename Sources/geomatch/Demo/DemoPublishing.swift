@@ -9,7 +9,7 @@ final class DemoPublishing: ConnectionWorker, @unchecked Sendable {
     private let topics: ClientTopics
     private var day: DemoDay
     private let speed: Double
-    private var progress: ReplayProgress
+    private var progress: ProgressLine
     private var queue: ArraySlice<DemoDay.Update> = []
     /// By token, which counts what was published.
     private var unacknowledged: [UInt64: DemoDay.Update] = [:]
@@ -29,7 +29,7 @@ final class DemoPublishing: ConnectionWorker, @unchecked Sendable {
     private static let burst = 100
 
     /// - Parameter speed: Above 0.
-    init(_ topics: ClientTopics, day: DemoDay, speed: Double, progress: ReplayProgress) {
+    init(_ topics: ClientTopics, day: DemoDay, speed: Double, progress: ProgressLine) {
         self.day = day
         self.speed = speed
         self.progress = progress

@@ -33,7 +33,7 @@ struct StructureImporter {
 
     /// - Parameter isProgressWanted: Also where standard error is no terminal.
     func run(_ client: GeomatchClient, isProgressWanted: Bool = false) async throws -> ImportTally {
-        var progress = ReplayProgress(total: features.count, isWanted: isProgressWanted)
+        var progress = ProgressLine(total: features.count, isWanted: isProgressWanted)
         defer { progress.finish() }
         let startedAt = WallClock.now()
         var tally = ImportTally()

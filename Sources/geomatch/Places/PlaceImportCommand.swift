@@ -67,7 +67,7 @@ struct PlaceImportCommand: AsyncParsableCommand {
         }
         let importer = PlaceImporter(
             PlaceRequests(readers, PlaceRequests.Options(isOSM: osm, timeZone: timeZone)),
-            progress: ImportProgress(total: total, isWanted: progress))
+            progress: ProgressLine(total: total, isWanted: progress))
         let isDone: Void? = try await withClient(configuration) { try await importer.run($0) }
         guard isDone != nil else { throw CommandFailure.unavailable("interrupted; importing again does no harm") }
         let tally = importer.tally

@@ -13,7 +13,7 @@ final class PlaceImporter: @unchecked Sendable {
     }
 
     private var requests: PlaceRequests
-    private var progress: ImportProgress
+    private var progress: ProgressLine
     private let name = "import-" + String(UInt64.random(in: 0 ... .max), radix: 16)
     private var requestCount = 0
     private var placeCount = 0
@@ -38,7 +38,7 @@ final class PlaceImporter: @unchecked Sendable {
     /// How long a store that cannot be written is left alone.
     private static let storePause = Duration.seconds(2)
 
-    init(_ requests: PlaceRequests, progress: ImportProgress) {
+    init(_ requests: PlaceRequests, progress: ProgressLine) {
         self.requests = requests
         self.progress = progress
     }

@@ -12,7 +12,7 @@ final class Replay: ConnectionWorker, @unchecked Sendable {
     private let qos: Int32
     private let speed: Double?
     private let endsNow: Bool
-    private var progress: ReplayProgress
+    private var progress: ProgressLine
 
     /// The next point.
     private var place = 0
@@ -33,7 +33,7 @@ final class Replay: ConnectionWorker, @unchecked Sendable {
 
     init(
         _ configuration: GeomatchConfiguration, trace: Trace, domain: String, qos: Int32, speed: Double?, endsNow: Bool,
-        progress: ReplayProgress
+        progress: ProgressLine
     ) {
         self.trace = trace
         self.configuration = configuration

@@ -75,7 +75,7 @@ struct ReplayCommand: AsyncParsableCommand {
         }
         let replay = Replay(
             configuration, trace: trace, domain: atDomain, qos: Int32(qos), speed: speed, endsNow: now,
-            progress: ReplayProgress(total: trace.points.count, isWanted: progress))
+            progress: ProgressLine(total: trace.points.count, isWanted: progress))
         let isComplete: Void? = try await withClient(configuration, drain: configuration.requestTimeout) {
             try await $0.run(replay)
         }
