@@ -1,0 +1,103 @@
+import LiveTopics
+import Records
+import Selectors
+import Wire
+
+// What a change of live state is to each of its subscribers.
+
+extension LiveSubscribers {
+    /// A live state has changed: its subscribers are notified.
+    ///
+    /// - Parameters:
+    ///   - former: The message that a cleared state had before.
+    ///   - formerNumber: The number of that message.
+    func report(_ state: LiveState, former: [UInt8]? = nil, formerNumber: Int64 = 0, _ turn: inout Turn) {
+        guard isOpen else {
+            // What left meanwhile is reported with its last properties.
+            if state.payload != nil { state.lastPayload = nil } else if let former { state.lastPayload = former }
+            return
+        }
+        var subject = LiveSubject(state, former: former, formerNumber: formerNumber)
+        for handle in subscribers(of: state) {
+            guard let subscription = handles[handle], subscription.record.leaseUntil > turn.now else { continue }
+            if let news = news(of: &subject, for: subscription) {
+                deliver(news, of: state, to: subscription, &turn)
+            }
+        }
+    }
+
+    /// The handles of the subscriptions whose criteria want a topic, in rising order.
+    func subscribers(of state: LiveState) -> [UInt32] {
+        var found: [UInt32] = []
+        let dataset = state.dataset
+        dataset.liveSubscriptions.index.find(
+            dataset.liveTopics.keys(of: state), topic: state.topic, remembering: &state.subscribers, into: &found)
+        return found
+    }
+
+    /// What is to be reported to a subscription of a state as it is now, if anything.
+    func news(of subject: inout LiveSubject, for subscription: LiveSubscription) -> LiveNews? {
+        let number = subject.state.topicNumber
+        guard let payload = subject.state.payload else {
+            guard let former = subject.former, sawFormer(&subject, subscription) else {
+                return subscription.inside.remove(number) ? LiveNews(payload: emptyMessage(of: subject.state), isLeft: true) : nil
+            }
+            return LiveNews(payload: former, isLeft: true)
+        }
+        if passes(&subject, subscription) {
+            if subscription.area != nil { subscription.inside.insert(number) }
+            return LiveNews(payload: payload, isLeft: false)
+        }
+        return subscription.inside.remove(number) ? LiveNews(payload: payload, isLeft: true) : nil
+    }
+
+    /// Whether a subscription was shown what is cleared by now.
+    private func sawFormer(_ subject: inout LiveSubject, _ subscription: LiveSubscription) -> Bool {
+        if subscription.area != nil { return subscription.inside.remove(subject.state.topicNumber) }
+        guard subscription.record.snapshot || subject.formerNumber > subscription.record.number else { return false }
+        return passes(&subject, subscription)
+    }
+
+    /// Whether the conditions of a subscription let a state through, as it is or, where it is cleared, as it was.
+    func passes(_ subject: inout LiveSubject, _ subscription: LiveSubscription) -> Bool {
+        guard subscription.isConditional else { return true }
+        if subscription.showsOwnOnly, !isOwn(subject.state, of: subscription.record.client) { return false }
+        guard subscription.selector != nil || subscription.area != nil else { return true }
+        guard let facts = facts(of: &subject) else { return false }
+        if let selector = subscription.selector, !selector.matches(facts.properties) { return false }
+        guard let area = subscription.area else { return true }
+        guard let position = facts.position else { return false }
+        return area.contains(latitude: position.latitude, longitude: position.longitude)
+    }
+
+    /// Whether a topic is of a client's name, or of a device of its.
+    private func isOwn(_ state: LiveState, of client: String) -> Bool {
+        guard state.hasLocation else { return false }
+        return state.itemID == client || state.dataset.devices[state.itemID]?.record.owner == client
+    }
+
+    /// Read once for all subscriptions of one change.
+    private func facts(of subject: inout LiveSubject) -> LiveMessage.Facts? {
+        if subject.isRead { return subject.facts }
+        subject.isRead = true
+        guard let payload = subject.state.payload ?? subject.former else { return nil }
+        subject.facts = LiveMessage.facts(inPayload: payload, using: parser)
+        let state = subject.state
+        if subject.facts?.position == nil, state.hasLocation, state.domain != KnownDomain.position.rawValue {
+            // It is where the device is whose id it has.
+            let current =
+                state.dataset.devices[state.itemID]?.positionTopic ?? state.dataset.positionsWithoutDevice[state.itemID]
+            subject.facts?.position = current?.payload.flatMap { LiveMessage.position(inPayload: $0, using: parser) }
+        }
+        return subject.facts
+    }
+
+    /// What is reported as left where the last properties are not known any more.
+    private func emptyMessage(of state: LiveState) -> [UInt8] {
+        var message: [UInt8] = []
+        LiveMessage.encode(
+            topic: state.topic, domain: state.domain, itemID: state.itemID, timestamp: state.timestamp,
+            receivedAt: state.receivedAt, properties: Array("{}".utf8), originSourceId: nil, derived: false, into: &message)
+        return message
+    }
+}
