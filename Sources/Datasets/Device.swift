@@ -5,7 +5,7 @@ import Records
 final class Device {
     var record: DeviceRecord
     let reference: DeviceRef
-    /// The live topic its position came on; nil while it stands nowhere.
+    /// The live topic its position came on; nil while it has none.
     var positionTopic: LiveState?
     /// The numbers of its newest matches, oldest first.
     var matches: [Int64] = []

@@ -25,7 +25,7 @@ extension Hub {
         }
         var record = record
         record.revision = Revision.next(after: nil, content: record.encoded())
-        let dataset = Dataset(record, limits: configuration.limits)
+        let dataset = Dataset(record, shared)
         dataset.replies = repliesOfDeleted.removeValue(forKey: record.id) ?? ReplyMemory()
         datasets[record.id] = dataset
         deletedDatasets[record.id] = nil

@@ -15,6 +15,7 @@ import Records
 /// (``advance(_:)``), what became of its effects, and ``restore(_:at:)`` at the start.
 public final class Hub {
     public private(set) var configuration: HubConfiguration
+    let shared: Shared
     var datasets: [String: Dataset] = [:] {
         didSet { order = nil }
     }
@@ -27,16 +28,16 @@ public final class Hub {
         return ordered
     }
     /// By the encoded seven levels, over all datasets: one look-up finds what an update replaces.
-    let liveStates = LiveStates()
+    var liveStates: LiveStates { shared.liveStates }
     let liveSubscribers: LiveSubscribers
     let followers: Followers
-    let outbox: Outbox
+    var outbox: Outbox { shared.outbox }
     var unknownDatasets = UnknownDatasets()
     /// When a dataset was deleted: a repeated update never creates it again.
     var deletedDatasets: [String: Int64] = [:]
-    /// Replies that tell of a deletion, by the dataset that was deleted.
+    /// Replies to deletions, by the dataset that was deleted.
     var repliesOfDeleted: [String: ReplyMemory] = [:]
-    /// What whoever keeps live states may lack.
+    /// What doors that keep live states may lack.
     var resync = Resync()
     /// Datasets whose engines have not yet seen every position of this batch.
     var moved: [Dataset] = []
@@ -50,8 +51,6 @@ public final class Hub {
     var deferredAnswers: [(query: StoreQuery, finding: StoreFinding)] = []
     /// What came in for suspended datasets.
     var waiting: WaitingInputs
-    /// Categories that the store gave back, by dataset, until all are there.
-    var restoredCategories: [String: [Category]] = [:]
     var recentMoves = RecentMoves()
     /// How many pushes wait for what the store knows of their documents.
     var pushesWaiting = 0
@@ -61,11 +60,10 @@ public final class Hub {
         set { liveSubscribers.backlog = newValue }
     }
     let decoder = LiveUpdateDecoder()
-    let parser = JSONParser()
+    var parser: JSONParser { shared.parser }
     /// Scratch for one update's properties.
     var properties: [UInt8] = []
-    var engineEffects: [Effect] = []
-    var circumstanceEffects: [CircumstanceEffect] = []
+    var beaconEffects: [BeaconEffect] = []
     private var lastSecondAt: Int64 = 0
     private var writtenBehindAt: Int64 = 0
     /// False while the store refuses: requests that change something get `internal`, and what is durable waits.
@@ -77,11 +75,12 @@ public final class Hub {
 
     public init(_ configuration: HubConfiguration) {
         self.configuration = configuration
+        shared = Shared(limits: configuration.limits, naming: configuration.naming)
         waiting = WaitingInputs(limits: configuration.limits)
         liveSubscribers = LiveSubscribers(
-            limits: configuration.limits, reads: configuration.reads, states: liveStates, parser: parser)
+            limits: configuration.limits, reads: configuration.reads, states: shared.liveStates,
+            parser: shared.parser)
         followers = Followers(administrators: configuration.administrators)
-        outbox = Outbox(limits: configuration.limits, naming: configuration.naming)
     }
 
     /// The last number given to a message of a live state.
@@ -123,15 +122,13 @@ public final class Hub {
         let secondIsOver = now - lastSecondAt >= 1000 || now < lastSecondAt
         if !unresumed.isEmpty { resume(&turn) }
         for dataset in orderedDatasets where !dataset.isHalted {
-            if let deadline = dataset.engine.nextDeadline, deadline <= now {
-                advanceEngine(of: dataset, to: now, &turn)
-            }
-            if dataset.floorsOutdatedAt != nil { refreshFloors(of: dataset, &turn) }
-            advanceCircumstances(of: dataset, to: now, &turn)
+            dataset.geomatching.advance(&turn)
+            refreshFloors(of: dataset, &turn)
+            dataset.circumstances.advance(&turn)
             if dataset.record.derivedOccupancy || dataset.occupancy != nil {
-                advanceOccupancy(of: dataset, to: now, secondIsOver: secondIsOver, &turn)
+                advanceOccupancy(of: dataset, secondIsOver: secondIsOver, &turn)
             }
-            advanceBeacons(of: dataset, to: now, &turn)
+            advanceBeacons(of: dataset, &turn)
             dataset.diagnostics.advance(&turn)
             if secondIsOver { dataset.reportStatus(&turn) }
         }
@@ -161,7 +158,7 @@ public final class Hub {
     private func forgetOld(_ turn: inout Turn) {
         for dataset in orderedDatasets {
             dataset.replies.expire(at: turn.now)
-            dataset.ended.expire(at: turn.now)
+            dataset.geomatching.forgetEnded(at: turn.now)
             forgetCleared(of: dataset, before: turn.now - Self.clearedMilliseconds, &turn)
         }
         guard turn.now >= nextHousekeepingAt || turn.now < nextHousekeepingAt - 2 * Self.housekeepingMilliseconds else { return }

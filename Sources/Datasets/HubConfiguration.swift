@@ -76,7 +76,7 @@ public struct HubLimits: Sendable {
     public var partnersPerSubscription = 10_000
     /// Pairs of publication and subscription remembered, for each dataset. Beyond, no more match.
     public var pairs = 10_000_000
-    /// Beacons one observer sees at a time, and sightings it tells a second.
+    /// Beacons one observer sees at a time, and sightings it sends a second.
     public var beaconsPerObserver = 1000
     public var sightingsPerSecond = 1000
     /// Pairs of an observer and a beacon it sees at a time, for each dataset.

@@ -54,7 +54,7 @@ struct ReplyMemory {
         return entry.body
     }
 
-    /// - Parameter outlivesDataset: It tells that the dataset was deleted, and is given again afterwards.
+    /// - Parameter outlivesDataset: It says that the dataset was deleted, and is given again afterwards.
     mutating func remember(
         _ body: [UInt8], to requestId: String, of client: String, at now: Int64, outlivesDataset: Bool = false, limits: HubLimits
     ) {

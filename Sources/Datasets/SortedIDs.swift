@@ -2,7 +2,7 @@ import Records
 
 /// Ids in order, made when first asked for and kept from then on: most datasets are never listed.
 ///
-/// What is removed may still be given: whoever lists looks each id up anyway.
+/// What is removed may still be given: the caller looks each id up anyway.
 struct SortedIDs {
     private var ids: [String]?
     /// Added since `ids` was made; sorted in when next asked for, as inserting each would cost a million moves.

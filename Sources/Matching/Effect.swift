@@ -65,7 +65,7 @@ public struct VisitEnd: Equatable, Sendable {
 }
 
 /// A subscription, or the engine, has as many partners as it may: meetings were not made (``EngineLimits``).
-public struct Crowd: Equatable, Sendable {
+public struct CapacityExceeded: Equatable, Sendable {
     public var subscription: SubscriptionRef
     /// Meetings, begins or stays this input did not make.
     public var missed: Int
@@ -86,7 +86,7 @@ public struct Crowd: Equatable, Sendable {
 ///    ends, those by subscription, then publication;
 /// 2. ends of visits for another reason, by subscription, then publication;
 /// 3. meetings and begins of visits, by subscription, then publication;
-/// 4. crowds, by subscription;
+/// 4. capacities exceeded, by subscription;
 /// 5. mismatches, by subscription.
 ///
 /// The references of what expired or was removed are given out again only after the call: until then they name what they named.
@@ -97,7 +97,7 @@ public enum Effect: Equatable, Sendable {
     case visitBegan(Meeting)
     case visitEnded(VisitEnd)
     /// At most once for each input and subscription.
-    case crowded(Crowd)
+    case capacityExceeded(CapacityExceeded)
     /// It is gone from the engine already, with what was remembered of its pairs.
     case publicationExpired(PublicationRef)
     case subscriptionExpired(SubscriptionRef)

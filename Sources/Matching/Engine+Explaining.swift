@@ -13,7 +13,7 @@ public enum PairMemory: Equatable, Sendable {
     /// Of mode `visit`: a side was not heard of for `staleAfter`. When each was last heard of; `Int64.min`: never.
     case unheard(publication: Int64, subscription: Int64)
     /// The subscription has as many partners as it may, or the engine as many pairs: another meeting is not made.
-    case crowded
+    case capacityExceeded
 
     /// A last match, and how far both sides have come since.
     public struct LastMatch: Equatable, Sendable {
@@ -39,7 +39,7 @@ extension EngineState {
     fileprivate func memory(of subscription: UInt32, _ publication: UInt32, at now: Int64) -> PairMemory {
         let pair = index.find(subscription, publication)
         if pair == nil, Int(partners[subscription]) >= limits.partnersPerSubscription || index.pairs.count >= limits.pairs {
-            return .crowded
+            return .capacityExceeded
         }
         if subscriptions[subscription].isVisit { return visit(pair, of: subscription, publication, at: now) }
         guard let pair else { return .nothing }
@@ -54,7 +54,7 @@ extension EngineState {
 
     private func visit(_ pair: UInt32?, of subscription: UInt32, _ publication: UInt32, at now: Int64) -> PairMemory {
         if let pair, index.phases[pair] == .visiting { return .visiting(since: index.pairs[pair].changedAt) }
-        let seenAt = sight(subscriptions[subscription], publications[publication])?.seenAt
+        let seenAt = sighting(subscriptions[subscription], publications[publication])?.seenAt
         let here = seenAt ?? heard[publications[publication].device]
         let there = seenAt ?? heard[subscriptions[subscription].device]
         let limit = visitOptions[subscription].staleAfter

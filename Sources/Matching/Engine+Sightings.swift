@@ -1,7 +1,7 @@
 import Geodesy
 
 /// How far a device sees a beacon, and since when it was not seen again.
-public struct BeaconSight: Equatable, Sendable {
+public struct BeaconSighting: Equatable, Sendable {
     /// Metres; infinite: nothing was measured yet.
     public var distance: Double
     /// Milliseconds since 1970 UTC.
@@ -25,31 +25,32 @@ extension Engine {
     public func see(
         _ beacon: DeviceRef, by observer: DeviceRef, distance: Double?, seenAt: Int64, at now: Int64, into effects: inout [Effect]
     ) {
-        guard let sight = sight(distance, seenAt, beacon, observer) else { return }
-        state.pointee.see(observer.index, beacon.index, sight, at: now)
+        guard let sighting = sighting(distance, seenAt, beacon, observer) else { return }
+        state.pointee.see(observer.index, beacon.index, sighting, at: now)
         state.pointee.finish(into: &effects)
     }
 
     /// A device sees a beacon no longer: visits between the two end (`lost`). What `once` remembers stays.
-    public func loseSight(of beacon: DeviceRef, by observer: DeviceRef, at now: Int64, into effects: inout [Effect]) {
+    public func loseSighting(of beacon: DeviceRef, by observer: DeviceRef, at now: Int64, into effects: inout [Effect]) {
         guard state.pointee.isAlive(beacon), state.pointee.isAlive(observer) else { return }
-        state.pointee.loseSight(observer.index, beacon.index, at: now)
+        state.pointee.loseSighting(observer.index, beacon.index, at: now)
         state.pointee.finish(into: &effects)
     }
 
     /// Restores what a device sees; nothing is evaluated before it sees the beacon again.
-    public func restoreSight(of beacon: DeviceRef, by observer: DeviceRef, distance: Double?, seenAt: Int64) {
-        guard let sight = sight(distance, seenAt, beacon, observer) else { return }
-        state.pointee.sightings.put(sight, observer.index, beacon.index)
+    public func restoreSighting(of beacon: DeviceRef, by observer: DeviceRef, distance: Double?, seenAt: Int64) {
+        guard let sighting = sighting(distance, seenAt, beacon, observer) else { return }
+        state.pointee.sightings.put(sighting, observer.index, beacon.index)
     }
 
     /// nil: neither of the two sees the other.
-    public func sight(_ one: DeviceRef, _ other: DeviceRef) -> BeaconSight? {
+    public func sighting(_ one: DeviceRef, _ other: DeviceRef) -> BeaconSighting? {
         guard state.pointee.isAlive(one), state.pointee.isAlive(other) else { return nil }
-        return state.pointee.sightings[one.index, other.index].map { BeaconSight(distance: $0.distance, seenAt: $0.seenAt) }
+        return state.pointee.sightings[one.index, other.index].map { BeaconSighting(distance: $0.distance, seenAt: $0.seenAt) }
     }
 
-    private func sight(_ distance: Double?, _ seenAt: Int64, _ beacon: DeviceRef, _ observer: DeviceRef) -> Sightings.Sighting? {
+    private func sighting(_ distance: Double?, _ seenAt: Int64, _ beacon: DeviceRef, _ observer: DeviceRef) -> Sightings.Sighting?
+    {
         guard beacon != observer, state.pointee.isAlive(beacon), state.pointee.isAlive(observer) else { return nil }
         let metres = distance ?? .infinity
         return Sightings.Sighting(distance: metres >= 0 ? metres : .infinity, seenAt: seenAt)

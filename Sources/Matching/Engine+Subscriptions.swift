@@ -9,13 +9,13 @@ extension Engine {
     /// - Parameter evaluate: false restores: whatever it would meet now is met only when its device or the other's moves, and
     ///   its mismatches count as told.
     public func addSubscription(
-        on d: DeviceRef, topic: String, range: Double, expiresAt: Int64, selector: Selector, terms: Terms,
+        on d: DeviceRef, topic: String, range: Double, expiresAt: Int64, selector: Selector, options: MatchOptions,
         at now: Int64, evaluate: Bool = true, into effects: inout [Effect]
     ) -> SubscriptionRef {
         let program = state.pointee.programs.intern(selector)
         let index = state.pointee.add(
             .subscription, on: d.index, topic: topic, range: range, expiresAt: expiresAt, program: program,
-            rule: Rule(terms))
+            rule: Rule(options))
         if !evaluate { state.pointee.subscriptions[index].entry.traits &= 0x80 }
         complete(.subscription, index, evaluate, at: now, into: &effects)
         return SubscriptionRef(index: index)
@@ -32,11 +32,11 @@ extension Engine {
     /// Replaces everything of a subscription but its device, and evaluates it. What is remembered of its pairs stays, but
     /// visits that it makes impossible end (`left`), and another mode starts afresh: all visits end, last matches are forgotten.
     public func update(
-        _ s: SubscriptionRef, topic: String, range: Double, expiresAt: Int64, selector: Selector, terms: Terms,
+        _ s: SubscriptionRef, topic: String, range: Double, expiresAt: Int64, selector: Selector, options: MatchOptions,
         at now: Int64, into effects: inout [Effect]
     ) {
         guard isAlive(s) else { return }
-        if state.pointee.subscriptions[s.index].isVisit != (terms.mode == .visit) {
+        if state.pointee.subscriptions[s.index].isVisit != (options.mode == .visit) {
             state.pointee.forgetPairs(of: s.index, at: now)
         }
         let program = state.pointee.programs.intern(selector)
@@ -44,7 +44,7 @@ extension Engine {
         state.pointee.subscriptions[s.index].program = program
         state.pointee.change(
             .subscription, s.index, topic: topic, range: range, expiresAt: expiresAt,
-            rule: Rule(terms))
+            rule: Rule(options))
         state.pointee.revise(.subscription, s.index, at: now)
         state.pointee.probeAll(.subscription, s.index, at: now)
         state.pointee.finish(into: &effects)

@@ -5,10 +5,10 @@ import Selectors
 ///
 /// Two are in range when both devices stand somewhere and the geodesic distance between them is at most the sum of both ranges
 /// (their reach): decided on grid points, a pure function of the two positions that is right but for 2 cm around the boundary.
-/// Where the subscription's ``Terms`` say so, both accuracies are subtracted from the distance or added to it, and the floors
+/// Where the subscription's ``MatchOptions`` say so, both accuracies are subtracted from the distance or added to it, and the floors
 /// must be equal. They match when in range, alive (`now < expiresAt`), on equal topics, with a selector that is TRUE, and not
 /// kept apart by `excludesSelf`. A pair is evaluated when either side is added, moves or is updated, and when a time of its
-/// terms elapses.
+/// options elapses.
 ///
 /// Mode `once`: a match, which stands until `now - lastMatchAt >= matchTTL`, or either side stands at least `matchDTL` from
 /// where it stood then.

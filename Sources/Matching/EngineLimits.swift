@@ -1,5 +1,5 @@
 /// How much an engine remembers at most. What a meeting beyond would need is not remembered, so it is not made: it is told as
-/// ``Effect/crowded(_:)``, and the pair gets its next chance when it comes into range again or either side is updated.
+/// ``Effect/capacityExceeded(_:)``, and the pair gets its next chance when it comes into range again or either side is updated.
 public struct EngineLimits: Equatable, Sendable {
     /// Publications remembered for each subscription.
     public var partnersPerSubscription: Int

@@ -29,8 +29,8 @@ extension EngineState {
         admitNewcomers()
         deliverEnds(into: &effects)
         deliverMeetings(into: &effects)
-        for crowd in crowds { effects.append(.crowded(crowd)) }
-        crowds.removeAll(keepingCapacity: true)
+        for one in exceeded { effects.append(.capacityExceeded(one)) }
+        exceeded.removeAll(keepingCapacity: true)
         deliverMismatches(into: &effects)
     }
 

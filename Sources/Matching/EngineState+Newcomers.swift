@@ -43,10 +43,10 @@ extension EngineState {
     }
 
     private mutating func turnAway(_ subscription: UInt32) {
-        if let last = crowds.indices.last, crowds[last].subscription.index == subscription {
-            crowds[last].missed += 1
+        if let last = exceeded.indices.last, exceeded[last].subscription.index == subscription {
+            exceeded[last].missed += 1
         } else {
-            crowds.append(Crowd(subscription: SubscriptionRef(index: subscription), missed: 1, at: newcomersAt))
+            exceeded.append(CapacityExceeded(subscription: SubscriptionRef(index: subscription), missed: 1, at: newcomersAt))
         }
     }
 }

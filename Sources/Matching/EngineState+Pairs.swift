@@ -78,8 +78,8 @@ extension EngineState {
         let here = devices.base + Int(publications[record.pointee.publication].device)
         let there = devices.base + Int(subscriptions[record.pointee.subscription].device)
         guard here.pointee.isPlaced && there.pointee.isPlaced else {
-            let sight = sight(subscriptions[record.pointee.subscription], publications[record.pointee.publication])
-            return sight.flatMap { $0.distance.isFinite ? $0.distance : nil }
+            let sighting = sighting(subscriptions[record.pointee.subscription], publications[record.pointee.publication])
+            return sighting.flatMap { $0.distance.isFinite ? $0.distance : nil }
         }
         let from = cachedPositions.publication.point(here)
         let to = cachedPositions.subscription.point(there)

@@ -5,25 +5,26 @@ import Geodesy
 extension EngineState {
     /// What is known of two devices that do not both stand somewhere; nil: neither sees the other.
     @inline(__always)
-    func sight(_ subscription: Subscription, _ publication: Publication) -> Sightings.Sighting? {
+    func sighting(_ subscription: Subscription, _ publication: Publication) -> Sightings.Sighting? {
         sightings[subscription.device, publication.device]
     }
 
     /// Whether there is a distance between the two.
     @inline(__always)
     func areLocated(_ subscription: Subscription, _ publication: Publication) -> Bool {
-        devices[publication.device].isPlaced && devices[subscription.device].isPlaced || sight(subscription, publication) != nil
+        devices[publication.device].isPlaced && devices[subscription.device].isPlaced
+            || sighting(subscription, publication) != nil
     }
 
     /// Whether a device and a beacon it sees are in range, or within so many metres of it.
     func isInSightedReach(_ subscription: Subscription, _ publication: Publication, widenedBy margin: Double) -> Bool {
-        guard !subscription.flags.contains(.sameFloor), let sight = sight(subscription, publication) else { return false }
-        return sight.distance <= Double(subscription.range &+ publication.range) / GridPoint.unitsPerMetre + margin
+        guard !subscription.flags.contains(.sameFloor), let sighting = sighting(subscription, publication) else { return false }
+        return sighting.distance <= Double(subscription.range &+ publication.range) / GridPoint.unitsPerMetre + margin
     }
 
     /// A device sees a beacon, at a distance: evaluates what hangs on both.
-    mutating func see(_ observer: UInt32, _ beacon: UInt32, _ sight: Sightings.Sighting, at now: Int64) {
-        sightings.put(sight, observer, beacon)
+    mutating func see(_ observer: UInt32, _ beacon: UInt32, _ sighting: Sightings.Sighting, at now: Int64) {
+        sightings.put(sighting, observer, beacon)
         for side in [Side.publication, .subscription] {
             var entry = devices[beacon].first(side)
             while entry != none {
@@ -34,7 +35,7 @@ extension EngineState {
     }
 
     /// A device sees a beacon no longer; the visits between them end (`lost`).
-    mutating func loseSight(_ observer: UInt32, _ beacon: UInt32, at now: Int64) {
+    mutating func loseSighting(_ observer: UInt32, _ beacon: UInt32, at now: Int64) {
         for side in [Side.publication, .subscription] {
             var index = devices[beacon].first(side)
             while index != none {

@@ -57,8 +57,8 @@ extension EngineState {
     private func silentFrom(_ record: Pair) -> Int64 {
         let limit = visitOptions[record.subscription].staleAfter
         guard limit != .max else { return .max }
-        if let sight = sight(subscriptions[record.subscription], publications[record.publication]) {
-            return saturating(sight.seenAt, limit)
+        if let sighting = sighting(subscriptions[record.subscription], publications[record.publication]) {
+            return saturating(sighting.seenAt, limit)
         }
         let heardAt = min(
             heard[publications[record.publication].device], heard[subscriptions[record.subscription].device])
@@ -137,7 +137,7 @@ extension EngineState {
             guard subscriptions[record.subscription].isVisit else { continue }
             if unlinking {
                 // Where a device stands is nothing to the beacons it sees.
-                if sight(subscriptions[record.subscription], publications[record.publication]) != nil { continue }
+                if sighting(subscriptions[record.subscription], publications[record.publication]) != nil { continue }
                 end(current, reason, at: now)
             } else if index.phases[current] == .visiting {
                 note(current, reason, at: now)

@@ -12,14 +12,14 @@ struct EntryFlags: OptionSet, BitwiseCopyable {
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    init(_ terms: Terms) {
-        self = terms.mode == .visit ? .visit : []
-        switch terms.accuracy {
+    init(_ options: MatchOptions) {
+        self = options.mode == .visit ? .visit : []
+        switch options.accuracy {
         case .centre: break
         case .possible: insert(.possible)
         case .certain: insert(.certain)
         }
-        if terms.sameFloor { insert(.sameFloor) }
+        if options.sameFloor { insert(.sameFloor) }
     }
 }
 
@@ -34,16 +34,16 @@ struct Rule {
 
     init() {}
 
-    init(_ terms: Terms) {
-        flags = EntryFlags(terms)
-        excludesSelf = terms.excludesSelf
-        guard terms.mode == .visit else {
-            matchTTL = max(0, terms.matchTTL)
-            matchDTL = terms.matchDTL >= 0 ? Float(terms.matchDTL) : 0
+    init(_ options: MatchOptions) {
+        flags = EntryFlags(options)
+        excludesSelf = options.excludesSelf
+        guard options.mode == .visit else {
+            matchTTL = max(0, options.matchTTL)
+            matchDTL = options.matchDTL >= 0 ? Float(options.matchDTL) : 0
             return
         }
         visit = VisitOptions(
-            dwell: max(0, terms.dwell), staleAfter: max(1, terms.staleAfter),
-            exitMargin: terms.exitMargin >= 0 ? terms.exitMargin : 0)
+            dwell: max(0, options.dwell), staleAfter: max(1, options.staleAfter),
+            exitMargin: options.exitMargin >= 0 ? options.exitMargin : 0)
     }
 }

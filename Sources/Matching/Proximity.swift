@@ -16,7 +16,7 @@ public struct Proximity: Equatable, Sendable {
     ///   - publicationRange: Metres, 0…5120; what lies outside counts as the nearest, as for `subscriptionRange`.
     public init(
         publication: Position, range publicationRange: Double, subscription: Position, range subscriptionRange: Double,
-        accuracy: Terms.Accuracy
+        accuracy: MatchOptions.Accuracy
     ) {
         distance = Geodesic.distance(
             fromLatitude: publication.latitude, fromLongitude: publication.longitude, toLatitude: subscription.latitude,

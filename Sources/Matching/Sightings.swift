@@ -13,7 +13,7 @@ struct Sightings {
     }
 
     private struct Record: BitwiseCopyable {
-        var sight: Sighting
+        var sighting: Sighting
         /// The two devices, the smaller number first.
         var low: UInt32
         var high: UInt32
@@ -42,7 +42,7 @@ struct Sightings {
     var bytes: Int { records.capacity * MemoryLayout<Record>.stride + numbers.bytes + latest.capacity * 4 }
 
     /// Of two devices in either order, one of which is a beacon.
-    subscript(a: UInt32, b: UInt32) -> Sighting? { find(min(a, b), max(a, b)).map { records[Int($0)].sight } }
+    subscript(a: UInt32, b: UInt32) -> Sighting? { find(min(a, b), max(a, b)).map { records[Int($0)].sighting } }
 
     /// In the order in which they came to see each other.
     func partners(of device: UInt32) -> [UInt32] {
@@ -57,13 +57,13 @@ struct Sightings {
         return found.reversed()
     }
 
-    mutating func put(_ sight: Sighting, _ observer: UInt32, _ beacon: UInt32) {
+    mutating func put(_ sighting: Sighting, _ observer: UInt32, _ beacon: UInt32) {
         let (low, high) = (min(observer, beacon), max(observer, beacon))
         if let known = find(low, high) {
-            records[Int(known)].sight = sight
+            records[Int(known)].sighting = sighting
             return
         }
-        let number = take(Record(sight: sight, low: low, high: high))
+        let number = take(Record(sighting: sighting, low: low, high: high))
         while latest.count <= Int(high) { latest.append(none) }
         link(number, to: low)
         link(number, to: high)

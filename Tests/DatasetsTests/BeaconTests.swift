@@ -124,7 +124,7 @@ struct SightingTests {
         #expect(beacons().map { $0["minor"]?.number } == [2])
         harness.advance(milliseconds: 60_000, step: 1000)
         #expect(beacons().isEmpty)
-        #expect(harness.hub.datasets["d"]?.beaconField.table.count == 0)
+        #expect(harness.hub.datasets["d"]?.beacons.table.count == 0)
     }
 
     @Test("are ranged as the observer's device says")
@@ -194,7 +194,7 @@ struct SightingTests {
         harness.send("d/-/-/-/-/x/temperature", #"{"temperature":1}"#)
         let many = (0..<5).map { Sample.sighting($0, #""rssi":-70"#) }.joined(separator: ",")
         harness.send("d/-/-/-/-/phone/proximity", #"{"sightings":[\#(many)]}"#)
-        #expect(harness.hub.datasets["d"]?.beaconField.table.count == 3)
+        #expect(harness.hub.datasets["d"]?.beacons.table.count == 3)
         #expect(harness.diagnostics("overload").first?["count"]?.number == 2)
     }
 
@@ -204,13 +204,13 @@ struct SightingTests {
         for observer in ["a", "b"] {
             for minor in 0..<2 { harness.send("d/-/-/-/-/\(observer)/proximity", Sample.sighting(minor, #""distance":1"#)) }
         }
-        #expect(harness.hub.datasets["d"]?.beaconField.table.count == 3)
+        #expect(harness.hub.datasets["d"]?.beacons.table.count == 3)
         #expect(harness.counters.updates.refused == 1)
         harness.send("d/-/-/-/-/b/proximity", Sample.sighting(0, #""distance":2"#))
         #expect(harness.counters.updates.accepted == 4)
         harness.send("d/-/-/-/-/a/proximity", "")
         harness.send("d/-/-/-/-/b/proximity", Sample.sighting(1, #""distance":1"#))
-        #expect(harness.hub.datasets["d"]?.beaconField.table.count == 2)
+        #expect(harness.hub.datasets["d"]?.beacons.table.count == 2)
     }
 
     @Test("survive a restart as live state does, and go with it when it is cleared")
@@ -219,10 +219,10 @@ struct SightingTests {
         let before = beacons()
         harness.restart()
         #expect(beacons() == before)
-        #expect(harness.hub.datasets["d"]?.beaconField.table.count == 2)
+        #expect(harness.hub.datasets["d"]?.beacons.table.count == 2)
         harness.send("d/-/-/-/-/phone/proximity", "")
         #expect(harness.retained["live/d/-/-/-/-/phone/proximity"] == nil)
-        #expect(harness.hub.datasets["d"]?.beaconField.table.count == 0)
+        #expect(harness.hub.datasets["d"]?.beacons.table.count == 0)
     }
 
     @Test("an observer that goes on to another topic is told there only")

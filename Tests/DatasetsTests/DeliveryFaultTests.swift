@@ -212,8 +212,8 @@ struct DeliveryFaultTests {
             if counters.matches.pending != parcels.filter({ $0.account === dataset.matchAccount }).count {
                 wrong.append("pending \(counters.matches.pending)")
             }
-            for id in dataset.subscriptions.keys {
-                guard let subscription = dataset.subscriptions[id] else { continue }
+            for id in dataset.geomatching.subscriptions.keys {
+                guard let subscription = dataset.geomatching.subscriptions[id] else { continue }
                 let waiting = parcels.filter { $0.subscription === subscription }.count
                 if subscription.record.delivery.pending != Int64(waiting) {
                     wrong.append("\(id): \(subscription.record.delivery), \(waiting) wait")

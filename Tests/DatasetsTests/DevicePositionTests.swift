@@ -84,7 +84,7 @@ struct DevicePositionTests {
         harness.send(a, position())
         #expect(harness.result("device/get", #"{"id":"y"}"#)?["location"] == nil)
         #expect(harness.result("device/get", #"{"id":"x"}"#)?["location"] != nil)
-        let engine = harness.hub.datasets["d"]?.engine
+        let engine = harness.hub.datasets["d"]?.geomatching.engine
         #expect(harness.hub.datasets["d"]?.devices["y"].flatMap { engine?.position(of: $0.reference) } == nil)
     }
 

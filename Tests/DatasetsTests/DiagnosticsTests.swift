@@ -71,7 +71,7 @@ struct DiagnosticsTests {
             if let before = last[entry.topic] { #expect(entry.at - before >= 1000) }
             last[entry.topic] = entry.at
             while told[first].at <= entry.at - 1000 { first += 1 }
-            #expect(index - first < DiagnosticsWindow.toldMaximum + 1)
+            #expect(index - first < DiagnosticsWindow.reportedMaximum + 1)
         }
     }
 

@@ -341,7 +341,7 @@ private struct ExplainWorld {
         for subscription in subscriptions {
             _ = harness.request(
                 "subscription/create",
-                #"{"id":"\#(subscription)","deviceId":"\#(random.pick(devices))",\#(Self.common(&random)),\#(Self.terms(&random))}"#
+                #"{"id":"\#(subscription)","deviceId":"\#(random.pick(devices))",\#(Self.common(&random)),\#(Self.options(&random))}"#
             )
         }
     }
@@ -355,7 +355,7 @@ private struct ExplainWorld {
             case 2:
                 let id = random.pick(subscriptions)
                 _ = harness.request(
-                    "subscription/update", #"{"id":"\#(id)",\#(Self.common(&random, lives: false)),\#(Self.terms(&random))}"#)
+                    "subscription/update", #"{"id":"\#(id)",\#(Self.common(&random, lives: false)),\#(Self.options(&random))}"#)
             case 3:
                 let id = random.pick(publications)
                 _ = harness.request(
@@ -380,7 +380,7 @@ private struct ExplainWorld {
         #""properties":\#(random.pick([#"{"a":1}"#, #"{"a":2}"#, "{}"]))"#
     }
 
-    private static func terms(_ random: inout SplitMix64) -> String {
+    private static func options(_ random: inout SplitMix64) -> String {
         let selector = random.pick(["", "", "a = 1", "a > 1 OR a IS NULL", "NOT a = 2"])
         return #"""
             "selector":"\#(selector)","matchTTL":\#(random.pick(["0", "20", "null"])),"matchDTL":\#(random.pick(["0", "30", "null"])),

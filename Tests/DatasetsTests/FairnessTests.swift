@@ -48,7 +48,7 @@ struct FairnessTests {
     func clientMaximum() {
         let harness = twoClients { $0.limits.pendingMatchesPerClient = 20 }
         for _ in 0..<10 { harness.move(metres: 1) }
-        func delivery(_ id: String) -> Delivery? { harness.hub.datasets["d"]?.subscriptions[id]?.record.delivery }
+        func delivery(_ id: String) -> Delivery? { harness.hub.datasets["d"]?.geomatching.subscriptions[id]?.record.delivery }
         #expect(delivery("bob0")?.dropped == 0 && delivery("bob0")?.pending == 10)
         let alice = (0..<5).compactMap { delivery("alice\($0)") }
         #expect(alice.map(\.matched) == [10, 10, 10, 10, 10])
@@ -74,7 +74,7 @@ struct FairnessTests {
         }
         harness.published.removeAll()
         harness.move(metres: 1)
-        let delivery = harness.hub.datasets["d"]?.subscriptions["s"]?.record.delivery
+        let delivery = harness.hub.datasets["d"]?.geomatching.subscriptions["s"]?.record.delivery
         #expect(delivery?.matched == 5 && delivery?.delivered == 3 && delivery?.dropped == 2)
         #expect(delivery?.lastError?.contains("3 partners") == true)
         #expect(
@@ -85,6 +85,6 @@ struct FairnessTests {
         harness.advance(milliseconds: 1000)
         #expect(harness.notices.contains("matches dropped count=2 dataset=d"))
         harness.restart(killed: true)
-        #expect(harness.hub.datasets["d"]?.subscriptions["s"]?.record.delivery.dropped == 2)
+        #expect(harness.hub.datasets["d"]?.geomatching.subscriptions["s"]?.record.delivery.dropped == 2)
     }
 }

@@ -59,7 +59,7 @@ struct ItemsTests {
             {"deviceId":"pin","topic":"tea","range":5,"duration":60}]}
             """#)
         #expect(harness.matches.count == 2)
-        #expect(harness.hub.datasets["d"]?.publications.count == 3)
+        #expect(harness.hub.datasets["d"]?.geomatching.publications.count == 3)
     }
 
     @Test(

@@ -165,7 +165,7 @@ struct ObjectTests {
         #expect(harness.result("publication/create", again) != nil && harness.matches.count == 1)
         harness.advance(milliseconds: 15_000)
         #expect(harness.result("subscription/list", #"{"deviceId":"phone"}"#)?["subscriptions"]?.elements.isEmpty == true)
-        #expect(harness.hub.datasets["d"]?.publications.isEmpty == true)
+        #expect(harness.hub.datasets["d"]?.geomatching.publications.isEmpty == true)
         harness.restart(killed: true)
         #expect(harness.result("dataset/get")?["counts"]?["subscriptions"]?.number == 0)
     }

@@ -123,7 +123,9 @@ struct RestartTests {
             for dataset in straight.hub.orderedDatasets {
                 let other = restarted.hub.datasets[dataset.id]
                 #expect(other?.liveTopicCount == dataset.liveTopicCount && other?.activeDomains == dataset.activeDomains)
-                let deliveries = dataset.subscriptions.keys.map { dataset.subscriptions[$0]?.record.delivery }
+                let deliveries = dataset.geomatching.subscriptions.keys.map {
+                    dataset.geomatching.subscriptions[$0]?.record.delivery
+                }
                 for delivery in deliveries { #expect(delivery?.pending == 0) }
             }
         }
@@ -172,8 +174,8 @@ struct RestartTests {
                         && counters.matches.matched == counters.matches.delivered + counters.matches.dropped
                             + counters.matches.expired + counters.matches.pending
                 )
-                for id in dataset.subscriptions.keys {
-                    let delivery = dataset.subscriptions[id]?.record.delivery
+                for id in dataset.geomatching.subscriptions.keys {
+                    let delivery = dataset.geomatching.subscriptions[id]?.record.delivery
                     #expect((delivery?.pending ?? 0) >= 0)
                 }
             }
@@ -188,7 +190,9 @@ struct RestartTests {
         #expect(harness.hub.outbox.pending.isEmpty && harness.hub.outbox.inflight == 0)
         #expect(harness.store.pendingMatches.isEmpty)
         for dataset in harness.hub.orderedDatasets {
-            for id in dataset.subscriptions.keys { #expect(dataset.subscriptions[id]?.record.delivery.pending == 0) }
+            for id in dataset.geomatching.subscriptions.keys {
+                #expect(dataset.geomatching.subscriptions[id]?.record.delivery.pending == 0)
+            }
         }
     }
 }

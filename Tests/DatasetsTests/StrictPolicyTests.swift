@@ -137,14 +137,14 @@ struct StrictPolicyTests {
         let dataset = try #require(harness.hub.datasets["d"])
         var error: WireError?
         do throws(WireError) {
-            try harness.hub.checkDeclared(levels: row.levels, in: dataset)
+            try dataset.checkDeclared(levels: row.levels)
         } catch let refused {
             error = refused
         }
         #expect(error?.field == row.field)
         #expect((error?.code ?? .notFound) == .notFound)
         _ = harness.request("dataset/update", #"{"policy":"open"}"#, client: "admin")
-        #expect(throws: Never.self) { try harness.hub.checkDeclared(levels: row.levels, in: dataset) }
+        #expect(throws: Never.self) { try dataset.checkDeclared(levels: row.levels) }
     }
 
     @Test("All of a dataset can be updated and taken back; a stale revision and wrong values are refused")

@@ -149,7 +149,7 @@ struct StructureImportTests {
         ]
         let result = harness.importStructure(FloorPlan.collection([room] + above))
         #expect(result?["warnings"]?.elements.count == row.warnings)
-        let rooms = harness.hub.datasets["d"]?.structure.all.filter { $0.level == .room } ?? []
+        let rooms = harness.hub.datasets["d"]?.structure.tree.all.filter { $0.level == .room } ?? []
         #expect(rooms.map { $0.path.structureKey } == (row.path.map { [$0] } ?? []))
         if row.path == nil { #expect(result?["refused"]?.elements.first?["error"]?["field"]?.text == "parents") }
     }
@@ -161,7 +161,7 @@ struct StructureImportTests {
             FloorPlan.collection([
                 #"{"type":"Feature","id":12,"level":"building","parents":["v"],"properties":null,"geometry":null}"#
             ]))
-        #expect(harness.hub.datasets["d"]?.structure.node(at: ["v", "12"]) != nil)
+        #expect(harness.hub.datasets["d"]?.structure.tree.node(at: ["v", "12"]) != nil)
     }
 
     @Test("At the maximum further objects are refused and known ones still replaced")
@@ -196,8 +196,8 @@ struct StructureImportTests {
         harness.isDiskFull = true
         #expect(harness.refusal("dataset/import", FloorPlan.house, client: "admin") == "internal")
         #expect(counts(harness) == [1, 0, 0, 0, 0])
-        #expect(harness.hub.datasets["d"]?.structure.all.first?.record.name == "old")
-        #expect(harness.hub.datasets["d"]?.structure.hasOutlines == false)
+        #expect(harness.hub.datasets["d"]?.structure.tree.all.first?.record.name == "old")
+        #expect(harness.hub.datasets["d"]?.structure.tree.hasOutlines == false)
         harness.heal()
         #expect(harness.importStructure(FloorPlan.house)?["imported"]?.number == 10)
     }
@@ -220,10 +220,10 @@ struct StructureImportTests {
             }
             harness.published.removeAll()
         }
-        let before = harness.hub.datasets["d"]?.structure.all.map(\.record) ?? []
+        let before = harness.hub.datasets["d"]?.structure.tree.all.map(\.record) ?? []
         #expect(before.count >= 11)
         harness.restart()
-        let after = harness.hub.datasets["d"]?.structure.all.map(\.record) ?? []
+        let after = harness.hub.datasets["d"]?.structure.tree.all.map(\.record) ?? []
         func sorted(_ records: [StructureRecord]) -> [StructureRecord] {
             records.sorted { ByteKey(($0.parents + [$0.id]).structureKey) < ByteKey(($1.parents + [$1.id]).structureKey) }
         }

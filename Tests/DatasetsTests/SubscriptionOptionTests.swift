@@ -39,7 +39,7 @@ struct SubscriptionOptionTests {
     func secret() {
         let harness = HubHarness()
         harness.makePair("", #","secret":"hushhush","matchTTL":0"#)
-        func kept() -> String? { harness.hub.datasets["d"]?.subscriptions["s"]?.record.secret }
+        func kept() -> String? { harness.hub.datasets["d"]?.geomatching.subscriptions["s"]?.record.secret }
         #expect(kept() == "hushhush")
         var heard: [String] = harness.published.map(\.payload)
         for request in ["get", "update", "list"] {
@@ -57,6 +57,6 @@ struct SubscriptionOptionTests {
         #expect(kept() == "hushhush")
         _ = harness.request("subscription/update", #"{"id":"s","secret":null}"#)
         harness.restart(killed: true)
-        #expect(harness.hub.datasets["d"]?.subscriptions["s"] != nil && kept() == nil)
+        #expect(harness.hub.datasets["d"]?.geomatching.subscriptions["s"] != nil && kept() == nil)
     }
 }

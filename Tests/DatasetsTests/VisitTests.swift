@@ -24,10 +24,10 @@ struct VisitTests {
     }
 
     private func visitCount(_ harness: HubHarness) -> Int {
-        let subscriptions = harness.hub.datasets["d"]?.subscriptionsByReference.compactMap(\.self) ?? []
-        let publications = harness.hub.datasets["d"]?.publicationsByReference.compactMap(\.self) ?? []
-        let count = subscriptions.map(\.visits.count).reduce(0, +)
-        #expect(count == publications.map(\.visitors.count).reduce(0, +))
+        guard let dataset = harness.hub.datasets["d"] else { return 0 }
+        let (geomatching, devices) = (dataset.geomatching, Array(dataset.devices.all))
+        let count = devices.flatMap(geomatching.subscriptions(of:)).map(\.visits.count).reduce(0, +)
+        #expect(count == devices.flatMap(geomatching.publications(of:)).map(\.visitors.count).reduce(0, +))
         return count
     }
 
@@ -54,7 +54,7 @@ struct VisitTests {
                 "matched", "ended",
             ])
         #expect(harness.result("match/get", #"{"id":"\#(end?["id"]?.text ?? "")"}"#)?["reason"] == "left")
-        let delivery = harness.hub.datasets["d"]?.subscriptions["s"]?.record.delivery
+        let delivery = harness.hub.datasets["d"]?.geomatching.subscriptions["s"]?.record.delivery
         #expect(delivery?.matched == 2 && delivery?.delivered == 2)
         #expect(visitCount(harness) == 0 && harness.store.visits.isEmpty)
         harness.published.removeAll()
@@ -241,7 +241,9 @@ struct VisitTests {
             #"{"deviceId":"phone","topic":"coffee","range":50,"duration":0,"mode":"visit"}"#)
         #expect(events(harness) == ["matched", "ended expired"])
         #expect(visitCount(harness) == 1 && harness.store.visits.count == 1)
-        #expect(harness.hub.datasets["d"]?.publications.count == 1 && harness.hub.datasets["d"]?.subscriptions.count == 1)
+        #expect(
+            harness.hub.datasets["d"]?.geomatching.publications.count == 1
+                && harness.hub.datasets["d"]?.geomatching.subscriptions.count == 1)
     }
 
     @Test(
@@ -257,11 +259,11 @@ struct VisitTests {
     func refused(_ request: (name: String, payload: String)) {
         let harness = visiting()
         let begin = harness.matches.first?.json?["id"]
-        let delivery = harness.hub.datasets["d"]?.subscriptions["s"]?.record.delivery
+        let delivery = harness.hub.datasets["d"]?.geomatching.subscriptions["s"]?.record.delivery
         harness.isDiskFull = true
         #expect(harness.refusal(request.name, request.payload) == "internal")
         #expect(harness.matches.isEmpty && visitCount(harness) == 1)
-        #expect(harness.hub.datasets["d"]?.subscriptions["s"]?.record.delivery == delivery)
+        #expect(harness.hub.datasets["d"]?.geomatching.subscriptions["s"]?.record.delivery == delivery)
         #expect(harness.counters.matches.matched == 1 && harness.counters.matches.pending == 0)
         harness.heal()
         harness.advance(milliseconds: 1000)

@@ -21,7 +21,7 @@ struct WebhookTests {
     }
 
     private func delivery(_ harness: HubHarness, _ id: String = "s") -> Delivery {
-        let delivery = harness.hub.datasets["d"]?.subscriptions[id]?.record.delivery ?? Delivery()
+        let delivery = harness.hub.datasets["d"]?.geomatching.subscriptions[id]?.record.delivery ?? Delivery()
         #expect(delivery.pending == Int64(harness.counters.matches.pending))
         return delivery
     }

@@ -22,11 +22,11 @@ final class NaiveEngine {
         var range: Double
         var expiresAt: Int64
         var selector: Selector
-        var terms: Terms
+        var options: MatchOptions
         var hintsLeft = 8
 
-        var isVisit: Bool { terms.mode == .visit }
-        var isAccuracyAware: Bool { terms.accuracy != .centre || terms.sameFloor }
+        var isVisit: Bool { options.mode == .visit }
+        var isAccuracyAware: Bool { options.accuracy != .centre || options.sameFloor }
     }
 
     struct PairKey: Hashable, Comparable {
@@ -49,7 +49,7 @@ final class NaiveEngine {
     var floors: [DeviceRef: UInt32] = [:]
     var heard: [DeviceRef: Int64] = [:]
     /// Which beacons devices see, and how far those are.
-    var sightings: [Set<DeviceRef>: BeaconSight] = [:]
+    var sightings: [Set<DeviceRef>: BeaconSighting] = [:]
     /// Placed by a restart and not moved since.
     var unexamined: Set<DeviceRef> = []
     var publications: [UInt32: Publication] = [:]
@@ -68,10 +68,10 @@ final class NaiveEngine {
             fromLatitude: a.latitude, fromLongitude: a.longitude, toLatitude: b.latitude, toLongitude: b.longitude)
     }
 
-    /// The distance as the subscription's terms see it.
-    func distance(_ a: Position, _ b: Position, _ terms: Terms) -> Double {
+    /// The distance as the subscription's options see it.
+    func distance(_ a: Position, _ b: Position, _ options: MatchOptions) -> Double {
         let accuracies = (a.horizontalAccuracy ?? 0) + (b.horizontalAccuracy ?? 0)
-        return switch terms.accuracy {
+        return switch options.accuracy {
         case .centre: distance(a, b)
         case .possible: distance(a, b) - accuracies
         case .certain: distance(a, b) + accuracies
@@ -82,11 +82,11 @@ final class NaiveEngine {
     func sides(_ key: PairKey) -> (p: Publication, s: Subscription, here: Position?, there: Position?)? {
         guard let p = publications[key.publication], let s = subscriptions[key.subscription] else { return nil }
         let (here, there) = (positions[p.device] ?? nil, positions[s.device] ?? nil)
-        guard here != nil && there != nil || sight(p, s) != nil else { return nil }
+        guard here != nil && there != nil || sighting(p, s) != nil else { return nil }
         return (p, s, here, there)
     }
 
-    func sight(_ p: Publication, _ s: Subscription) -> BeaconSight? { sightings[[p.device, s.device]] }
+    func sighting(_ p: Publication, _ s: Subscription) -> BeaconSighting? { sightings[[p.device, s.device]] }
 
     /// Metres from where a side stood; 0 where it stood, or stands, nowhere.
     func moved(_ from: Position?, _ to: Position?) -> Double {
@@ -97,28 +97,28 @@ final class NaiveEngine {
     func isInReach(_ key: PairKey, margin: Double = 0) -> Bool {
         guard let (p, s, here, there) = sides(key) else { return false }
         guard let here, let there else {
-            guard let sight = sight(p, s) else { return false }
-            return !s.terms.sameFloor && sight.distance <= p.range + s.range + margin
+            guard let sighting = sighting(p, s) else { return false }
+            return !s.options.sameFloor && sighting.distance <= p.range + s.range + margin
         }
-        if s.terms.sameFloor {
+        if s.options.sameFloor {
             guard let floor = floors[p.device], floor != 0, floor == floors[s.device] else { return false }
         }
-        return distance(here, there, s.terms) <= p.range + s.range + margin
+        return distance(here, there, s.options) <= p.range + s.range + margin
     }
 
     func isInRange(_ key: PairKey, at now: Int64) -> Bool {
         guard let p = publications[key.publication], let s = subscriptions[key.subscription] else { return false }
         guard p.topic == s.topic, now < p.expiresAt, now < s.expiresAt else { return false }
-        if p.device == s.device && s.terms.excludesSelf { return false }
+        if p.device == s.device && s.options.excludesSelf { return false }
         return isInReach(key)
     }
 
     func silentFrom(_ key: PairKey) -> Int64 {
-        guard let p = publications[key.publication], let s = subscriptions[key.subscription], s.terms.staleAfter != .max else {
+        guard let p = publications[key.publication], let s = subscriptions[key.subscription], s.options.staleAfter != .max else {
             return .max
         }
-        if let sight = sight(p, s) { return sight.seenAt + s.terms.staleAfter }
-        return min(heard[p.device] ?? .min, heard[s.device] ?? .min) + s.terms.staleAfter
+        if let sighting = sighting(p, s) { return sighting.seenAt + s.options.staleAfter }
+        return min(heard[p.device] ?? .min, heard[s.device] ?? .min) + s.options.staleAfter
     }
 
     // MARK: Effects of one input
@@ -126,13 +126,13 @@ final class NaiveEngine {
     private struct Outcome {
         var ends: [(key: PairKey, end: VisitEnd)] = []
         var meetings: [(key: PairKey, effect: Effect)] = []
-        var crowds: [UInt32: Crowd] = [:]
+        var exceeded: [UInt32: CapacityExceeded] = [:]
         var mismatches: [Effect] = []
 
         var effects: [Effect] {
             ends.sorted { $0.key < $1.key }.map { .visitEnded($0.end) }
                 + meetings.sorted { $0.key < $1.key }.map(\.effect)
-                + crowds.sorted { $0.key < $1.key }.map { .crowded($0.value) } + mismatches
+                + exceeded.sorted { $0.key < $1.key }.map { .capacityExceeded($0.value) } + mismatches
         }
     }
 
@@ -145,7 +145,7 @@ final class NaiveEngine {
 
     private func distance(_ p: Publication, _ s: Subscription) -> Double? {
         if let here = positions[p.device] ?? nil, let there = positions[s.device] ?? nil { return distance(here, there) }
-        return sight(p, s).flatMap { $0.distance.isFinite ? $0.distance : nil }
+        return sighting(p, s).flatMap { $0.distance.isFinite ? $0.distance : nil }
     }
 
     private func end(_ key: PairKey, _ reason: VisitEnd.Reason, at now: Int64, into outcome: inout Outcome) {
@@ -172,7 +172,7 @@ final class NaiveEngine {
         let s = subscriptions[key.subscription]!
         let isSilent = now >= silentFrom(key)
         let mayBe =
-            p.topic == s.topic && s.selector.matches(p.properties) && !(p.device == s.device && s.terms.excludesSelf)
+            p.topic == s.topic && s.selector.matches(p.properties) && !(p.device == s.device && s.options.excludesSelf)
         guard mayBe else {
             if stay.phase == .visiting { end(key, .left, at: now, into: &outcome) }
             stays[key] = nil
@@ -190,7 +190,7 @@ final class NaiveEngine {
             if isSilent {
                 end(key, .lost, at: now, into: &outcome)
                 stays[key] = isInReach(key) ? Stay(phase: .silent, since: now) : nil
-            } else if !isInReach(key, margin: s.terms.exitMargin) {
+            } else if !isInReach(key, margin: s.options.exitMargin) {
                 end(key, .left, at: now, into: &outcome)
                 stays[key] = nil
             }
@@ -200,7 +200,7 @@ final class NaiveEngine {
             stays[key] = Stay(phase: .silent, since: now)
         } else {
             if stay.phase == .silent { stays[key] = Stay(phase: .staying, since: now) }
-            guard now - stays[key]!.since >= s.terms.dwell else { return }
+            guard now - stays[key]!.since >= s.options.dwell else { return }
             stays[key] = Stay(phase: .visiting, since: now)
             outcome.meetings.append((key, .visitBegan(meeting(key, at: now))))
         }
@@ -221,14 +221,15 @@ final class NaiveEngine {
             }
             if isKnown && (s.isVisit || sparesKnown) { continue }
             if let before = last[key] {
-                let elapsed = s.terms.matchTTL != .max && now - before.lastMatchAt >= s.terms.matchTTL
+                let elapsed = s.options.matchTTL != .max && now - before.lastMatchAt >= s.options.matchTTL
                 let moved =
-                    moved(before.publicationPosition, here) >= s.terms.matchDTL
-                    || moved(before.subscriptionPosition, there) >= s.terms.matchDTL
+                    moved(before.publicationPosition, here) >= s.options.matchDTL
+                    || moved(before.subscriptionPosition, there) >= s.options.matchDTL
                 guard elapsed || moved else { continue }
             } else if partners(of: key.subscription) >= limits.partnersPerSubscription || pairCount >= limits.pairs {
                 let subscription = SubscriptionRef(index: key.subscription)
-                outcome.crowds[key.subscription, default: Crowd(subscription: subscription, missed: 0, at: now)].missed += 1
+                outcome.exceeded[key.subscription, default: CapacityExceeded(subscription: subscription, missed: 0, at: now)]
+                    .missed += 1
                 continue
             }
             if s.isVisit {
@@ -275,7 +276,7 @@ final class NaiveEngine {
         guard position != nil else {
             for (key, stay) in stays
             where publications[key.publication]!.device == device || subscriptions[key.subscription]!.device == device {
-                if sight(publications[key.publication]!, subscriptions[key.subscription]!) != nil { continue }
+                if sighting(publications[key.publication]!, subscriptions[key.subscription]!) != nil { continue }
                 if stay.phase == .visiting { end(key, .lost, at: now, into: &outcome) }
                 stays[key] = nil
             }
@@ -287,21 +288,21 @@ final class NaiveEngine {
         // And a beacon is met by a sighting: where the other stands can only let them meet again.
         let known = concerned.filter {
             last[$0] != nil
-                || sight(publications[$0.publication]!, subscriptions[$0.subscription]!) == nil
+                || sighting(publications[$0.publication]!, subscriptions[$0.subscription]!) == nil
                     && (!before.contains($0) || subscriptions[$0.subscription]!.isAccuracyAware)
         }
         evaluate(known, at: now, hinting: true, &outcome)
         return outcome.effects
     }
 
-    func see(_ beacon: DeviceRef, by observer: DeviceRef, _ sight: BeaconSight, at now: Int64) -> [Effect] {
+    func see(_ beacon: DeviceRef, by observer: DeviceRef, _ sighting: BeaconSighting, at now: Int64) -> [Effect] {
         var outcome = Outcome()
-        sightings[[beacon, observer]] = sight
+        sightings[[beacon, observer]] = sighting
         evaluate(keys { Set([$1.device, $2.device]) == [beacon, observer] }, at: now, hinting: true, &outcome)
         return outcome.effects
     }
 
-    func loseSight(of beacon: DeviceRef, by observer: DeviceRef, at now: Int64) -> [Effect] {
+    func loseSighting(of beacon: DeviceRef, by observer: DeviceRef, at now: Int64) -> [Effect] {
         var outcome = Outcome()
         for (key, stay) in stays
         where Set([publications[key.publication]!.device, subscriptions[key.subscription]!.device]) == [beacon, observer] {
@@ -391,8 +392,10 @@ final class NaiveEngine {
             }
         }
         let due = last.filter { key, before in
-            guard let s = subscriptions[key.subscription], s.terms.matchTTL != .max, s.terms.matchTTL > 0 else { return false }
-            return now - before.lastMatchAt >= s.terms.matchTTL
+            guard let s = subscriptions[key.subscription], s.options.matchTTL != .max, s.options.matchTTL > 0 else {
+                return false
+            }
+            return now - before.lastMatchAt >= s.options.matchTTL
         }
         var outcome = Outcome()
         evaluate(Array(due.keys), at: now, hinting: false, &outcome)
@@ -411,7 +414,7 @@ final class NaiveEngine {
     func nextDeadline() -> Int64? {
         let lives = publications.values.map(\.expiresAt) + subscriptions.values.map(\.expiresAt)
         let pairs = stays.filter { $0.value.phase != .silent }.map { key, stay in
-            let dwell = stay.phase == .staying ? stay.since + subscriptions[key.subscription]!.terms.dwell : .max
+            let dwell = stay.phase == .staying ? stay.since + subscriptions[key.subscription]!.options.dwell : .max
             return min(dwell, silentFrom(key))
         }
         return (lives + pairs).filter { $0 != .max }.min()
@@ -420,9 +423,9 @@ final class NaiveEngine {
     // MARK: Boundaries
 
     /// Whether a distance is within 2 cm of one that decides something between such sides.
-    private func isNear(_ here: Position, _ there: Position, _ range: Double, _ terms: Terms) -> Bool {
-        let left = distance(here, there, terms) - range
-        return abs(left) < 0.02 || terms.mode == .visit && abs(left - terms.exitMargin) < 0.02
+    private func isNear(_ here: Position, _ there: Position, _ range: Double, _ options: MatchOptions) -> Bool {
+        let left = distance(here, there, options) - range
+        return abs(left) < 0.02 || options.mode == .visit && abs(left - options.exitMargin) < 0.02
     }
 
     /// Whether a device at this position would stand within 2 cm of a boundary that decides something.
@@ -431,14 +434,14 @@ final class NaiveEngine {
         for p in publications.values {
             for s in subscriptions.values where p.topic == s.topic && (p.device == device || s.device == device) {
                 guard let here = place(p.device), let there = place(s.device) else { continue }
-                if p.device == s.device && s.terms.accuracy != .certain { continue }
-                if isNear(here, there, p.range + s.range, s.terms) { return true }
+                if p.device == s.device && s.options.accuracy != .certain { continue }
+                if isNear(here, there, p.range + s.range, s.options) { return true }
             }
         }
         for (key, before) in last {
             guard let p = publications[key.publication], let s = subscriptions[key.subscription] else { continue }
-            if p.device == device && abs(moved(before.publicationPosition, position) - s.terms.matchDTL) < 0.02 { return true }
-            if s.device == device && abs(moved(before.subscriptionPosition, position) - s.terms.matchDTL) < 0.02 {
+            if p.device == device && abs(moved(before.publicationPosition, position) - s.options.matchDTL) < 0.02 { return true }
+            if s.device == device && abs(moved(before.subscriptionPosition, position) - s.options.matchDTL) < 0.02 {
                 return true
             }
         }
@@ -456,32 +459,34 @@ final class NaiveEngine {
 
     private func isNear(_ distance: Double, _ p: Publication, _ s: Subscription) -> Bool {
         let left = distance - p.range - s.range
-        return abs(left) < 0.02 || s.isVisit && abs(left - s.terms.exitMargin) < 0.02
+        return abs(left) < 0.02 || s.isVisit && abs(left - s.options.exitMargin) < 0.02
     }
 
     /// Whether such a publication would be within 2 cm of such a boundary.
     func isAmbiguous(_ p: Publication) -> Bool {
-        if subscriptions.values.contains(where: { s in sight(p, s).map { isNear($0.distance, p, s) } ?? false }) { return true }
+        if subscriptions.values.contains(where: { s in sighting(p, s).map { isNear($0.distance, p, s) } ?? false }) {
+            return true
+        }
         guard let here = positions[p.device] ?? nil else { return false }
         return subscriptions.values.contains { s in
             guard s.topic == p.topic, let there = positions[s.device] ?? nil else { return false }
-            return (p.device != s.device || s.terms.accuracy == .certain) && isNear(here, there, p.range + s.range, s.terms)
+            return (p.device != s.device || s.options.accuracy == .certain) && isNear(here, there, p.range + s.range, s.options)
         }
     }
 
     /// Whether such a subscription, as that number, would.
     func isAmbiguous(_ s: Subscription, as number: UInt32? = nil) -> Bool {
-        if publications.values.contains(where: { p in sight(p, s).map { isNear($0.distance, p, s) } ?? false }) { return true }
+        if publications.values.contains(where: { p in sighting(p, s).map { isNear($0.distance, p, s) } ?? false }) { return true }
         guard let there = positions[s.device] ?? nil else { return false }
         let touches = publications.values.contains { p in
             guard s.topic == p.topic, let here = positions[p.device] ?? nil else { return false }
-            return (p.device != s.device || s.terms.accuracy == .certain) && isNear(here, there, p.range + s.range, s.terms)
+            return (p.device != s.device || s.options.accuracy == .certain) && isNear(here, there, p.range + s.range, s.options)
         }
         return touches
             || last.contains { key, before in
                 guard key.subscription == number, let p = publications[key.publication] else { return false }
-                return abs(moved(before.subscriptionPosition, there) - s.terms.matchDTL) < 0.02
-                    || abs(moved(before.publicationPosition, positions[p.device] ?? nil) - s.terms.matchDTL) < 0.02
+                return abs(moved(before.subscriptionPosition, there) - s.options.matchDTL) < 0.02
+                    || abs(moved(before.publicationPosition, positions[p.device] ?? nil) - s.options.matchDTL) < 0.02
             }
     }
 }

@@ -31,7 +31,7 @@ final class Meridian {
         )
         subscription = engine.addSubscription(
             on: subscriber, topic: topics.1, range: ranges.1, expiresAt: expiresAt.1, selector: try Selector(selector),
-            terms: Terms(matchTTL: matchTTL, matchDTL: matchDTL), at: 0, into: &effects)
+            options: MatchOptions(matchTTL: matchTTL, matchDTL: matchDTL), at: 0, into: &effects)
     }
 
     /// Matches since the last call.
@@ -155,7 +155,7 @@ struct RuleTests {
         _ = engine.addPublication(on: device, topic: "t", range: 1, expiresAt: .max, properties: .none, at: 0, into: &effects)
         _ = engine.addSubscription(
             on: device, topic: "t", range: 1, expiresAt: .max, selector: try Selector(""),
-            terms: Terms(matchTTL: .max, matchDTL: 10, excludesSelf: excluded), at: 0, into: &effects)
+            options: MatchOptions(matchTTL: .max, matchDTL: 10, excludesSelf: excluded), at: 0, into: &effects)
         #expect(effects.isEmpty, "Without a position nothing is in range")
         engine.move(device, to: Position(latitude: 89.99999, longitude: 0), at: 0, into: &effects)
         #expect(effects.count == (excluded ? 0 : 1))
@@ -210,7 +210,7 @@ struct RuleTests {
             on: device, topic: "t", range: 10, expiresAt: .max, properties: .none, at: 5000, evaluate: false, into: &effects)
         let s = engine.addSubscription(
             on: device, topic: "t", range: 10, expiresAt: .max, selector: try Selector(""),
-            terms: Terms(matchTTL: 1000, matchDTL: 50), at: 5000, evaluate: false, into: &effects)
+            options: MatchOptions(matchTTL: 1000, matchDTL: 50), at: 5000, evaluate: false, into: &effects)
         let last = Suppression(lastMatchAt: 4500, publicationPosition: here, subscriptionPosition: here)
         engine.restoreSuppression(s, p, last, at: 5000)
         #expect(effects.isEmpty)
@@ -232,7 +232,7 @@ struct RuleTests {
             on: devices[0], topic: "t", range: 10, expiresAt: .max, properties: .none, at: 0, evaluate: false, into: &effects)
         _ = engine.addSubscription(
             on: devices[1], topic: "t", range: 10, expiresAt: .max, selector: try Selector(""),
-            terms: Terms(matchTTL: .max, matchDTL: 1e9), at: 0, evaluate: false, into: &effects)
+            options: MatchOptions(matchTTL: .max, matchDTL: 1e9), at: 0, evaluate: false, into: &effects)
         #expect(effects.isEmpty)
         engine.move(devices[1], to: here, at: 1, into: &effects)
         #expect(effects.count == 1)
@@ -278,7 +278,7 @@ struct MemoryTests {
                     properties: Properties([(name: "k", value: .integer(Int64(number % 4)))]), at: 0, into: &effects)
                 _ = engine.addSubscription(
                     on: device, topic: "t\(number % 2)", range: 300, expiresAt: 2_000_000 + Int64(number), selector: selector,
-                    terms: Terms(matchTTL: 1000, matchDTL: 5), at: 0, into: &effects)
+                    options: MatchOptions(matchTTL: 1000, matchDTL: 5), at: 0, into: &effects)
             }
             effects = []
         }

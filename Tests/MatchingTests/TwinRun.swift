@@ -85,7 +85,7 @@ struct TwinRun {
 
     private mutating func step() -> String? {
         if shape.beacons > 0, Int.random(in: 0..<100, using: &random) < 50 {
-            return Int.random(in: 0..<10, using: &random) == 0 ? loseSight() : see()
+            return Int.random(in: 0..<10, using: &random) == 0 ? loseSighting() : see()
         }
         let pick = Int.random(in: 0..<100, using: &random)
         switch pick {
@@ -115,17 +115,17 @@ struct TwinRun {
         if let distance, twin.isAmbiguous(beacon, observer, distance: distance) { return nil }
         var effects: [Effect] = []
         engine.see(beacon, by: observer, distance: distance, seenAt: seenAt, at: now, into: &effects)
-        let sight = BeaconSight(distance: distance ?? .infinity, seenAt: seenAt)
-        return compare("see", effects, twin.see(beacon, by: observer, sight, at: now))
+        let sighting = BeaconSighting(distance: distance ?? .infinity, seenAt: seenAt)
+        return compare("see", effects, twin.see(beacon, by: observer, sighting, at: now))
     }
 
-    private mutating func loseSight() -> String? {
+    private mutating func loseSighting() -> String? {
         let beacon = devices[..<shape.beacons].randomElement(using: &random)!
         let observer = devices[shape.beacons...].randomElement(using: &random)!
         var effects: [Effect] = []
-        engine.loseSight(of: beacon, by: observer, at: now, into: &effects)
-        guard engine.sight(observer, beacon) == nil else { return "a sight that was lost is known" }
-        return compare("lose sight", effects, twin.loseSight(of: beacon, by: observer, at: now))
+        engine.loseSighting(of: beacon, by: observer, at: now, into: &effects)
+        guard engine.sighting(observer, beacon) == nil else { return "a sighting that was lost is known" }
+        return compare("lose sighting", effects, twin.loseSighting(of: beacon, by: observer, at: now))
     }
 
     private mutating func moveOne() -> String? {
@@ -192,7 +192,7 @@ struct TwinRun {
         var effects: [Effect] = []
         let ref = engine.addSubscription(
             on: device, topic: s.topic, range: s.range, expiresAt: s.expiresAt, selector: s.selector,
-            terms: s.terms, at: now, into: &effects)
+            options: s.options, at: now, into: &effects)
         return compare("add subscription", effects, twin.add(ref, s, at: now))
     }
 
@@ -223,7 +223,7 @@ struct TwinRun {
         var effects: [Effect] = []
         engine.update(
             ref, topic: next.topic, range: next.range, expiresAt: next.expiresAt, selector: next.selector,
-            terms: next.terms, at: now,
+            options: next.options, at: now,
             into: &effects)
         return compare("update subscription", effects, twin.add(ref, next, at: now))
     }
@@ -268,7 +268,7 @@ struct TwinRun {
             for observer in devices[shape.beacons...] {
                 let former = former.sightings[[formerDevices[place], formerDevices[devices.firstIndex(of: observer)!]]]
                 guard let former, Int.random(in: 0..<5, using: &random) > 0 else { continue }
-                engine.restoreSight(of: beacon, by: observer, distance: former.distance, seenAt: former.seenAt)
+                engine.restoreSighting(of: beacon, by: observer, distance: former.distance, seenAt: former.seenAt)
                 twin.sightings[[beacon, observer]] = former
             }
         }
@@ -289,7 +289,7 @@ struct TwinRun {
             entry.hintsLeft = 0
             let ref = engine.addSubscription(
                 on: entry.device, topic: entry.topic, range: entry.range, expiresAt: entry.expiresAt, selector: entry.selector,
-                terms: entry.terms, at: now, evaluate: false, into: &effects)
+                options: entry.options, at: now, evaluate: false, into: &effects)
             subscriptions[index] = ref
             twin.subscriptions[ref.index] = entry
         }
@@ -351,23 +351,23 @@ struct TwinRun {
     private mutating func newSubscription(_ device: DeviceRef) -> NaiveEngine.Subscription {
         NaiveEngine.Subscription(
             device: device, topic: newTopic(), range: newRange(), expiresAt: newExpiry(),
-            selector: selectors.randomElement(using: &random)!, terms: newTerms())
+            selector: selectors.randomElement(using: &random)!, options: newOptions())
     }
 
-    private mutating func newTerms() -> Terms {
-        var terms = Terms(
+    private mutating func newOptions() -> MatchOptions {
+        var options = MatchOptions(
             matchTTL: [0, 1, 5_000, 30_000, 1_000_000, .max].randomElement(using: &random)!,
             matchDTL: [0.05, 10, 150, 2_000, 30_000, 1e9].randomElement(using: &random)!, excludesSelf: .random(using: &random))
         if Int.random(in: 0..<100, using: &random) < shape.visits {
-            terms.mode = .visit
-            terms.exitMargin = [0, 1, 10, 300, 1e9].randomElement(using: &random)!
-            terms.dwell = [0, 0, 1, 5_000, 60_000].randomElement(using: &random)!
-            terms.staleAfter = [1, 8_000, 60_000, .max, .max, .max].randomElement(using: &random)!
+            options.mode = .visit
+            options.exitMargin = [0, 1, 10, 300, 1e9].randomElement(using: &random)!
+            options.dwell = [0, 0, 1, 5_000, 60_000].randomElement(using: &random)!
+            options.staleAfter = [1, 8_000, 60_000, .max, .max, .max].randomElement(using: &random)!
         }
-        guard Int.random(in: 0..<100, using: &random) < shape.accuracyAware else { return terms }
-        terms.accuracy = [.centre, .possible, .certain].randomElement(using: &random)!
-        terms.sameFloor = terms.accuracy == .centre || Int.random(in: 0..<3, using: &random) == 0
-        return terms
+        guard Int.random(in: 0..<100, using: &random) < shape.accuracyAware else { return options }
+        options.accuracy = [.centre, .possible, .certain].randomElement(using: &random)!
+        options.sameFloor = options.accuracy == .centre || Int.random(in: 0..<3, using: &random) == 0
+        return options
     }
 
     private mutating func newFloor() -> UInt32 { UInt32([0, 1, 1, 1, 1, 2].randomElement(using: &random)!) }
@@ -427,7 +427,7 @@ struct TwinRun {
             case .mismatch: mismatches += 1
             case .visitBegan: begins += 1
             case .visitEnded: ends += 1
-            case .crowded: crowds += 1
+            case .capacityExceeded: crowds += 1
             default: expiries += 1
             }
         }

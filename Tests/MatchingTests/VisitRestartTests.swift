@@ -14,7 +14,7 @@ struct VisitRestartTests {
         let subscription: SubscriptionRef
         var effects: [Effect] = []
 
-        init(_ terms: Terms, at metres: Double?, isVisiting: Bool, heardAt: Int64 = 0) throws {
+        init(_ options: MatchOptions, at metres: Double?, isVisiting: Bool, heardAt: Int64 = 0) throws {
             publisher = engine.addDevice()
             subscriber = engine.addDevice()
             engine.place(publisher, at: Fence.position(0), heardAt: heardAt)
@@ -23,7 +23,7 @@ struct VisitRestartTests {
                 on: publisher, topic: "t", range: 100, expiresAt: .max, properties: .none, at: 1000, evaluate: false,
                 into: &effects)
             subscription = engine.addSubscription(
-                on: subscriber, topic: "t", range: 50, expiresAt: .max, selector: try Selector(""), terms: terms, at: 1000,
+                on: subscriber, topic: "t", range: 50, expiresAt: .max, selector: try Selector(""), options: options, at: 1000,
                 evaluate: false, into: &effects)
             if isVisiting { engine.restoreVisit(subscription, publication, since: 500, at: 1000) }
         }

@@ -3,7 +3,7 @@ import Matching
 import Selectors
 import Testing
 
-/// A publication at 0° and a subscription of other terms, moved along a meridian; what they lead to, in words.
+/// A publication at 0° and a subscription of other options, moved along a meridian; what they lead to, in words.
 final class Fence {
     let engine: Engine
     let publisher: DeviceRef
@@ -13,7 +13,7 @@ final class Fence {
     var effects: [Effect] = []
 
     init(
-        _ terms: Terms, at: Double? = nil, accuracy: (Double?, Double?) = (nil, nil), floors: (UInt32, UInt32) = (0, 0),
+        _ options: MatchOptions, at: Double? = nil, accuracy: (Double?, Double?) = (nil, nil), floors: (UInt32, UInt32) = (0, 0),
         expiresAt: (Int64, Int64) = (.max, .max), limits: EngineLimits = EngineLimits()
     ) throws {
         engine = Engine(limits: limits)
@@ -22,7 +22,7 @@ final class Fence {
         publication = engine.addPublication(
             on: publisher, topic: "t", range: 100, expiresAt: expiresAt.0, properties: .none, at: 0, into: &effects)
         subscription = engine.addSubscription(
-            on: subscriber, topic: "t", range: 50, expiresAt: expiresAt.1, selector: try Selector(""), terms: terms, at: 0,
+            on: subscriber, topic: "t", range: 50, expiresAt: expiresAt.1, selector: try Selector(""), options: options, at: 0,
             into: &effects)
         engine.move(
             publisher, to: Fence.position(0, accuracy: accuracy.0), floor: FloorRef(number: floors.0), at: 0, into: &effects)
@@ -43,7 +43,7 @@ final class Fence {
             case .met: "met"
             case .visitBegan: "began"
             case .visitEnded(let end): "\(end.reason)"
-            case .crowded(let crowd): "crowded \(crowd.missed)"
+            case .capacityExceeded(let exceeded): "crowded \(exceeded.missed)"
             case .publicationExpired: "publication expired"
             case .subscriptionExpired: "subscription expired"
             case .mismatch: "mismatch"
@@ -68,10 +68,12 @@ final class Fence {
         return told
     }
 
-    func update(_ terms: Terms, topic: String = "t", range: Double = 50, selector: String = "", at now: Int64) throws -> [String]
+    func update(_ options: MatchOptions, topic: String = "t", range: Double = 50, selector: String = "", at now: Int64) throws
+        -> [String]
     {
         engine.update(
-            subscription, topic: topic, range: range, expiresAt: .max, selector: try Selector(selector), terms: terms, at: now,
+            subscription, topic: topic, range: range, expiresAt: .max, selector: try Selector(selector), options: options,
+            at: now,
             into: &effects)
         return told
     }
@@ -79,17 +81,17 @@ final class Fence {
     var visits: Int { engine.visits(of: subscription).count }
 }
 
-extension Terms {
+extension MatchOptions {
     static func visit(
         margin: Double = 10, dwell: Int64 = 0, staleAfter: Int64 = .max, accuracy: Accuracy = .centre, sameFloor: Bool = false
-    ) -> Terms {
-        Terms(
+    ) -> MatchOptions {
+        MatchOptions(
             mode: .visit, matchTTL: 1, matchDTL: 1, exitMargin: margin, dwell: dwell, staleAfter: staleAfter, accuracy: accuracy,
             sameFloor: sameFloor)
     }
 
-    static func once(_ accuracy: Accuracy = .centre, sameFloor: Bool = false) -> Terms {
-        Terms(matchTTL: .max, matchDTL: 1e7, accuracy: accuracy, sameFloor: sameFloor)
+    static func once(_ accuracy: Accuracy = .centre, sameFloor: Bool = false) -> MatchOptions {
+        MatchOptions(matchTTL: .max, matchDTL: 1e7, accuracy: accuracy, sameFloor: sameFloor)
     }
 }
 
@@ -198,7 +200,8 @@ struct VisitTests {
         engine.move(device, to: Fence.position(0), at: 0, into: &effects)
         _ = engine.addPublication(on: device, topic: "t", range: 1, expiresAt: .max, properties: .none, at: 0, into: &effects)
         _ = engine.addSubscription(
-            on: device, topic: "t", range: 1, expiresAt: .max, selector: try Selector(""), terms: .visit(), at: 0, into: &effects)
+            on: device, topic: "t", range: 1, expiresAt: .max, selector: try Selector(""), options: .visit(), at: 0,
+            into: &effects)
         #expect(effects.count == 1)
         _ = engine.removeDevice(device, at: 1, into: &effects)
         #expect(effects.count == 2)

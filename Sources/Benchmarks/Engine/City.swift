@@ -61,7 +61,8 @@ struct City {
     mutating func addSubscription(on device: DeviceRef, _ selectors: [Selector], evaluate: Bool, into effects: inout [Effect]) {
         _ = engine.addSubscription(
             on: device, topic: City.topic, range: City.range, expiresAt: City.start + 86_400_000,
-            selector: selectors.randomElement(using: &random)!, terms: Terms(matchTTL: 86_400_000, matchDTL: 2 * City.range),
+            selector: selectors.randomElement(using: &random)!,
+            options: MatchOptions(matchTTL: 86_400_000, matchDTL: 2 * City.range),
             at: City.start, evaluate: evaluate, into: &effects)
     }
 

@@ -16,21 +16,21 @@ struct FenceTest {
     private static let topic = "fleet"
 
     func measure(into report: inout Report) throws {
-        for mode in [Terms.Mode.once, .visit] { try measure(mode, into: &report) }
+        for mode in [MatchOptions.Mode.once, .visit] { try measure(mode, into: &report) }
     }
 
-    private func measure(_ mode: Terms.Mode, into report: inout Report) throws {
+    private func measure(_ mode: MatchOptions.Mode, into report: inout Report) throws {
         let engine = Engine()
         var random = SplitMix64(seed: 23)
         var effects: [Effect] = []
         let places = places(&random)
-        let terms = Terms(mode: mode, matchTTL: .max, matchDTL: 10_000)
+        let options = MatchOptions(mode: mode, matchTTL: .max, matchDTL: 10_000)
         let selector = try Selector("")
         for place in places {
             let pin = engine.addDevice()
             engine.place(pin, at: place, heardAt: Self.start)
             _ = engine.addSubscription(
-                on: pin, topic: Self.topic, range: 5000, expiresAt: .max, selector: selector, terms: terms, at: Self.start,
+                on: pin, topic: Self.topic, range: 5000, expiresAt: .max, selector: selector, options: options, at: Self.start,
                 evaluate: false, into: &effects)
         }
         let movers = places.indices.map { _ in engine.addDevice() }

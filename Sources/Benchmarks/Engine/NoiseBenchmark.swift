@@ -5,7 +5,7 @@ import Matching
 struct NoiseBenchmark: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "noise",
-        abstract: "Counts the false events of a device that stands still inside a fence, for several terms of a visit.",
+        abstract: "Counts the false events of a device that stands still inside a fence, for several options of a visit.",
         discussion: """
             The fence's reach is 100 m. The device reports a fix every 10 s; its noise is normal in both directions with the given \
             sigma and a correlation of 60 s, and one fix in a hundred is off by another 40 to 150 m in any direction. It reports \
@@ -31,13 +31,13 @@ struct NoiseBenchmark: ParsableCommand {
         var report = Report()
         for rule in NoiseRule.all {
             for (place, scene) in NoiseScene.all.enumerated() {
-                var trial = NoiseTrial(scene: scene, honesty: honesty, terms: rule.terms, seed: 17)
+                var trial = NoiseTrial(scene: scene, honesty: honesty, options: rule.options, seed: 17)
                 let rate = trial.falseEvents(hours: hours)
                 report.add(
                     "\(rule.name); \(scene.name)", rate, "1/h", note: rule.reference.map { "published: \($0[place])" } ?? "")
             }
             for speed in [1.4, 14] {
-                var trial = NoiseTrial(scene: .all[0], honesty: honesty, terms: rule.terms, seed: 18)
+                var trial = NoiseTrial(scene: .all[0], honesty: honesty, options: rule.options, seed: 18)
                 let published = rule.delays.map { "published: \($0[speed < 2 ? 0 : 1])" } ?? ""
                 report.add(
                     "\(rule.name); end delayed at \(speed) m/s", trial.delay(speed: speed, runs: 400), "s", note: published)
@@ -47,21 +47,21 @@ struct NoiseBenchmark: ParsableCommand {
     }
 }
 
-/// Terms whose false events are counted, beside the published figures for the rule they stand for.
+/// Options whose false events are counted, beside the published figures for the rule they stand for.
 struct NoiseRule {
     var name: String
-    var terms: Terms
+    var options: MatchOptions
     /// For each scene, events an hour.
     var reference: [String]?
     /// Seconds walking and driving.
     var delays: [String]?
 
     private init(
-        _ name: String, _ accuracy: Terms.Accuracy, margin: Double, dwell: Int64 = 0, reference: [String]? = nil,
+        _ name: String, _ accuracy: MatchOptions.Accuracy, margin: Double, dwell: Int64 = 0, reference: [String]? = nil,
         delays: [String]? = nil
     ) {
         self.name = name
-        terms = Terms(mode: .visit, matchTTL: 0, matchDTL: 0, exitMargin: margin, dwell: dwell, accuracy: accuracy)
+        options = MatchOptions(mode: .visit, matchTTL: 0, matchDTL: 0, exitMargin: margin, dwell: dwell, accuracy: accuracy)
         self.reference = reference
         self.delays = delays
     }

@@ -22,7 +22,7 @@ struct NoiseTrial {
     private var effects: [Effect] = []
     private var isUnderWay = false
 
-    init(scene: NoiseScene, honesty: Double, terms: Terms, seed: UInt64) {
+    init(scene: NoiseScene, honesty: Double, options: MatchOptions, seed: UInt64) {
         self.scene = scene
         self.honesty = honesty
         random = SplitMix64(seed: seed)
@@ -33,7 +33,7 @@ struct NoiseTrial {
             on: pin, topic: "fence", range: Self.reach / 2, expiresAt: .max, properties: .none, at: 0, into: &effects)
         guard let everything = try? Selector("") else { return }
         _ = engine.addSubscription(
-            on: device, topic: "fence", range: Self.reach / 2, expiresAt: .max, selector: everything, terms: terms, at: 0,
+            on: device, topic: "fence", range: Self.reach / 2, expiresAt: .max, selector: everything, options: options, at: 0,
             into: &effects)
     }
 

@@ -14,7 +14,7 @@ struct SelectorHeavy {
     private static let topic = "market"
     private static let start: Int64 = 1_700_000_000_000
     private static let south = Position(latitude: 47, longitude: 8)
-    private static let terms = Terms(matchTTL: 0, matchDTL: 1)
+    private static let options = MatchOptions(matchTTL: 0, matchDTL: 1)
 
     func measure(into report: inout Report) throws {
         try measureForward(into: &report)
@@ -42,7 +42,8 @@ struct SelectorHeavy {
             engine.place(device, at: near(&random), heardAt: Self.start)
             _ = engine.addSubscription(
                 on: device, topic: Self.topic, range: 1000, expiresAt: .max,
-                selector: number < Self.wanted ? all[0] : all[1 + number % (selectors - 1)], terms: Self.terms, at: Self.start,
+                selector: number < Self.wanted ? all[0] : all[1 + number % (selectors - 1)], options: Self.options,
+                at: Self.start,
                 evaluate: false, into: &effects)
         }
         let mover = engine.addDevice()
@@ -88,7 +89,7 @@ struct SelectorHeavy {
         engine.place(mover, at: Self.south, heardAt: Self.start)
         let selector = try Selector("item = 77")
         let subscription = engine.addSubscription(
-            on: mover, topic: Self.topic, range: 1000, expiresAt: .max, selector: selector, terms: Self.terms, at: Self.start,
+            on: mover, topic: Self.topic, range: 1000, expiresAt: .max, selector: selector, options: Self.options, at: Self.start,
             into: &effects)
         effects.removeAll(keepingCapacity: true)
         let here = (0..<4096).map { _ in near(&random) }
@@ -101,7 +102,7 @@ struct SelectorHeavy {
         }
         run("mirrored: subscription updates", engine, 1000, into: &report) { _, effects in
             engine.update(
-                subscription, topic: Self.topic, range: 1000, expiresAt: .max, selector: selector, terms: Self.terms,
+                subscription, topic: Self.topic, range: 1000, expiresAt: .max, selector: selector, options: Self.options,
                 at: Self.start, into: &effects)
         }
     }

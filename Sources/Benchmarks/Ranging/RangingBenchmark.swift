@@ -57,11 +57,11 @@ struct RangingBenchmark: ParsableCommand {
             _ = engine.addPublication(
                 on: beaconDevices[place], topic: "art", range: 2, expiresAt: .max, properties: properties, at: 0, into: &effects)
         }
-        let terms = Terms(mode: .visit, matchTTL: .max, matchDTL: 10, exitMargin: 1)
+        let options = MatchOptions(mode: .visit, matchTTL: .max, matchDTL: 10, exitMargin: 1)
         let selector = try Selector("floor = 1")
         for phone in phoneDevices {
             _ = engine.addSubscription(
-                on: phone, topic: "art", range: 1, expiresAt: .max, selector: selector, terms: terms, at: 0, into: &effects)
+                on: phone, topic: "art", range: 1, expiresAt: .max, selector: selector, options: options, at: 0, into: &effects)
         }
         let table = ProximityTable()
         let engineBefore = engine.memoryBytes

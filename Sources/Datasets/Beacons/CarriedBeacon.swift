@@ -10,6 +10,6 @@ struct CarriedBeacon {
     var reason = ""
     var since: Int64 = 0
     var locatedAt: Int64 = .min
-    /// It stands in the list of those that were seen.
+    /// It is in the list of those that were seen.
     var isNoted = false
 }

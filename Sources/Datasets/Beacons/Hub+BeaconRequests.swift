@@ -6,20 +6,18 @@ import Records
 // beacon/list, and what device/create and device/update say of beacons.
 
 extension Hub {
-    /// Every beacon of the dataset, in the order of their devices' ids: whoever sees one may know whose it is.
+    /// Every beacon of the dataset, in the order of their devices' ids: a client that sees one may know whose it is.
     func listBeacons(_ call: Call) throws(WireError) -> [UInt8] {
         let page = try Page(call.parameters)
         let dataset = call.dataset
         return page.encode(
-            "beacons", dataset.deviceOrder.ids(after: page.after) { Array(dataset.devices.keys) }, id: { $0 },
+            "beacons", dataset.devices.ids(after: page.after), id: { $0 },
             item: { id in
                 guard let beacon = dataset.devices[id]?.record.beacon else { return nil }
-                var writer = JSONWriter()
-                writer.beginObject()
-                writer.member("deviceId", id)
-                beacon.encodeMembers(into: &writer)
-                writer.endObject()
-                return writer.bytes
+                return JSONWriter.object { writer in
+                    writer.member("deviceId", id)
+                    beacon.encodeMembers(into: &writer)
+                }
             })
     }
 
@@ -40,7 +38,7 @@ extension Hub {
             throw call.parameters.error("carries", "is for a MobileDevice: neither a pin nor a beacon is carried about")
         }
         let identity = try nested.beaconIdentity()
-        if let holder = identity.key.flatMap({ call.dataset.carriers[$0] }), !holder.hasSameBytes(as: record.id) {
+        if let holder = identity.key.flatMap({ call.dataset.beacons.carriers[$0] }), !holder.hasSameBytes(as: record.id) {
             throw WireError(.conflict, "the beacon is carried by the device `\(holder)`", field: "carries")
         }
         return identity
@@ -71,25 +69,5 @@ extension Parameters {
             settings.filter = filter ?? .trimmedMean
         }
         return settings
-    }
-}
-
-extension Dataset {
-    /// A device is another by now.
-    func change(_ device: Device, to record: DeviceRecord) {
-        if device.record.carries != record.carries {
-            uncarry(device)
-            if let carried = record.carries?.key { carriers[carried] = record.id }
-        }
-        device.record = record
-    }
-
-    /// A device carries nothing any more.
-    func uncarry(_ device: Device) {
-        guard let carried = device.record.carries?.key, carriers[carried]?.hasSameBytes(as: device.record.id) == true else {
-            return
-        }
-        carriers[carried] = nil
-        beaconField.carried[carried] = nil
     }
 }

@@ -8,12 +8,12 @@ final class Observer {
     let key: String
     /// The id of its device, if it is one.
     let id: String
-    /// The live topic it tells its sightings on; nil until the first was accepted.
+    /// The live topic it reports its sightings on; nil until the first was accepted.
     var state: LiveState?
     /// Its live message is behind.
-    var isUntold = false
-    var toldAt: Int64 = 0
-    /// Sightings that it may tell at present.
+    var isBehind = false
+    var reportedAt: Int64 = 0
+    /// Sightings that it may send at present.
     private var allowance: Double?
     private var allowedAt: Int64 = 0
     /// Where it is as a gateway, as last looked up.
@@ -25,9 +25,25 @@ final class Observer {
         self.id = id
     }
 
-    /// Takes so many sightings out of what it may tell: `rate` a second, five seconds' worth at once.
+    /// A full list of beacons is sent at most so often.
+    private static let longListMilliseconds: Int64 = 250
+
+    /// Its last live message is long enough ago for a long one.
+    func mayReport(at now: Int64) -> Bool { now - reportedAt >= Self.longListMilliseconds || now < reportedAt }
+
+    /// It reports its sightings on this topic from now on.
     ///
-    /// - Returns: false where it has told too many; nothing is taken then.
+    /// - Returns: The former topic, whose message is no longer true.
+    func move(to state: LiveState) -> LiveState? {
+        guard self.state !== state else { return nil }
+        defer { self.state = state }
+        place = nil
+        return self.state
+    }
+
+    /// Charges it for so many sightings: `rate` a second, five seconds' worth at once.
+    ///
+    /// - Returns: false where it has sent too many; it is charged for none then.
     func spend(_ count: Int, at now: Int64, rate: Int) -> Bool {
         let most = Double(rate) * 5
         let gained = Double(max(0, min(now - allowedAt, 60_000))) / 1000 * Double(rate)
@@ -42,7 +58,7 @@ final class Observer {
     }
 }
 
-/// Where an observer stands, for the beacons it hears.
+/// Where an observer is, for the beacons it sees.
 struct GatewayPlace {
     /// The number of the live message and of the dataset's declarations that this was read from.
     var asOf: (number: Int64, declarations: UInt32)

@@ -120,26 +120,22 @@ extension Hub {
             "conflicts", losers, id: \.revision.text,
             item: { leaf in
                 guard leaf.isDeleted || leaf.content == nil else { return leaf.content }
-                var writer = JSONWriter()
-                writer.beginObject()
-                writer.member("id", lookup.id)
-                writer.member("type", lookup.type)
-                writer.member("revision", leaf.revision.text)
-                writer.member("deleted", leaf.isDeleted)
-                writer.endObject()
-                return writer.bytes
+                return JSONWriter.object { writer in
+                    writer.member("id", lookup.id)
+                    writer.member("type", lookup.type)
+                    writer.member("revision", leaf.revision.text)
+                    writer.member("deleted", leaf.isDeleted)
+                }
             })
     }
 
     // MARK: Encoding
 
     private func encodeEnd(_ page: FeedPage, of dataset: Dataset) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("storeId", storeId(of: dataset))
-        writer.member("last", page.last)
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            writer.member("storeId", storeId(of: dataset))
+            writer.member("last", page.last)
+        }
     }
 
     /// `{"storeId","since","last","rows":[…],"more"?}`: `last` is what to go on from, so the row shown last where there is more.
@@ -187,20 +183,18 @@ extension Hub {
             guard revision(of: type, row.id, in: dataset) == row.revision else { return nil }
             content = self.content(of: type, row.id, in: dataset)
         }
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("seq", row.seq)
-        writer.member("id", row.id)
-        writer.member("type", row.type)
-        writer.member("revision", row.revision)
-        if row.isDeleted { writer.member("deleted", true) }
-        if !row.conflicts.isEmpty { writer.member("conflicts", row.conflicts) }
-        if !row.isDeleted, let content {
-            writer.key("doc")
-            writer.raw(content)
+        return JSONWriter.object { writer in
+            writer.member("seq", row.seq)
+            writer.member("id", row.id)
+            writer.member("type", row.type)
+            writer.member("revision", row.revision)
+            if row.isDeleted { writer.member("deleted", true) }
+            if !row.conflicts.isEmpty { writer.member("conflicts", row.conflicts) }
+            if !row.isDeleted, let content {
+                writer.key("doc")
+                writer.raw(content)
+            }
         }
-        writer.endObject()
-        return writer.bytes
     }
 }
 

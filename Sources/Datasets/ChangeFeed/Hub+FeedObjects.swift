@@ -17,11 +17,11 @@ extension Hub {
                 writer.key("location")
                 writer.object(location)
             }
-        case .publication: return dataset.publications[id].map { document(type, $0.record.encodeMembers) }
-        case .subscription: return dataset.subscriptions[id].map { document(type, $0.record.encodeMembers) }
+        case .publication: return dataset.geomatching.publications[id].map { document(type, $0.record.encodeMembers) }
+        case .subscription: return dataset.geomatching.subscriptions[id].map { document(type, $0.record.encodeMembers) }
         case .place: return dataset.places.table[id].map { document(type, $0.encodeMembers) }
         case .category: return dataset.places.table.categories[id].map { document(type, $0.encodeMembers) }
-        case .circumstance: return dataset.circumstances.circumstances[id].map { document(type, $0.record.encodeMembers) }
+        case .circumstance: return dataset.circumstances[id].map { document(type, $0.record.encodeMembers) }
         }
     }
 
@@ -29,11 +29,11 @@ extension Hub {
     func revision(of type: DocumentType, _ id: String, in dataset: Dataset) -> String? {
         switch type {
         case .device: dataset.devices[id]?.record.revision
-        case .publication: dataset.publications[id]?.record.revision
-        case .subscription: dataset.subscriptions[id]?.record.revision
+        case .publication: dataset.geomatching.publications[id]?.record.revision
+        case .subscription: dataset.geomatching.subscriptions[id]?.record.revision
         case .place: dataset.places.table.handle(of: id).flatMap { dataset.places.table.revision($0) }
         case .category: dataset.places.table.categories[id]?.revision
-        case .circumstance: dataset.circumstances.circumstances[id]?.record.revision
+        case .circumstance: dataset.circumstances[id]?.record.revision
         }
     }
 
@@ -41,10 +41,10 @@ extension Hub {
     func reader(of type: DocumentType, _ id: String, in dataset: Dataset) -> String? {
         switch type {
         case .device: dataset.devices[id].flatMap { $0.record.type == .beacon ? nil : $0.record.owner }
-        case .publication: dataset.publications[id]?.record.owner
-        case .subscription: dataset.subscriptions[id]?.record.owner
+        case .publication: dataset.geomatching.publications[id]?.record.owner
+        case .subscription: dataset.geomatching.subscriptions[id]?.record.owner
         case .place, .category: nil
-        case .circumstance: dataset.circumstances.circumstances[id]?.record.owner
+        case .circumstance: dataset.circumstances[id]?.record.owner
         }
     }
 
@@ -52,15 +52,15 @@ extension Hub {
     func isThere(_ type: DocumentType, _ id: String, in dataset: Dataset, at now: Int64) -> Bool {
         switch type {
         case .device: dataset.devices[id] != nil
-        case .publication: dataset.publications[id].map { $0.expiresAt > now } ?? false
-        case .subscription: dataset.subscriptions[id].map { $0.expiresAt > now } ?? false
+        case .publication: dataset.geomatching.publications[id].map { $0.expiresAt > now } ?? false
+        case .subscription: dataset.geomatching.subscriptions[id].map { $0.expiresAt > now } ?? false
         case .place: dataset.places.table.handle(of: id) != nil
         case .category: dataset.places.table.categories[id] != nil
-        case .circumstance: dataset.circumstances.circumstances[id] != nil
+        case .circumstance: dataset.circumstances[id] != nil
         }
     }
 
-    /// What an `update` must be told so that an object becomes what a whole document says: `null` for what that leaves out.
+    /// What an `update` must say so that an object becomes what a whole document says: `null` for what that leaves out.
     func replacement(
         _ type: DocumentType, _ id: String, _ members: JSONObject, in dataset: Dataset
     ) throws(WireError) -> JSONObject {
@@ -83,12 +83,12 @@ extension Hub {
             optional = ["name", "group", "platform", "deviceToken", "carries", "ranging"]
             return update.filled(with: optional)
         case .publication:
-            guard let record = dataset.publications[id]?.record else { break }
+            guard let record = dataset.geomatching.publications[id]?.record else { break }
             try keep("deviceId", record.deviceId)
             try require(["topic", "range", "duration"], of: given)
             return update.filled(with: ["properties"])
         case .subscription:
-            guard let record = dataset.subscriptions[id]?.record else { break }
+            guard let record = dataset.geomatching.subscriptions[id]?.record else { break }
             try keep("deviceId", record.deviceId)
             try require(["topic", "range", "duration"], of: given)
             optional = [
@@ -107,12 +107,10 @@ extension Hub {
     }
 
     private func document(_ type: DocumentType, _ members: (inout JSONWriter) -> Void) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("type", type.rawValue)
-        members(&writer)
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            writer.member("type", type.rawValue)
+            members(&writer)
+        }
     }
 }
 

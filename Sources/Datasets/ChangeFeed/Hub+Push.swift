@@ -256,28 +256,26 @@ extension Hub {
     private func encode(
         _ documents: [PushedDocument], _ results: [Result<DocumentHistory.Fate, WireError>?]
     ) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key("results")
-        writer.beginArray()
-        for (document, result) in zip(documents, results) {
-            writer.beginObject()
-            writer.member("id", document.key.id.text)
-            writer.member("type", document.key.type.text)
-            switch result {
-            case .success(let fate): writer.member("state", fate.rawValue)
-            case .failure, nil: writer.member("state", "refused")
+        JSONWriter.object { writer in
+            writer.key("results")
+            writer.beginArray()
+            for (document, result) in zip(documents, results) {
+                writer.beginObject()
+                writer.member("id", document.key.id.text)
+                writer.member("type", document.key.type.text)
+                switch result {
+                case .success(let fate): writer.member("state", fate.rawValue)
+                case .failure, nil: writer.member("state", "refused")
+                }
+                writer.member("revision", document.revision.text)
+                if case .failure(let error) = result {
+                    writer.key("error")
+                    error.encode(into: &writer)
+                }
+                writer.endObject()
             }
-            writer.member("revision", document.revision.text)
-            if case .failure(let error) = result {
-                writer.key("error")
-                error.encode(into: &writer)
-            }
-            writer.endObject()
+            writer.endArray()
         }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
     }
 }
 

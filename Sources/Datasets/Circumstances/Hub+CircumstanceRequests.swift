@@ -9,7 +9,7 @@ extension Hub {
         let dataset = call.dataset
         let parameters = call.parameters
         let id = try parameters.id("id")
-        let known = dataset.circumstances.circumstances[id]
+        let known = dataset.circumstances[id]
         if let known { try call.checkOwner(known.record.owner, of: "circumstance", id) }
         if let known { try parameters.checkRevision(known.record.revision) }
         let owner = known?.record.owner ?? call.owner ?? call.client.name
@@ -32,44 +32,28 @@ extension Hub {
         record.isEnabled = call.stamp == nil ? true : try parameters.optionalBool("enabled") ?? true
         record.revision = call.revision(after: known?.record.revision, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
-        activateCircumstances(of: dataset, at: call.now)
-        if let known { dataset.circumstances.remove(known) }
-        // First what is registered, then what is held of it.
-        turn.keep(.put(record))
-        let engine = dataset.circumstances.engine
-        let reference = engine.register(
-            record.rule(expression), replacing: known?.reference, isEnabled: record.isEnabled, at: call.now,
-            in: world(of: dataset),
-            into: &circumstanceEffects)
-        let circumstance = Circumstance(record, expression, reference: reference)
-        dataset.circumstances.insert(circumstance)
-        handleCircumstanceEffects(of: dataset, &turn)
+        let circumstance = dataset.circumstances.register(record, expression, &turn)
         return describe(circumstance, warnings: warnings(of: expression, in: dataset))
     }
 
     func enableCircumstance(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let circumstance = try circumstance(call)
         guard !circumstance.record.isEnabled else { return describe(circumstance) }
-        change(circumstance, call, &turn) { $0.isEnabled = true }
-        call.dataset.circumstances.engine.enable(
-            circumstance.reference, at: call.now, in: world(of: call.dataset), into: &circumstanceEffects)
-        handleCircumstanceEffects(of: call.dataset, &turn)
+        call.dataset.circumstances.enable(circumstance, &turn)
         return describe(circumstance)
     }
 
     func disableCircumstance(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let circumstance = try circumstance(call)
         guard circumstance.record.isEnabled else { return describe(circumstance) }
-        call.dataset.circumstances.engine.disable(circumstance.reference)
-        change(circumstance, call, &turn) { $0.isEnabled = false }
+        call.dataset.circumstances.disable(circumstance, &turn)
         return describe(circumstance)
     }
 
     func unregisterCircumstance(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let circumstance = try circumstance(call)
         try call.parameters.checkRevision(circumstance.record.revision)
-        call.dataset.circumstances.remove(circumstance)
-        call.dataset.circumstances.engine.unregister(circumstance.reference)
+        call.dataset.circumstances.unregister(circumstance)
         turn.keep(.deleteCircumstance(dataset: call.dataset.id, id: circumstance.record.id))
         return deleted(circumstance.record.id)
     }
@@ -101,12 +85,10 @@ extension Hub {
         let page = try Page(call.parameters)
         let onDemand = visibleCircumstances(call).filter { $0.record.trigger == nil && $0.record.isEnabled }
         return page.encode("results", page.sorted(onDemand, by: \.record.id), id: \.record.id) { circumstance in
-            var writer = JSONWriter()
-            writer.beginObject()
-            writer.member("id", circumstance.record.id)
-            self.encodeValue(of: circumstance, for: device, debug: false, call, into: &writer)
-            writer.endObject()
-            return writer.bytes
+            JSONWriter.object { writer in
+                writer.member("id", circumstance.record.id)
+                self.encodeValue(of: circumstance, for: device, debug: false, call, into: &writer)
+            }
         }
     }
 
@@ -114,7 +96,7 @@ extension Hub {
 
     private func circumstance(_ call: Call) throws(WireError) -> Circumstance {
         let id = try call.parameters.id("id")
-        guard let circumstance = call.dataset.circumstances.circumstances[id] else {
+        guard let circumstance = call.dataset.circumstances[id] else {
             throw WireError(.notFound, "there is no circumstance `\(id)`", field: "id")
         }
         try call.checkOwner(circumstance.record.owner, of: "circumstance", id)
@@ -122,49 +104,36 @@ extension Hub {
     }
 
     private func visibleCircumstances(_ call: Call) -> [Circumstance] {
-        let all = call.dataset.circumstances.circumstances
-        return all.keys.compactMap { all[$0] }.filter { call.client.reaches(owner: $0.record.owner) }
-    }
-
-    private func change(
-        _ circumstance: Circumstance, _ call: Call, _ turn: inout Turn, _ change: (inout CircumstanceRecord) -> Void
-    ) {
-        change(&circumstance.record)
-        circumstance.record.updatedAt = call.now
-        circumstance.record.revision = Revision.next(
-            after: circumstance.record.revision, content: circumstance.record.encoded())
-        turn.keep(.put(circumstance.record))
+        call.dataset.circumstances.all.filter { call.client.reaches(owner: $0.record.owner) }
     }
 
     /// `"value"`, `"atPlaces"`, `"nearPlaces"` and, where asked for, `"trace"`.
     private func encodeValue(
         of circumstance: Circumstance, for device: Device, debug: Bool, _ call: Call, into writer: inout JSONWriter
     ) {
-        let engine = call.dataset.circumstances.engine
-        let world = world(of: call.dataset)
+        let book = call.dataset.circumstances
+        let (engine, world) = (book.engine, book.world)
         let answer = engine.evaluate(circumstance.reference, for: device.reference.index, at: call.now, in: world)
         writer.key("value")
         writer.truth(answer.value)
-        encode(answer.atPlaces, "atPlaces", in: call.dataset, into: &writer)
-        encode(answer.nearPlaces, "nearPlaces", in: call.dataset, into: &writer)
+        book.encode(answer.atPlaces, "atPlaces", into: &writer)
+        book.encode(answer.nearPlaces, "nearPlaces", into: &writer)
         guard debug else { return }
-        encode(engine.trace(circumstance.reference, for: device.reference.index, at: call.now, in: world), into: &writer)
+        book.encode(engine.trace(circumstance.reference, for: device.reference.index, at: call.now, in: world), into: &writer)
     }
 
     private func describe(_ circumstance: Circumstance, warnings: [String] = []) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        circumstance.record.encodeMembers(into: &writer)
-        if !warnings.isEmpty { writer.member("warnings", warnings) }
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            circumstance.record.encodeMembers(into: &writer)
+            if !warnings.isEmpty { writer.member("warnings", warnings) }
+        }
     }
 
     private static let warningsMax = 20
 
     /// What an expression names and nobody knows yet: it matches as soon as it exists.
     private func warnings(of expression: CircumstanceExpression, in dataset: Dataset) -> [String] {
-        let world = world(of: dataset)
+        let world = dataset.circumstances.world
         var warnings: [String] = []
         expression.condition.forEachIdentity { key, id in
             let isKnown = world.isKnown(key, id)

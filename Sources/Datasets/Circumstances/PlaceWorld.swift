@@ -7,10 +7,9 @@ import Records
 
 /// What the circumstances of a dataset are about: its places, their hours, its live data.
 struct PlaceWorld: CircumstanceWorld {
-    let hub: Hub
-    let dataset: Dataset
+    let book: CircumstanceBook
 
-    private var table: PlaceTable { dataset.places.table }
+    private var table: PlaceTable { book.places.table }
 
     func places(latitude: Double, longitude: Double, radius: Double, into places: inout [NearbyPlace]) {
         table.near(latitude: latitude, longitude: longitude, radius: radius) { hit in
@@ -66,7 +65,7 @@ struct PlaceWorld: CircumstanceWorld {
     }
 
     func opening(of place: UInt32, at instant: Int64) -> Opening {
-        guard let reading = dataset.places.reading(of: place), let hours = reading.hours else {
+        guard let reading = book.places.reading(of: place), let hours = reading.hours else {
             return Opening(isOpen: .unknown, until: .max)
         }
         let point = table.point(of: place)
@@ -82,10 +81,10 @@ struct PlaceWorld: CircumstanceWorld {
         return Opening(isOpen: truth, until: hours.nextChange(after: instant, in: context) ?? horizon)
     }
 
-    func hasOpeningHours(_ place: UInt32) -> Bool { dataset.places.reading(of: place) != nil }
+    func hasOpeningHours(_ place: UInt32) -> Bool { book.places.reading(of: place) != nil }
 
     func clock(of place: UInt32?, at instant: Int64) -> LocalClock {
-        let zone = place.map { dataset.places.zone(of: $0) } ?? dataset.places.hours.defaultZone
+        let zone = place.map { book.places.zone(of: $0) } ?? book.places.hours.defaultZone
         let time = zone.local(at: instant)
         let millisecond = ((instant + Int64(zone.offset(at: instant)) * 1000) % 60_000 + 60_000) % 60_000
         return LocalClock(
@@ -95,11 +94,11 @@ struct PlaceWorld: CircumstanceWorld {
 
     /// Of the device's own topics first, then of the room it is in.
     func live(device: UInt32, domain: String, property: String) -> LiveRule.Value? {
-        guard let device = dataset.device(numbered: device) else { return nil }
+        guard let device = book.devices[device] else { return nil }
         for topic in topics(of: device, domain: domain) {
-            dataset.circumstances.note(device.reference.index, asksFor: topic)
-            guard let payload = hub.liveStates[topic]?.payload,
-                let value = LiveMessage.property(property, inPayload: payload, using: hub.parser)
+            book.note(device.reference.index, asksFor: topic)
+            guard let payload = book.shared.liveStates[topic]?.payload,
+                let value = LiveMessage.property(property, inPayload: payload, using: book.shared.parser)
             else { continue }
             switch value {
             case .string(let text): return .text(text)
@@ -117,14 +116,14 @@ struct PlaceWorld: CircumstanceWorld {
         let none = LiveTopic.notApplicable
         topics.append(
             LiveTopic(
-                dataset: dataset.id, venue: none, building: none, floor: none, room: none, location: device.record.id,
+                dataset: book.dataset, venue: none, building: none, floor: none, room: none, location: device.record.id,
                 domain: domain))
         live.location = none
         if live.room != none { topics.append(live) }
-        if let room = hub.whereabouts(of: state), room.room != nil {
+        if let room = book.structure.whereabouts(of: state), room.room != nil {
             topics.append(
                 LiveTopic(
-                    dataset: dataset.id, venue: room.levels[0], building: room.levels[1], floor: room.levels[2],
+                    dataset: book.dataset, venue: room.levels[0], building: room.levels[1], floor: room.levels[2],
                     room: room.levels[3], location: none, domain: domain))
         }
         var encoded: [String] = []

@@ -121,7 +121,7 @@ struct PostQueues {
         return nil
     }
 
-    /// What a post that is over tells of its endpoint.
+    /// What a post that is over says of its endpoint.
     enum Result {
         /// It answers.
         case success
@@ -191,7 +191,7 @@ struct PostQueues {
     mutating func removeAll(where isOver: (DeliveryToken) -> Bool) -> [DeliveryToken] {
         var over: [DeliveryToken] = []
         for queue in Array(queues.values) {
-            // Numbers rise with time, so the oldest stand in front.
+            // Numbers rise with time, so the oldest come first.
             while let first = queue.fresh.first, isOver(first) { over.append(queue.fresh.removeFirst()) }
             over += queue.retries.map(\.token).filter(isOver)
             queue.retries.removeAll { isOver($0.token) }

@@ -15,31 +15,33 @@ extension Hub {
         let known = liveStates[canonical]
         if let payload = known?.payload, payload.count == message.payload.count, payload.elementsEqual(message.payload) { return }
         let state = known ?? LiveState(dataset: dataset, live: live, topic: canonical)
-        // The daemon never told a time so far ahead: a later update must not be late for ever.
+        // The daemon never reported a time so far ahead: a later update must not be late for ever.
         let latest = turn.now + Self.skewMaximumMilliseconds
-        guard let told = ToldState(message.payload, using: parser), told.timestamp <= latest, told.receivedAt <= latest else {
+        guard let reported = ReportedState(message.payload, using: parser), reported.timestamp <= latest,
+            reported.receivedAt <= latest
+        else {
             if !state.isKnown { publishLive(topic: canonical, payload: [], &turn) }
             return
         }
-        guard !state.isKnown || told.receivedAt > state.receivedAt else { return }
-        let standing = standing(of: state)
-        let isOutdated = told.timestamp < max(state.timestamp, standing?.timestamp ?? .min)
-        guard !isOutdated, (try? admit(state, instead: standing, &turn)) != nil else {
+        guard !state.isKnown || reported.receivedAt > state.receivedAt else { return }
+        let current = currentPosition(of: state)
+        let isOutdated = reported.timestamp < max(state.timestamp, current?.timestamp ?? .min)
+        guard !isOutdated, (try? admit(state, instead: current, &turn)) != nil else {
             if !state.isKnown { publishLive(topic: canonical, payload: [], &turn) }
             return
         }
         showMoves(&turn)
-        properties = told.properties
-        let found = store(told.update, at: told.timestamp, for: state, receivedAt: told.receivedAt, &turn)
+        properties = reported.properties
+        let found = store(reported.update, at: reported.timestamp, for: state, receivedAt: reported.receivedAt, &turn)
         showMove(
-            of: state, told.update, found: found, at: told.timestamp, knownSince: told.receivedAt, &turn)
-        showMoves(knownSince: told.receivedAt, &turn)
+            of: state, reported.update, found: found, at: reported.timestamp, knownSince: reported.receivedAt, &turn)
+        showMoves(knownSince: reported.receivedAt, &turn)
         if state.tellsSightings { restoreSightings(of: state, at: turn.now) }
     }
 }
 
 /// A `live/…` message read back.
-private struct ToldState {
+private struct ReportedState {
     var timestamp: Int64
     var receivedAt: Int64
     var properties: [UInt8]

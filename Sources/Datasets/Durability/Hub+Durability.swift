@@ -1,14 +1,11 @@
-import Geodesy
 import LiveTopics
-import Matching
-import Selectors
-import Wire
 import Records
+import Wire
 
 // How the hub comes back: a restart is a replay of what is durable.
 
 extension Hub {
-    /// Takes back one durable change; datasets come first, then devices, what hangs on them, and the rest.
+    /// Takes back one durable change; datasets come first, then devices with their publications and subscriptions, and the rest.
     ///
     /// - Throws: A ``WireError`` when a row cannot be what this program wrote.
     public func restore(_ change: DurableChange, at now: Int64) throws(WireError) {
@@ -31,7 +28,7 @@ extension Hub {
         if let dataset = datasets[record.id] {
             dataset.record = record
         } else {
-            datasets[record.id] = Dataset(record, limits: configuration.limits)
+            datasets[record.id] = Dataset(record, shared)
         }
     }
 
@@ -49,8 +46,11 @@ extension Hub {
         liveStates.noteNumber(liveNumber)
         outbox.noteNumber(matchNumber)
         outbox.noteDurable(through: outbox.lastNumber)
-        for dataset in datasets.values { dataset.clearedStates.sort() }
-        declareRestoredCategories()
+        for dataset in datasets.values {
+            dataset.clearedStates.sort()
+            dataset.places.declareRestored()
+            dataset.circumstances.beginRestoring()
+        }
         liveSubscribers.resume()
         restoreSightings(at: 0)
         unresumed.formUnion(datasets.keys)
@@ -63,50 +63,7 @@ extension Hub {
             dataset.change(device, to: record)
             return
         }
-        dataset.register(Device(record, reference: dataset.engine.addDevice(isFixed: record.type == .pin)))
-    }
-
-    func restore(_ record: PublicationRecord, at now: Int64) throws(WireError) {
-        guard let dataset = datasets[record.dataset], let device = dataset.devices[record.deviceId] else { return }
-        if let known = dataset.publications[record.id] { dataset.remove(known) }
-        let properties = try PropertiesCoding.decode(text: record.properties)
-        engineEffects.removeAll(keepingCapacity: true)
-        let reference = dataset.engine.addPublication(
-            on: device.reference, topic: record.topic, range: record.range,
-            expiresAt: deadline(from: record.createdAt, duration: record.duration), properties: properties, at: now,
-            evaluate: false, into: &engineEffects)
-        dataset.register(Publication(record, reference: reference))
-    }
-
-    func restore(_ record: SubscriptionRecord, at now: Int64) throws(WireError) {
-        guard let dataset = datasets[record.dataset], let device = dataset.devices[record.deviceId] else { return }
-        if let known = dataset.subscriptions[record.id] { dataset.remove(known) }
-        let selector = try Selector(checking: record.selector)
-        engineEffects.removeAll(keepingCapacity: true)
-        let reference = dataset.engine.addSubscription(
-            on: device.reference, topic: record.topic, range: record.range,
-            expiresAt: deadline(from: record.createdAt, duration: record.duration), selector: selector,
-            terms: record.terms, at: now, evaluate: false, into: &engineEffects)
-        dataset.register(Subscription(record, pushers: try record.readPushers(naming), reference: reference))
-    }
-
-    func restore(_ record: PairRecord, at now: Int64) {
-        guard let dataset = datasets[record.dataset], let publication = dataset.publications[record.publicationId],
-            let subscription = dataset.subscriptions[record.subscriptionId]
-        else { return }
-        let suppression = Suppression(
-            lastMatchAt: record.lastMatchAt,
-            publicationPosition: Position(record.publicationLatitude, record.publicationLongitude),
-            subscriptionPosition: Position(record.subscriptionLatitude, record.subscriptionLongitude))
-        dataset.engine.restoreSuppression(subscription.reference, publication.reference, suppression, at: now)
-    }
-
-    func restore(_ record: VisitRecord, at now: Int64) {
-        guard let dataset = datasets[record.dataset], let publication = dataset.publications[record.publicationId],
-            let subscription = dataset.subscriptions[record.subscriptionId]
-        else { return }
-        dataset.engine.restoreVisit(subscription.reference, publication.reference, since: record.since, at: now)
-        dataset.noteVisit(record.id, subscription, publication)
+        _ = dataset.add(record)
     }
 
     func restore(_ record: LiveStateRecord) {
@@ -131,14 +88,14 @@ extension Hub {
         settle(state)
     }
 
-    /// Ties a known position to what it names, and stands it there without asking what it meets.
+    /// Ties a known position to what it names, and places that there without asking what it meets.
     ///
     /// - Parameter places: false: the engine is shown by others where it is.
     func settle(_ state: LiveState, places: Bool = true) {
         guard state.namesDevice, state.payload != nil else { return }
         let dataset = state.dataset
         // A crash may have come between the two changes of a device that went from one topic to another.
-        if let known = standing(of: state), (known.timestamp, known.number) > (state.timestamp, state.number) { return }
+        if let known = currentPosition(of: state), (known.timestamp, known.number) > (state.timestamp, state.number) { return }
         if let device = dataset.devices[state.itemID], device.record.type != .beacon {
             device.positionTopic?.device = nil
             tie(state, to: device, places: places)
@@ -160,20 +117,11 @@ extension Hub {
     func restore(_ record: MatchRecord, again: Bool) throws(WireError) {
         guard let dataset = datasets[record.dataset] else { return outbox.noteNumber(record.number) }
         // A subscription that was made since has the id of the one it was for.
-        let subscription = dataset.subscriptions[record.subscriptionId].flatMap {
+        let subscription = dataset.geomatching.subscriptions[record.subscriptionId].flatMap {
             $0.record.createdAt <= record.createdAt && $0.record.deviceId.hasSameBytes(as: record.deviceId) ? $0 : nil
         }
         try outbox.restore(
             record, of: dataset.devices[record.deviceId], subscription, dataset.matchAccount, isKnown: again)
-    }
-
-    /// The visit of a pair is over.
-    func restoreEnd(ofVisit key: RecordKey) {
-        guard let dataset = dataset(of: key), let subscription = dataset.subscriptions[key.text(1)],
-            let publication = dataset.publications[key.text(2)]
-        else { return }
-        dataset.engine.restoreEnd(subscription.reference, publication.reference)
-        _ = dataset.forgetVisit(subscription, publication)
     }
 
     func dataset(of key: RecordKey) -> Dataset? { key.dataset.flatMap { datasets[$0] } }

@@ -25,7 +25,7 @@ extension Hub {
         }
     }
 
-    /// The store refused changes: whoever asked for some of them gets `internal`, and their datasets wait until they were read again; see
+    /// The store refused changes: the clients that asked for them get `internal`, and their datasets wait until they were read again; see
     /// ``loaded(_:_:)``.
     ///
     /// - Parameters:
@@ -44,11 +44,12 @@ extension Hub {
             guard let dataset = datasets[name] else { continue }
             dataset.isLoading = true
             load.moves[name] = recentMoves.since(token, of: name)
-            for id in dataset.subscriptions.keys {
-                if let subscription = dataset.subscriptions[id] { load.deliveries.note(subscription) }
+            let subscriptions = dataset.geomatching.subscriptions
+            for id in subscriptions.keys {
+                if let subscription = subscriptions[id] { load.deliveries.note(subscription) }
             }
-            for subscription in recentMoves.removed(of: name) where dataset.subscriptions[subscription.record.id] == nil {
-                load.deliveries.note(subscription)
+            for removed in recentMoves.removed(of: name) where subscriptions[removed.record.id] == nil {
+                load.deliveries.note(removed)
             }
         }
         load.deliveries.correct()
@@ -115,7 +116,7 @@ extension Hub {
         }
     }
 
-    /// The name of the present refusal in the log, which is told of it once.
+    /// The name of the present refusal in the log, which reports it once.
     func outage(_ context: ReplyContext?, _ turn: inout Turn) -> String {
         if let outageID { return outageID }
         let id = turn.identifiers.uuid()
@@ -179,10 +180,10 @@ extension Hub {
     /// - Returns: Delivery counters that are others than those that are durable.
     private func endReloading(_ load: PendingLoad, _ turn: inout Turn) -> [DurableChange] {
         var deliveries: [DurableChange] = []
-        declareRestoredCategories()
+        for dataset in datasets.values { dataset.places.declareRestored() }
         for name in load.vanished.sorted() {
             guard let dataset = datasets[name] else { continue }
-            // What the store gave back of an earlier deletion stands.
+            // What the store gave back of an earlier deletion is kept.
             let deletedAt = deletedDatasets[name]
             if isPushing(name) { pushesWaiting -= 1 }
             removeDataset(dataset, &turn)
@@ -194,9 +195,10 @@ extension Hub {
             guard let dataset = datasets[name] else { continue }
             let moves = load.moves[name] ?? RecentMoves.Since()
             placeDevices(of: dataset, before: moves)
-            dataset.beaconField.monitors.endReset()
-            for id in dataset.subscriptions.keys {
-                guard let subscription = dataset.subscriptions[id], load.deliveries.apply(to: subscription) else { continue }
+            dataset.beacons.monitors.endReset()
+            let subscriptions = dataset.geomatching.subscriptions
+            for id in subscriptions.keys {
+                guard let subscription = subscriptions[id], load.deliveries.apply(to: subscription) else { continue }
                 deliveries.append(.putDelivery(dataset: name, subscriptionId: id, subscription.record.delivery))
             }
             repeatMoves(moves, of: dataset, &turn)

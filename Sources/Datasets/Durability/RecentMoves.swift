@@ -102,7 +102,7 @@ extension Hub {
         }
         for id in former.keys {
             guard let device = dataset.devices[id], let position = former[id] ?? nil else { continue }
-            dataset.engine.place(device.reference, at: position, heardAt: device.positionTopic?.receivedAt ?? 0)
+            dataset.geomatching.engine.place(device.reference, at: position, heardAt: device.positionTopic?.receivedAt ?? 0)
         }
     }
 
@@ -110,7 +110,7 @@ extension Hub {
     func repeatMoves(_ since: RecentMoves.Since, of dataset: Dataset, _ turn: inout Turn) {
         let now = turn.now
         turn.now = since.from ?? now
-        resume(dataset: dataset, &turn)
+        dataset.resume(&turn)
         for move in since.moves {
             turn.now = move.now
             repeatMove(move, &turn)
@@ -122,22 +122,21 @@ extension Hub {
         let state = move.state
         let dataset = state.dataset
         guard let device = (try? device(state.itemID, movedIn: dataset, &turn)) ?? nil else { return }
-        if let deadline = dataset.engine.nextDeadline, deadline <= turn.now { advanceEngine(of: dataset, to: turn.now, &turn) }
+        dataset.geomatching.advance(&turn)
         if let update = move.update {
-            showCircumstances(device, update, at: move.instant, in: dataset, &turn)
+            dataset.circumstances.move(device, update, at: move.instant, &turn)
         } else {
-            clearCircumstances(device, in: dataset, &turn)
+            dataset.circumstances.clear(device, &turn)
         }
         var floor = FloorRef.unknown
-        if let update = move.update { floor = self.floor(of: state, index: update.floorIndex, found: move.found, &turn) }
-        engineEffects.removeAll(keepingCapacity: true)
-        if let position = move.update?.position {
-            dataset.engine.move(
-                [Move(device: device.reference, position: position, floor: floor)], at: turn.now, knownSince: move.knownSince,
-                into: &engineEffects)
-        } else {
-            dataset.engine.move(device.reference, to: nil, at: turn.now, into: &engineEffects)
+        if let update = move.update {
+            floor = dataset.structure.floor(of: state, index: update.floorIndex, found: move.found, &turn)
         }
-        handleEngineEffects(of: dataset, &turn)
+        if let position = move.update?.position {
+            _ = dataset.geomatching.note(Move(device: device.reference, position: position, floor: floor))
+            dataset.geomatching.showMoves(knownSince: move.knownSince, &turn)
+        } else {
+            dataset.geomatching.move(device, to: nil, &turn)
+        }
     }
 }

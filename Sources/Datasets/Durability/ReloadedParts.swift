@@ -39,8 +39,7 @@ extension Hub {
             let hours = found.verifications(id, in: name)
             if !hours.isEmpty { book.setVerifications(of: id, to: hours) }
         } else {
-            book.table.remove(id)
-            book.setVerifications(of: id, to: [:])
+            book.remove(id)
         }
     }
 
@@ -80,7 +79,7 @@ extension Hub {
         }
     }
 
-    /// Puts live states back that requests changed, and reports them again; what was reported since stands.
+    /// Puts live states back that requests changed, and reports them again; what was reported since is kept.
     func takeBack(_ parts: [DurableChange], _ found: ReloadedParts, _ turn: inout Turn) {
         var changed: [LiveState] = []
         for case .put(let refused as LiveStateRecord) in parts.reversed() {
@@ -100,7 +99,7 @@ extension Hub {
         }
     }
 
-    /// Where nothing is known after all, who saw the state is told that it left.
+    /// Where nothing is known after all, subscribers that saw the state hear that it left.
     private func tellTakenBack(_ state: LiveState, to record: LiveStateRecord?, _ turn: inout Turn) {
         guard record?.payload == nil, let refused = state.payload else { return }
         guard !state.dataset.liveSubscriptions.isEmpty else { return }

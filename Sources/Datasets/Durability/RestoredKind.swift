@@ -40,12 +40,12 @@ final class RestoredKind: Sendable {
         let table: [RestoredKind] = [
             RestoredKind(DatasetRecord.self) { hub, record, _ in hub.restore(record) },
             RestoredKind(DatasetDeletionRecord.self) { hub, record, how in hub.restore(record, again: how.isAgain) },
-            RestoredKind(StructureRecord.self) { hub, record, _ in hub.restore(record) },
+            RestoredKind(StructureRecord.self) { hub, record, _ in hub.datasets[record.dataset]?.structure.restore(record) },
             RestoredKind(
                 CategoryRecord.self, reload: { hub, key, found in hub.reload(category: key.id, found, in: key.text(0)) }
-            ) { hub, record, _ in hub.restore(record) },
+            ) { hub, record, _ in hub.datasets[record.dataset]?.places.restore(record.category) },
             RestoredKind(
-                PlaceRecord.self, delete: { hub, key in hub.restoreDeleted(place: key) },
+                PlaceRecord.self, delete: { hub, key in hub.dataset(of: key)?.places.remove(key.id) },
                 reload: { hub, key, found in hub.reload(place: key.id, found, in: key.text(0)) }
             ) { hub, record, _ in _ = try? hub.datasets[record.dataset]?.places.table.upsert(record.place) },
             RestoredKind(
@@ -61,34 +61,41 @@ final class RestoredKind: Sendable {
             ) { hub, record, _ in hub.restore(record) },
             RestoredKind(
                 PublicationRecord.self,
-                delete: { hub, key in
-                    if let dataset = hub.dataset(of: key), let known = dataset.publications[key.id] { dataset.remove(known) }
-                }
-            ) { hub, record, how throws(WireError) in try hub.restore(record, at: how.now) },
+                delete: { hub, key in hub.dataset(of: key)?.geomatching.restoreDeleted(publication: key.id) }
+            ) { hub, record, how throws(WireError) in
+                try hub.datasets[record.dataset]?.geomatching.restore(record, at: how.now)
+            },
             RestoredKind(
                 SubscriptionRecord.self,
+                delete: { hub, key in hub.dataset(of: key)?.geomatching.restoreDeleted(subscription: key.id) },
+                amend: { hub, amendment in hub.dataset(of: amendment.key)?.geomatching.restore(amendment) }
+            ) { hub, record, how throws(WireError) in
+                try hub.datasets[record.dataset]?.geomatching.restore(record, at: how.now)
+            },
+            RestoredKind(PairRecord.self) { hub, record, how in
+                hub.datasets[record.dataset]?.geomatching.restore(record, at: how.now)
+            },
+            RestoredKind(
+                VisitRecord.self,
+                delete: { hub, key in hub.dataset(of: key)?.geomatching.restoreEnd(of: key.text(1), key.text(2)) }
+            ) { hub, record, how in hub.datasets[record.dataset]?.geomatching.restore(record, at: how.now) },
+            RestoredKind(
+                CircumstanceRecord.self,
                 delete: { hub, key in
-                    if let dataset = hub.dataset(of: key), let known = dataset.subscriptions[key.id] { dataset.remove(known) }
-                },
-                amend: { hub, amendment in hub.restore(amendment) }
-            ) { hub, record, how throws(WireError) in try hub.restore(record, at: how.now) },
-            RestoredKind(PairRecord.self) { hub, record, how in hub.restore(record, at: how.now) },
-            RestoredKind(VisitRecord.self, delete: { hub, key in hub.restoreEnd(ofVisit: key) }) { hub, record, how in
-                hub.restore(record, at: how.now)
+                    if let book = hub.dataset(of: key)?.circumstances, let known = book[key.id] { book.unregister(known) }
+                }
+            ) { hub, record, how throws(WireError) in
+                try hub.datasets[record.dataset]?.circumstances.restore(record, at: how.now)
             },
-            RestoredKind(CircumstanceRecord.self, delete: { hub, key in hub.restoreDeleted(circumstance: key) }) {
-                hub, record, how throws(WireError) in try hub.restore(record, at: how.now)
-            },
-            RestoredKind(HeldRecord.self, delete: { hub, key in hub.restoreReleased(key) }) { hub, record, _ in
-                hub.restore(record)
-            },
-            RestoredKind(PlaceVisitRecord.self, delete: { hub, key in hub.restoreForgotten(placeVisit: key) }) {
-                hub, record, how in
-                hub.restore(record, at: how.now)
-            },
-            RestoredKind(StayRecord.self) { hub, record, _ in
-                hub.datasets[record.dataset]?.circumstances.restoredStays[record.deviceID] = record.stay
-            },
+            RestoredKind(
+                HeldRecord.self,
+                delete: { hub, key in hub.dataset(of: key)?.circumstances.restoreReleased(key.text(1), key.text(2)) }
+            ) { hub, record, _ in hub.datasets[record.dataset]?.circumstances.restore(record) },
+            RestoredKind(
+                PlaceVisitRecord.self,
+                delete: { hub, key in hub.dataset(of: key)?.circumstances.restoreForgottenVisit(key.text(2), key.text(1)) }
+            ) { hub, record, how in hub.datasets[record.dataset]?.circumstances.restore(record, at: how.now) },
+            RestoredKind(StayRecord.self) { hub, record, _ in hub.datasets[record.dataset]?.circumstances.restore(record) },
             RestoredKind(IncidentRecord.self) { hub, record, _ in
                 if let dataset = hub.datasets[record.dataset] { hub.outbox.restore(record, dataset.matchAccount) }
             },
@@ -109,7 +116,7 @@ final class RestoredKind: Sendable {
             RestoredKind(
                 BeaconMonitorRecord.self,
                 delete: { hub, key in
-                    hub.dataset(of: key)?.beaconField.monitors.remove(client: key.text(1), id: key.text(2))
+                    hub.dataset(of: key)?.beacons.monitors.remove(client: key.text(1), id: key.text(2))
                 }
             ) { hub, record, _ in hub.restore(record) },
             RestoredKind(
@@ -125,12 +132,4 @@ final class RestoredKind: Sendable {
         precondition(table.map(\.kind) == Kind.allCases, "each kind comes back, in the order of their table")
         return table
     }()
-}
-
-extension Hub {
-    fileprivate func restore(_ amendment: any RecordAmendment) {
-        guard let subscription = dataset(of: amendment.key)?.subscriptions[amendment.key.id] else { return }
-        if let amendment = amendment as? DeliveryAmendment { subscription.record.delivery = amendment.delivery }
-        if let amendment = amendment as? HintsAmendment { subscription.record.hints = amendment.hints }
-    }
 }

@@ -73,7 +73,7 @@ extension ExplainedPair {
     private static func degrees(_ value: Double) -> String { "\((value * 1e6).rounded() / 1e6)" }
 
     private var floor: Explanation.Check {
-        guard subscription.terms.sameFloor else { return .init("floor", true, "any floor will do") }
+        guard subscription.options.sameFloor else { return .init("floor", true, "any floor will do") }
         let here = publicationPlace.floor
         let there = subscriptionPlace.floor
         let detail =
@@ -96,8 +96,8 @@ extension ExplainedPair {
         let decimals = abs(counted - proximity.reach) < 0.5 ? 3 : 1
         func metres(_ value: Double) -> String { FigureText.metres(value, decimals: decimals) }
         var detail = "distance \(metres(proximity.distance))"
-        if subscription.terms.accuracy != .centre {
-            let sign = subscription.terms.accuracy == .possible ? "less" : "plus"
+        if subscription.options.accuracy != .centre {
+            let sign = subscription.options.accuracy == .possible ? "less" : "plus"
             detail += " \(sign) accuracies \(metres(abs(proximity.allowance))) (\(accuracies)) is \(metres(counted))"
         }
         detail += ", reach \(metres(proximity.reach)) (\(ranges))"

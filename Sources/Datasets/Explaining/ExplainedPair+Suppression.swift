@@ -10,55 +10,55 @@ extension ExplainedPair {
     }
 
     private var judged: (passes: Bool, detail: String) {
-        let terms = subscription.terms
-        if terms.excludesSelf, publication.deviceId.hasSameBytes(as: subscription.deviceId) {
+        let options = subscription.options
+        if options.excludesSelf, publication.deviceId.hasSameBytes(as: subscription.deviceId) {
             return (false, "both hang on the same device, and excludeSelf is set")
         }
         guard publicationLife.isAlive, subscriptionLife.isAlive else {
             return (true, "nothing is remembered of a pair that has ended")
         }
         switch memory {
-        case .nothing: return first(terms)
-        case .matched(let last): return (last.isOver, text(of: last, terms))
+        case .nothing: return first(options)
+        case .matched(let last): return (last.isOver, text(of: last, options))
         case .visiting(let since): return (false, "a visit has been running for \(ago(since))")
-        case .staying(let since): return staying(since, terms)
-        case .unheard(let here, let there): return (false, unheard(here, there, terms))
-        case .crowded: return (false, "the subscription or its dataset has as many partners remembered as is allowed")
+        case .staying(let since): return staying(since, options)
+        case .unheard(let here, let there): return (false, unheard(here, there, options))
+        case .capacityExceeded: return (false, "the subscription or its dataset has as many partners remembered as is allowed")
         }
     }
 
-    private func first(_ terms: Terms) -> (passes: Bool, detail: String) {
-        guard terms.mode == .visit else { return (true, "no earlier match stands in the way") }
-        guard terms.dwell > 0 else { return (true, "no visit is running") }
-        return (false, "no visit is running, and one begins after \(seconds(terms.dwell)) in range (dwell)")
+    private func first(_ options: MatchOptions) -> (passes: Bool, detail: String) {
+        guard options.mode == .visit else { return (true, "no earlier match stands in the way") }
+        guard options.dwell > 0 else { return (true, "no visit is running") }
+        return (false, "no visit is running, and one begins after \(seconds(options.dwell)) in range (dwell)")
     }
 
-    private func staying(_ since: Int64, _ terms: Terms) -> (passes: Bool, detail: String) {
-        let (begin, overflow) = since.addingReportingOverflow(terms.dwell)
+    private func staying(_ since: Int64, _ options: MatchOptions) -> (passes: Bool, detail: String) {
+        let (begin, overflow) = since.addingReportingOverflow(options.dwell)
         guard overflow || now < begin else { return (true, "in range for \(ago(since)), dwell is over") }
         let rest = overflow ? "" : ": a visit begins in \(seconds(begin - now))"
-        return (false, "in range for \(ago(since)) of \(seconds(terms.dwell)) (dwell)\(rest)")
+        return (false, "in range for \(ago(since)) of \(seconds(options.dwell)) (dwell)\(rest)")
     }
 
-    private func unheard(_ here: Int64, _ there: Int64, _ terms: Terms) -> String {
+    private func unheard(_ here: Int64, _ there: Int64, _ options: MatchOptions) -> String {
         let sides = [("publication", here, tellsFigures), ("subscription", there, true)].filter {
-            $0.1 == .min || now - $0.1 >= terms.staleAfter
+            $0.1 == .min || now - $0.1 >= options.staleAfter
         }
         let told = sides.map { name, at, tells in
             let since = at == .min || !tells ? "for too long" : "for \(ago(at))"
             return "the \(name)'s device has not been heard of \(since)"
         }
-        return "\(told.joined(separator: ", ")), staleAfter is \(seconds(terms.staleAfter))"
+        return "\(told.joined(separator: ", ")), staleAfter is \(seconds(options.staleAfter))"
     }
 
     // MARK: Mode once
 
-    private func text(of last: PairMemory.LastMatch, _ terms: Terms) -> String {
+    private func text(of last: PairMemory.LastMatch, _ options: MatchOptions) -> String {
         let matched = "matched \(ago(last.at)) ago"
-        if last.isOver { return "\(matched); \(reasonForAgain(last, terms))" }
-        let place = "when a side stands \(FigureText.metres(terms.matchDTL)) (matchDTL) from where it stood then"
+        if last.isOver { return "\(matched); \(reasonForAgain(last, options))" }
+        let place = "when a side stands \(FigureText.metres(options.matchDTL)) (matchDTL) from where it stood then"
         // A match in the far future is one of a clock that was set back.
-        let (again, overflow) = last.at.addingReportingOverflow(terms.matchTTL)
+        let (again, overflow) = last.at.addingReportingOverflow(options.matchTTL)
         let time = overflow ? "again only" : "again in \(seconds(again - now)) (matchTTL), or"
         guard tellsFigures else { return "\(matched); \(time) \(place)" }
         let here = FigureText.metres(last.publicationMoved)
@@ -66,12 +66,14 @@ extension ExplainedPair {
         return "\(matched); \(time) \(place); so far the publication has moved \(here), the subscription \(there)"
     }
 
-    private func reasonForAgain(_ last: PairMemory.LastMatch, _ terms: Terms) -> String {
-        if terms.matchTTL == 0 { return "matchTTL is 0: again with every movement" }
-        if terms.matchTTL != .max, now - last.at >= terms.matchTTL { return "matchTTL \(seconds(terms.matchTTL)) has elapsed" }
+    private func reasonForAgain(_ last: PairMemory.LastMatch, _ options: MatchOptions) -> String {
+        if options.matchTTL == 0 { return "matchTTL is 0: again with every movement" }
+        if options.matchTTL != .max, now - last.at >= options.matchTTL {
+            return "matchTTL \(seconds(options.matchTTL)) has elapsed"
+        }
         guard tellsFigures else { return "a side has moved by matchDTL since" }
         let moved = FigureText.metres(max(last.publicationMoved, last.subscriptionMoved))
-        return "a side has moved \(moved) since, matchDTL is \(FigureText.metres(terms.matchDTL))"
+        return "a side has moved \(moved) since, matchDTL is \(FigureText.metres(options.matchDTL))"
     }
 
     private func ago(_ instant: Int64) -> String { seconds(now - instant) }

@@ -17,7 +17,7 @@ struct ExplainedPair {
         var isAlive: Bool { if case .alive = self { true } else { false } }
     }
 
-    /// Where one side's device stands.
+    /// Where one side's device is.
     struct Place {
         /// False where the device is gone.
         var hasDevice: Bool
@@ -33,8 +33,8 @@ struct ExplainedPair {
     var subscriptionLife: Life
     var subscriptionPlace: Place
     /// Where one side is a beacon: how far the other sees it; nil: it does not.
-    var sight: BeaconSight?
-    /// One side is a beacon, which stands nowhere.
+    var sighting: BeaconSighting?
+    /// One side is a beacon, which has no position.
     var isOfBeacon = false
     /// Of a pair that lives.
     var memory: PairMemory
@@ -49,14 +49,14 @@ struct ExplainedPair {
         guard let here = publicationPlace.position, let there = subscriptionPlace.position else { return nil }
         return Proximity(
             publication: here, range: publication.range, subscription: there, range: subscription.range,
-            accuracy: subscription.terms.accuracy)
+            accuracy: subscription.options.accuracy)
     }
 
     /// Metres: the sum of both ranges.
     var reach: Double { publication.range + subscription.range }
 
-    var isInRange: Bool { isOfBeacon ? sight.map { $0.distance <= reach } ?? false : proximity?.isInRange == true }
+    var isInRange: Bool { isOfBeacon ? sighting.map { $0.distance <= reach } ?? false : proximity?.isInRange == true }
 
-    /// Figures and properties of somebody else's publication are told where topic and range pass: a match would tell them, too.
+    /// Figures and properties of another client's publication are shown where topic and range pass: a match would show them, too.
     var tellsFigures: Bool { isOwn || topicsAreEqual && isInRange }
 }

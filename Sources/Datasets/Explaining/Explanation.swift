@@ -1,7 +1,7 @@
 import Wire
 import Records
 
-/// What `match/explain` answers: each rule of matching for one pair, in the order in which they are told.
+/// What `match/explain` answers: each rule of matching for one pair, in the order of the reply.
 struct Explanation {
     struct Check {
         var name: String
@@ -23,20 +23,18 @@ struct Explanation {
 
     /// `{"matches":bool,"checks":[{"check","pass","detail"}…]}`
     func encoded() -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("matches", matches)
-        writer.key("checks")
-        writer.beginArray()
-        for check in checks {
-            writer.beginObject()
-            writer.member("check", check.name)
-            writer.member("pass", check.passes)
-            writer.member("detail", check.detail)
-            writer.endObject()
+        JSONWriter.object { writer in
+            writer.member("matches", matches)
+            writer.key("checks")
+            writer.beginArray()
+            for check in checks {
+                writer.beginObject()
+                writer.member("check", check.name)
+                writer.member("pass", check.passes)
+                writer.member("detail", check.detail)
+                writer.endObject()
+            }
+            writer.endArray()
         }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
     }
 }

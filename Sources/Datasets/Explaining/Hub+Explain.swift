@@ -30,10 +30,11 @@ extension Hub {
             let there = call.dataset.devices[subscription.record.deviceId]
         {
             pair.isOfBeacon = here.record.type == .beacon || there.record.type == .beacon
-            pair.sight = call.dataset.engine.sight(here.reference, there.reference)
+            pair.sighting = call.dataset.geomatching.engine.sighting(here.reference, there.reference)
         }
-        if let p = call.dataset.publications[publicationID], let s = call.dataset.subscriptions[subscriptionID] {
-            pair.memory = call.dataset.engine.memory(of: s.reference, p.reference, at: call.now)
+        let geomatching = call.dataset.geomatching
+        if let p = geomatching.publications[publicationID], let s = geomatching.subscriptions[subscriptionID] {
+            pair.memory = geomatching.engine.memory(of: s.reference, p.reference, at: call.now)
         }
         return pair.explain().encoded()
     }
@@ -44,19 +45,19 @@ extension Hub {
     }
 
     private func publication(_ id: String, of call: Call) -> (record: PublicationRecord, life: ExplainedPair.Life)? {
-        if let living = call.dataset.publications[id] {
+        if let living = call.dataset.geomatching.publications[id] {
             return (living.record, Self.life(until: living.expiresAt, at: call.now))
         }
-        return call.dataset.ended.publications[id].map { entry in
+        return call.dataset.geomatching.ended.publications[id].map { entry in
             (entry.record, Self.life(endedAt: entry.at, entry.record.createdAt, duration: entry.record.duration))
         }
     }
 
     private func subscription(_ id: String, of call: Call) -> (record: SubscriptionRecord, life: ExplainedPair.Life)? {
-        if let living = call.dataset.subscriptions[id] {
+        if let living = call.dataset.geomatching.subscriptions[id] {
             return (living.record, Self.life(until: living.expiresAt, at: call.now))
         }
-        return call.dataset.ended.subscriptions[id].map { entry in
+        return call.dataset.geomatching.ended.subscriptions[id].map { entry in
             (entry.record, Self.life(endedAt: entry.at, entry.record.createdAt, duration: entry.record.duration))
         }
     }
@@ -77,8 +78,8 @@ extension Hub {
             return ExplainedPair.Place(hasDevice: false, position: nil, floor: .unknown)
         }
         return ExplainedPair.Place(
-            hasDevice: true, position: dataset.engine.position(of: device.reference),
-            floor: dataset.engine.floor(of: device.reference))
+            hasDevice: true, position: dataset.geomatching.engine.position(of: device.reference),
+            floor: dataset.geomatching.engine.floor(of: device.reference))
     }
 }
 

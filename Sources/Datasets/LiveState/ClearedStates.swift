@@ -1,7 +1,7 @@
 import DequeModule
 
 /// The cleared live states of a dataset, oldest first: remembered for thirty days, and no more of them than the dataset
-/// may have topics, or a stream of topics told and cleared would fill the memory.
+/// may have topics, or a stream of topics reported and cleared would fill the memory.
 struct ClearedStates {
     /// Stale where the state has another number by now.
     private var order = Deque<(state: LiveState, number: Int64)>()

@@ -4,10 +4,10 @@ import Matching
 import Wire
 import Records
 
-// The known states: told, cleared, and one position for each id.
+// The known states: reported, cleared, and one position for each id.
 
 extension Hub {
-    /// Makes an update the known state, tells it, and remembers to make it durable. Its properties stand in the scratch buffer.
+    /// Makes an update the known state, reports it, and notes it for the store. Its properties are in the scratch buffer.
     ///
     /// - Parameter derived: The daemon worked it out itself.
     /// - Returns: Where the structure finds a position.
@@ -20,8 +20,8 @@ extension Hub {
         if dataset.liveSubscriptions.snapshotCount > 0 { liveSubscribers.reportBeforeChange(state, &turn) }
         var found: Whereabouts?
         if state.namesDevice, dataset.locatesPositions {
-            found = locate(update, at: state)
-            see(state, update, found, at: now)
+            found = dataset.structure.locate(update, on: state.topic, completing: &properties)
+            dataset.occupancy?.see(state, update, found, at: now)
         }
         if state.payload == nil {
             dataset.countLiveTopic(state.domain, by: 1)
@@ -42,20 +42,20 @@ extension Hub {
         publishLive(topic: state.topic, payload: payload, &turn)
         state.payload = payload
         liveStates.markDirty(state)
-        // Who sees an item move from one topic to another is told that it left the one before it is on the other.
-        if state.namesDevice { stand(at: state, at: timestamp, receivedAt: now, &turn) }
+        // A subscriber that sees an item move from one topic to another hears that it left the one before it is on the other.
+        if state.namesDevice { moveItem(to: state, at: timestamp, receivedAt: now, &turn) }
         if !dataset.liveSubscriptions.isEmpty { liveSubscribers.report(state, &turn) }
-        liveDataChanged(state, &turn)
+        dataset.circumstances.liveDataChanged(state, &turn)
         return found
     }
 
-    /// The item of a position stands here from now on: the one on another topic is no longer true.
-    private func stand(at state: LiveState, at timestamp: Int64, receivedAt now: Int64, _ turn: inout Turn) {
+    /// The item of a position is here from now on: the one on another topic is no longer true.
+    private func moveItem(to state: LiveState, at timestamp: Int64, receivedAt now: Int64, _ turn: inout Turn) {
         if let device = state.device {
             let former = device.positionTopic
             guard former !== state else { return }
             device.positionTopic = state
-            // As of when it stood elsewhere, so that it may come back with a time of its own.
+            // As of when it was elsewhere, so that it may come back with a time of its own.
             if let former { forgetState(former, asOf: timestamp, receivedAt: now, &turn) }
         } else {
             let former = state.dataset.positionsWithoutDevice[state.itemID]
@@ -65,8 +65,8 @@ extension Hub {
         }
     }
 
-    /// Where the item of a position stands at present; nil for nowhere, and for states of other domains.
-    func standing(of state: LiveState) -> LiveState? {
+    /// The present position of the item of a position; nil for none, and for states of other domains.
+    func currentPosition(of state: LiveState) -> LiveState? {
         guard state.namesDevice else { return nil }
         if let device = state.device { return device.positionTopic }
         if let device = state.dataset.devices[state.itemID], device.record.type != .beacon { return device.positionTopic }
@@ -82,20 +82,21 @@ extension Hub {
         tie(state, to: device)
     }
 
-    /// Stands a device at a state, without asking what it meets.
+    /// Places a device at a state, without asking what it meets.
     func tie(_ state: LiveState, to device: Device, places: Bool = true) {
         state.device = device
         device.positionTopic = state
         guard places, let payload = state.payload, let update = LiveMessage.update(inPayload: payload, using: parser),
             let position = update.position
         else { return }
-        let found = state.dataset.locatesPositions ? whereabouts(of: update, at: state) : nil
-        state.dataset.engine.place(
-            device.reference, at: position, floor: floor(of: state, index: update.floorIndex, found: found) ?? .unknown,
+        let structure = state.dataset.structure
+        let found = state.dataset.locatesPositions ? structure.whereabouts(of: update, on: state.topic) : nil
+        state.dataset.geomatching.engine.place(
+            device.reference, at: position, floor: structure.floor(of: state, index: update.floorIndex, found: found) ?? .unknown,
             heardAt: state.receivedAt)
     }
 
-    /// Clears a state on demand: the device of a position stands nowhere from now on.
+    /// Clears a state on demand: the device of a position has none from now on.
     func clear(_ state: LiveState, _ turn: inout Turn) {
         guard state.isKnown else {
             // Nothing is known; what somebody may still keep from earlier days goes all the same.
@@ -109,10 +110,8 @@ extension Hub {
         showMoves(&turn)
         if !turn.isAsked { noteMove(of: device, at: state, nil, instant: turn.now, now: turn.now) }
         device.positionTopic = nil
-        clearCircumstances(device, in: state.dataset, &turn)
-        engineEffects.removeAll(keepingCapacity: true)
-        state.dataset.engine.move(device.reference, to: nil, at: turn.now, into: &engineEffects)
-        handleEngineEffects(of: state.dataset, &turn)
+        state.dataset.circumstances.clear(device, &turn)
+        state.dataset.geomatching.move(device, to: nil, &turn)
     }
 
     /// - Parameter asOf: From when on it is not true any more; what is older is late.
@@ -121,7 +120,7 @@ extension Hub {
         if dataset.liveSubscriptions.snapshotCount > 0 { liveSubscribers.reportBeforeChange(state, &turn) }
         let wasCleared = state.payload == nil
         let former = (payload: state.payload, number: state.number)
-        noteForgotten(state)
+        dataset.occupancy?.noteForgotten(state, isCurrent: currentPosition(of: state) === state)
         state.isDerived = false
         if !wasCleared { dataset.countLiveTopic(state.domain, by: -1) }
         // It is found anew when it comes back: the device may be gone by then.
@@ -137,7 +136,7 @@ extension Hub {
         if !dataset.liveSubscriptions.isEmpty {
             liveSubscribers.report(state, former: former.payload, formerNumber: former.number, &turn)
         }
-        liveDataChanged(state, &turn)
+        dataset.circumstances.liveDataChanged(state, &turn)
         forgetCleared(of: dataset, before: .min, &turn)
     }
 

@@ -93,7 +93,7 @@ extension Hub {
             clear(state, &turn)
             return .accepted
         }
-        try checkDeclared(state)
+        try state.dataset.checkDeclared(state)
         if let device = state.device { state.dataset.circumstances.engine.expect(device.reference.index) }
         let update = try decode(message, domain: state.domain)
         if state.tellsSightings { return try receiveSightings(update, of: state, published: published, message, &turn) }
@@ -101,18 +101,18 @@ extension Hub {
         let isSkewed = timestamp > turn.now + Self.skewMaximumMilliseconds
         if isSkewed { timestamp = turn.now }
         if message.isRepeated, state.isKnown {
-            // Whoever kept it gives it back: only by its own word can that be newer than what is known.
+            // Its source kept it and sends it again: only by its own timestamp can that be newer than what is known.
             guard update.timestamp != nil, !isSkewed, timestamp > state.timestamp else { return .ignored }
         }
-        let standing = standing(of: state)
+        let current = currentPosition(of: state)
         // What was sent is never late beside what the daemon worked out.
-        let newest = max(state.sentAt, standing?.sentAt ?? .min)
+        let newest = max(state.sentAt, current?.sentAt ?? .min)
         guard timestamp >= newest else {
             if message.isRepeated { return .ignored }
             state.dataset.diagnostics.reportLate(timestamp, newest: newest, published: published, &turn)
             return .late
         }
-        try admit(state, instead: standing, &turn)
+        try admit(state, instead: current, &turn)
         if isSkewed { reportSkewed(state, published, &turn) }
         let found = store(update, at: timestamp, for: state, receivedAt: turn.now, &turn)
         showMove(of: state, update, found: found, at: timestamp, &turn)
@@ -145,21 +145,31 @@ extension Hub {
         return try decoder.decode(message.payload, padded: message.isPadded, domain: domain, properties: &properties)
     }
 
+    /// Has the properties of a live message written to the scratch buffer.
+    @discardableResult
+    func writeProperties<Result>(_ write: (inout JSONWriter) -> Result) -> Result {
+        properties.removeAll(keepingCapacity: true)
+        var writer = JSONWriter()
+        swap(&writer.bytes, &properties)
+        defer { swap(&writer.bytes, &properties) }
+        return write(&writer)
+    }
+
     /// Checks that there is room for the state, and finds or makes the device that a position names.
     ///
     /// - Parameter instead: The state that goes when this one comes.
-    func admit(_ state: LiveState, instead standing: LiveState?, _ turn: inout Turn) throws(WireError) {
-        if state.payload == nil, standing == nil { try checkRoomForLiveTopic(in: state.dataset) }
+    func admit(_ state: LiveState, instead current: LiveState?, _ turn: inout Turn) throws(WireError) {
+        if state.payload == nil, current == nil { try checkRoomForLiveTopic(in: state.dataset) }
         if state.namesDevice, state.device == nil {
             state.device = try device(state.itemID, movedIn: state.dataset, &turn)
         }
     }
 
-    /// Where positions come from devices or from the daemon: shows the engine where a device stands by now.
+    /// Where positions come from devices or from the daemon: shows the engine where a device is by now.
     ///
     /// - Parameters:
     ///   - found: Where the structure finds it.
-    ///   - instant: When it stood there.
+    ///   - instant: When it was there.
     func showMove(
         of state: LiveState, _ update: LiveUpdate, found: Whereabouts?, at instant: Int64, knownSince: Int64 = .max,
         _ turn: inout Turn
@@ -167,10 +177,10 @@ extension Hub {
         guard let device = state.device, let position = update.position else { return }
         let dataset = state.dataset
         noteMove(of: device, at: state, update, found: found, instant: instant, now: turn.now, knownSince: knownSince)
-        showCircumstances(device, update, at: instant, in: dataset, &turn)
-        if dataset.moves.isEmpty { moved.append(dataset) }
-        let floor = floor(of: state, index: update.floorIndex, found: found, &turn)
-        dataset.moves.append(Move(device: device.reference, position: position, floor: floor))
+        dataset.circumstances.move(device, update, at: instant, &turn)
+        let floor = dataset.structure.floor(of: state, index: update.floorIndex, found: found, &turn)
+        let move = Move(device: device.reference, position: position, floor: floor)
+        if dataset.geomatching.note(move) { moved.append(dataset) }
     }
 
     /// Remembers a move for as long as requests before it may be refused.
@@ -179,7 +189,7 @@ extension Hub {
         knownSince: Int64 = .max
     ) {
         guard recentMoves.isAwaited || !recentMoves.isEmpty else { return }
-        let former = state.dataset.engine.position(of: device.reference)
+        let former = state.dataset.geomatching.engine.position(of: device.reference)
         recentMoves.note(
             RecentMoves.Move(
                 state: state, former: former, update: update, found: found, instant: instant, now: now, knownSince: knownSince))
@@ -204,8 +214,7 @@ extension Hub {
         var record = DeviceRecord(
             dataset: dataset.id, id: id, type: .mobile, owner: nil, createdAt: turn.now, updatedAt: turn.now, revision: "")
         record.revision = Revision.next(after: nil, content: record.encoded())
-        let device = Device(record, reference: dataset.engine.addDevice())
-        dataset.register(device)
+        let device = dataset.add(record)
         turn.keep(.put(record))
         takeOverPosition(device, in: dataset)
         return device

@@ -22,7 +22,7 @@ final class LiveState {
     /// When it was true; of a cleared state from when on it was not.
     var timestamp: Int64 = .min
     var receivedAt: Int64 = .min
-    /// The number of the `live/…` message that told it; 0 while nothing is known.
+    /// The number of the `live/…` message that reported it; 0 while nothing is known.
     var number: Int64 = 0
     /// The `live/…` message; nil when cleared.
     var payload: [UInt8]?
@@ -34,7 +34,7 @@ final class LiveState {
     var dirty = false
     /// The floor its topic names, once that was asked for.
     var floor: Floors.Place?
-    /// The device that stands where this says; nil where it stands elsewhere, or is none.
+    /// The device whose position this is; nil where its position is another, or it is no device.
     var device: Device?
     /// Where it is in the table, and the hash it is found by; both belong to ``LiveStates``.
     var slot = -1

@@ -1,7 +1,7 @@
 import DequeModule
 import Records
 
-/// What whoever keeps live states may lack after a time away: states with a higher number than it is known to have, and what it may still
+/// What doors that keep live states may lack after a time away: states with a higher number than it is known to have, and what it may still
 /// have of deleted datasets. Both are reported again, paced so that they delay nobody.
 struct Resync {
     /// Something of a dataset that was deleted, to be cleared.
@@ -61,7 +61,7 @@ struct Resync {
 }
 
 extension Hub {
-    /// Whoever keeps live states has everything up to this number.
+    /// A door that keeps live states has everything up to this number.
     public func doorHolds(through number: Int64) {
         // A number beyond our own was given by a life whose last second is lost to us: nothing it says helps.
         let known = number > liveNumber ? 0 : number
@@ -80,6 +80,6 @@ extension Hub {
         return !isSettled
     }
 
-    /// Whoever keeps live states lacks nothing.
+    /// Doors that keep live states lack nothing.
     public var isSettled: Bool { resync.isSettled && liveSubscribers.isSettled }
 }

@@ -13,7 +13,7 @@ extension Hub {
         let parameters = call.parameters
         let dataset = call.dataset
         let filter = try parameters.liveFilter(in: dataset)
-        try checkDeclared(levels: [dataset.id] + filter.criteria.levels, in: dataset)
+        try dataset.checkDeclared(levels: [dataset.id] + filter.criteria.levels)
         let interval = try parameters.optionalInteger("minInterval", in: 0...Self.intervalMaximum, unit: "milliseconds") ?? 0
         let qos = try parameters.optionalInteger("qos", in: 0...1) ?? 0
         let lease = try parameters.lease("lease", maximum: configuration.limits.leaseSeconds) ?? Self.leaseDefault
@@ -83,38 +83,34 @@ extension Hub {
     }
 
     private func encodeReply(_ record: LiveSubscriptionRecord, snapshot: Int) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("id", record.id)
-        writer.member("topic", naming.name(of: record.recipient))
-        writer.member("criteria", record.criteria)
-        writer.member("leaseUntil", record.leaseUntil)
-        writer.member("snapshot", snapshot)
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            writer.member("id", record.id)
+            writer.member("topic", naming.name(of: record.recipient))
+            writer.member("criteria", record.criteria)
+            writer.member("leaseUntil", record.leaseUntil)
+            writer.member("snapshot", snapshot)
+        }
     }
 
     private func describe(_ subscription: LiveSubscription) -> [UInt8] {
         let record = subscription.record
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("id", record.id)
-        writer.member("topic", naming.name(of: record.recipient))
-        writer.member("criteria", record.criteria)
-        writer.member("where", optional: record.condition)
-        if let within = record.within {
-            writer.key("within")
-            writer.raw(Array(within.utf8))
+        return JSONWriter.object { writer in
+            writer.member("id", record.id)
+            writer.member("topic", naming.name(of: record.recipient))
+            writer.member("criteria", record.criteria)
+            writer.member("where", optional: record.condition)
+            if let within = record.within {
+                writer.key("within")
+                writer.raw(Array(within.utf8))
+            }
+            writer.member("minInterval", record.minInterval)
+            writer.member("qos", Int(record.qos))
+            writer.member("lease", record.lease)
+            writer.member("leaseUntil", record.leaseUntil)
+            writer.member("createdAt", record.createdAt)
+            writer.member("delivered", subscription.delivered)
+            writer.member("conflated", subscription.conflated)
+            writer.member("dropped", subscription.dropped)
         }
-        writer.member("minInterval", record.minInterval)
-        writer.member("qos", Int(record.qos))
-        writer.member("lease", record.lease)
-        writer.member("leaseUntil", record.leaseUntil)
-        writer.member("createdAt", record.createdAt)
-        writer.member("delivered", subscription.delivered)
-        writer.member("conflated", subscription.conflated)
-        writer.member("dropped", subscription.dropped)
-        writer.endObject()
-        return writer.bytes
     }
 }

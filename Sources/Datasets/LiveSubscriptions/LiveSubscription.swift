@@ -37,14 +37,14 @@ final class LiveSubscription {
     var snapshotDoneAt: Int64 = .min
     /// Something was dropped: a new snapshot makes it good when there is room.
     var needsSnapshot = false
-    /// Topics that may not be told before an instant, with what is to be told then.
+    /// Topics that may not be reported before an instant, with what is to be reported then.
     var held: [UInt32: HeldUpdate] = [:]
     /// The same topics, soonest first: the interval is the same for all.
     var heldOrder = Deque<HeldTopic>()
-    /// It stands among those with held topics.
+    /// It is among those with held topics.
     var isHolding = false
 
-    /// How far a snapshot has come: what changed since it began is told by the change.
+    /// How far a snapshot has come: what changed since it began is reported by the change.
     struct Snapshot {
         /// The number of the last `live/…` message when it began.
         var number: Int64
@@ -72,7 +72,7 @@ final class LiveSubscription {
         self.showsOwnOnly = showsOwnOnly
     }
 
-    /// Whether a condition must be looked at before a topic that the criteria want is told.
+    /// Whether a condition must be looked at before a topic that the criteria want is reported.
     var isConditional: Bool { selector != nil || area != nil || showsOwnOnly }
 }
 

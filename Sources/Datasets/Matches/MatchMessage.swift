@@ -3,7 +3,7 @@ import Matching
 import Wire
 import Records
 
-/// What a match, or the end of a visit, tells.
+/// What a match, or the end of a visit, says.
 struct MatchMessage {
     enum Event {
         case matched
@@ -17,7 +17,7 @@ struct MatchMessage {
     var event: Event
     /// Milliseconds since 1970 UTC.
     var at: Int64
-    /// Metres; nil where a side stands nowhere.
+    /// Metres; nil where a side has no position.
     var distance: Double?
     var publicationPosition: Position?
     var subscriptionPosition: Position?

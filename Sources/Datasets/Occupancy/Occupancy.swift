@@ -2,6 +2,7 @@ import DequeModule
 import Geodesy
 import LiveTopics
 import Records
+import Wire
 
 /// Who is in which room: devices counted by the room and the floor they were last seen in.
 ///
@@ -16,14 +17,19 @@ final class Occupancy {
     static let settlingMilliseconds: Int64 = 5000
     private static let marginMetres = 2.0...10.0
 
-    let silenceMilliseconds: Int64
+    private static let intervalMilliseconds: Int64 = 1000
+    /// How many places are reported in one tick.
+    private static let placesPerTick = 500
+
+    private let silenceMilliseconds: Int64
     private let dataset: String
+    private let structure: StructureBook
     /// What it was built from has changed.
     var isOutdated = false
-    /// Rooms and floors by the topic that tells of them.
+    /// Rooms and floors by the topic of their occupancy.
     private(set) var places = ByteKeyed<OccupiedPlace>()
-    /// Places that may have something to tell, in the order they came to it.
-    private var untold = Deque<OccupiedPlace>()
+    /// Places that may have something to report, in the order they came to it.
+    private var unreported = Deque<OccupiedPlace>()
 
     private var occupants: [Occupant] = []
     private var free: [Int32] = []
@@ -37,9 +43,35 @@ final class Occupancy {
     /// How many devices are somewhere.
     private(set) var count = 0
 
-    init(dataset: String, silenceMilliseconds: Int64) {
-        self.dataset = dataset
-        self.silenceMilliseconds = silenceMilliseconds
+    init(_ dataset: Dataset, limits: HubLimits) {
+        self.dataset = dataset.id
+        structure = dataset.structure
+        silenceMilliseconds = Int64(limits.occupancySilenceSeconds) * 1000
+    }
+
+    /// Declares the rooms and floors of the structure, and begins with what is known.
+    ///
+    /// - Parameter reported: What was derived before.
+    func start(reported: [LiveState], _ positions: [LiveState], at now: Int64, using parser: JSONParser) {
+        for node in structure.tree.all where node.level == .floor || node.level == .room {
+            let place = place(node.path + Array(repeating: LiveTopic.notApplicable, count: 4 - node.path.count))
+            place.capacity = node.record.capacity
+            note(place)
+        }
+        for state in reported {
+            guard let live = try? LiveTopic(encoded: state.topic) else { continue }
+            let place = place(live, topic: state.topic)
+            place.reported = state.occupancyFigures(using: parser)
+            place.reportedAt = max(0, state.receivedAt)
+            note(place)
+        }
+        let heard = positions.filter { $0.receivedAt > now - silenceMilliseconds }
+        for state in heard.sorted(by: { ($0.receivedAt, $0.number) < ($1.receivedAt, $1.number) }) {
+            guard let payload = state.payload, let update = LiveMessage.update(inPayload: payload, using: parser) else {
+                continue
+            }
+            see(state, update, structure.whereabouts(of: update, on: state.topic), at: state.receivedAt)
+        }
     }
 
     /// A device that is somewhere; a slot whose `id` is nil is free.
@@ -56,12 +88,15 @@ final class Occupancy {
 
     // MARK: Seeing
 
-    /// A device was seen.
+    /// Counts a position that was accepted.
     ///
-    /// - Parameters:
-    ///   - whereabouts: nil for outside of all rooms and floors.
-    ///   - accuracy: Metres; nil where it was not told.
-    func see(_ id: String, _ whereabouts: Whereabouts?, position: Position, at instant: Int64) {
+    /// - Parameter whereabouts: nil for outside of all rooms and floors.
+    func see(_ state: LiveState, _ update: LiveUpdate, _ whereabouts: Whereabouts?, at now: Int64) {
+        guard let position = update.position, state.isOfSomebody else { return }
+        see(state.itemID, whereabouts, position: position, at: now)
+    }
+
+    private func see(_ id: String, _ whereabouts: Whereabouts?, position: Position, at instant: Int64) {
         // A repeated update may claim any time.
         let now = max(0, instant)
         guard let handle = handles[id] else {
@@ -80,6 +115,19 @@ final class Occupancy {
             move(handle, to: whereabouts)
         } else {
             consider(handle, whereabouts, at: now)
+        }
+    }
+
+    /// A state is about to be forgotten.
+    ///
+    /// - Parameter isCurrent: It is the position of its item.
+    func noteForgotten(_ state: LiveState, isCurrent: Bool) {
+        if state.namesDevice {
+            if isCurrent { leave(state.itemID) }
+        } else if state.domain == KnownDomain.occupancy.rawValue, let place = places[state.topic] {
+            // Whatever was known there, what is derived is reported again.
+            place.reported = nil
+            note(place)
         }
     }
 
@@ -199,11 +247,11 @@ final class Occupancy {
         note(place)
     }
 
-    /// The place may have something to tell.
-    func note(_ place: OccupiedPlace) {
+    /// The place may have something to report.
+    private func note(_ place: OccupiedPlace) {
         guard !place.isNoted else { return }
         place.isNoted = true
-        untold.append(place)
+        unreported.append(place)
     }
 
     /// The room or floor of these levels: venue, building, floor, room.
@@ -213,20 +261,45 @@ final class Occupancy {
         return place(live, topic: live.encoded)
     }
 
-    func place(_ live: LiveTopic, topic: String) -> OccupiedPlace {
+    private func place(_ live: LiveTopic, topic: String) -> OccupiedPlace {
         if let known = places[topic] { return known }
         let place = OccupiedPlace(live, topic: topic)
         places[topic] = place
         return place
     }
 
-    /// The next of the places that may have something to tell, as many as there are now.
-    func takeUntold(_ count: Int) -> [OccupiedPlace] {
-        let taken = Array(untold.prefix(count))
-        untold.removeFirst(taken.count)
+    /// The places that have something to report now, some of them in each tick.
+    ///
+    /// - Parameter states: What a sensor sent of a place is looked at again when it is cleared.
+    func takeDue(at now: Int64, besides states: LiveStates) -> [OccupiedPlace] {
+        let taken = Array(unreported.prefix(Self.placesPerTick))
+        unreported.removeFirst(taken.count)
         for place in taken { place.isNoted = false }
-        return taken
+        return taken.filter { place in
+            if let known = states[place.topic], known.payload != nil, !known.isDerived { return false }
+            guard place.figures != place.reported else { return false }
+            guard let reportedAt = place.reportedAt, (0..<Self.intervalMilliseconds).contains(now - reportedAt) else {
+                return true
+            }
+            note(place)
+            return false
+        }
+    }
+}
+
+extension LiveState {
+    /// It is the position of what moves about: a mobile device, or an id that is no device.
+    fileprivate var isOfSomebody: Bool {
+        guard let device = device ?? dataset.devices[itemID] else { return true }
+        return device.record.type == .mobile
     }
 
-    var untoldCount: Int { untold.count }
+    /// What a derived occupancy says.
+    fileprivate func occupancyFigures(using parser: JSONParser) -> OccupiedPlace.Figures? {
+        guard let payload, case .object(let message)? = try? JSONValue.parse(payload, using: parser),
+            let properties = message["properties"]?.asObject, let count = properties["nrOfPeople"]?.asInt64
+        else { return nil }
+        return OccupiedPlace.Figures(
+            count: Int(truncatingIfNeeded: count), capacity: properties["capacity"]?.asInt64.map { Int(truncatingIfNeeded: $0) })
+    }
 }

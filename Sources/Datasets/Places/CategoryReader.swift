@@ -30,14 +30,10 @@ extension Category {
     }
 
     func encoded() -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        encodeMembers(into: &writer)
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object(encodeMembers)
     }
 
-    /// What its revision tells of.
+    /// What its revision covers.
     func content() -> [UInt8] {
         var copy = self
         copy.owner = nil

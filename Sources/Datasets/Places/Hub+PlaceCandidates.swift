@@ -18,19 +18,17 @@ extension Hub {
             accuracy: asked.position.horizontalAccuracy
         ) { book.evidence(of: $0, at: call.now) }
         if let device = asked.device {
-            book.tell(found.candidates.map { book.table.id($0.handle) }, to: device.record.id)
+            book.noteCandidates(found.candidates.map { book.table.id($0.handle) }, of: device.record.id)
         }
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("latitude", asked.position.latitude)
-        writer.member("longitude", asked.position.longitude)
-        writer.key("candidates")
-        writer.beginArray()
-        if activities, let speed = asked.speed { Activity(metresPerSecond: speed).encode(into: &writer) }
-        for candidate in found.candidates { encode(candidate, of: book.table, into: &writer) }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
+        return JSONWriter.object { writer in
+            writer.member("latitude", asked.position.latitude)
+            writer.member("longitude", asked.position.longitude)
+            writer.key("candidates")
+            writer.beginArray()
+            if activities, let speed = asked.speed { Activity(metresPerSecond: speed).encode(into: &writer) }
+            for candidate in found.candidates { encode(candidate, of: book.table, into: &writer) }
+            writer.endArray()
+        }
     }
 
     private struct CandidatePosition {
@@ -50,7 +48,7 @@ extension Hub {
                     horizontalAccuracy: try parameters.optionalNumber("horizontalAccuracy", in: 0..., unit: "metres")))
         }
         let device = try device(named: "deviceId", call)
-        guard let position = call.dataset.engine.position(of: device.reference) else {
+        guard let position = call.dataset.geomatching.engine.position(of: device.reference) else {
             throw WireError(.notFound, "the device `\(device.record.id)` has no known position", field: "deviceId")
         }
         let speed = device.positionTopic?.payload.flatMap { LiveMessage.update(inPayload: $0, using: parser)?.speed }

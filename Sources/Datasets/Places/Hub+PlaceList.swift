@@ -15,25 +15,23 @@ extension Hub {
         if let chain = parameters.value("chainId") { filter.chainID = try PlaceReader.id(chain, "chainId") }
         let table = call.dataset.places.table
         let found = table.page(filter, after: page.after, limit: page.limit)
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key("places")
-        writer.beginArray()
-        // Few may be found though more are behind: the table looks at so many for one page.
-        var next = found.next
-        var last: PlaceTable.Handle?
-        for handle in found.handles {
-            let object = describe(handle, in: call.dataset)
-            if let last, writer.bytes.count + object.count > Page.maximumBytes {
-                next = table.id(last)
-                break
+        return JSONWriter.object { writer in
+            writer.key("places")
+            writer.beginArray()
+            // Few may be found though more are behind: the table looks at so many for one page.
+            var next = found.next
+            var last: PlaceTable.Handle?
+            for handle in found.handles {
+                let object = describe(handle, in: call.dataset)
+                if let last, writer.bytes.count + object.count > Page.maximumBytes {
+                    next = table.id(last)
+                    break
+                }
+                writer.raw(object)
+                last = handle
             }
-            writer.raw(object)
-            last = handle
+            writer.endArray()
+            writer.member("next", optional: next)
         }
-        writer.endArray()
-        writer.member("next", optional: next)
-        writer.endObject()
-        return writer.bytes
     }
 }

@@ -18,8 +18,8 @@ extension Hub {
             throw WireError(.limit, "there are \(configuration.limits.places) places, which is the maximum")
         }
         if !call.endsBeforeEffects {
-            activateCircumstances(of: call.dataset, at: call.now)
-            try changePlace(place.id, in: call.dataset, &turn) { () throws(WireError) in
+            call.dataset.circumstances.activate(at: call.now)
+            try call.dataset.circumstances.changePlace(place.id, &turn) { () throws(WireError) in
                 do throws(PlaceError) {
                     try table.upsert(place)
                 } catch {
@@ -28,11 +28,7 @@ extension Hub {
             }
             turn.keep(.put(PlaceRecord(dataset: call.dataset.id, place: place)))
         }
-        var writer = JSONWriter()
-        writer.beginObject()
-        place.encodeMembers(into: &writer)
-        writer.endObject()
-        return writer.bytes
+        return JSONWriter.object(place.encodeMembers)
     }
 
     func pushCategory(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
@@ -52,7 +48,7 @@ extension Hub {
                 throw WireError(.invalid, error.message, field: "parentId")
             }
             turn.keep(.put(CategoryRecord(dataset: call.dataset.id, category: category)))
-            worldChanged(in: call.dataset)
+            call.dataset.circumstances.worldChanged()
         }
         return category.encoded()
     }

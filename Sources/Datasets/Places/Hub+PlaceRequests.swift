@@ -10,11 +10,11 @@ extension Hub {
         let collection = try call.parameters.nested("places")
         _ = try collection.word("type", of: ["FeatureCollection"])
         let features = try collection.array("features")
-        activateCircumstances(of: call.dataset, at: call.now)
+        call.dataset.circumstances.activate(at: call.now)
         var work = PlaceImport(into: call.dataset.places, of: call.dataset.id, by: call.client)
         work.take(features) { id, change throws(WireError) in
-            // What comes of it stands behind it, so that a store that refuses the one refuses the other.
-            try self.changePlace(id, in: call.dataset, &turn, change)
+            // What follows from it comes behind it, so that a store that refuses the one refuses the other.
+            try call.dataset.circumstances.changePlace(id, &turn, change)
         }
         for record in work.records { turn.keep(.put(record)) }
         return work.encoded()
@@ -30,8 +30,7 @@ extension Hub {
         let book = call.dataset.places
         try call.checkOwner(book.table.owner(handle), of: "place", id)
         try call.parameters.checkRevision(book.table.revision(handle) ?? "")
-        try changePlace(id, in: call.dataset, &turn) { () throws(WireError) in book.table.remove(id) }
-        book.setVerifications(of: id, to: [:])
+        try call.dataset.circumstances.changePlace(id, &turn) { () throws(WireError) in book.remove(id) }
         turn.keep(.deletePlace(dataset: call.dataset.id, id: id))
         return deleted(id)
     }
@@ -72,7 +71,7 @@ extension Hub {
         for (category, before) in zip(categories, before) where category != before {
             turn.keep(.put(CategoryRecord(dataset: dataset.id, category: category)))
         }
-        if report.imported + report.replaced > 0 { worldChanged(in: dataset) }
+        if report.imported + report.replaced > 0 { dataset.circumstances.worldChanged() }
         return report.encoded("categories")
     }
 
@@ -109,30 +108,10 @@ extension Hub {
     func describe(_ handle: PlaceTable.Handle, in dataset: Dataset) -> [UInt8] {
         let table = dataset.places.table
         let point = table.point(of: handle)
-        var writer = JSONWriter()
-        writer.beginObject()
-        table.place(handle).encodeMembers(into: &writer)
-        writer.member("latitude", point.latitude)
-        writer.member("longitude", point.longitude)
-        writer.endObject()
-        return writer.bytes
-    }
-
-    // MARK: Durability
-
-    func restore(_ record: CategoryRecord) {
-        if datasets[record.dataset] != nil { restoredCategories[record.dataset, default: []].append(record.category) }
-    }
-
-    func restoreDeleted(place key: RecordKey) {
-        guard let book = dataset(of: key)?.places else { return }
-        book.table.remove(key.id)
-        book.setVerifications(of: key.id, to: [:])
-    }
-
-    /// Declares what was restored, all at once: a tree is numbered anew with each declaration.
-    func declareRestoredCategories() {
-        for (name, categories) in restoredCategories { _ = try? datasets[name]?.places.table.declare(categories) }
-        restoredCategories.removeAll()
+        return JSONWriter.object { writer in
+            table.place(handle).encodeMembers(into: &writer)
+            writer.member("latitude", point.latitude)
+            writer.member("longitude", point.longitude)
+        }
     }
 }

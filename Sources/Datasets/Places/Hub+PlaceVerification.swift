@@ -5,7 +5,7 @@ import Records
 // place/verify
 
 extension Hub {
-    /// A device says that it is at one of the places it was last told: a prior for whoever asks next.
+    /// A device says that it is at one of its last candidates: a prior for the next request.
     func verifyPlace(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let device = try device(named: "deviceId", call)
         let (id, handle) = try place(named: "placeId", call)

@@ -40,16 +40,12 @@ extension Place {
         writer.endObject()
     }
 
-    /// What its revision tells of: everything but who wrote it, and the revision itself.
+    /// What its revision covers: everything but who wrote it, and the revision itself.
     func content() -> [UInt8] {
         var copy = self
         copy.owner = nil
         copy.revision = nil
-        var writer = JSONWriter()
-        writer.beginObject()
-        copy.encodeMembers(into: &writer)
-        writer.endObject()
-        return writer.bytes
+        return JSONWriter.object(copy.encodeMembers)
     }
 }
 

@@ -2,19 +2,21 @@ import OpeningHours
 import Places
 import Records
 
-/// The places of one dataset, their categories and hours, and what devices were told of them.
+/// The places of one dataset, their categories and hours, and which candidates were sent of devices.
 final class PlaceBook {
     let table: PlaceTable
     var hours: PlaceHours
     /// How often devices said that they were at a place, where they ever did, by the hour of its week.
     private(set) var verifications = ByteKeyed<[Int: Int]>()
-    /// The candidates last told of a device.
-    private var told = ByteKeyed<ToldCandidates>()
-    /// The devices of `told`, the one told first at the front; one that was told again stands further back, too.
-    private var toldOrder: [(device: String, number: Int)] = []
-    private var toldCount = 0
+    /// The candidates last sent of a device.
+    private var sent = ByteKeyed<SentCandidates>()
+    /// The devices of `sent`, the oldest first; one of which candidates were sent again is further back, too.
+    private var sentOrder: [(device: String, number: Int)] = []
+    private var sentCount = 0
+    /// Categories that the store gave back, until all are there.
+    private var restoredCategories: [Category] = []
 
-    private struct ToldCandidates {
+    private struct SentCandidates {
         var number: Int
         var placeIDs: [String]
         /// Which of them the device said to be at.
@@ -22,11 +24,27 @@ final class PlaceBook {
     }
 
     /// Devices whose candidates are remembered, the newest.
-    static let toldMax = 10_000
+    static let sentMax = 10_000
 
     init(limit: Int, timeZone: String) {
         table = PlaceTable(limit: limit)
         hours = PlaceHours(timeZone: timeZone)
+    }
+
+    /// Removes a place with its verifications.
+    func remove(_ id: String) {
+        table.remove(id)
+        setVerifications(of: id, to: [:])
+    }
+
+    /// A category was given back: see ``declareRestored()``.
+    func restore(_ category: Category) { restoredCategories.append(category) }
+
+    /// Declares what was given back, all at once: a tree is numbered anew with each declaration.
+    func declareRestored() {
+        guard !restoredCategories.isEmpty else { return }
+        _ = try? table.declare(restoredCategories)
+        restoredCategories = []
     }
 
     // MARK: Hours
@@ -84,32 +102,32 @@ final class PlaceBook {
         return evidence
     }
 
-    /// Remembers which candidates a device was told.
-    func tell(_ placeIDs: [String], to device: String) {
-        toldCount += 1
-        told[device] = ToldCandidates(number: toldCount, placeIDs: placeIDs)
-        toldOrder.append((device, toldCount))
-        guard toldOrder.count > 2 * Self.toldMax else { return }
-        toldOrder.removeAll { told[$0.device]?.number != $0.number }
-        for (device, _) in toldOrder.dropLast(Self.toldMax) { told[device] = nil }
-        toldOrder.removeFirst(max(0, toldOrder.count - Self.toldMax))
+    /// Remembers which candidates were sent of a device.
+    func noteCandidates(_ placeIDs: [String], of device: String) {
+        sentCount += 1
+        sent[device] = SentCandidates(number: sentCount, placeIDs: placeIDs)
+        sentOrder.append((device, sentCount))
+        guard sentOrder.count > 2 * Self.sentMax else { return }
+        sentOrder.removeAll { sent[$0.device]?.number != $0.number }
+        for (device, _) in sentOrder.dropLast(Self.sentMax) { sent[device] = nil }
+        sentOrder.removeFirst(max(0, sentOrder.count - Self.sentMax))
     }
 
     /// Notes that a device says to be at a place.
     ///
     /// - Returns: Whether it says so for the first time of these candidates; nil where the place is none of them.
     func verify(_ placeID: String, of device: String) -> Bool? {
-        guard let known = told[device], let index = known.placeIDs.firstIndex(where: { $0.hasSameBytes(as: placeID) }) else {
+        guard let known = sent[device], let index = known.placeIDs.firstIndex(where: { $0.hasSameBytes(as: placeID) }) else {
             return nil
         }
-        return told[device]?.verified.insert(index).inserted
+        return sent[device]?.verified.insert(index).inserted
     }
 
     /// What devices said did not become durable: they may say it again.
     func forgetVerified() {
-        for device in told.keys { told[device]?.verified.removeAll() }
+        for device in sent.keys { sent[device]?.verified.removeAll() }
     }
 
-    /// What a device was told is nobody's business any more.
-    func forget(_ device: String) { told[device] = nil }
+    /// Which candidates were sent of a device is erased.
+    func forget(_ device: String) { sent[device] = nil }
 }

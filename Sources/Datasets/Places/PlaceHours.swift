@@ -48,7 +48,7 @@ struct PlaceHours {
 
     /// The hours of a number.
     ///
-    /// - Parameter schedule: What the number stands for at present.
+    /// - Parameter schedule: What the number means at present.
     mutating func reading(_ number: UInt32, of schedule: Schedule) -> Reading {
         if let known = readings[number], known.schedule == schedule { return known }
         if readings.count >= Self.readingsMax { readings.removeAll(keepingCapacity: true) }

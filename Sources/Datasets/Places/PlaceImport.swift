@@ -15,7 +15,7 @@ struct PlaceImport {
     private var report = ImportReport()
     /// Texts of hours that were read in this request: a city's places share them.
     private var hoursRead = ByteKeyed<HoursNotes>()
-    /// That a list of holidays is missing is told once, not of each place.
+    /// That a list of holidays is missing is reported once, not of each place.
     private var isToldOfPublicHolidays = false
     private var isToldOfSchoolHolidays = false
     private var seen = ByteKeyed<Bool>()
@@ -81,7 +81,7 @@ struct PlaceImport {
         records.append(PlaceRecord(dataset: dataset, place: place))
     }
 
-    /// Hours are taken as they are. What they are read as is told where that is another text, and what was guessed or not understood.
+    /// Hours are stored as they are. What they are read as is reported where that is another text, and what was guessed or not understood.
     private mutating func warn(of place: Place) {
         guard let text = place.openingHours else { return }
         let notes = hoursRead[text] ?? HoursNotes(text)
@@ -100,7 +100,7 @@ struct PlaceImport {
     func encoded() -> [UInt8] { report.encoded("places") }
 }
 
-/// What is told of a text of opening hours.
+/// What is reported of a text of opening hours.
 private struct HoursNotes {
     let warning: String?
     let usesPublicHolidays: Bool

@@ -6,7 +6,7 @@ import Records
 
 /// Reads one place as it is sent: a GeoJSON feature, or a place as `place/get` shows it.
 ///
-/// The properties of a place stand in `properties`, or beside them. Ids may be numbers, whose text counts.
+/// The properties of a place are in `properties`, or beside them. Ids may be numbers, whose text counts.
 struct PlaceReader {
     /// Whether there is a time zone of this IANA name.
     let isTimeZone: @Sendable (String) -> Bool

@@ -145,7 +145,8 @@ extension Dataset {
     func reportStatus(_ turn: inout Turn) {
         guard status.isDue(at: turn.now) else { return }
         let figures = StatusFigures(
-            counters: counters, devices: devices.count, publications: publications.count, subscriptions: subscriptions.count,
+            counters: counters, devices: devices.count, publications: geomatching.publications.count,
+            subscriptions: geomatching.subscriptions.count,
             liveSubscriptions: liveSubscriptions.count, circumstances: circumstances.count, places: places.table.count)
         status.report(figures, of: id, &turn)
     }

@@ -2,10 +2,10 @@ import DequeModule
 import Wire
 import Records
 
-/// Why input was refused, told at most once a second for each source topic and of at most a hundred topics a second.
+/// Why input was refused, reported at most once a second for each source topic and of at most a hundred topics a second.
 ///
-/// A flood must not become a flood of diagnostics; nothing is hidden either: what is not told at once is counted and
-/// told a second after the last one.
+/// A flood must not become a flood of diagnostics; nothing is hidden either: what is not reported at once is counted and
+/// reported a second after the last one.
 struct DiagnosticsWindow {
     /// What a diagnostic is about.
     enum Kind: String, CaseIterable {
@@ -33,27 +33,27 @@ struct DiagnosticsWindow {
     }
 
     static let lengthMilliseconds: Int64 = 1000
-    static let toldMaximum = 100
+    static let reportedMaximum = 100
 
-    /// What came since the last diagnostic, by kind and topic; an entry stays for a second after each telling, so that there
-    /// are never more of them than may be told in a second.
+    /// What came since the last diagnostic, by kind and topic; an entry stays for a second after each report, so that there
+    /// are never more of them than may be reported in a second.
     private var rests: ByteKeyed<Diagnostic?> = ByteKeyed()
-    /// When each was last told, oldest first.
-    private var told = Deque<(key: String, at: Int64)>()
+    /// When each was last reported, oldest first.
+    private var reported = Deque<(key: String, at: Int64)>()
     /// Of topics there was no room for, and since when.
     private var excess: [Kind: (diagnostic: Diagnostic, since: Int64)] = [:]
 
-    /// Nothing was told within the last second and nothing waits.
-    var isIdle: Bool { told.isEmpty && excess.isEmpty }
+    /// Nothing was reported within the last second and nothing waits.
+    var isIdle: Bool { reported.isEmpty && excess.isEmpty }
 
-    /// Takes a refusal in; the result is to be told now.
+    /// Takes a refusal in; the result is to be reported now.
     mutating func report(_ diagnostic: Diagnostic, at now: Int64) -> Diagnostic? {
         let key = "\(diagnostic.kind.rawValue) \(diagnostic.topic)"
         if let rest = rests[key] {
             rests[key] = .some(diagnostic.counting((rest?.count ?? 0) + diagnostic.count))
             return nil
         }
-        guard rests.count < Self.toldMaximum else {
+        guard rests.count < Self.reportedMaximum else {
             let known = excess[diagnostic.kind]
             var sum = diagnostic.counting((known?.diagnostic.count ?? 0) + diagnostic.count)
             sum.topic = "#"
@@ -61,20 +61,20 @@ struct DiagnosticsWindow {
             return nil
         }
         rests[key] = .some(nil)
-        told.append((key, now))
+        reported.append((key, now))
         return diagnostic
     }
 
-    /// What is to be told of topics last told a second ago.
+    /// What is to be reported of topics last reported a second ago.
     mutating func end(at now: Int64) -> [Diagnostic] {
         guard !isIdle else { return [] }
         var rest: [Diagnostic] = []
-        while let first = told.first, Self.isOver(first.at, now) {
-            told.removeFirst()
+        while let first = reported.first, Self.isOver(first.at, now) {
+            reported.removeFirst()
             if let diagnostic = rests[first.key] ?? nil {
                 rest.append(diagnostic)
                 rests[first.key] = .some(nil)
-                told.append((first.key, now))
+                reported.append((first.key, now))
             } else {
                 _ = rests.removeValue(forKey: first.key)
             }
@@ -105,14 +105,12 @@ extension DiagnosticsWindow.Diagnostic {
     }
 
     func encode() -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("topic", topic)
-        writer.member("error", error)
-        writer.member("message", message)
-        writer.member("field", optional: field)
-        writer.member("count", count)
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            writer.member("topic", topic)
+            writer.member("error", error)
+            writer.member("message", message)
+            writer.member("field", optional: field)
+            writer.member("count", count)
+        }
     }
 }

@@ -33,7 +33,7 @@ extension Hub {
         record.revision = Revision.next(after: record.revision, content: record.encoded())
         let hadOtherZone = record.timeZone != dataset.record.timeZone
         dataset.record = record
-        if hadOtherZone { worldChanged(in: dataset) }
+        if hadOtherZone { dataset.circumstances.worldChanged() }
         turn.keep(.put(record))
         return describe(dataset)
     }
@@ -91,13 +91,13 @@ extension Hub {
         writer.key("counts")
         writer.beginObject()
         writer.member("devices", dataset.devices.count)
-        writer.member("publications", dataset.publications.count)
-        writer.member("subscriptions", dataset.subscriptions.count)
+        writer.member("publications", dataset.geomatching.publications.count)
+        writer.member("subscriptions", dataset.geomatching.subscriptions.count)
         writer.member("liveTopics", dataset.liveTopicCount)
         writer.member("places", dataset.places.table.count)
         writer.member("circumstances", dataset.circumstances.count)
         writer.member("categories", dataset.places.table.categories.count)
-        for level in StructureLevel.allCases { writer.member("\(level.rawValue)s", dataset.structure.count(of: level)) }
+        for level in StructureLevel.allCases { writer.member("\(level.rawValue)s", dataset.structure.tree.count(of: level)) }
         writer.endObject()
         writer.endObject()
         return writer.bytes

@@ -8,11 +8,11 @@ extension Hub {
     /// Erases where a device is and what it met; the device stays, with its publications and subscriptions.
     ///
     /// Its visits end as `deleted` first. What was matched and not yet delivered is still owed, and no longer to be seen; what others'
-    /// subscriptions were told stays with them.
+    /// subscriptions received stays with them.
     func forgetDevice(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let device = try device(named: "id", call, ownerless: "only administrators have a device without an owner forgotten")
         let dataset = call.dataset
-        endVisits(of: device, in: dataset, &turn)
+        dataset.geomatching.endVisits(of: device, &turn)
         turn.keep(.forgetDevice(dataset: dataset.id, id: device.record.id))
         device.matches.removeAll()
         for state in traces(of: device, in: dataset) {
@@ -20,8 +20,8 @@ extension Hub {
             clear(state, &turn)
             keepNow(state, after: former, &turn)
         }
-        dataset.engine.forgetPairs(of: device.reference)
-        dataset.circumstances.engine.forgetWhereabouts(of: device.reference.index)
+        dataset.geomatching.engine.forgetPairs(of: device.reference)
+        dataset.circumstances.forgetWhereabouts(of: device)
         dataset.places.forget(device.record.id)
         return stated(device.record.id, "forgotten")
     }
@@ -38,8 +38,7 @@ extension Hub {
     func restoreForgotten(_ id: String, in name: String) {
         guard let dataset = datasets[name], let device = dataset.devices[id] else { return }
         device.matches.removeAll()
-        dataset.engine.forgetPairs(of: device.reference)
-        dataset.circumstances.engine.forgetWhereabouts(of: device.reference.index)
-        dataset.circumstances.restoredStays[device.record.id] = nil
+        dataset.geomatching.engine.forgetPairs(of: device.reference)
+        dataset.circumstances.forgetWhereabouts(of: device)
     }
 }

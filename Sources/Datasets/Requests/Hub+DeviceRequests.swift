@@ -31,11 +31,10 @@ extension Hub {
         if id == nil { record.id = turn.identifiers.uuid() }
         record.revision = call.revision(after: nil, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
-        let device = Device(record, reference: dataset.engine.addDevice(isFixed: record.type == .pin))
-        dataset.register(device)
+        let device = dataset.add(record)
         turn.keep(.put(record))
         takeOverPosition(device, in: dataset)
-        showCircumstances(device, in: dataset, &turn)
+        dataset.circumstances.move(device, &turn)
         if let location { set(location, of: device, in: dataset, &turn) }
         return describe(device)
     }
@@ -50,7 +49,7 @@ extension Hub {
         let dataset = call.dataset
         let client = call.client
         return page.encode(
-            "devices", dataset.deviceOrder.ids(after: page.after) { Array(dataset.devices.keys) }, id: { $0 },
+            "devices", dataset.devices.ids(after: page.after), id: { $0 },
             item: { id in
                 guard let device = dataset.devices[id], type == nil || device.record.type == type,
                     client.reaches(owner: device.record.owner)
@@ -87,7 +86,7 @@ extension Hub {
         if call.endsBeforeEffects { return record.encoded() }
         call.dataset.change(device, to: record)
         turn.keep(.put(record))
-        identityChanged(device, in: call.dataset, &turn)
+        call.dataset.circumstances.identityChanged(device, &turn)
         if let location {
             set(location, of: device, in: call.dataset, &turn)
         } else if removesLocation, let state = device.positionTopic {
@@ -101,7 +100,7 @@ extension Hub {
     func deleteDevice(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let device = try device(named: "id", call, ownerless: "only administrators delete a device without an owner")
         try call.parameters.checkRevision(device.record.revision)
-        endVisits(of: device, in: call.dataset, &turn)
+        call.dataset.geomatching.endVisits(of: device, &turn)
         turn.keep(.deleteDevice(dataset: call.dataset.id, id: device.record.id))
         call.dataset.occupancy?.leave(device.record.id)
         if let state = device.positionTopic {
@@ -110,7 +109,7 @@ extension Hub {
             forgetState(state, asOf: call.now, receivedAt: call.now, &turn)
             keepNow(state, after: former, &turn)
         }
-        for subscription in call.dataset.subscriptions(of: device) {
+        for subscription in call.dataset.geomatching.subscriptions(of: device) {
             recentMoves.note(removed: subscription, of: call.dataset.id)
         }
         call.dataset.remove(device)
@@ -148,7 +147,7 @@ extension Hub {
         _ parameters: Parameters, in dataset: Dataset, except id: String?
     ) throws(WireError) -> BeaconIdentity {
         let identity = try parameters.beaconIdentity()
-        if let holder = identity.key.flatMap({ dataset.beacons[$0] }), holder != id {
+        if let holder = identity.key.flatMap({ dataset.beacons.holders[$0] }), holder != id {
             throw WireError(
                 .conflict, "the device `\(holder)` has the beacon \(identity.proximityUUID) \(identity.major) \(identity.minor)",
                 field: "proximityUUID")
@@ -164,7 +163,7 @@ extension Hub {
         let state = liveStates[topic] ?? LiveState(dataset: dataset, live: live, topic: topic)
         let former = device.positionTopic === state ? nil : device.positionTopic
         let before = (state: state.snapshot, former: former?.snapshot)
-        // Whoever asks for a location turn.now means it, whatever a device with a fast clock said before.
+        // A client that sets a location now means it, whatever a device with a fast clock said before.
         let known = max(state.timestamp, device.positionTopic?.timestamp ?? .min)
         let asked = location.timestamp.map { $0 > turn.now + Self.skewMaximumMilliseconds ? turn.now : $0 } ?? turn.now
         state.device = device
@@ -177,11 +176,9 @@ extension Hub {
             at: max(asked, known), for: state, receivedAt: turn.now, &turn)
         keepNow(state, after: before.state, &turn)
         if let former { keepNow(former, after: before.former, &turn) }
-        showCircumstances(device, in: dataset, &turn)
-        let floor = floor(of: state, index: location.floorIndex, found: found, &turn)
-        engineEffects.removeAll(keepingCapacity: true)
-        dataset.engine.move(device.reference, to: location.position, floor: floor, at: turn.now, into: &engineEffects)
-        handleEngineEffects(of: dataset, &turn)
+        dataset.circumstances.move(device, &turn)
+        let floor = dataset.structure.floor(of: state, index: location.floorIndex, found: found, &turn)
+        dataset.geomatching.move(device, to: location.position, floor: floor, &turn)
     }
 
     /// Makes a state durable with the request that changed it. What it was before is written first: where the request is refused, that is
@@ -193,15 +190,13 @@ extension Hub {
 
     /// The device with where it is.
     func describe(_ device: Device) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        device.record.encodeMembers(into: &writer)
-        if let location = device.positionTopic?.location(using: parser) {
-            writer.key("location")
-            writer.object(location)
+        JSONWriter.object { writer in
+            device.record.encodeMembers(into: &writer)
+            if let location = device.positionTopic?.location(using: parser) {
+                writer.key("location")
+                writer.object(location)
+            }
         }
-        writer.endObject()
-        return writer.bytes
     }
 }
 
@@ -224,10 +219,8 @@ func deleted(_ id: String) -> [UInt8] { stated(id, "deleted") }
 
 /// `{"id","state"}`
 func stated(_ id: String, _ state: String) -> [UInt8] {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.member("id", id)
-    writer.member("state", state)
-    writer.endObject()
-    return writer.bytes
+    JSONWriter.object { writer in
+        writer.member("id", id)
+        writer.member("state", state)
+    }
 }

@@ -30,7 +30,7 @@ extension Hub {
         for (index, item) in items.enumerated() {
             let refusals = (items.count - index) * Self.itemRefusalMaximumBytes
             do throws(WireError) {
-                // Nothing is made that could not be told.
+                // Nothing is made that could not be reported.
                 guard writer.bytes.count + refusals + Self.resultMaximumBytes(of: item) <= Self.itemsResultMaximumBytes else {
                     throw WireError(
                         .tooLarge, "the reply is full; ask for this and what follows in another request", field: "items")

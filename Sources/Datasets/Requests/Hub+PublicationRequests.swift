@@ -17,7 +17,7 @@ extension Hub {
         if let id, livePublication(id, in: dataset, at: call.now) != nil {
             throw WireError(.conflict, "the publication `\(id)` exists", field: "id")
         }
-        guard duration == 0 || dataset.engine.publications(of: device.reference).count < configuration.limits.attachmentsPerDevice
+        guard duration == 0 || dataset.geomatching.publications(of: device).count < configuration.limits.attachmentsPerDevice
         else {
             throw WireError(
                 .limit, "the device has \(configuration.limits.attachmentsPerDevice) publications, the maximum", field: "deviceId"
@@ -29,21 +29,7 @@ extension Hub {
             owner: call.owner, createdAt: call.createdAt, updatedAt: call.updatedAt, revision: "")
         record.revision = call.revision(after: nil, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
-        if let expired = dataset.publications[record.id] {
-            remove(expired, from: dataset, endingVisitsBy: .expired, &turn)
-            turn.keep(.deletePublication(dataset: dataset.id, id: record.id))
-        }
-        engineEffects.removeAll(keepingCapacity: true)
-        // What lasts no time is compared once with what is alive now: alive for this call only.
-        let reference = dataset.engine.addPublication(
-            on: device.reference, topic: topic, range: range,
-            expiresAt: duration == 0 ? .max : deadline(from: record.createdAt, duration: duration), properties: properties,
-            at: call.now, into: &engineEffects)
-        let publication = Publication(record, reference: reference)
-        dataset.register(publication)
-        if duration > 0 { turn.keep(.put(record)) }
-        handleEngineEffects(of: dataset, &turn)
-        if duration == 0 { remove(publication, from: dataset, endingVisitsBy: .expired, &turn) }
+        dataset.geomatching.add(record, properties, on: device, &turn)
         return record.encoded()
     }
 
@@ -57,7 +43,7 @@ extension Hub {
         let now = call.now
         let dataset = call.dataset
         let client = call.client
-        let visible = dataset.publications(of: device).filter {
+        let visible = dataset.geomatching.publications(of: device).filter {
             $0.expiresAt > now && client.reaches(owner: $0.record.owner)
         }
         return page.encode(
@@ -80,21 +66,14 @@ extension Hub {
         record.updatedAt = call.updatedAt
         record.revision = call.revision(after: record.revision, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
-        publication.record = record
-        turn.keep(.put(record))
-        engineEffects.removeAll(keepingCapacity: true)
-        call.dataset.engine.update(
-            publication.reference, topic: record.topic, range: record.range, expiresAt: publication.expiresAt,
-            properties: properties, at: call.now, into: &engineEffects)
-        handleEngineEffects(of: call.dataset, &turn)
+        call.dataset.geomatching.update(publication, to: record, properties, &turn)
         return record.encoded()
     }
 
     func deletePublication(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let publication = try publication(call)
         try call.parameters.checkRevision(publication.record.revision)
-        remove(publication, from: call.dataset, &turn)
-        turn.keep(.deletePublication(dataset: call.dataset.id, id: publication.record.id))
+        call.dataset.geomatching.delete(publication, &turn)
         return deleted(publication.record.id)
     }
 
@@ -109,6 +88,6 @@ extension Hub {
 
     /// A publication whose time is over is gone, also before its timer says so.
     private func livePublication(_ id: String, in dataset: Dataset, at now: Int64) -> Publication? {
-        dataset.publications[id].flatMap { $0.expiresAt > now ? $0 : nil }
+        dataset.geomatching.publications[id].flatMap { $0.expiresAt > now ? $0 : nil }
     }
 }

@@ -120,13 +120,11 @@ extension ReplyContext {
     }
 
     private func encode(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("requestId", optional: requestId)
-        writer.member("request", request)
-        members(&writer)
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            writer.member("requestId", optional: requestId)
+            writer.member("request", request)
+            members(&writer)
+        }
     }
 }
 

@@ -54,11 +54,8 @@ extension Hub {
 
     /// Has a dataset be what it is by now.
     func prepare(_ dataset: Dataset, _ turn: inout Turn) {
-        dataset.instant = turn.now
-        if let deadline = dataset.engine.nextDeadline, deadline <= turn.now {
-            advanceEngine(of: dataset, to: turn.now, &turn)
-        }
-        advanceCircumstances(of: dataset, to: turn.now, &turn)
+        dataset.geomatching.prepare(&turn)
+        dataset.circumstances.advance(&turn)
     }
 
     func unwritable(_ context: ReplyContext, _ turn: inout Turn) -> WireError {

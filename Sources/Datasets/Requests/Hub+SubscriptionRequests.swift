@@ -19,8 +19,9 @@ extension Hub {
         if let id, liveSubscription(id, in: dataset, at: call.now) != nil {
             throw WireError(.conflict, "the subscription `\(id)` exists", field: "id")
         }
-        let isLasting = record.duration > 0
-        guard !isLasting || dataset.engine.subscriptions(of: device.reference).count < configuration.limits.attachmentsPerDevice
+        guard
+            record.duration == 0
+                || dataset.geomatching.subscriptions(of: device).count < configuration.limits.attachmentsPerDevice
         else {
             throw WireError(
                 .limit, "the device has \(configuration.limits.attachmentsPerDevice) subscriptions, the maximum",
@@ -31,21 +32,7 @@ extension Hub {
         record.hints = selector.hints
         record.revision = call.revision(after: nil, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
-        if let expired = dataset.subscriptions[record.id] {
-            remove(expired, from: dataset, endingVisitsBy: .expired, &turn)
-            turn.keep(.deleteSubscription(dataset: dataset.id, id: record.id))
-        }
-        engineEffects.removeAll(keepingCapacity: true)
-        // What lasts no time is compared once with what is alive now: alive for this call only.
-        let reference = dataset.engine.addSubscription(
-            on: device.reference, topic: record.topic, range: record.range,
-            expiresAt: isLasting ? deadline(from: record.createdAt, duration: record.duration) : .max, selector: selector,
-            terms: record.terms, at: call.now, into: &engineEffects)
-        let subscription = Subscription(record, pushers: pushers, reference: reference)
-        dataset.register(subscription)
-        if isLasting { turn.keep(.put(record)) }
-        handleEngineEffects(of: dataset, &turn)
-        if !isLasting { remove(subscription, from: dataset, endingVisitsBy: .expired, &turn) }
+        let subscription = dataset.geomatching.add(record, selector, pushers, on: device, &turn)
         return describe(subscription)
     }
 
@@ -59,7 +46,7 @@ extension Hub {
         let now = call.now
         let dataset = call.dataset
         let client = call.client
-        let visible = dataset.subscriptions(of: device).filter {
+        let visible = dataset.geomatching.subscriptions(of: device).filter {
             $0.expiresAt > now && client.reaches(owner: $0.record.owner)
         }
         return page.encode(
@@ -82,23 +69,15 @@ extension Hub {
         record.updatedAt = call.updatedAt
         record.revision = call.revision(after: record.revision, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
-        subscription.record = record
-        subscription.pushers = pushers
-        turn.keep(.put(record))
-        engineEffects.removeAll(keepingCapacity: true)
-        call.dataset.engine.update(
-            subscription.reference, topic: record.topic, range: record.range, expiresAt: subscription.expiresAt,
-            selector: selector, terms: record.terms, at: call.now, into: &engineEffects)
-        handleEngineEffects(of: call.dataset, &turn)
+        call.dataset.geomatching.update(subscription, to: record, selector, pushers, &turn)
         return describe(subscription)
     }
 
     func deleteSubscription(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let subscription = try subscription(call)
         try call.parameters.checkRevision(subscription.record.revision)
-        remove(subscription, from: call.dataset, &turn)
+        call.dataset.geomatching.delete(subscription, &turn)
         recentMoves.note(removed: subscription, of: call.dataset.id)
-        turn.keep(.deleteSubscription(dataset: call.dataset.id, id: subscription.record.id))
         return deleted(subscription.record.id)
     }
 
@@ -164,18 +143,16 @@ extension Hub {
 
     /// A subscription whose time is over is gone, also before its timer says so.
     private func liveSubscription(_ id: String, in dataset: Dataset, at now: Int64) -> Subscription? {
-        dataset.subscriptions[id].flatMap { $0.expiresAt > now ? $0 : nil }
+        dataset.geomatching.subscriptions[id].flatMap { $0.expiresAt > now ? $0 : nil }
     }
 
     /// The subscription with how far its matches have come.
     private func describe(_ subscription: Subscription) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        subscription.record.encodeMembers(into: &writer)
-        writer.key("delivery")
-        subscription.record.delivery.encode(into: &writer)
-        if !subscription.record.hints.isEmpty { writer.member("hints", subscription.record.hints) }
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            subscription.record.encodeMembers(into: &writer)
+            writer.key("delivery")
+            subscription.record.delivery.encode(into: &writer)
+            if !subscription.record.hints.isEmpty { writer.member("hints", subscription.record.hints) }
+        }
     }
 }

@@ -3,7 +3,7 @@ import Records
 
 /// What became of each element of an import: `{"imported","replaced","refused":[{"id","error"}],"warnings":[…]}`.
 ///
-/// A reply has a limit: of refusals and warnings so many are told, and how many more there were.
+/// A reply has a limit: of refusals and warnings so many are listed, and how many more there were.
 struct ImportReport {
     var imported = 0
     var replaced = 0
@@ -12,7 +12,7 @@ struct ImportReport {
 
     /// - Parameters:
     ///   - id: nil where the element names none.
-    ///   - element: Which one it is, told where it has no id.
+    ///   - element: Which one it is, named where it has no id.
     mutating func refuse(_ id: String?, _ error: WireError, element: Int?, called name: String = "feature") {
         var writer = JSONWriter()
         writer.beginObject()
@@ -33,22 +33,20 @@ struct ImportReport {
     }
 
     func encoded(_ name: String = "features") -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("imported", imported)
-        writer.member("replaced", replaced)
-        writer.key("refused")
-        writer.beginArray()
-        for object in refused.elements { writer.raw(object) }
-        writer.endArray()
-        writer.key("warnings")
-        writer.beginArray()
-        for text in warnings.elements { writer.raw(text) }
-        if refused.leftOut > 0 { writer.string("\(refused.leftOut) more \(name) were refused") }
-        if warnings.leftOut > 0 { writer.string("there were \(warnings.leftOut) more warnings") }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            writer.member("imported", imported)
+            writer.member("replaced", replaced)
+            writer.key("refused")
+            writer.beginArray()
+            for object in refused.elements { writer.raw(object) }
+            writer.endArray()
+            writer.key("warnings")
+            writer.beginArray()
+            for text in warnings.elements { writer.raw(text) }
+            if refused.leftOut > 0 { writer.string("\(refused.leftOut) more \(name) were refused") }
+            if warnings.leftOut > 0 { writer.string("there were \(warnings.leftOut) more warnings") }
+            writer.endArray()
+        }
     }
 }
 

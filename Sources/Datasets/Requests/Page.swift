@@ -30,26 +30,24 @@ struct Page {
     func encode<Element>(
         _ name: String, _ elements: some Sequence<Element>, id: (Element) -> String, item: (Element) -> [UInt8]?
     ) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key(name)
-        writer.beginArray()
-        var count = 0
-        var last: Element?
-        var isMore = false
-        for element in elements {
-            guard let object = item(element) else { continue }
-            if count == limit || (count > 0 && writer.bytes.count + object.count > Self.maximumBytes) {
-                isMore = true
-                break
+        JSONWriter.object { writer in
+            writer.key(name)
+            writer.beginArray()
+            var count = 0
+            var last: Element?
+            var isMore = false
+            for element in elements {
+                guard let object = item(element) else { continue }
+                if count == limit || (count > 0 && writer.bytes.count + object.count > Self.maximumBytes) {
+                    isMore = true
+                    break
+                }
+                writer.raw(object)
+                count += 1
+                last = element
             }
-            writer.raw(object)
-            count += 1
-            last = element
+            writer.endArray()
+            if isMore, let last { writer.member("next", id(last)) }
         }
-        writer.endArray()
-        if isMore, let last { writer.member("next", id(last)) }
-        writer.endObject()
-        return writer.bytes
     }
 }

@@ -1,6 +1,6 @@
 import Wire
 
-/// One request that clients may make: all that is said of it stands in its row.
+/// One request that clients may make: all that is known of it is in its row.
 public struct RequestRow: Sendable {
     /// `resource/verb`.
     public let name: String
@@ -12,7 +12,7 @@ public struct RequestRow: Sendable {
     /// It takes a list of what it takes alone, as `items`.
     public var takesItems = false
 
-    /// What may stand in it.
+    /// What it may hold.
     public var description: RequestDescription? { RequestCatalogue.byName[name] }
 
     /// It changes something that must be durable before its reply.

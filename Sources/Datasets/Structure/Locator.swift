@@ -5,7 +5,7 @@ import Records
 /// Answers in which room a position is, from its topic, its floor index and the outlines of one state of a structure.
 ///
 /// A room or a floor that the topic names is taken as it is. Otherwise it is the smallest room whose outline holds the position
-/// on the floor that the topic or the floor index tells; where neither does, only a position that lies in rooms of one floor is
+/// on the floor that the topic or the floor index names; where neither does, only a position that lies in rooms of one floor is
 /// in one of them. A floor without an outline of its own has its building's.
 struct Locator {
     private let structure: Structure
@@ -24,8 +24,6 @@ struct Locator {
 
     /// How many different beginnings of topics are remembered.
     private static let statedMax = 100_000
-
-    var generation: UInt32 { structure.generation }
 
     init(_ structure: Structure) {
         self.structure = structure
@@ -80,7 +78,7 @@ struct Locator {
     }
 
     /// - Parameter stated: What its topic says.
-    /// - Returns: nil where neither a room nor a floor can be told.
+    /// - Returns: nil where neither the room nor the floor is known.
     func whereabouts(of position: Position, floorIndex: Int?, stated: StatedLevels?) -> Whereabouts? {
         if let stated, stated.says(.room) { return stated.named }
         guard !index.isEmpty else { return stated?.named }
@@ -129,7 +127,7 @@ struct Locator {
 }
 
 extension String {
-    /// Of a live topic, what stands before the location, if it names a venue, building, floor or room.
+    /// Of a live topic, what precedes the location, if it names a venue, building, floor or room.
     fileprivate var levelsBeforeLocation: String? {
         withBytes { bytes in
             var slashes = 0

@@ -4,7 +4,7 @@ import Records
 
 /// One feature of an imported structure, read and checked by itself.
 ///
-/// `level`, `id`, `parents`, `name`, `floorIndex` and `capacity` stand in its `properties`, or beside them. `id` may be a
+/// `level`, `id`, `parents`, `name`, `floorIndex` and `capacity` are in its `properties`, or beside them. `id` may be a
 /// number, whose text counts.
 struct StructureFeature {
     var level: StructureLevel

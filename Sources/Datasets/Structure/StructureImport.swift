@@ -4,7 +4,7 @@ import Records
 
 /// One `dataset/import`: what became of each feature.
 ///
-/// Features are taken from the top level down, so that children may stand before their parents. A parent that is neither
+/// Features are taken from the top level down, so that children may come before their parents. A parent that is neither
 /// known nor among the features is declared without an outline, with a warning.
 struct StructureImport {
     private let dataset: String
@@ -66,7 +66,7 @@ struct StructureImport {
         throw WireError(.limit, "the structure has \(structure.count) objects, and \(limit) are the maximum")
     }
 
-    /// Declares what stands above a feature and nobody declared.
+    /// Declares the levels above a feature that nobody declared.
     private mutating func declare(_ parents: [String], of feature: StructureFeature) {
         for level in StructureLevel.allCases where level.depth < parents.count {
             let id = parents[level.depth]
@@ -111,7 +111,7 @@ struct StructureImport {
         return parents
     }
 
-    /// Ids from the top, each at its level. As many as there are levels above stand for themselves; fewer are put where they are
+    /// Ids from the top, each at its level. As many as there are levels above are taken as they are; fewer are put where they are
     /// declared, else from the venue on.
     private func placed(_ ids: [String], below level: StructureLevel) -> [String] {
         var parents = Array(repeating: LiveTopic.notApplicable, count: level.depth)

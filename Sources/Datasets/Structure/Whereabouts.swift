@@ -2,7 +2,7 @@ import LiveTopics
 import Wire
 import Records
 
-/// In which room something stands, or at least on which floor, and what lies above that.
+/// In which room something is, or at least on which floor, and the levels above that.
 final class Whereabouts {
     /// Venue, building, floor and room; `-` where it is not known.
     let levels: [String]

@@ -10,7 +10,7 @@ public struct Effects: Sendable {
     public private(set) var changes: [DurableChange] = []
     /// For each change, whether a request asked for it.
     private(set) var asked: [Bool] = []
-    /// Whose replies stand in `held`.
+    /// Whose replies are in `held`.
     var replies: [ReplyContext] = []
     /// What the hub does once the changes are durable.
     var sequels: [Sequel] = []

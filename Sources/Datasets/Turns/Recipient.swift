@@ -32,7 +32,7 @@ public struct Naming: Sendable {
     public var tree: @Sendable (_ dataset: String, _ client: String) -> String
     /// How the names of all trees begin.
     public var root: String
-    /// What stands before them in this installation.
+    /// What precedes them in this installation.
     public var prefix: String
 
     public init(

@@ -51,7 +51,7 @@ public enum StoreFinding: Sendable {
 public enum Notice: Equatable, Sendable {
     case datasetCreated(String)
     case datasetDeleted(String)
-    /// Live updates with a dataset level that is malformed or reserved: told nowhere else.
+    /// Live updates with a dataset level that is malformed or reserved: reported nowhere else.
     case malformedDataset(count: Int)
     case internalFailure(id: String, request: String)
     case matchesDropped(dataset: String, count: Int)

@@ -24,7 +24,7 @@ public struct AddressPolicy: Equatable, Sendable {
         "\(name) leads to where webhooks may not be posted\(allowsPrivate ? "" : " (webhooks-allow-private is false)")"
     }
 
-    /// Why nothing may be posted to a URL, as far as it can be told without a resolver; nil where it may.
+    /// Why nothing may be posted to a URL, as far as that is known without a resolver; nil where it may.
     public func refusal(of url: WebhookURL) -> String? {
         switch url.host {
         case .address(let address): return refusal(of: address)

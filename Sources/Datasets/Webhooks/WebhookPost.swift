@@ -7,7 +7,7 @@ public struct WebhookPost: Equatable, Sendable {
     public var matchID: String
     /// The match as JSON.
     public var body: [UInt8]
-    /// Signs the body; of the subscription, never told.
+    /// Signs the body; of the subscription, never shown.
     public var secret: String?
 
     public init(token: UInt64, url: WebhookURL, matchID: String, body: [UInt8], secret: String?) {

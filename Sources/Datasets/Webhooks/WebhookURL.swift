@@ -46,7 +46,7 @@ public struct WebhookURL: Hashable, Sendable {
     /// The URL to connect to: with the host in its one normal spelling.
     public var normalized: String { origin + target }
 
-    /// The host as it stands in a URL.
+    /// The host as it is written in a URL.
     private var authorityHost: String {
         switch host {
         case .name(let name): name

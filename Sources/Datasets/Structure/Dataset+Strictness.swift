@@ -4,7 +4,7 @@ import Records
 
 // What a strict dataset lets in: structure that was imported, and domains that are active.
 
-extension Hub {
+extension Dataset {
     /// Throws `notFound`, the level as `field`, where a strict dataset does not know one of these levels; an open one knows all.
     ///
     /// A level is declared where one of its id was imported that no given level above contradicts. A known device's id counts
@@ -12,44 +12,41 @@ extension Hub {
     ///
     /// - Parameter levels: Seven, dataset first, as in a topic but decoded; nil for one that criteria leave open, `-` for one that
     ///   does not apply. The dataset is not looked at.
-    func checkDeclared(levels: [String?], in dataset: Dataset) throws(WireError) {
-        guard dataset.isStrict else { return }
+    func checkDeclared(levels: [String?]) throws(WireError) {
+        guard isStrict else { return }
         let given = levels.map { $0 ?? LiveTopic.notApplicable }
         guard given.count == LiveTopic.levelNames.count else { return }
         let above = Array(given[1...5])
         for level in StructureLevel.allCases {
             let id = above[level.depth]
-            guard id != LiveTopic.notApplicable, !dataset.structure.declares(level, id, below: above) else { continue }
-            if level == .location, dataset.takesForDeclared(location: id, domain: levels[6]) { continue }
-            throw .undeclared(level.depth + 1, id, in: dataset.id)
+            guard id != LiveTopic.notApplicable, !structure.tree.declares(level, id, below: above) else { continue }
+            if level == .location, takesForDeclared(location: id, domain: levels[6]) { continue }
+            throw .undeclared(level.depth + 1, id, in: self.id)
         }
-        guard let domain = levels[6], !dataset.hasActive(domain: domain) else { return }
-        throw .undeclared(6, domain, in: dataset.id)
+        guard let domain = levels[6], !hasActive(domain: domain) else { return }
+        throw .undeclared(6, domain, in: id)
     }
 
     /// The check of a live update, once for each state of the dataset's declarations.
     func checkDeclared(_ state: LiveState) throws(WireError) {
-        let dataset = state.dataset
-        guard dataset.isStrict, state.declaredAsOf != dataset.declarations else { return }
+        guard isStrict, state.declaredAsOf != structure.declarations else { return }
         guard let live = try? LiveTopic(encoded: state.topic) else { return }
         try checkDeclared(
-            levels: [live.dataset, live.venue, live.building, live.floor, live.room, live.location, live.domain], in: dataset)
-        state.declaredAsOf = dataset.declarations
+            levels: [live.dataset, live.venue, live.building, live.floor, live.room, live.location, live.domain])
+        state.declaredAsOf = structure.declarations
     }
-}
 
-extension Dataset {
     var isStrict: Bool { record.policy == "strict" }
 
     /// - Parameter domain: nil where criteria leave it open.
-    fileprivate func takesForDeclared(location id: String, domain: String?) -> Bool {
+    private func takesForDeclared(location id: String, domain: String?) -> Bool {
         if devices[id] != nil { return true }
         guard record.autoCreateDevices else { return false }
         return domain.map { $0 == KnownDomain.position.rawValue || $0 == KnownDomain.proximity.rawValue } ?? true
     }
 
     /// `domains` names those that are active; what the dataset derives itself is active, too.
-    fileprivate func hasActive(domain: String) -> Bool {
+    private func hasActive(domain: String) -> Bool {
         guard let domains = record.domains else { return true }
         if record.derivedOccupancy, domain == KnownDomain.occupancy.rawValue { return true }
         return domains.contains { $0.hasSameBytes(as: domain) }

@@ -4,21 +4,21 @@ import Records
 
 extension SubscriptionRecord {
     /// How the engine is to match it.
-    var terms: Terms {
-        var terms = Terms(
+    var options: MatchOptions {
+        var options = MatchOptions(
             matchTTL: Self.milliseconds(effectiveMatchTTL), matchDTL: effectiveMatchDTL, excludesSelf: excludeSelf,
             exitMargin: exitMargin, dwell: Self.milliseconds(dwell), staleAfter: staleAfter.map(Self.milliseconds) ?? .max,
             sameFloor: floor == .same)
         switch mode {
-        case .once: terms.mode = .once
-        case .visit: terms.mode = .visit
+        case .once: options.mode = .once
+        case .visit: options.mode = .visit
         }
         switch accuracy {
-        case .centre: terms.accuracy = .centre
-        case .possible: terms.accuracy = .possible
-        case .certain: terms.accuracy = .certain
+        case .centre: options.accuracy = .centre
+        case .possible: options.accuracy = .possible
+        case .certain: options.accuracy = .certain
         }
-        return terms
+        return options
     }
 
     /// Of seconds without an upper limit.

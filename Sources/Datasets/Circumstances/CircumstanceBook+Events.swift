@@ -1,17 +1,16 @@
 import Circumstances
-import LiveTopics
 import Places
-import Wire
 import Records
+import Wire
 
-// A circumstance occurred: what is sent of it.
+// A circumstance occurred: the event that is sent.
 
-extension Hub {
-    func send(_ occurrence: Occurrence, of device: Device, in dataset: Dataset, _ turn: inout Turn) {
-        guard let circumstance = dataset.circumstances.circumstance(occurrence.circumstance) else { return }
+extension CircumstanceBook {
+    /// Its number is given when it is sent.
+    func event(_ occurrence: Occurrence, of circumstance: Circumstance, _ device: Device, _ turn: inout Turn) -> IncidentRecord {
         let record = circumstance.record
         let id = turn.identifiers.uuid()
-        var body = encode(occurrence, id: id, circumstance, device, in: dataset)
+        var body = encode(occurrence, id: id, circumstance, device)
         if body.count > Self.incidentBytesMax {
             let failure = WireError(
                 .limit,
@@ -19,10 +18,9 @@ extension Hub {
                 field: "debug")
             body = encode(failure, occurrence, id: id, record, device)
         }
-        outbox.send(
-            IncidentRecord(
-                number: 0, dataset: dataset.id, id: id, source: .circumstance, sourceID: record.id,
-                owner: record.owner, createdAt: occurrence.timestamp, body: body), dataset.matchAccount, &turn)
+        return IncidentRecord(
+            number: 0, dataset: dataset, id: id, source: .circumstance, sourceID: record.id, owner: record.owner,
+            createdAt: occurrence.timestamp, body: body)
     }
 
     // MARK: The message
@@ -30,19 +28,17 @@ extension Hub {
     /// The trace of an expression repeats its parts at each level, up to a megabyte.
     private static let incidentBytesMax = 256 * 1024
 
-    /// Of an occurrence that cannot be told as a whole:
+    /// Of an occurrence that cannot be sent as a whole:
     /// `{"incidentId","circumstanceId","name","tags","when","deviceId","timestamp","error":{"code","error","message","field"?}}`
     private func encode(
         _ failure: WireError, _ occurrence: Occurrence, id: String, _ record: CircumstanceRecord, _ device: Device
     ) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        encodeHead(of: occurrence, id: id, record, device, into: &writer)
-        writer.member("timestamp", occurrence.timestamp)
-        writer.key("error")
-        failure.encode(into: &writer)
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            encodeHead(of: occurrence, id: id, record, device, into: &writer)
+            writer.member("timestamp", occurrence.timestamp)
+            writer.key("error")
+            failure.encode(into: &writer)
+        }
     }
 
     private func encodeHead(
@@ -58,14 +54,14 @@ extension Hub {
 
     /// `{"incidentId","circumstanceId","name","tags","when","deviceId","atPlaces","nearPlaces","location","timestamp","trace"?}`
     private func encode(
-        _ occurrence: Occurrence, id: String, _ circumstance: Circumstance, _ device: Device, in dataset: Dataset
+        _ occurrence: Occurrence, id: String, _ circumstance: Circumstance, _ device: Device
     ) -> [UInt8] {
         let record = circumstance.record
         var writer = JSONWriter()
         writer.beginObject()
         encodeHead(of: occurrence, id: id, record, device, into: &writer)
-        encode(occurrence.atPlaces, "atPlaces", in: dataset, into: &writer)
-        encode(occurrence.nearPlaces, "nearPlaces", in: dataset, into: &writer)
+        encode(occurrence.atPlaces, "atPlaces", into: &writer)
+        encode(occurrence.nearPlaces, "nearPlaces", into: &writer)
         writer.key("location")
         writer.beginObject()
         writer.member("latitude", occurrence.fix.latitude)
@@ -77,8 +73,7 @@ extension Hub {
         writer.member("timestamp", occurrence.timestamp)
         if record.debug {
             encode(
-                dataset.circumstances.engine.trace(
-                    circumstance.reference, for: device.reference.index, at: occurrence.timestamp, in: world(of: dataset)),
+                engine.trace(circumstance.reference, for: device.reference.index, at: occurrence.timestamp, in: world),
                 into: &writer)
         }
         writer.endObject()
@@ -86,11 +81,11 @@ extension Hub {
     }
 
     /// Places as messages and replies show them: `{"id","name"?,"categoryIds","chainId"?,"distance","latitude","longitude"}`.
-    func encode(_ places: [NearbyPlace], _ key: String, in dataset: Dataset, into writer: inout JSONWriter) {
-        let table = dataset.places.table
+    func encode(_ nearby: [NearbyPlace], _ key: String, into writer: inout JSONWriter) {
+        let table = places.table
         writer.key(key)
         writer.beginArray()
-        for near in places where table.contains(near.place) {
+        for near in nearby where table.contains(near.place) {
             let point = table.point(of: near.place)
             writer.beginObject()
             writer.member("id", table.id(near.place))

@@ -13,7 +13,7 @@ struct Floors {
     }
 
     private var numbers = ByteKeyed<UInt32>()
-    /// Which declared floors the indices of buildings stand for, as of a state of the structure.
+    /// Which declared floors the indices of buildings mean, as of a state of the structure.
     private var declared = ByteKeyed<String?>()
     private var declaredAsOf: UInt32 = 0
 
@@ -46,7 +46,7 @@ struct Floors {
         return number(found ?? key, maximum)
     }
 
-    /// The floor where the structure finds a position; `unknown` where it does not tell building and floor.
+    /// The floor where the structure finds a position; `unknown` where building or floor is not known.
     mutating func floor(of whereabouts: Whereabouts, maximum: Int) -> FloorRef? {
         guard whereabouts.building != nil, whereabouts.floor != nil else { return .unknown }
         return number(Array(whereabouts.levels.prefix(3)).structureKey, maximum)
@@ -61,35 +61,5 @@ struct Floors {
 
     private static func text(_ levels: ArraySlice<Substring.UTF8View>) -> String {
         levels.map { String(Substring($0)) }.joined(separator: "/")
-    }
-}
-
-extension Hub {
-    /// The floor a position is on: what its topic names, else where the structure finds it, else its `floorIndex` in the building
-    /// that its topic names.
-    ///
-    /// - Parameter found: Where the structure finds it.
-    func floor(of state: LiveState, index: Int?, found: Whereabouts?, _ turn: inout Turn) -> FloorRef {
-        if let floor = floor(of: state, index: index, found: found) { return floor }
-        state.dataset.diagnostics.reportOverload(
-            state.topic, "the dataset has \(configuration.limits.liveTopics) floors, the maximum: this one counts as unknown",
-            count: 1, &turn)
-        return .unknown
-    }
-
-    /// - Returns: nil where there is no room for another floor.
-    func floor(of state: LiveState, index: Int?, found: Whereabouts?) -> FloorRef? {
-        let dataset = state.dataset
-        let maximum = configuration.limits.liveTopics
-        if let found, let floor = dataset.floors.floor(of: found, maximum: maximum), floor != .unknown { return floor }
-        if state.floor == nil { state.floor = dataset.floors.place(of: state.topic, maximum: maximum) }
-        switch state.floor {
-        case .known(let floor)?: return floor
-        case .unknown?: return .unknown
-        case .building?:
-            guard let index else { return .unknown }
-            return dataset.floors.floor(index, in: state.topic, of: dataset.structure, maximum: maximum)
-        case nil: return nil
-        }
     }
 }

@@ -1,8 +1,8 @@
 /// How a subscription wants to be matched, beside its circle, topic and selector.
-public struct Terms: Equatable, Sendable {
+public struct MatchOptions: Equatable, Sendable {
     /// What a pair of publication and subscription leads to.
     public enum Mode: Sendable {
-        /// A match, and another only when ``Terms/matchTTL`` or ``Terms/matchDTL`` allows it.
+        /// A match, and another only when ``MatchOptions/matchTTL`` or ``MatchOptions/matchDTL`` allows it.
         case once
         /// A begin on entering and an end on leaving.
         case visit

@@ -1,0 +1,171 @@
+import Geodesy
+import LiveTopics
+import Ranging
+import Records
+import Wire
+
+// Gateways: the observers that see a beacon which a device carries say where that device is.
+
+extension Beacons {
+    /// A position for each carried beacon at most so often.
+    private static let locatingMilliseconds: Int64 = 1000
+    /// Gateways this far apart (metres) are not of one place; the plane of a track is laid anew.
+    private static let placeMetres = 2000.0
+
+    /// A beacon was seen, or is no longer: where it is carried by a device, that is to be located.
+    func noteCarried(_ beacon: BeaconKey, at now: Int64) {
+        guard !carriers.isEmpty, carriers[beacon] != nil, carried[beacon]?.isNoted != true else { return }
+        carried[beacon, default: lastKnown(beacon, at: now)].isNoted = true
+        seenCarried.append(beacon)
+    }
+
+    /// The carried beacons that were seen since the last time, in the order they were.
+    func takeSeenCarried() -> [BeaconKey] {
+        guard !seenCarried.isEmpty else { return [] }
+        defer { seenCarried.removeAll() }
+        return seenCarried
+    }
+
+    /// Where a carried beacon is; nil where nobody knows, nobody carries it any more, or it was located too shortly ago.
+    ///
+    /// - Parameter place: Where an observer is.
+    func locate(_ beacon: BeaconKey, at now: Int64, place: (Observer) -> GatewayPlace) -> BeaconLocation? {
+        guard var known = carried[beacon], let device = carriers[beacon].flatMap({ devices[$0] }) else {
+            carried[beacon]?.isNoted = false
+            return nil
+        }
+        if now >= known.locatedAt, known.locatedAt != .min, now - known.locatedAt < Self.locatingMilliseconds {
+            seenCarried.append(beacon)
+            return nil
+        }
+        known.isNoted = false
+        known.locatedAt = now
+        let gateways = gateways(seeing: beacon, carriedBy: device, at: now, place)
+        if let change = known.room.take(nearestOfRooms(gateways), at: now) {
+            known.reason = text(of: change)
+            known.since = now
+        }
+        let estimate = estimate(&known, gateways, at: now)
+        carried[beacon] = known
+        guard let estimate, let plane = known.plane else { return nil }
+        var position = plane.position(estimate.place)
+        position.horizontalAccuracy = (estimate.accuracy * 100).rounded() / 100
+        return BeaconLocation(
+            device: device, position: position, room: known.room.room.map { rooms[$0] }, roomSince: known.since,
+            roomReason: known.reason, gateway: gateways.first?.observer.id)
+    }
+
+    /// - Returns: nil without a gateway whose position is known.
+    private func estimate(
+        _ carried: inout CarriedBeacon, _ gateways: [Gateway], at now: Int64
+    ) -> PositionEstimator.Estimate? {
+        let placed = gateways.compactMap { gateway in gateway.place.position.map { (gateway, $0) } }
+        guard let origin = placed.first?.1 else { return nil }
+        if let plane = carried.plane, plane.point(origin).distance(to: LocalPlane.Point(x: 0, y: 0)) > Self.placeMetres {
+            carried.plane = nil
+            carried.track = PositionTrack()
+        }
+        let plane = carried.plane ?? LocalPlane(around: origin)
+        carried.plane = plane
+        let readings = placed.map { gateway, position in
+            PositionEstimator.Reading(
+                place: plane.point(position), loss: gateway.loss, n: gateway.n, isCalibrated: gateway.isCalibrated)
+        }
+        carried.track.take(readings, at: now)
+        return carried.track.estimate
+    }
+
+    // MARK: Gateways
+
+    private struct Gateway {
+        var observer: Observer
+        var place: GatewayPlace
+        var n: Double
+        var isCalibrated: Bool
+        /// dB below the beacon's power at 1 m, over the last seconds.
+        var loss: Double
+        /// Metres, over the longer time that decides the room.
+        var distance: Double
+    }
+
+    /// The observers that see a beacon and whose position or room is known, nearest first.
+    private func gateways(
+        seeing beacon: BeaconKey, carriedBy device: Device, at now: Int64, _ place: (Observer) -> GatewayPlace
+    ) -> [Gateway] {
+        guard let number = knownNumber(of: beacon) else { return [] }
+        var found: [Gateway] = []
+        for fact in table.facts(ofBeacon: number) {
+            guard let observer = observer(fact.observer), !observer.id.hasSameBytes(as: device.record.id) else { continue }
+            let settings = devices[observer.id]?.record.ranging
+            let n = (settings ?? .standard).n
+            func loss(over milliseconds: Int64) -> Double? {
+                table.recentLoss(at: fact.observer, of: number, over: milliseconds, n: n, at: now)
+            }
+            guard let recent = loss(over: PositionEstimator.window), let longer = loss(over: RoomTrack.window) else { continue }
+            let place = place(observer)
+            guard place.position != nil || place.room != nil else { continue }
+            found.append(
+                Gateway(
+                    observer: observer, place: place, n: n, isCalibrated: settings != nil, loss: recent,
+                    distance: PathLoss.distance(loss: longer, n: n)))
+        }
+        return found.sorted { ($0.distance, $0.observer.number) < ($1.distance, $1.observer.number) }
+    }
+
+    private func nearestOfRooms(_ gateways: [Gateway]) -> [RoomTrack.Candidate] {
+        var candidates: [RoomTrack.Candidate] = []
+        for gateway in gateways {
+            guard let room = gateway.place.room, !candidates.contains(where: { $0.room == room }) else { continue }
+            candidates.append(RoomTrack.Candidate(room: room, observer: gateway.observer.number, distance: gateway.distance))
+        }
+        return candidates
+    }
+
+    private func text(of change: RoomTrack.Switch) -> String {
+        func name(_ number: UInt32) -> String { observer(number)?.id ?? "-" }
+        let here = "\(name(change.to.observer)) at \(FigureText.metres(change.to.distance))"
+        switch change.reason {
+        case .first: return "first heard by \(here)"
+        case .unheard: return "\(here); nobody in the former room hears it"
+        case .nearer(let other, let metres, let milliseconds):
+            let span = FigureText.seconds(milliseconds: milliseconds)
+            return "\(here) was nearer than \(name(other)) at \(FigureText.metres(metres)) for \(span)"
+        }
+    }
+
+    // MARK: Restarting
+
+    /// A beacon that is followed from now on: from where its device's live message has it, if that was derived shortly before.
+    private func lastKnown(_ beacon: BeaconKey, at now: Int64) -> CarriedBeacon {
+        var carried = CarriedBeacon()
+        guard let state = carriers[beacon].flatMap({ devices[$0]?.positionTopic }), state.isDerived,
+            (0..<ProximityTable.factMilliseconds).contains(now - state.timestamp), let payload = state.payload,
+            let message = (try? JSONValue.parse(payload, using: parser))?.asObject?["properties"]?.asObject
+        else { return carried }
+        if let since = message["roomSince"]?.asInt64, let live = try? LiveTopic(encoded: state.topic) {
+            carried.room.restore(rooms.number(of: [live.venue, live.building, live.floor, live.room]))
+            carried.since = since
+            carried.reason = message["roomReason"]?.asString ?? ""
+        }
+        if let position = LiveMessage.position(inPayload: payload, using: parser) {
+            carried.plane = LocalPlane(around: position)
+            let estimate = PositionEstimator.Estimate(
+                place: LocalPlane.Point(x: 0, y: 0), accuracy: position.horizontalAccuracy ?? 1)
+            carried.track.restore(estimate, at: state.timestamp)
+        }
+        return carried
+    }
+}
+
+/// Where a device is because of the beacon it carries.
+struct BeaconLocation {
+    var device: Device
+    var position: Position
+    /// Venue, building, floor and room; nil: not known.
+    var room: [String]?
+    /// Why it is in its room, and since when.
+    var roomSince: Int64
+    var roomReason: String
+    /// The nearest one.
+    var gateway: String?
+}

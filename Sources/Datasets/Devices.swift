@@ -1,0 +1,48 @@
+import Matching
+import Records
+
+/// The devices of a dataset, by id and by the engine's references, which are dense and reused.
+final class Devices {
+    private var byID = ByteKeyed<Device>()
+    private var byReference: [Device?] = []
+    private var order = SortedIDs()
+
+    var count: Int { byID.count }
+    var isEmpty: Bool { byID.isEmpty }
+    /// In no order.
+    var keys: some Collection<String> { byID.keys }
+    /// In the order of their references.
+    var all: some Sequence<Device> { byReference.lazy.compactMap { $0 } }
+
+    subscript(id: String) -> Device? { byID[id] }
+
+    subscript(reference: UInt32) -> Device? { Int(reference) < byReference.count ? byReference[Int(reference)] : nil }
+
+    /// The ids behind one, in order; some may be of devices that are gone.
+    func ids(after id: String?) -> ArraySlice<String> { order.ids(after: id) { Array(byID.keys) } }
+
+    func insert(_ device: Device) {
+        byID[device.record.id] = device
+        order.insert(device.record.id)
+        byReference.place(device, at: device.reference.index)
+    }
+
+    func remove(_ device: Device) {
+        byID[device.record.id] = nil
+        byReference[Int(device.reference.index)] = nil
+    }
+
+    func removeAll() {
+        byID.removeAll()
+        order = SortedIDs()
+        byReference.removeAll()
+    }
+}
+
+extension Array {
+    /// Stores at an index beyond the end, filling up with nil.
+    mutating func place<Wrapped>(_ element: Wrapped, at index: UInt32) where Element == Wrapped? {
+        while count <= Int(index) { append(nil) }
+        self[Int(index)] = element
+    }
+}

@@ -1,0 +1,156 @@
+import Geodesy
+import LiveTopics
+import Matching
+import Records
+import Wire
+
+/// The venues, buildings, floors, rooms and locations of one dataset, and which of them positions are in.
+final class StructureBook {
+    private(set) var tree = Structure()
+    /// Rises with whatever may change what a strict dataset lets in.
+    private(set) var declarations: UInt32 = 1
+    /// Where positions are in the tree; made when first needed, and anew after each change.
+    private var locator: Locator?
+    private var floors = Floors()
+    /// When the tree was last changed, until positions were looked up in it again.
+    private var changedAt: Int64?
+    private let shared: Shared
+    private let diagnostics: Diagnostics
+
+    init(_ shared: Shared, _ diagnostics: Diagnostics) {
+        self.shared = shared
+        self.diagnostics = diagnostics
+    }
+
+    // MARK: Changes
+
+    func take(_ features: [JSONValue], of dataset: String, at now: Int64) -> StructureImport {
+        // The locator holds the tree, too: with it, changing would copy.
+        locator = nil
+        var work = StructureImport(into: tree, of: dataset, limit: shared.limits.structureObjects)
+        tree = Structure()
+        work.take(features)
+        tree = work.structure
+        changedAt = now
+        noteDeclarations()
+        return work
+    }
+
+    func restore(_ record: StructureRecord) {
+        // What is kept was read before: an outline that cannot be read now would only be missing.
+        let geometry = record.geometry.flatMap { try? JSONValue.parse(Array($0.utf8), using: shared.parser) }
+        let outline = (try? Outline(geometry: geometry)) ?? nil
+        locator = nil
+        tree.put(record, outline: outline)
+        noteDeclarations()
+    }
+
+    /// Before the store gives the structure back.
+    func reset() {
+        locator = nil
+        tree = Structure()
+        noteDeclarations()
+    }
+
+    /// What else is declared has changed: policy and domains of the dataset, or its devices.
+    func noteDeclarations() { declarations &+= 1 }
+
+    /// Whether positions are to be looked up again, which it takes as done.
+    ///
+    /// Every position is read, so a structure that comes in many requests is waited for: until a second passed without one.
+    func takeChange(at now: Int64) -> Bool {
+        guard let changedAt, now - changedAt >= 1000 || now < changedAt else { return false }
+        self.changedAt = nil
+        return true
+    }
+
+    // MARK: Rooms
+
+    /// Where in the structure a known position is.
+    ///
+    /// - Returns: nil where neither its room nor its floor is known.
+    func whereabouts(of state: LiveState) -> Whereabouts? {
+        guard let payload = state.payload, let update = LiveMessage.update(inPayload: payload, using: shared.parser) else {
+            return nil
+        }
+        return whereabouts(of: update, on: state.topic)
+    }
+
+    func whereabouts(of update: LiveUpdate, on topic: String) -> Whereabouts? { find(update, on: topic).found }
+
+    /// Finds where a position is and adds to its properties what its topic leaves open: `venue`, `building`, `floor`, `room`.
+    ///
+    /// A property that was sent under one of these names stays as it was sent.
+    func locate(_ update: LiveUpdate, on topic: String, completing properties: inout [UInt8]) -> Whereabouts? {
+        let (found, stated) = find(update, on: topic)
+        guard let found else { return nil }
+        for level in StructureLevel.allCases.dropLast() where stated?.says(level) != true {
+            let id = found.levels[level.depth]
+            if id != LiveTopic.notApplicable { properties.appendMember(level.rawValue, id) }
+        }
+        return found
+    }
+
+    private func find(_ update: LiveUpdate, on topic: String) -> (found: Whereabouts?, stated: StatedLevels?) {
+        guard let position = update.position else { return (nil, nil) }
+        // Taken out and put back, so that it is changed in place.
+        var locator = self.locator ?? Locator(tree)
+        self.locator = nil
+        defer { self.locator = locator }
+        let stated = locator.statedLevels(of: topic)
+        return (locator.whereabouts(of: position, floorIndex: update.floorIndex, stated: stated), stated)
+    }
+
+    // MARK: Floors
+
+    /// The floor a position is on: what its topic names, else where the structure finds it, else its `floorIndex` in the building
+    /// that its topic names.
+    ///
+    /// - Parameter found: Where the structure finds it.
+    func floor(of state: LiveState, index: Int?, found: Whereabouts?, _ turn: inout Turn) -> FloorRef {
+        if let floor = floor(of: state, index: index, found: found) { return floor }
+        diagnostics.reportOverload(
+            state.topic, "the dataset has \(shared.limits.liveTopics) floors, the maximum: this one counts as unknown", count: 1,
+            &turn)
+        return .unknown
+    }
+
+    /// - Returns: nil where there is no room for another floor.
+    func floor(of state: LiveState, index: Int?, found: Whereabouts?) -> FloorRef? {
+        let maximum = shared.limits.liveTopics
+        if let found, let floor = floors.floor(of: found, maximum: maximum), floor != .unknown { return floor }
+        if state.floor == nil { state.floor = floors.place(of: state.topic, maximum: maximum) }
+        switch state.floor {
+        case .known(let floor)?: return floor
+        case .unknown?: return .unknown
+        case .building?:
+            guard let index else { return .unknown }
+            return floors.floor(index, in: state.topic, of: tree, maximum: maximum)
+        case nil: return nil
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Adds a member to a JSON object, unless it is there.
+    fileprivate mutating func appendMember(_ name: String, _ value: String) {
+        // Behind a closing quote a colon stands after keys only, and a quote within a text is escaped.
+        guard last == UInt8(ascii: "}"), !contains(sequence: Array("\"\(name)\":".utf8)) else { return }
+        removeLast()
+        if last != UInt8(ascii: "{") { append(UInt8(ascii: ",")) }
+        var writer = JSONWriter()
+        swap(&writer.bytes, &self)
+        writer.key(name)
+        writer.string(value)
+        writer.endObject()
+        swap(&writer.bytes, &self)
+    }
+
+    private func contains(sequence: [UInt8]) -> Bool {
+        guard let first = sequence.first, count >= sequence.count else { return false }
+        for start in 0...(count - sequence.count) where self[start] == first {
+            if self[start..<(start + sequence.count)].elementsEqual(sequence) { return true }
+        }
+        return false
+    }
+}
