@@ -20,11 +20,11 @@ final class Geomatching {
     private var instant: Int64 = .min
     /// Positions that came in and were not yet shown to the engine, in order of arrival.
     private var moves: [Move] = []
-    private var effects: [Effect] = []
-    private let dataset: String
-    private let devices: Devices
-    private let account: MatchAccount
-    private let shared: Shared
+    var effects: [Effect] = []
+    let dataset: String
+    let devices: Devices
+    let account: MatchAccount
+    let shared: Shared
 
     init(_ dataset: String, _ devices: Devices, _ account: MatchAccount, _ shared: Shared) {
         let limits = shared.limits
@@ -51,7 +51,7 @@ final class Geomatching {
         engine.publications(of: device.reference).compactMap(publication)
     }
 
-    private func publication(_ reference: PublicationRef) -> Publication? {
+    func publication(_ reference: PublicationRef) -> Publication? {
         let index = Int(reference.index)
         return index < publicationsByReference.count ? publicationsByReference[index] : nil
     }
@@ -93,13 +93,13 @@ final class Geomatching {
         forget(publication)
     }
 
-    private func register(_ publication: Publication) {
+    func register(_ publication: Publication) {
         publications[publication.record.id] = publication
         publicationsByReference.place(publication, at: publication.reference.index)
     }
 
     /// Forgets what the engine has already removed.
-    private func forget(_ publication: Publication) {
+    func forget(_ publication: Publication) {
         let record = publication.record
         if instant != .min { ended.publications.note(record, id: record.id, bytes: record.footprint, at: instant) }
         for number in publication.visitors {
@@ -115,7 +115,7 @@ final class Geomatching {
         engine.subscriptions(of: device.reference).compactMap(subscription)
     }
 
-    private func subscription(_ reference: SubscriptionRef) -> Subscription? {
+    func subscription(_ reference: SubscriptionRef) -> Subscription? {
         let index = Int(reference.index)
         return index < subscriptionsByReference.count ? subscriptionsByReference[index] : nil
     }
@@ -164,12 +164,12 @@ final class Geomatching {
         forget(subscription)
     }
 
-    private func register(_ subscription: Subscription) {
+    func register(_ subscription: Subscription) {
         subscriptions[subscription.record.id] = subscription
         subscriptionsByReference.place(subscription, at: subscription.reference.index)
     }
 
-    private func forget(_ subscription: Subscription) {
+    func forget(_ subscription: Subscription) {
         if instant != .min {
             var record = subscription.record
             // Nothing is signed with it any more.
@@ -254,261 +254,4 @@ final class Geomatching {
 
     /// Forgets what ended a day ago.
     func forgetEnded(at now: Int64) { ended.expire(at: now) }
-
-    // MARK: Effects
-
-    /// - Parameter reason: What visits are said to end by, whatever the engine says; nil: what the engine says.
-    private func handleEffects(endingVisitsBy reason: VisitEnd.Reason? = nil, _ turn: inout Turn) {
-        guard !effects.isEmpty else { return }
-        for effect in effects {
-            switch effect {
-            case .met(let meeting): record(meeting, &turn)
-            case .visitBegan(let meeting): begin(meeting, &turn)
-            case .visitEnded(var end):
-                end.reason = reason ?? end.reason
-                self.end(end, &turn)
-            case .capacityExceeded(let exceeded): count(exceeded, &turn)
-            case .publicationExpired(let reference):
-                guard let publication = publication(reference) else { continue }
-                forget(publication)
-                turn.keep(.deletePublication(dataset: dataset, id: publication.record.id))
-            case .subscriptionExpired(let reference):
-                guard let subscription = subscription(reference) else { continue }
-                forget(subscription)
-                turn.keep(.deleteSubscription(dataset: dataset, id: subscription.record.id))
-            case .mismatch(let reference, let hints):
-                guard let subscription = subscription(reference) else { continue }
-                let new = hints.filter { !subscription.record.hints.contains($0) }
-                guard !new.isEmpty else { continue }
-                subscription.record.hints += new
-                turn.keep(
-                    .putHints(dataset: dataset, subscriptionId: subscription.record.id, subscription.record.hints))
-            }
-        }
-        effects.removeAll(keepingCapacity: true)
-    }
-
-    /// A pair met, and is remembered for what `matchTTL` and `matchDTL` count from.
-    private func record(_ meeting: Meeting, _ turn: inout Turn) {
-        guard let publication = publication(meeting.publication), let subscription = subscription(meeting.subscription) else {
-            return
-        }
-        if subscription.isStored(with: publication) {
-            turn.keep(.put(PairRecord(meeting, publication.record, subscription.record)))
-        }
-        send(MatchMessage(id: turn.identifiers.uuid(), event: .matched, meeting), publication, subscription, &turn)
-    }
-
-    /// A visit began: it is remembered until it ends, so that a restart neither reports it again nor forgets its end.
-    private func begin(_ meeting: Meeting, _ turn: inout Turn) {
-        guard let publication = publication(meeting.publication), let subscription = subscription(meeting.subscription) else {
-            return
-        }
-        let message = MatchMessage(id: turn.identifiers.uuid(), event: .began, meeting)
-        noteVisit(message.id, subscription, publication)
-        if subscription.isStored(with: publication) {
-            turn.keep(
-                .put(
-                    VisitRecord(
-                        dataset: dataset, subscriptionId: subscription.record.id, publicationId: publication.record.id,
-                        id: message.id, since: meeting.at)))
-        }
-        send(message, publication, subscription, &turn)
-    }
-
-    /// A visit ended, unless that was reported already.
-    private func end(_ end: VisitEnd, _ turn: inout Turn) {
-        guard let publication = publication(end.publication), let subscription = subscription(end.subscription),
-            let visit = forgetVisit(subscription, publication)
-        else { return }
-        if subscription.isStored(with: publication) {
-            turn.keep(
-                .deleteVisit(
-                    dataset: dataset, subscriptionId: subscription.record.id, publicationId: publication.record.id))
-        }
-        send(MatchMessage(id: turn.identifiers.uuid(), visit: visit, end), publication, subscription, &turn)
-    }
-
-    /// More would match than is remembered: what was not made counts as dropped.
-    private func count(_ exceeded: CapacityExceeded, _ turn: inout Turn) {
-        guard let subscription = subscription(exceeded.subscription), exceeded.missed > 0 else { return }
-        let limits = shared.limits
-        let reason =
-            "\(exceeded.missed) matches were not made: a subscription has \(limits.partnersPerSubscription) partners and a dataset \(limits.pairs) pairs at most"
-        shared.outbox.countUnmade(exceeded.missed, of: subscription, account, because: reason, &turn)
-    }
-
-    /// Has a match delivered.
-    private func send(
-        _ message: MatchMessage, _ publication: Publication, _ subscription: Subscription, _ turn: inout Turn
-    ) {
-        guard let device = devices[subscription.record.deviceId] else { return }
-        shared.outbox.send(message, publication, subscription, of: device, account, &turn)
-    }
-
-    // MARK: Visits
-
-    private func noteVisit(_ id: String, _ subscription: Subscription, _ publication: Publication) {
-        subscription.visits[publication.reference.index] = id
-        publication.visitors.insert(subscription.reference.index)
-    }
-
-    /// - Returns: The id of the visit's begin; nil where there is no visit.
-    private func forgetVisit(_ subscription: Subscription, _ publication: Publication) -> String? {
-        publication.visitors.remove(subscription.reference.index)
-        return subscription.visits.removeValue(forKey: publication.reference.index)
-    }
-
-    /// Ends all visits of a device, on both sides, before the engine does.
-    func endVisits(of device: Device, _ turn: inout Turn) {
-        var pairs: [(subscription: Subscription, publication: Publication)] = []
-        for subscription in subscriptions(of: device) {
-            pairs += subscription.visits.keys.compactMap { publication(PublicationRef(index: $0)) }.map { (subscription, $0) }
-        }
-        for publication in publications(of: device) {
-            pairs += publication.visitors.compactMap { subscription(SubscriptionRef(index: $0)) }.map { ($0, publication) }
-        }
-        pairs.sort {
-            ($0.subscription.reference.index, $0.publication.reference.index)
-                < ($1.subscription.reference.index, $1.publication.reference.index)
-        }
-        for (subscription, publication) in pairs {
-            let here = engine.position(of: engine.device(of: publication.reference))
-            let there = engine.position(of: engine.device(of: subscription.reference))
-            end(
-                VisitEnd(
-                    publication: publication.reference, subscription: subscription.reference, reason: .deleted,
-                    distance: distance(here, there), publicationPosition: here, subscriptionPosition: there, at: turn.now),
-                &turn)
-        }
-    }
-
-    private func distance(_ from: Position?, _ to: Position?) -> Double? {
-        guard let from, let to else { return nil }
-        return Geodesic.distance(
-            fromLatitude: from.latitude, fromLongitude: from.longitude, toLatitude: to.latitude, toLongitude: to.longitude)
-    }
-
-    // MARK: Restarting
-
-    /// Everything is back: the engine takes up work.
-    ///
-    /// - Parameter beacons: The devices that are beacons. Visits with those that nobody is known to see are lost.
-    func resume(beacons: some Sequence<String>, _ turn: inout Turn) {
-        for beacon in beacons.sorted(by: { ByteKey($0) < ByteKey($1) }).compactMap({ devices[$0] }) {
-            var others: Set<DeviceRef> = []
-            for publication in publications(of: beacon) {
-                for number in publication.visitors { others.insert(engine.device(of: SubscriptionRef(index: number))) }
-            }
-            for subscription in subscriptions(of: beacon) {
-                for number in subscription.visits.keys { others.insert(engine.device(of: PublicationRef(index: number))) }
-            }
-            for other in others.sorted(by: { $0.index < $1.index }) where engine.sighting(beacon.reference, other) == nil {
-                loseSighting(of: beacon.reference, by: other, &turn)
-            }
-        }
-        engine.resume(at: turn.now, into: &effects)
-        handleEffects(&turn)
-    }
-
-    /// - Throws: Where the record is not what this program wrote.
-    func restore(_ record: PublicationRecord, at now: Int64) throws(WireError) {
-        guard let device = devices[record.deviceId] else { return }
-        restoreDeleted(publication: record.id)
-        let properties = try PropertiesCoding.decode(text: record.properties)
-        var unsent: [Effect] = []
-        let reference = engine.addPublication(
-            on: device.reference, topic: record.topic, range: record.range,
-            expiresAt: deadline(from: record.createdAt, duration: record.duration), properties: properties, at: now,
-            evaluate: false, into: &unsent)
-        register(Publication(record, reference: reference))
-    }
-
-    /// - Throws: Where the record is not what this program wrote.
-    func restore(_ record: SubscriptionRecord, at now: Int64) throws(WireError) {
-        guard let device = devices[record.deviceId] else { return }
-        restoreDeleted(subscription: record.id)
-        let selector = try Selector(checking: record.selector)
-        var unsent: [Effect] = []
-        let reference = engine.addSubscription(
-            on: device.reference, topic: record.topic, range: record.range,
-            expiresAt: deadline(from: record.createdAt, duration: record.duration), selector: selector,
-            options: record.options, at: now, evaluate: false, into: &unsent)
-        register(Subscription(record, pushers: try record.readPushers(shared.naming), reference: reference))
-    }
-
-    func restoreDeleted(publication id: String) {
-        guard let publication = publications[id] else { return }
-        var unsent: [Effect] = []
-        engine.removePublication(publication.reference, at: 0, into: &unsent)
-        forget(publication)
-    }
-
-    func restoreDeleted(subscription id: String) {
-        guard let subscription = subscriptions[id] else { return }
-        var unsent: [Effect] = []
-        engine.removeSubscription(subscription.reference, at: 0, into: &unsent)
-        forget(subscription)
-    }
-
-    func restore(_ record: PairRecord, at now: Int64) {
-        guard let publication = publications[record.publicationId], let subscription = subscriptions[record.subscriptionId]
-        else { return }
-        let suppression = Suppression(
-            lastMatchAt: record.lastMatchAt,
-            publicationPosition: Position(record.publicationLatitude, record.publicationLongitude),
-            subscriptionPosition: Position(record.subscriptionLatitude, record.subscriptionLongitude))
-        engine.restoreSuppression(subscription.reference, publication.reference, suppression, at: now)
-    }
-
-    func restore(_ record: VisitRecord, at now: Int64) {
-        guard let publication = publications[record.publicationId], let subscription = subscriptions[record.subscriptionId]
-        else { return }
-        engine.restoreVisit(subscription.reference, publication.reference, since: record.since, at: now)
-        noteVisit(record.id, subscription, publication)
-    }
-
-    /// The visit of a pair is over.
-    func restoreEnd(of subscriptionID: String, _ publicationID: String) {
-        guard let subscription = subscriptions[subscriptionID], let publication = publications[publicationID] else { return }
-        engine.restoreEnd(subscription.reference, publication.reference)
-        _ = forgetVisit(subscription, publication)
-    }
-
-    func restore(_ amendment: any RecordAmendment) {
-        guard let subscription = subscriptions[amendment.key.id] else { return }
-        if let amendment = amendment as? DeliveryAmendment { subscription.record.delivery = amendment.delivery }
-        if let amendment = amendment as? HintsAmendment { subscription.record.hints = amendment.hints }
-    }
-
-    func restore(_ sighting: DeviceSighting) {
-        engine.restoreSighting(
-            of: sighting.beacon, by: sighting.observer, distance: sighting.distance, seenAt: sighting.seenAt)
-    }
-}
-
-extension Subscription {
-    /// What is compared once is not stored, and nothing of its pairs.
-    fileprivate func isStored(with publication: Publication) -> Bool {
-        record.duration > 0 && publication.record.duration > 0
-    }
-}
-
-extension PairRecord {
-    fileprivate init(_ meeting: Meeting, _ publication: PublicationRecord, _ subscription: SubscriptionRecord) {
-        self.init(
-            dataset: subscription.dataset, subscriptionId: subscription.id, publicationId: publication.id,
-            lastMatchAt: meeting.at, publicationLatitude: meeting.publicationPosition?.latitude,
-            publicationLongitude: meeting.publicationPosition?.longitude,
-            subscriptionLatitude: meeting.subscriptionPosition?.latitude,
-            subscriptionLongitude: meeting.subscriptionPosition?.longitude)
-    }
-}
-
-extension Position {
-    /// nil where a side was nowhere.
-    fileprivate init?(_ latitude: Double?, _ longitude: Double?) {
-        guard let latitude, let longitude else { return nil }
-        self.init(latitude: latitude, longitude: longitude)
-    }
 }
