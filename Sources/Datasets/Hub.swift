@@ -1,12 +1,5 @@
-import Circumstances
-import DequeModule
-import Geodesy
-import LiveTopics
-import Matching
-import Places
-import Selectors
-import Wire
 import Records
+import Wire
 
 /// The router of the daemon: looks up the dataset of what comes in, hands it to the components in a stated order, and gathers what is to be
 /// done in the turn.
@@ -43,7 +36,7 @@ public final class Hub {
     var moved: [Dataset] = []
     /// Datasets that were restored and whose engines have not yet taken up work.
     var unresumed: Set<String> = []
-    /// Who waits for a question to the store that was asked with the same `requestId`.
+    /// The clients that wait for a query of the store that was asked with the same `requestId`.
     var waitingForAnswer: [RequestKey: [ReplyContext]] = [:]
     /// A refusal whose datasets are not loaded yet.
     var pendingLoad: PendingLoad?
