@@ -59,10 +59,8 @@ extension Hub {
     }
 
     func listCircumstances(_ call: Call) throws(WireError) -> [UInt8] {
-        let page = try Page(call.parameters)
-        let visible = visibleCircumstances(call)
-        return page.encode(
-            "circumstances", page.sorted(visible, by: \.record.id), id: \.record.id, item: { self.describe($0) })
+        try Page(call.parameters).encode(
+            "circumstances", sorting: visibleCircumstances(call), id: \.record.id, item: { self.describe($0) })
     }
 
     func evaluateCircumstance(_ call: Call) throws(WireError) -> [UInt8] {
@@ -84,7 +82,7 @@ extension Hub {
         let device = try device(named: "deviceId", call)
         let page = try Page(call.parameters)
         let onDemand = visibleCircumstances(call).filter { $0.record.trigger == nil && $0.record.isEnabled }
-        return page.encode("results", page.sorted(onDemand, by: \.record.id), id: \.record.id) { circumstance in
+        return page.encode("results", sorting: onDemand, id: \.record.id) { circumstance in
             JSONWriter.object { writer in
                 writer.member("id", circumstance.record.id)
                 self.encodeValue(of: circumstance, for: device, debug: false, call, into: &writer)

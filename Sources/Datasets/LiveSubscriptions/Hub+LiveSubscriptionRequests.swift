@@ -60,7 +60,7 @@ extension Hub {
     func listLive(_ call: Call) throws(WireError) -> [UInt8] {
         let page = try Page(call.parameters)
         let own = call.dataset.liveSubscriptions.all(of: call.client.name).filter { $0.record.leaseUntil > call.now }
-        return page.encode("subscriptions", page.sorted(own, by: \.record.id), id: \.record.id, item: { self.describe($0) })
+        return page.encode("subscriptions", sorting: own, id: \.record.id, item: { self.describe($0) })
     }
 
     // MARK: Parts

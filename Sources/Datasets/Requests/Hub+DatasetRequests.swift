@@ -42,7 +42,7 @@ extension Hub {
         let page = try Page(parameters)
         let administrators = configuration.administrators
         let visible = datasets.keys.filter { administrators.allow(client: client.name, in: $0) }
-        return page.encode("datasets", page.sorted(visible, by: { $0 }), id: { $0 }, item: { id in datasets[id].map(describe) })
+        return page.encode("datasets", sorting: visible, id: { $0 }, item: { id in datasets[id].map(describe) })
     }
 
     func deleteDataset(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {

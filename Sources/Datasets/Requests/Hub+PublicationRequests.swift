@@ -40,14 +40,10 @@ extension Hub {
     func listPublications(_ call: Call) throws(WireError) -> [UInt8] {
         let device = try device(named: "deviceId", call)
         let page = try Page(call.parameters)
-        let now = call.now
-        let dataset = call.dataset
-        let client = call.client
-        let visible = dataset.geomatching.publications(of: device).filter {
-            $0.expiresAt > now && client.reaches(owner: $0.record.owner)
+        let visible = call.dataset.geomatching.publications(of: device).filter {
+            $0.expiresAt > call.now && call.client.reaches(owner: $0.record.owner)
         }
-        return page.encode(
-            "publications", page.sorted(visible, by: \.record.id), id: \.record.id, item: { $0.record.encoded() })
+        return page.encode("publications", sorting: visible, id: \.record.id, item: { $0.record.encoded() })
     }
 
     func updatePublication(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {

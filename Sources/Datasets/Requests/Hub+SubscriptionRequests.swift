@@ -43,14 +43,10 @@ extension Hub {
     func listSubscriptions(_ call: Call) throws(WireError) -> [UInt8] {
         let device = try device(named: "deviceId", call)
         let page = try Page(call.parameters)
-        let now = call.now
-        let dataset = call.dataset
-        let client = call.client
-        let visible = dataset.geomatching.subscriptions(of: device).filter {
-            $0.expiresAt > now && client.reaches(owner: $0.record.owner)
+        let visible = call.dataset.geomatching.subscriptions(of: device).filter {
+            $0.expiresAt > call.now && call.client.reaches(owner: $0.record.owner)
         }
-        return page.encode(
-            "subscriptions", page.sorted(visible, by: \.record.id), id: \.record.id, item: { self.describe($0) })
+        return page.encode("subscriptions", sorting: visible, id: \.record.id, item: { self.describe($0) })
     }
 
     func updateSubscription(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {

@@ -17,11 +17,14 @@ struct Page {
         after = try parameters.optionalString("after", characters: 1...256)
     }
 
-    /// What is behind `after`, in the order of ids.
-    func sorted<Element>(_ all: some Sequence<Element>, by id: (Element) -> String) -> [Element] {
+    /// The page of all elements in the order of their ids.
+    func encode<Element>(
+        _ name: String, sorting all: some Sequence<Element>, id: (Element) -> String, item: (Element) -> [UInt8]?
+    ) -> [UInt8] {
         let keyed = all.map { (key: ByteKey(id($0)), element: $0) }
         let start = after.map(ByteKey.init)
-        return keyed.filter { entry in start.map { $0 < entry.key } ?? true }.sorted { $0.key < $1.key }.map(\.element)
+        let behind = keyed.filter { entry in start.map { $0 < entry.key } ?? true }.sorted { $0.key < $1.key }
+        return encode(name, behind.map(\.element), id: id, item: item)
     }
 
     /// `{"<name>":[…],"next"?}`; `next` is the last id shown, where there is more.
