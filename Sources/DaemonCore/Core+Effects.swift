@@ -14,7 +14,7 @@ extension Core {
     private func performEffects() {
         hub.endBatch(&turn)
         while !turn.effects.isEmpty {
-            noteReplies()
+            noteReplies(at: clock.monotonic())
             repliesNoted = 0
             swap(&turn.effects, &current)
             for reference in doors { reference.door.send(current.output) }

@@ -18,7 +18,7 @@ extension Core {
         let waits = load > 1 ? hub.isLoading(envelope.dataset) : hub.isSuspended(envelope.dataset)
         envelope.answer.load = waits ? 0 : load
         if queues.goesAtOnce(number, load: Int(envelope.answer.load), doorBytes: bytesAtDoors(of: number), at: now) {
-            return handle(envelope)
+            return handle(envelope, at: now)
         }
         let request = RequestQueues.Waiting(
             dataset: envelope.dataset, name: envelope.name, body: Array(envelope.body), answer: envelope.answer)
@@ -26,7 +26,7 @@ extension Core {
         envelope.answer.load = 0
         hub.refuse(
             envelope, WireError(.limit, "too many requests of `\(envelope.client.prefix(64))` wait; ask again later"), &turn)
-        noteReplies()
+        noteReplies(at: now)
     }
 
     /// Serves what waits, one request of each client in turn, for a slice of time.
@@ -45,7 +45,7 @@ extension Core {
             if hub.isLoading(request.dataset) { answer.load = 0 }
             request.body.withUnsafeBytes {
                 handle(
-                    Envelope(dataset: request.dataset, client: client, name: request.name, body: $0, answer: answer))
+                    Envelope(dataset: request.dataset, client: client, name: request.name, body: $0, answer: answer), at: now)
             }
         }
         return true
@@ -53,28 +53,29 @@ extension Core {
 
     private static let sliceMaximum = 1000
 
-    private func handle(_ envelope: Envelope) {
-        let start = clock.monotonic()
+    private func handle(_ envelope: Envelope, at start: Int64) {
         queues.wasGiven(envelope.answer, at: start)
         hub.receive(envelope, &turn)
-        noteReplies()
-        queues.used(clock.monotonic() - start, by: envelope.answer.queue)
+        let end = clock.monotonic()
+        noteReplies(at: end)
+        queues.used(end - start, by: envelope.answer.queue)
     }
 
     func answer(_ query: StoreQuery, with finding: StoreFinding) {
         let start = clock.monotonic()
         hub.answer(query, with: finding, &turn)
-        noteReplies()
-        queues.used(clock.monotonic() - start, by: query.queue)
+        let end = clock.monotonic()
+        noteReplies(at: end)
+        queues.used(end - start, by: query.queue)
     }
 
     private func bytesAtDoors(of number: UInt32) -> Int { doors.reduce(0) { $0 + $1.door.replyBytes(of: number) } }
 
     /// Counts the replies that came since the last call.
-    func noteReplies() {
+    func noteReplies(at instant: @autoclosure () -> Int64) {
         let items = turn.effects.held.items
         guard repliesNoted < items.count else { return }
-        let now = clock.monotonic()
+        let now = instant()
         for item in items[repliesNoted...] {
             guard case .reply(let answer) = item.kind, answer.queue != 0 else { continue }
             queues.wasAnswered(answer, bytes: item.payload.count, at: now)

@@ -37,8 +37,8 @@ struct RequestQueues {
         var bytes: Int { body.count + dataset.utf8.count + name.utf8.count + answer.bytes.count + 192 }
     }
 
-    private struct Queue {
-        var client: String
+    private final class Queue {
+        let client: String
         var waiting = Deque<Waiting>()
         var waitingBytes = 0
         var loadInHand = 0
@@ -48,6 +48,13 @@ struct RequestQueues {
         var allowance: Int64
         var allowanceAt: Int64
         var answeredAt: Int64
+
+        init(of client: String, allowance: Int64, at now: Int64) {
+            self.client = client
+            self.allowance = allowance
+            allowanceAt = now
+            answeredAt = now
+        }
 
         var isIdle: Bool { waiting.isEmpty && loadInHand == 0 && replyBytes == 0 }
     }
@@ -78,8 +85,7 @@ struct RequestQueues {
         // Replies to requests of nobody bear 0.
         if lastNumber == 0 { lastNumber = 1 }
         numbers[client] = lastNumber
-        queues[lastNumber] = Queue(
-            client: client, allowance: bounds.burstMilliseconds, allowanceAt: now, answeredAt: now)
+        queues[lastNumber] = Queue(of: client, allowance: bounds.burstMilliseconds, at: now)
         return lastNumber
     }
 
@@ -97,23 +103,19 @@ struct RequestQueues {
 
     /// Whether a request that comes in is handled at once: nothing of its client waits, and nothing keeps it waiting.
     mutating func goesAtOnce(_ number: UInt32, load: Int, doorBytes: Int, at now: Int64) -> Bool {
-        guard queues[number]?.waiting.isEmpty == true else { return false }
-        return allowance(of: number, at: now) > 0 && isFree(number, load: load, doorBytes: doorBytes, at: now)
+        guard let queue = queues[number], queue.waiting.isEmpty else { return false }
+        refill(queue, at: now)
+        return queue.allowance > 0 && isFree(queue, load: load, doorBytes: doorBytes, at: now)
     }
 
-    private mutating func allowance(of number: UInt32, at now: Int64) -> Int64 {
-        guard var queue = queues[number] else { return 0 }
+    private func refill(_ queue: Queue, at now: Int64) {
         let refill = (now - queue.allowanceAt) / bounds.share
-        if refill != 0 {
-            queue.allowance = min(bounds.burstMilliseconds, queue.allowance + max(0, refill))
-            queue.allowanceAt = now
-            queues[number] = queue
-        }
-        return queue.allowance
+        guard refill != 0 else { return }
+        queue.allowance = min(bounds.burstMilliseconds, queue.allowance + max(0, refill))
+        queue.allowanceAt = now
     }
 
-    private mutating func isFree(_ number: UInt32, load: Int, doorBytes: Int, at now: Int64) -> Bool {
-        guard let queue = queues[number] else { return true }
+    private func isFree(_ queue: Queue, load: Int, doorBytes: Int, at now: Int64) -> Bool {
         if queue.replyBytes + doorBytes >= bounds.replyBytes { return false }
         if load > 1, storeLoadInHand + load > bounds.storeLoadInHand, now - storeAnsweredAt < bounds.patienceMilliseconds {
             return false
@@ -129,12 +131,12 @@ struct RequestQueues {
     /// - Returns: false where too much waits already.
     mutating func append(_ request: Waiting, to number: UInt32) -> Bool {
         let bytes = request.bytes
-        guard let waiting = queues[number]?.waitingBytes, waiting + bytes <= bounds.waitingBytes,
+        guard let queue = queues[number], queue.waitingBytes + bytes <= bounds.waitingBytes,
             allWaitingBytes + bytes <= bounds.allWaitingBytes
         else { return false }
-        if queues[number]?.waiting.isEmpty == true { round.append(number) }
-        queues[number]?.waiting.append(request)
-        queues[number]?.waitingBytes += bytes
+        if queue.waiting.isEmpty { round.append(number) }
+        queue.waiting.append(request)
+        queue.waitingBytes += bytes
         allWaitingBytes += bytes
         return true
     }
@@ -143,15 +145,15 @@ struct RequestQueues {
     mutating func next(at now: Int64, doorBytes: (UInt32) -> Int) -> (number: UInt32, request: Waiting)? {
         for _ in 0..<round.count {
             let number = round.removeFirst()
-            guard let first = queues[number]?.waiting.first else { continue }
-            guard isFree(number, load: Int(first.answer.load), doorBytes: doorBytes(number), at: now) else {
+            guard let queue = queues[number], let first = queue.waiting.first else { continue }
+            guard isFree(queue, load: Int(first.answer.load), doorBytes: doorBytes(number), at: now) else {
                 round.append(number)
                 continue
             }
-            queues[number]?.waiting.removeFirst()
-            queues[number]?.waitingBytes -= first.bytes
+            queue.waiting.removeFirst()
+            queue.waitingBytes -= first.bytes
             allWaitingBytes -= first.bytes
-            if queues[number]?.waiting.isEmpty == false { round.append(number) }
+            if !queue.waiting.isEmpty { round.append(number) }
             return (number, first)
         }
         return nil
@@ -161,35 +163,35 @@ struct RequestQueues {
 
     mutating func wasGiven(_ answer: ReturnAddress, at now: Int64) {
         let load = Int(answer.load)
-        let inHand = queues[answer.queue]?.loadInHand ?? 0
-        // Where patience let one more go, the next waits as long again.
-        if inHand == 0 || inHand + load > bounds.loadInHand { queues[answer.queue]?.answeredAt = now }
-        queues[answer.queue]?.loadInHand = inHand + load
+        if let queue = queues[answer.queue] {
+            // Where patience let one more go, the next waits as long again.
+            if queue.loadInHand == 0 || queue.loadInHand + load > bounds.loadInHand { queue.answeredAt = now }
+            queue.loadInHand += load
+        }
         guard load > 1 else { return }
         if storeLoadInHand == 0 || storeLoadInHand + load > bounds.storeLoadInHand { storeAnsweredAt = now }
         storeLoadInHand += load
     }
 
-    mutating func used(_ milliseconds: Int64, by number: UInt32) {
-        guard milliseconds > 0, let allowance = queues[number]?.allowance else { return }
-        queues[number]?.allowance = max(-bounds.burstMilliseconds, allowance - milliseconds)
+    func used(_ milliseconds: Int64, by number: UInt32) {
+        guard milliseconds > 0, let queue = queues[number] else { return }
+        queue.allowance = max(-bounds.burstMilliseconds, queue.allowance - milliseconds)
     }
 
     mutating func wasAnswered(_ answer: ReturnAddress, bytes: Int, at now: Int64) {
-        guard var queue = queues.removeValue(forKey: answer.queue) else { return }
+        guard let queue = queues[answer.queue] else { return }
         let load = Int(answer.load)
         queue.loadInHand = max(0, queue.loadInHand - load)
         queue.answeredAt = now
         queue.replyBytes += bytes
-        queues[answer.queue] = queue
         guard load > 1 else { return }
         storeLoadInHand = max(0, storeLoadInHand - load)
         storeAnsweredAt = now
     }
 
     /// A reply left the core, or was taken back.
-    mutating func replyLeft(_ answer: ReturnAddress, bytes: Int) {
-        guard let waiting = queues[answer.queue]?.replyBytes else { return }
-        queues[answer.queue]?.replyBytes = max(0, waiting - bytes)
+    func replyLeft(_ answer: ReturnAddress, bytes: Int) {
+        guard let queue = queues[answer.queue] else { return }
+        queue.replyBytes = max(0, queue.replyBytes - bytes)
     }
 }

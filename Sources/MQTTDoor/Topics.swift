@@ -38,10 +38,17 @@ public struct Topics: Sendable {
         guard let topic = topic.dropping(prefix: prefix) else { return .other }
         if topic.hasFirstLevel("live") { return .other }
         guard topic.hasFirstLevel("geomatch") else { return .update(topic) }
-        let levels = String(decoding: topic, as: UTF8.self).split(separator: "/", omittingEmptySubsequences: false)
-            .map(String.init)
-        guard levels.count >= 4, levels[3] == "request" else { return .other }
-        return .request(dataset: levels[1], client: levels[2], name: levels[4...].joined(separator: "/"))
+        var rest = topic.dropFirst("geomatch/".utf8.count)
+        guard let dataset = rest.removeLevel(), let client = rest.removeLevel() else { return .other }
+        let name: Slice<UnsafeRawBufferPointer>
+        if let kind = rest.removeLevel() {
+            guard kind.elementsEqual("request".utf8) else { return .other }
+            name = rest
+        } else {
+            guard rest.elementsEqual("request".utf8) else { return .other }
+            name = rest.suffix(0)
+        }
+        return .request(dataset: dataset.text, client: client.text, name: name.text)
     }
 
     /// The seven levels of a live state that is kept at the broker; nil for other topics.
@@ -145,4 +152,16 @@ extension UnsafeRawBufferPointer {
         for index in 0..<length where self[index] != level.utf8Start[index] { return false }
         return count == length || self[length] == UInt8(ascii: "/")
     }
+}
+
+extension Slice<UnsafeRawBufferPointer> {
+    /// Removes the first level and the `/` behind it; nil where there is no `/`.
+    fileprivate mutating func removeLevel() -> Slice<UnsafeRawBufferPointer>? {
+        guard let end = firstIndex(of: UInt8(ascii: "/")) else { return nil }
+        defer { self = self[(end + 1)...] }
+        return self[..<end]
+    }
+
+    /// What is no UTF-8 becomes U+FFFD.
+    fileprivate var text: String { String(decoding: UnsafeRawBufferPointer(rebasing: self), as: UTF8.self) }
 }
