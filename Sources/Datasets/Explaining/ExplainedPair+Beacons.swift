@@ -12,13 +12,13 @@ extension ExplainedPair {
             return .init("location", false, detail)
         }
         let age = FigureText.seconds(milliseconds: max(0, now - sighting.seenAt))
-        let detail = tellsFigures ? "one side is a beacon, which the other's device saw \(age) ago" : "one side sees the other"
+        let detail = showsFigures ? "one side is a beacon, which the other's device saw \(age) ago" : "one side sees the other"
         return .init("location", true, detail)
     }
 
     var sightedRange: Explanation.Check {
         guard let sighting else { return .init("range", false, "a beacon that is not seen is at no distance") }
-        guard tellsFigures else { return .init("range", isInRange, isInRange ? "in range" : "out of range") }
+        guard showsFigures else { return .init("range", isInRange, isInRange ? "in range" : "out of range") }
         guard sighting.distance.isFinite else { return .init("range", false, "the beacon is seen, at an unknown distance") }
         let figures = "distance \(FigureText.metres(sighting.distance)) by proximity, reach \(FigureText.metres(reach))"
         return .init("range", isInRange, figures)

@@ -13,7 +13,7 @@ extension ExplainedPair {
         let detail =
             if topicsAreEqual {
                 "both have the topic `\(subscription.topic)`"
-            } else if tellsFigures {
+            } else if showsFigures {
                 "the publication's topic is `\(publication.topic)`, the subscription's `\(subscription.topic)`"
             } else {
                 "the publication's topic is not `\(subscription.topic)`"
@@ -24,12 +24,12 @@ extension ExplainedPair {
     // MARK: Time
 
     private var lifetime: Explanation.Check {
-        let lives = [("publication", publicationLife, tellsFigures), ("subscription", subscriptionLife, true)]
+        let lives = [("publication", publicationLife, showsFigures), ("subscription", subscriptionLife, true)]
         let ended = lives.filter { !$0.1.isAlive }
-        let told = (ended.isEmpty ? lives : ended).map { name, life, tells in
-            tells ? sentence(name, life) : "the \(name) \(life.isAlive ? "lives" : "has ended")"
+        let texts = (ended.isEmpty ? lives : ended).map { name, life, isShown in
+            isShown ? sentence(name, life) : "the \(name) \(life.isAlive ? "lives" : "has ended")"
         }
-        return .init("lifetime", ended.isEmpty, told.joined(separator: ", "))
+        return .init("lifetime", ended.isEmpty, texts.joined(separator: ", "))
     }
 
     private func sentence(_ name: String, _ life: Life) -> String {
@@ -48,20 +48,20 @@ extension ExplainedPair {
     private var location: Explanation.Check {
         if isOfBeacon { return sighted }
         let sides = [
-            ("publication", publicationPlace, publication.deviceId, tellsFigures),
+            ("publication", publicationPlace, publication.deviceId, showsFigures),
             ("subscription", subscriptionPlace, subscription.deviceId, true),
         ]
         let lost = sides.filter { $0.1.position == nil }
         guard lost.isEmpty else {
-            let told = lost.map { name, place, id, tells in
-                let device = tells ? "the \(name)'s device `\(id)`" : "the \(name)'s device"
+            let texts = lost.map { name, place, id, isShown in
+                let device = isShown ? "the \(name)'s device `\(id)`" : "the \(name)'s device"
                 return place.hasDevice ? "\(device) has no known position" : "\(device) is gone"
             }
-            return .init("location", false, told.joined(separator: ", "))
+            return .init("location", false, texts.joined(separator: ", "))
         }
-        guard tellsFigures else { return .init("location", true, "both devices have a position") }
-        let told = sides.map { name, place, _, _ in "\(name) at \(place.position.map(Self.text) ?? "")" }
-        return .init("location", true, told.joined(separator: ", "))
+        guard showsFigures else { return .init("location", true, "both devices have a position") }
+        let texts = sides.map { name, place, _, _ in "\(name) at \(place.position.map(Self.text) ?? "")" }
+        return .init("location", true, texts.joined(separator: ", "))
     }
 
     private static func text(_ position: Position) -> String {
@@ -90,7 +90,7 @@ extension ExplainedPair {
     private var range: Explanation.Check {
         if isOfBeacon { return sightedRange }
         guard let proximity else { return .init("range", false, "without both positions there is no distance") }
-        guard tellsFigures else { return .init("range", proximity.isInRange, proximity.isInRange ? "in range" : "out of range") }
+        guard showsFigures else { return .init("range", proximity.isInRange, proximity.isInRange ? "in range" : "out of range") }
         let counted = proximity.distance + proximity.allowance
         // Near the boundary one sees which side of it.
         let decimals = abs(counted - proximity.reach) < 0.5 ? 3 : 1
@@ -122,7 +122,7 @@ extension ExplainedPair {
             return .init("selector", false, "the selector cannot be read")
         }
         if selector.matchesAll { return .init("selector", true, "there is no selector: all properties will do") }
-        guard tellsFigures else {
+        guard showsFigures else {
             let truth = selector.evaluate(properties)
             return .init("selector", truth == true, "the selector is \(truth.map { $0 ? "true" : "false" } ?? "unknown")")
         }

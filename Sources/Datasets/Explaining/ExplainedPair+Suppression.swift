@@ -41,14 +41,14 @@ extension ExplainedPair {
     }
 
     private func unheard(_ here: Int64, _ there: Int64, _ options: MatchOptions) -> String {
-        let sides = [("publication", here, tellsFigures), ("subscription", there, true)].filter {
+        let sides = [("publication", here, showsFigures), ("subscription", there, true)].filter {
             $0.1 == .min || now - $0.1 >= options.staleAfter
         }
-        let told = sides.map { name, at, tells in
-            let since = at == .min || !tells ? "for too long" : "for \(ago(at))"
+        let texts = sides.map { name, at, isShown in
+            let since = at == .min || !isShown ? "for too long" : "for \(ago(at))"
             return "the \(name)'s device has not been heard of \(since)"
         }
-        return "\(told.joined(separator: ", ")), staleAfter is \(seconds(options.staleAfter))"
+        return "\(texts.joined(separator: ", ")), staleAfter is \(seconds(options.staleAfter))"
     }
 
     // MARK: Mode once
@@ -60,7 +60,7 @@ extension ExplainedPair {
         // A match in the far future is one of a clock that was set back.
         let (again, overflow) = last.at.addingReportingOverflow(options.matchTTL)
         let time = overflow ? "again only" : "again in \(seconds(again - now)) (matchTTL), or"
-        guard tellsFigures else { return "\(matched); \(time) \(place)" }
+        guard showsFigures else { return "\(matched); \(time) \(place)" }
         let here = FigureText.metres(last.publicationMoved)
         let there = FigureText.metres(last.subscriptionMoved)
         return "\(matched); \(time) \(place); so far the publication has moved \(here), the subscription \(there)"
@@ -71,7 +71,7 @@ extension ExplainedPair {
         if options.matchTTL != .max, now - last.at >= options.matchTTL {
             return "matchTTL \(seconds(options.matchTTL)) has elapsed"
         }
-        guard tellsFigures else { return "a side has moved by matchDTL since" }
+        guard showsFigures else { return "a side has moved by matchDTL since" }
         let moved = FigureText.metres(max(last.publicationMoved, last.subscriptionMoved))
         return "a side has moved \(moved) since, matchDTL is \(FigureText.metres(options.matchDTL))"
     }

@@ -58,5 +58,5 @@ struct ExplainedPair {
     var isInRange: Bool { isOfBeacon ? sighting.map { $0.distance <= reach } ?? false : proximity?.isInRange == true }
 
     /// Figures and properties of another client's publication are shown where topic and range pass: a match would show them, too.
-    var tellsFigures: Bool { isOwn || topicsAreEqual && isInRange }
+    var showsFigures: Bool { isOwn || topicsAreEqual && isInRange }
 }
