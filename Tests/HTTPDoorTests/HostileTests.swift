@@ -18,9 +18,13 @@ struct HostileTests {
                 "POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
                 "POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
             ]
-            for request in requests {
+            // All at once: a connection whose body was not read lingers for its client.
+            let connections = try requests.map { request in
                 let connection = try Connection(to: house.port)
                 connection.write(request)
+                return connection
+            }
+            for (request, connection) in zip(requests, connections) {
                 let answer = try? connection.answer()
                 #expect(
                     answer.map { $0.status == 400 && $0.error == "invalid" } ?? true, "\(request): \(String(describing: answer))")

@@ -121,7 +121,11 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
-        if inProgress > 0 { closesAfterAnswer = true } else { context.close(promise: nil) }
+        switch event {
+        case is ChannelShouldQuiesceEvent:
+            if inProgress > 0 { closesAfterAnswer = true } else { context.close(promise: nil) }
+        case ChannelEvent.inputClosed where isOver && isReadingBody: context.close(promise: nil)
+        default: context.fireUserInboundEventTriggered(event)
+        }
     }
 }
