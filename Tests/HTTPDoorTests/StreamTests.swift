@@ -249,5 +249,7 @@ struct StreamTests {
         #expect(messages.messages(after: 0, for: key).messages.count == DurableMessages.countMax)
         messages.advance(to: 3 * DurableMessages.lifetimeMilliseconds)
         #expect(messages.bytes == 0)
+        // Of a client whose messages are all gone nothing is kept but that.
+        #expect(messages.messages(after: 0, for: key).isGap && !messages.messages(after: 10_299, for: key).isGap)
     }
 }

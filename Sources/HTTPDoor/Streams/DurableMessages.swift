@@ -29,8 +29,8 @@ struct DurableMessages {
     private let bytesMax: Int
     private var clients: [StreamKey: Client] = [:]
     private(set) var bytes = 0
-    /// What was before is not known here: the highest number when this life began.
-    private let startedAfter: Int64
+    /// Up to here messages of clients that are not known here may be gone.
+    private var startedAfter: Int64
     /// The highest there is.
     private(set) var lastNumber: Int64 = 0
     private var sweepAt: Int64 = 0
@@ -95,7 +95,8 @@ struct DurableMessages {
         for (key, client) in clients {
             var client = client
             forget(&client, at: now)
-            clients[key] = client
+            clients[key] = client.entries.isEmpty ? nil : client
+            if client.entries.isEmpty { startedAfter = max(startedAfter, client.goneThrough) }
         }
     }
 
