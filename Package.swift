@@ -31,6 +31,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -94,7 +97,7 @@ let package = Package(
                 "Circumstances", "Geodesy", "Places", "Ranging", "Records", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
-        // What drives the deciders, and what connects them: the one loop, the MQTT door.
+        // What drives the deciders, and what connects them: the one loop, the doors.
         .target(
             name: "DaemonCore",
             dependencies: [
@@ -107,6 +110,27 @@ let package = Package(
             dependencies: [
                 "DaemonCore", "Datasets", "LiveTopics", "MQTTLink", "Wire",
                 .product(name: "DequeModule", package: "swift-collections"), .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "HTTPDoor",
+            dependencies: [
+                "DaemonCore", "Datasets", "LiveTopics", "Wire",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HummingbirdHTTP2", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
         .target(
@@ -133,7 +157,9 @@ let package = Package(
         .executableTarget(
             name: "geomatchd",
             dependencies: [
-                "DaemonCore", "Datasets", "LiveTopics", "MQTTDoor", "MQTTLink", "Records", "Store", "Webhooks", "Wire", "Yams",
+                "DaemonCore", "Datasets", "HTTPDoor", "LiveTopics", "MQTTDoor", "MQTTLink", "Records", "Store", "Webhooks",
+                "Wire",
+                "Yams",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -229,6 +255,14 @@ let package = Package(
             dependencies: [
                 "DaemonCore", "Datasets", "LiveTopics", "MQTTDoor", "MQTTLink", "MemoryStore", "SeededRandom", "Wire",
                 .product(name: "Logging", package: "swift-log"),
+            ]),
+        .testTarget(
+            name: "HTTPDoorTests",
+            dependencies: [
+                "DaemonCore", "Datasets", "HTTPDoor", "MemoryStore", "SeededRandom", "Wire",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         .testTarget(
             name: "GeomatchClientTests",

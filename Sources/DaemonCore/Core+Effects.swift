@@ -50,7 +50,7 @@ extension Core {
         guard !what.changes.isEmpty else { return release(what) }
         guard loading == nil else { return behindLoading.append(what) }
         lastToken += 1
-        uncommitted.append((lastToken, what))
+        uncommitted.append((lastToken, what, Meters.seconds))
         if what.isAskedFor { askedCount += 1 }
         hub.begin(token: lastToken + 1, isAwaited: askedCount > 0)
         log?.append(what.changes, token: lastToken, mayWait: !what.isAskedFor)
@@ -72,6 +72,7 @@ extension Core {
     func commit(through token: UInt64) {
         while let first = uncommitted.first, first.token <= token {
             uncommitted.removeFirst()
+            meters.commits.note(Meters.seconds - first.at)
             if first.what.isAskedFor { askedCount -= 1 }
             hub.begin(token: lastToken + 1, isAwaited: askedCount > 0)
             release(first.what, token: first.token)

@@ -13,6 +13,7 @@ extension Core {
         var envelope = envelope
         let number = queues.number(of: envelope.client, at: now)
         envelope.answer.queue = number
+        envelope.answer.receivedAt = Meters.seconds
         let load = RequestTable.load(of: envelope.name)
         // Plain requests wait with their dataset, in order with the updates; a push or a question keeps others waiting there, too.
         let waits = load > 1 ? hub.isLoading(envelope.dataset) : hub.isSuspended(envelope.dataset)
@@ -69,6 +70,9 @@ extension Core {
         queues.used(end - start, by: query.queue)
     }
 
+    /// How many requests wait in their clients' queues.
+    public var waitingRequests: Int { queues.waitingCount }
+
     private func bytesAtDoors(of number: UInt32) -> Int { doors.reduce(0) { $0 + $1.door.replyBytes(of: number) } }
 
     /// Counts the replies that came since the last call.
@@ -76,8 +80,10 @@ extension Core {
         let items = turn.effects.held.items
         guard repliesNoted < items.count else { return }
         let now = instant()
+        let seconds = Meters.seconds
         for item in items[repliesNoted...] {
             guard case .reply(let answer) = item.kind, answer.queue != 0 else { continue }
+            meters.requests.note(seconds - answer.receivedAt)
             queues.wasAnswered(answer, bytes: item.payload.count, at: now)
         }
         repliesNoted = items.count

@@ -21,7 +21,7 @@ public final class Core {
     /// Scratch: what is being done.
     var current = Effects()
     /// Handed to the log and not yet durable, in order.
-    var uncommitted = Deque<(token: UInt64, what: Uncommitted)>()
+    var uncommitted = Deque<(token: UInt64, what: Uncommitted, at: Double)>()
     /// How many of those a request waits for.
     var askedCount = 0
     /// Questions for the store that wait until what they must see is durable.
@@ -40,6 +40,8 @@ public final class Core {
     var queues = RequestQueues()
     /// How many of the turn's held items were looked at for replies.
     var repliesNoted = 0
+    /// What it measures of itself.
+    public internal(set) var meters = Meters()
     private var nextAdvanceAt: Int64 = 0
 
     private static let uncommittedMaximum = 10_000
@@ -61,6 +63,12 @@ public final class Core {
     /// Has ``woken()`` called on the core's thread. From any thread.
     public func wake() { doors.first?.door.wake() }
 
+    /// Whether a notification is not for this door, as another keeps it for itself.
+    public func isKept(_ notification: Notification, from door: Int) -> Bool {
+        guard doors.count > 1 else { return false }
+        return doors.indices.contains { $0 != door && doors[$0].door.keepsForItself(notification) }
+    }
+
     // MARK: What comes in
 
     /// Creates what an operator names and does not exist yet.
@@ -79,6 +87,11 @@ public final class Core {
     }
 
     public func receive(_ update: IncomingUpdate) { hub.receive(update, &turn) }
+
+    /// A live update whose sender waits to hear what became of it.
+    public func receiveAnswered(_ update: IncomingUpdate, of dataset: String) -> UpdateAnswer {
+        hub.receiveAnswered(update, of: dataset, &turn)
+    }
 
     /// A live state that somebody keeps comes back after a crash.
     public func adopt(_ state: IncomingUpdate) { hub.adopt(state, &turn) }
@@ -104,6 +117,8 @@ public final class Core {
     ///
     /// - Parameter number: Whoever keeps live states has them up to here; nil: all of them.
     public func doorOpened(holding number: Int64?) {
+        health.setOnline(true)
+        meters.openings += 1
         if let number {
             hub.doorHolds(through: number)
             hub.repeatStatus()
@@ -111,7 +126,10 @@ public final class Core {
         hub.doorOpened(&turn)
     }
 
-    public func doorClosed() { hub.doorClosed() }
+    public func doorClosed() {
+        health.setOnline(false)
+        hub.doorClosed()
+    }
 
     /// Reports again what whoever keeps live states may have lost, up to so many.
     public func continueResync(count: Int) {
@@ -133,7 +151,9 @@ public final class Core {
         }
         loadIfDue()
         hub.continueWaiting(&turn)
-        let isMore = serveWaiting()
+        var isMore = false
+        for reference in doors where reference.door.bring() { isMore = true }
+        if serveWaiting() { isMore = true }
         perform()
         writeBehind()
         return isMore ? now : nextAdvanceAt
@@ -154,7 +174,10 @@ public final class Core {
             case .loaded(let token, let state): loaded(token, state)
             }
         }
-        for (token, outcome) in poster?.collect() ?? [] { hub.posted(token, outcome, &turn) }
+        for (token, outcome) in poster?.collect() ?? [] {
+            meters.count(outcome)
+            hub.posted(token, outcome, &turn)
+        }
         hub.continueWaiting(&turn)
         _ = serveWaiting()
         perform()

@@ -24,11 +24,17 @@ public final class Health: Sendable {
     private let state = Mutex(State())
 
     private let turnCount = Atomic<UInt64>(0)
+    private let online = Atomic<Bool>(false)
 
     public init() {}
 
     /// How many turns the loop has taken: one that takes none hangs.
     public var turns: UInt64 { turnCount.load(ordering: .relaxed) }
+
+    /// Whether notifications can leave at present.
+    public var isOnline: Bool { online.load(ordering: .relaxed) }
+
+    func setOnline(_ isOnline: Bool) { online.store(isOnline, ordering: .relaxed) }
 
     func countTurn() { turnCount.add(1, ordering: .relaxed) }
 

@@ -17,11 +17,21 @@ public protocol Door: AnyObject {
     func datasetsChanged()
     /// Has the core's ``Core/woken()`` called on its thread. From any thread.
     func wake()
+    /// Hands the core what came in on other threads, within a batch, for a slice of time.
+    ///
+    /// - Returns: Whether more waits.
+    func bring() -> Bool
+    /// Whether a message of a live subscription is for this door alone.
+    func keepsForItself(_ notification: Notification) -> Bool
 }
 
 extension Door {
     /// What is sent has arrived.
     public func replyBytes(of queue: UInt32) -> Int { 0 }
+    /// Everything comes in on the core's thread.
+    public func bring() -> Bool { false }
+    /// What is a client's is for all doors.
+    public func keepsForItself(_ notification: Notification) -> Bool { false }
 }
 
 /// Where changes become durable, in order.

@@ -74,6 +74,8 @@ struct RequestQueues {
     init(_ bounds: Bounds = Bounds()) { self.bounds = bounds }
 
     var isEmpty: Bool { round.isEmpty }
+    /// How many requests wait.
+    var waitingCount: Int { round.reduce(0) { $0 + (queues[$1]?.waiting.count ?? 0) } }
     /// How many clients are known.
     var clientCount: Int { queues.count }
 

@@ -35,6 +35,8 @@ final class Dataset {
     var activeDomains: [String: Int] = [:]
     var updateCounters = UpdateCounters()
     var requestCounters = RequestCounters()
+    /// Requests by name and outcome.
+    var requestOutcomes: [RequestOutcome: Int] = [:]
     let diagnostics: Diagnostics
     let matchAccount: MatchAccount
     var status = StatusReport()

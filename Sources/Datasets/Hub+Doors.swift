@@ -25,6 +25,14 @@ extension Hub {
         }
     }
 
+    /// A door left out a message of a live topic for a newer one.
+    public func conflated(_ token: UInt64) {
+        if let live = LiveToken(token) { liveSubscribers.conflated(live) }
+    }
+
+    /// The highest number of a match or an event so far.
+    public var lastDeliveryNumber: Int64 { outbox.lastNumber }
+
     /// Notifications can leave: what waits goes out, and again what left before and has not arrived by now. It may come twice, under the
     /// same id.
     public func doorOpened(_ turn: inout Turn) {

@@ -54,6 +54,8 @@ public final class Hub {
     }
     let decoder = LiveUpdateDecoder()
     var parser: JSONParser { shared.parser }
+    /// The live update that is being handled, where its sender waits to hear what became of it.
+    var answered: AnsweredUpdate?
     /// Scratch for one update's properties.
     var properties: [UInt8] = []
     var beaconEffects: [BeaconEffect] = []

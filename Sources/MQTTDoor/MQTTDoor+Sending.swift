@@ -18,6 +18,10 @@ extension MQTTDoor {
     }
 
     private func send(_ item: Output, _ bytes: UnsafeRawBufferPointer) {
+        if case .notification(let notification) = item.kind, core.isKept(notification, from: number) {
+            if notification.isAssured { core.delivered(notification.token, refusal: nil) }
+            return
+        }
         topic.removeAll(keepingCapacity: true)
         guard let sending = topics.spell(item, bytes, liveQoS: configuration.liveQoS, door: number, into: &topic) else { return }
         topic.append(0)

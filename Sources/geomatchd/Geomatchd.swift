@@ -34,7 +34,9 @@ struct Geomatchd: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Where everything is kept. (default: ./geomatch-data)", valueName: "DIR"))
     var dataDir: String?
 
-    @Option(help: ArgumentHelp("Only off: HTTP is not offered by this version. (default: off)", valueName: "off"))
+    @Option(
+        help: ArgumentHelp(
+            "Where HTTP is offered, or off; port 0 is any free one. (default: 127.0.0.1:8080)", valueName: "HOST:PORT"))
     var http: String?
 
     @Option(help: ArgumentHelp("Datasets that exist from the start.", valueName: "a,b"))

@@ -203,10 +203,6 @@ struct SettingsTests {
     @Test("YAML's own forms are read: an unquoted off, lists, nesting or dots, comments, null")
     func forms() throws {
         for off in ["http: off", "http: 'off'"] { #expect(refusal(file: off) == nil) }
-        #expect(
-            try read(file: "http: \"0.0.0.0:80\"").warnings == [
-                "HTTP is not offered by this version: nothing listens at 0.0.0.0:80"
-            ])
         #expect(try read(file: "auto-create-datasets: off").autoCreateDatasets == false)
         #expect(try read(file: "datasets: [a, b]").datasets == ["a", "b"])
         #expect(try read(file: "datasets:\n  - a\n  - b-2\n").datasets == ["a", "b-2"])

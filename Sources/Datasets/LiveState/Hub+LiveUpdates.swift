@@ -78,6 +78,7 @@ extension Hub {
         do throws(WireError) {
             let outcome = try take(message, of: state, published: published, &turn)
             dataset.updateCounters.count(outcome)
+            answered?.note(outcome, of: state)
         } catch {
             // Of what is repeated only that counts which has an effect.
             if message.isRepeated, state.isKnown { return }
@@ -121,6 +122,7 @@ extension Hub {
 
     func reportSkewed(_ state: LiveState, _ published: UnsafeRawBufferPointer, _ turn: inout Turn) {
         state.dataset.updateCounters.countSkewed()
+        answered?.isSkewed = true
         state.dataset.diagnostics.reportSkewed(published: published, &turn)
     }
 
@@ -128,6 +130,7 @@ extension Hub {
     ///
     /// - Parameter name: The dataset it is about, where that is not the first level of the topic.
     func refuse(_ error: WireError, published: UnsafeRawBufferPointer, of name: String? = nil, _ turn: inout Turn) {
+        answered?.error = error
         let topic = String(decoding: published, as: UTF8.self)
         let level = name ?? String(topic.prefix { $0 != "/" })
         let diagnostic = DiagnosticsWindow.Diagnostic(topic: topic, refused: error)

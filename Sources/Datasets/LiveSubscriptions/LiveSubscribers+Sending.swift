@@ -111,6 +111,9 @@ extension LiveSubscribers {
         subscription.dropped += 1
         subscription.needsSnapshot = subscription.record.snapshot
     }
+
+    /// A door left out a message for a newer one of its topic.
+    func conflated(_ token: LiveToken) { handles[token.subscription]?.conflated += 1 }
 }
 
 extension LiveSubscription {

@@ -40,6 +40,14 @@ struct RequestCounters: Equatable {
     var failed = 0
 }
 
+/// One kind of request and what came of it.
+struct RequestOutcome: Hashable {
+    /// `resource/verb`, of the table.
+    var request: String
+    /// nil: a result.
+    var error: ErrorCode?
+}
+
 /// What became of the matches of a dataset since the daemon started.
 struct MatchCounters: Equatable {
     var matched = 0

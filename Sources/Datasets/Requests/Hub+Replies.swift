@@ -58,6 +58,7 @@ extension Hub {
         _ context: ReplyContext, _ body: [UInt8], _ row: RequestRow?, isError: Bool = false, repeated: [ReplyContext] = [],
         _ turn: inout Turn
     ) {
+        if !isError { count(context, nil) }
         if let requestId = context.requestId, context.key != nil, let dataset = datasets[context.dataset] {
             dataset.replies.remember(
                 body, to: requestId, of: context.client, at: turn.now, outlivesDataset: row?.name == "dataset/delete" && !isError,
@@ -72,10 +73,17 @@ extension Hub {
         for context in repeated { reply(body, to: context, &turn) }
     }
 
+    /// Counts a request that is known and of a dataset that is.
+    private func count(_ context: ReplyContext, _ error: ErrorCode?) {
+        guard RequestTable.byName[context.request] != nil else { return }
+        datasets[context.dataset]?.requestOutcomes[RequestOutcome(request: context.request, error: error), default: 0] += 1
+    }
+
     /// An error is a first reply like any other, but for `internal`: trying again is the remedy for that.
     func finish(
         _ context: ReplyContext, _ error: WireError, _ row: RequestRow?, repeated: [ReplyContext] = [], _ turn: inout Turn
     ) {
+        count(context, error.code)
         guard error.code == .internal else {
             finish(context, context.encode(error), row, isError: true, repeated: repeated, &turn)
             return

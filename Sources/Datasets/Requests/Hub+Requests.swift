@@ -95,10 +95,7 @@ extension Hub {
         guard configuration.mayName(context.dataset, context.client) else {
             throw WireError(.unauthorized, "`\(context.client)` may not name the dataset `\(context.dataset.prefix(80))`")
         }
-        guard let row else {
-            let meant = RequestCatalogue.nearest(to: context.request).map { "; did you mean `\($0)`?" } ?? ""
-            throw WireError(.notFound, "there is no request `\(context.request.prefix(80))`\(meant)", field: "request")
-        }
+        guard let row else { throw RequestTable.unknown(context.request) }
         let parameters: JSONObject
         switch received.request {
         case .success(let request): parameters = request.parameters

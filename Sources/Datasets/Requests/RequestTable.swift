@@ -120,6 +120,15 @@ public enum RequestTable {
     /// See ``RequestRow/load``; an unknown request is refused at once.
     public static func load(of name: String) -> UInt8 { byName[name]?.load ?? 1 }
 
+    /// The row of a request; nil where there is none of this name.
+    public static func row(of name: String) -> RequestRow? { byName[name] }
+
+    /// Why a request cannot be carried out that no row has.
+    public static func unknown(_ name: String) -> WireError {
+        let meant = RequestCatalogue.nearest(to: name).map { "; did you mean `\($0)`?" } ?? ""
+        return WireError(.notFound, "there is no request `\(name.prefix(80))`\(meant)", field: "request")
+    }
+
     /// By name.
     static let byName = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
 }

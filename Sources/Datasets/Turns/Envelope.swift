@@ -32,6 +32,8 @@ public struct ReturnAddress: Sendable {
     public var queue: UInt32 = 0
     /// What the request costs until it is answered, see ``RequestRow/load``.
     public var load: UInt8 = 0
+    /// When the request came, in seconds of the core's own clock.
+    public var receivedAt = 0.0
 
     public init(door: Int, bytes: [UInt8] = []) {
         self.door = door

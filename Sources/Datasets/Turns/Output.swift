@@ -63,3 +63,15 @@ public struct Notification: Sendable {
     /// It must arrive, be it twice; else it may be lost on the way.
     public var isAssured = true
 }
+
+extension Notification {
+    /// It is of a live subscription: a newer one of its token takes its place.
+    public var isLive: Bool { LiveToken(token) != nil }
+
+    /// The number of the match or the event; it rises with each, over restarts. nil for what goes elsewhere or is neither.
+    public var deliveryNumber: Int64? {
+        guard token != 0, LiveToken(token) == nil, FollowerToken(token) == nil else { return nil }
+        let delivery = DeliveryToken(raw: token)
+        return delivery.slot == 0 ? delivery.number : nil
+    }
+}

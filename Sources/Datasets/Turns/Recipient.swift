@@ -18,6 +18,12 @@ public final class Recipient: Sendable {
         self.init(dataset, client, path: levels.joined(separator: "/"))
     }
 
+    /// The id of the live subscription it is, where it is one.
+    public var liveSubscription: String? {
+        guard path.utf8.starts(with: "live/".utf8) else { return nil }
+        return LevelCoding.decode(path.utf8.dropFirst(5))
+    }
+
     enum Kind: String {
         case match, live, circumstance, beacon, changes
     }

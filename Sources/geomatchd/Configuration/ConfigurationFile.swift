@@ -9,6 +9,8 @@ struct ConfigurationFile {
     private(set) var adapters: [[(key: String, value: String)]] = []
     /// The entries of `access`, lists joined by commas; nil without the key.
     private(set) var access: [[(key: String, value: String)]]?
+    /// The entries of `keys`.
+    private(set) var keys: [[(key: String, value: String)]] = []
 
     /// - Throws: ``SettingsError`` naming the file, and the key where one is wrong.
     init(path: String) throws(SettingsError) {
@@ -39,12 +41,16 @@ struct ConfigurationFile {
                 adapters = try entries(value, of: key)
                 continue
             }
+            if key == Self.keysKey {
+                keys = try entries(value, of: key)
+                continue
+            }
             if key == Self.accessKey {
                 if value.null == nil { access = try entries(value, of: key, takesLists: true) }
                 continue
             }
             if let nested = value.mapping {
-                if let known = SettingsKey.all.first(where: { $0.name == key }) {
+                if !Self.isSection(key), let known = SettingsKey.all.first(where: { $0.name == key }) {
                     throw SettingsError(key: key, source: .file(path), problem: "has keys below it, allowed is \(known.takes)")
                 }
                 guard Self.isSection(key) else { throw unknown(key) }
@@ -69,6 +75,7 @@ struct ConfigurationFile {
 
     private static let adaptersKey = "adapters"
     private static let accessKey = "access"
+    private static let keysKey = "keys"
 
     /// A list of mappings whose values are plain, or lists of plain values; none where all of it is comments.
     private func entries(

@@ -12,7 +12,7 @@ extension Settings {
         }
         line("listen", Self.quoted("\(listenHost.contains(":") ? "[\(listenHost)]" : listenHost):\(listenPort)"))
         line("data-dir", Self.quoted(dataDirectory))
-        line("http", "off")
+        lines += httpLines
         line("datasets", Self.list(datasets))
         line("auto-create-datasets", "\(autoCreateDatasets)")
         line("admins", Self.list(administrators))
@@ -24,9 +24,12 @@ extension Settings {
         lines += encryptedListenerLines + tlsLines
         lines += ["topics:", "  prefix: \(Self.quoted(topicsPrefix))"]
         lines += ["live:", "  qos: \(liveQoS)", "  input-qos: \(liveInputQoS)", "  readers: \(Self.list(liveReaders))"]
+        lines += ["metrics:", "  per-dataset: \(metricsPerDataset)"]
         lines += accessLines + adapterLines
+        lines.append(keys.isEmpty ? "keys: []" : "keys:  # \(keys.count), which are not shown")
         lines.append("\(SettingsLimit.section):")
         lines.append("  connections: \(connectionsMaximum)")
+        lines.append("  http-connections: \(httpLimits.connections)")
         lines += SettingsLimit.all.map { "  \($0.name): \(limits[keyPath: $0.path])" }
         return lines.joined(separator: "\n")
     }
@@ -71,12 +74,12 @@ extension Settings {
         return given.isEmpty ? [] : ["tls:"] + given
     }
 
-    private static func list(_ items: [String]) -> String {
+    static func list(_ items: [String]) -> String {
         "[\(items.map(quoted).joined(separator: ", "))]"
     }
 
     /// A double-quoted YAML scalar: any path or pattern is read back as it was.
-    private static func quoted(_ text: String) -> String {
+    static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
             switch scalar.value {

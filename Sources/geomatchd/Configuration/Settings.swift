@@ -1,4 +1,5 @@
 import Datasets
+import HTTPDoor
 import Logging
 import MQTTLink
 import Wire
@@ -13,6 +14,10 @@ struct Settings: Sendable {
     var listenPort = 1883
     /// The encrypted listener of the embedded mosquitto.
     var encryptedListener: EmbeddedBrokerConfiguration.EncryptedListener?
+    /// Where HTTP is offered, and how; nil: nowhere.
+    var http: HTTPSettings? = HTTPSettings()
+    /// Keys of HTTP that stand in the file.
+    var keys: [FileKey] = []
     var dataDirectory = "./geomatch-data"
     var datasets: [String] = []
     var autoCreateDatasets = true
@@ -31,6 +36,9 @@ struct Settings: Sendable {
     var access: [AccessRules.Entry]?
     /// Connections on each listener of the embedded mosquitto.
     var connectionsMaximum = 10_000
+    var httpLimits = HTTPLimits()
+    /// Metrics say of which dataset.
+    var metricsPerDataset = true
     var limits = HubLimits()
     var adapters: [AdapterRule] = []
 
@@ -74,6 +82,8 @@ struct Settings: Sendable {
 struct SettingsError: Error, Equatable, CustomStringConvertible {
     enum Source: Equatable, Sendable {
         case flag, environment
+        /// What several sources say does not go together.
+        case together
         /// A variable that stands for no key.
         case variable(String)
         case file(String)
@@ -89,6 +99,7 @@ struct SettingsError: Error, Equatable, CustomStringConvertible {
         switch source {
         case .flag: "--\(key): \(problem)"
         case .environment: "\(SettingsKey.environmentName(key)): \(problem)"
+        case .together: "\(key): \(problem)"
         case .variable(let name): "\(name): \(problem)"
         case .file(let path): "\(path): \(key.isEmpty ? "" : "\(key): ")\(problem)"
         }

@@ -30,13 +30,15 @@ struct SettingsKey: Sendable {
 
     /// A limit of the embedded mosquitto, and no maximum of the hub.
     static let connections = "limits.connections"
+    /// Likewise of the HTTP door.
+    static let httpConnections = "limits.http-connections"
     static let connectionsAllowed = 1...1_000_000
 
     private static let named: [SettingsKey] = [
         SettingsKey("broker", "mqtt[s]://user:password@host:port"),
         SettingsKey("listen", "HOST:PORT"),
         SettingsKey("data-dir", "a directory"),
-        SettingsKey("http", "HOST:PORT or off: HTTP is not offered by this version, and nothing listens"),
+        SettingsKey("http", "HOST:PORT or off, or in the file a table with listen, origins and behind-proxy"),
         SettingsKey("datasets", "names, comma-separated or a list"),
         SettingsKey("auto-create-datasets", "true or false"),
         SettingsKey("admins", "patterns of a client or of dataset/client, comma-separated or a list"),
@@ -48,6 +50,14 @@ struct SettingsKey: Sendable {
         SettingsKey("listen-tls.listen", "HOST:PORT", fileOnly: true),
         SettingsKey("listen-tls.certificate-file", "a PEM file", fileOnly: true),
         SettingsKey("listen-tls.key-file", "a PEM file", fileOnly: true),
+        SettingsKey("http.listen", "HOST:PORT or off", fileOnly: true),
+        SettingsKey(
+            "http.origins", "origins such as https://map.example.org, comma-separated or a list; * is any run", fileOnly: true),
+        SettingsKey("http.behind-proxy", "true or false", fileOnly: true),
+        SettingsKey("http.tls.certificate-file", "a PEM file", fileOnly: true),
+        SettingsKey("http.tls.key-file", "a PEM file", fileOnly: true),
+        SettingsKey("metrics.per-dataset", "true or false", fileOnly: true),
+        SettingsKey("keys", "a list of entries with key, dataset and client", fileOnly: true),
         SettingsKey("tls.ca-file", "a PEM file", fileOnly: true),
         SettingsKey("tls.certificate-file", "a PEM file", fileOnly: true),
         SettingsKey("tls.key-file", "a PEM file", fileOnly: true),
@@ -57,6 +67,8 @@ struct SettingsKey: Sendable {
         SettingsKey("live.readers", "client patterns, comma-separated or a list", fileOnly: true),
         SettingsKey(
             connections, "\(connectionsAllowed.lowerBound) to \(connectionsAllowed.upperBound)", fileOnly: true),
+        SettingsKey(
+            httpConnections, "\(connectionsAllowed.lowerBound) to \(connectionsAllowed.upperBound)", fileOnly: true),
         SettingsKey(
             "access", "a list of entries with users, datasets, read and write (each all, own or none)", fileOnly: true),
         SettingsKey("adapters", "a list of entries with \(AdapterRule.keys.joined(separator: ", "))", fileOnly: true),

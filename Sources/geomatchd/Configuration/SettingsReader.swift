@@ -9,7 +9,7 @@ import Records
 /// Reads the configuration: flag before environment before file before default.
 struct SettingsReader {
     private var layers: [(source: SettingsError.Source, reader: ConfigReader)]
-    private let file: ConfigurationFile?
+    let file: ConfigurationFile?
     /// Those that begin as the daemon's do.
     private let variables: [String]
 
@@ -54,14 +54,12 @@ struct SettingsReader {
             settings.listenPort = port
         }
         settings.dataDirectory = try value("data-dir") { $0.isEmpty ? nil : $0 } ?? settings.dataDirectory
-        if let http = try value("http", parse: { $0 == "off" || Self.hostAndPort($0) != nil ? $0 : nil }), http != "off" {
-            settings.warnings.append("HTTP is not offered by this version: nothing listens at \(http)")
-        }
         settings.datasets = try value("datasets", parse: Self.datasets) ?? []
         settings.administrators = try value("admins", parse: Self.list) ?? settings.administrators
         settings.usersFile = try value("users") { $0.isEmpty ? nil : $0 }
         settings.encryptedListener = try readEncryptedListener(beside: settings)
         try checkListeners(settings)
+        try readHTTP(into: &settings)
         settings.autoCreateDatasets = try value("auto-create-datasets", parse: Self.boolean) ?? settings.isTrustedLoopback
         settings.webhooksAllowPrivate = try value("webhooks-allow-private", parse: Self.boolean) ?? settings.isTrustedLoopback
         settings.startTimeoutSeconds =
@@ -77,6 +75,9 @@ struct SettingsReader {
         try readLimits(into: &settings.limits)
         settings.connectionsMaximum =
             try integer(SettingsKey.connections, SettingsKey.connectionsAllowed) ?? settings.connectionsMaximum
+        settings.metricsPerDataset = try value("metrics.per-dataset", parse: Self.boolean) ?? settings.metricsPerDataset
+        settings.httpLimits.connections =
+            try integer(SettingsKey.httpConnections, SettingsKey.connectionsAllowed) ?? settings.httpLimits.connections
         settings.adapters = try readAdapters(settings)
         settings.warnings += warnings(of: settings)
         return settings
@@ -234,7 +235,7 @@ struct SettingsReader {
     }
 
     /// A client's or dataset's name in which `*` stands for any run of characters.
-    private static func isNamePattern(_ text: String) -> Bool {
+    static func isNamePattern(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
                 switch byte {
@@ -249,14 +250,14 @@ struct SettingsReader {
 
     // MARK: One value
 
-    private func raw(_ key: String) -> (text: String, source: SettingsError.Source)? {
+    func raw(_ key: String) -> (text: String, source: SettingsError.Source)? {
         for (source, reader) in layers {
             if let text = reader.string(forKey: ConfigKey([key])) { return (text, source) }
         }
         return nil
     }
 
-    private func value<Value>(_ key: String, parse: (String) -> Value?) throws(SettingsError) -> Value? {
+    func value<Value>(_ key: String, parse: (String) -> Value?) throws(SettingsError) -> Value? {
         guard let (text, source) = raw(key) else { return nil }
         if let value = parse(text) { return value }
         let takes = SettingsKey.all.first { $0.name == key }?.takes ?? ""
@@ -264,7 +265,7 @@ struct SettingsReader {
         throw SettingsError(key: key, source: source, problem: "\(shown), allowed is \(takes)")
     }
 
-    private func integer(_ key: String, _ range: ClosedRange<Int>) throws(SettingsError) -> Int? {
+    func integer(_ key: String, _ range: ClosedRange<Int>) throws(SettingsError) -> Int? {
         try value(key) { Int($0).flatMap { range.contains($0) ? $0 : nil } }
     }
 
@@ -280,7 +281,7 @@ struct SettingsReader {
         }
     }
 
-    private func error(_ key: String, _ problem: String) -> SettingsError {
+    func error(_ key: String, _ problem: String) -> SettingsError {
         SettingsError(key: key, source: raw(key)?.source ?? .flag, problem: problem)
     }
 
@@ -308,12 +309,16 @@ struct SettingsReader {
         list(text).flatMap { names in names.allSatisfy(Name.isDataset) ? names : nil }
     }
 
+    static func hostAndPort(_ text: String) -> (String, Int)? { hostAndPort(text, allowsAny: false) }
+
     /// `127.0.0.1:1883`, `[::1]:1883`, `localhost:1883`.
-    static func hostAndPort(_ text: String) -> (String, Int)? {
+    ///
+    /// - Parameter allowsAny: Port 0 is one that the system chooses.
+    static func hostAndPort(_ text: String, allowsAny: Bool) -> (String, Int)? {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         let digits = text[text.index(after: colon)...]
         guard digits.utf8.count <= 5, digits.utf8.allSatisfy({ (48...57).contains($0) }), let port = Int(digits),
-            (1...65_535).contains(port)
+            ((allowsAny ? 0 : 1)...65_535).contains(port)
         else { return nil }
         var host = String(text[..<colon])
         if host.hasPrefix("["), host.hasSuffix("]") {

@@ -1,6 +1,7 @@
 import DaemonCore
 import Datasets
 import Foundation
+import HTTPDoor
 import Logging
 import MQTTDoor
 import MQTTLink
@@ -56,7 +57,11 @@ struct Daemon {
 
     private func run(_ daemon: RunningDaemon, _ services: [any Service]) async throws {
         var configuration = ServiceGroupConfiguration(
-            services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) },
+            services: services.map { service in
+                .init(
+                    service: service, successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: service is HTTPDoorService ? .gracefullyShutdownGroup : .cancelGroup)
+            },
             gracefulShutdownSignals: [.sigterm, .sigint], logger: log)
         configuration.maximumGracefulShutdownDuration = .seconds(10)
         configuration.maximumCancellationDuration = .seconds(2)
@@ -250,6 +255,7 @@ struct Daemon {
                 adapters: settings.adapters),
             core: core, heldFilters: restored.filters)
         let daemon = RunningDaemon(core: core, door: door)
+        let http = try httpService(of: daemon, access: access)
         var link = MQTTLinkConfiguration(endpoint: endpoint, clientID: clientID, persistentSession: true)
         link.brokerTakesBatches = embedded?.takesBatches == true
         link.will = MQTTWill(topic: topics.status, payload: status.encode(isOnline: false))
@@ -268,7 +274,42 @@ struct Daemon {
             hangups: hangups,
             reloading: Reloading(settings: settings, reread: reread, access: access, broker: embedded, door: door, log: log))
         let notify = NotifyService(health: health, wake: { [weak door] in door?.wake() })
-        return (daemon, [EmbeddedBrokerService(broker: embedded), journal, service, webhooks, reload, notify])
+        let services: [any Service] = [EmbeddedBrokerService(broker: embedded), journal, service, webhooks, reload, notify]
+        return (daemon, services + (http.map { [$0] } ?? []))
+    }
+
+    /// What offers HTTP; nil where that is off.
+    private func httpService(of daemon: RunningDaemon, access: AccessInForce) throws(Failure) -> HTTPDoorService? {
+        guard var configuration = settings.httpConfiguration else { return nil }
+        do throws(HTTPCertificate.Failure) {
+            configuration.tls = try settings.http?.tls.map { files throws(HTTPCertificate.Failure) in
+                try HTTPCertificate(certificateFile: files.certificateFile, keyFile: files.keyFile)
+            }
+        } catch {
+            throw .configuration(error.description)
+        }
+        configuration.version = version
+        configuration.folder = settings.dataDirectory
+        configuration.storeBytes = { [folder = settings.dataDirectory] in Self.storeBytes(in: folder) }
+        configuration.writes = { dataset, client in
+            switch access.rules.writes(dataset: dataset, client: client) {
+            case .all: .all
+            case .own: .own
+            case .none: .none
+            }
+        }
+        let http = HTTPDoor(configuration, core: daemon.core, wakeCore: { [weak door = daemon.door] in door?.wake() })
+        daemon.http = http
+        return HTTPDoorService(service: HTTPService(http, log: log))
+    }
+
+    /// The size of the files that hold the store.
+    private static func storeBytes(in folder: String) -> Int? {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        let sizes = names.filter { $0.contains(".sqlite") || $0.contains(".db") }.compactMap { name in
+            (try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)"))?[.size] as? Int
+        }
+        return sizes.isEmpty ? nil : sizes.reduce(0, +)
     }
 
     /// A dataset of the store may have the name that an adapter's topics begin with.
@@ -323,6 +364,8 @@ struct Daemon {
 final class RunningDaemon: @unchecked Sendable {
     let core: Core
     let door: MQTTDoor
+    /// The core does not keep its doors.
+    var http: HTTPDoor?
     /// The journal ended with nothing left.
     var wroteEverything = false
 

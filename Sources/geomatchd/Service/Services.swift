@@ -2,6 +2,7 @@ import DaemonCore
 import Datasets
 import Dispatch
 import Foundation
+import HTTPDoor
 import Logging
 import MQTTDoor
 import MQTTLink
@@ -104,6 +105,19 @@ struct WebhooksService: Service {
     func run() async throws {
         try await gracefulShutdown()
         await webhooks.close(drainSeconds: 2)
+    }
+}
+
+/// The server of the HTTP door: it ends before all else, so that what was asked is answered.
+struct HTTPDoorService: Service {
+    let service: HTTPService
+
+    func run() async throws {
+        do {
+            try await service.run()
+        } catch let failure as HTTPService.Failure {
+            throw Daemon.Failure.unavailable(failure.description)
+        }
     }
 }
 

@@ -19,6 +19,8 @@ final class Program: @unchecked Sendable {
         process.arguments = arguments
         var all = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GEOMATCH_") }
         all["SWIFT_BACKTRACE"] = "enable=no"
+        // Daemons of tests that run side by side would all want one port.
+        all["GEOMATCH_HTTP"] = "off"
         for (name, value) in environment { all[name] = value.isEmpty ? nil : value }
         process.environment = all
         if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder) }

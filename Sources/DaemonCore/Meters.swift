@@ -1,0 +1,50 @@
+import Datasets
+import Glibc
+
+/// How often what took how long.
+public struct Histogram: Sendable {
+    /// The upper bounds in seconds; what is beyond the last is counted, too.
+    public static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+    /// Up to and including each bound, not summed up; one more for what is beyond.
+    public private(set) var counts = [Int](repeating: 0, count: bounds.count + 1)
+    public private(set) var count = 0
+    public private(set) var seconds = 0.0
+
+    public init() {}
+
+    public mutating func note(_ seconds: Double) {
+        let seconds = max(0, seconds)
+        counts[Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count] += 1
+        count += 1
+        self.seconds += seconds
+    }
+}
+
+/// What the loop measures of itself, for whoever watches the daemon.
+public struct Meters: Sendable {
+    /// From a request's arrival to its reply.
+    public var requests = Histogram()
+    /// From a change to its being durable.
+    public var commits = Histogram()
+    /// How often notifications could leave again.
+    public var openings = 0
+    public var posts = (taken: 0, refused: 0, failed: 0)
+
+    public init() {}
+
+    mutating func count(_ outcome: WebhookOutcome) {
+        switch outcome {
+        case .taken: posts.taken += 1
+        case .refused: posts.refused += 1
+        case .failed: posts.failed += 1
+        }
+    }
+
+    /// Seconds of a clock that is never set.
+    static var seconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}

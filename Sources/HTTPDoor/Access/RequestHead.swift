@@ -1,0 +1,137 @@
+import HTTPTypes
+import NIOCore
+
+/// What a request's head says, as the door needs it.
+struct RequestHead: Sendable {
+    let method: HTTPRequest.Method
+    /// Decoded levels of the path, without the first slash.
+    let path: [String]
+    let query: [(name: String, value: String)]
+    let host: String?
+    let fields: HTTPFields
+    let isEncrypted: Bool
+    let isFromLoopback: Bool
+
+    /// - Parameter address: Of whoever is connected.
+    init(_ request: HTTPRequest, from address: SocketAddress?, isEncrypted: Bool) throws(HTTPRefusal) {
+        method = request.method
+        host = request.authority
+        fields = request.headerFields
+        self.isEncrypted = isEncrypted
+        isFromLoopback = address?.isLoopback ?? false
+        let target = request.path ?? "/"
+        let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.utf8.endIndex
+        guard target.utf8.first == UInt8(ascii: "/"), let path = PercentCoding.levels(of: target.utf8[..<end].dropFirst()) else {
+            throw .invalid("the path cannot be read: it begins with a slash, and what is percent-encoded is UTF-8")
+        }
+        self.path = path
+        guard let query = PercentCoding.query(target.utf8[end...].dropFirst()) else {
+            throw .invalid("the query cannot be read: what is percent-encoded is UTF-8, and there are at most 100 parameters")
+        }
+        self.query = query
+    }
+
+    func parameter(_ name: String) -> String? { query.first { $0.name == name }?.value }
+
+    subscript(name: String) -> String? { HTTPField.Name(name).flatMap { fields[$0] } }
+
+    /// The name a trusted client gives itself.
+    var client: String? { parameter("client") ?? self["Geomatch-Client"] }
+
+    /// A key, and the name that came with it.
+    var credentials: (key: String, user: String?)? {
+        if let authorization = fields[.authorization] {
+            let parts = authorization.split(separator: " ", maxSplits: 1).map(String.init)
+            let scheme = parts.first?.lowercased()
+            guard parts.count == 2 else { return ("", nil) }
+            if scheme == "bearer" { return (parts[1], nil) }
+            if scheme == "basic" { return Base64Text.basic(parts[1]) ?? ("", nil) }
+            return ("", nil)
+        }
+        if let key = self["api-key"] ?? parameter("key") { return (key, nil) }
+        return nil
+    }
+
+    var origin: String? { fields[.origin] }
+
+    /// The page that asks is of another site, as browsers say it.
+    var isFromOtherSite: Bool {
+        guard let site = self["Sec-Fetch-Site"]?.lowercased() else { return false }
+        return site != "same-origin" && site != "none"
+    }
+
+    func isSameOrigin(_ origin: String) -> Bool {
+        guard let host else { return false }
+        return origin.lowercased() == "\(isEncrypted ? "https" : "http")://\(host.lowercased())"
+    }
+
+    /// The host is a name of this machine that nobody else can give an address to.
+    var isForLoopbackHost: Bool {
+        guard let host else { return false }
+        var name = Substring(host)
+        if name.hasPrefix("[") {
+            name = name.dropFirst().prefix { $0 != "]" }
+        } else if let colon = name.lastIndex(of: ":") {
+            name = name[..<colon]
+        }
+        return Loopback.isName(String(name))
+    }
+}
+
+/// Names and addresses of this machine.
+enum Loopback {
+    /// `localhost`, `127.0.0.1` and its like, `::1`.
+    static func isName(_ name: String) -> Bool {
+        if name.lowercased() == "localhost" || name == "::1" { return true }
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127"
+            && parts.allSatisfy { part in
+                (1...3).contains(part.utf8.count) && part.utf8.allSatisfy { (48...57).contains($0) } && UInt8(part) != nil
+            }
+    }
+}
+
+extension SocketAddress {
+    var isLoopback: Bool {
+        guard let text = ipAddress else { return false }
+        return Loopback.isName(text.hasPrefix("::ffff:") ? String(text.dropFirst(7)) : text)
+    }
+}
+
+/// Text in base 64, without Foundation.
+enum Base64Text {
+    /// The user and the password of `Authorization: Basic`.
+    static func basic(_ text: String) -> (key: String, user: String?)? {
+        guard let bytes = decode(text), let text = String(validating: bytes, as: UTF8.self), let colon = text.firstIndex(of: ":")
+        else { return nil }
+        return (String(text[text.index(after: colon)...]), String(text[..<colon]))
+    }
+
+    static func decode(_ text: String) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var (bits, count) = (UInt32(0), 0)
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: "=") { break }
+            guard let value = value(of: byte) else { return nil }
+            bits = bits << 6 | UInt32(value)
+            count += 6
+            if count >= 8 {
+                count -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+            }
+        }
+        return bytes
+    }
+
+    /// Of both alphabets (RFC 4648, sections 4 and 5).
+    private static func value(of byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte - 65
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - 71
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte + 4
+        case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
+        case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
+        default: nil
+        }
+    }
+}

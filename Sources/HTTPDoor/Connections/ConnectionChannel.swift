@@ -1,0 +1,136 @@
+import HTTPTypes
+import HummingbirdCore
+import HummingbirdHTTP2
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+import NIOSSL
+import NIOTLS
+import NIOWebSocket
+
+/// A connection: its limits, and its requests one after the other, or a WebSocket.
+struct ConnectionChannel: HTTPChannelHandler {
+    typealias HTTPConnection = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
+
+    /// What the first request makes of a connection.
+    enum Use: Sendable {
+        case requests(HTTPConnection)
+        /// Its handlers do everything.
+        case socket
+        /// HTTP/2.
+        case streams(HTTP2Channel.Value)
+    }
+
+    /// What the two sides agreed on.
+    private struct Negotiated: Sendable {
+        let use: EventLoopFuture<Use>
+    }
+
+    struct Value: ServerChildChannelValue {
+        let channel: any Channel
+        /// nil: there are too many connections.
+        let use: EventLoopFuture<Use>?
+    }
+
+    let responder: Responder
+    private let door: HTTPDoor
+    private let streams: HTTP2Channel
+    private let sockets: SocketUpgrade
+    private let limits: HTTPLimits
+    private let counts: ConnectionCounts
+
+    init(_ door: HTTPDoor) {
+        let responder = HTTPResponder(door)
+        self.responder = { request, writer, channel in
+            try await responder.respond(to: request, writer, on: channel, isAlone: true)
+        }
+        streams = HTTP2Channel(
+            responder: { request, writer, channel in
+                try await responder.respond(to: request, writer, on: channel, isAlone: false)
+            }, configuration: .init(idleTimeout: .seconds(door.configuration.limits.idleSeconds)))
+        self.door = door
+        counts = door.connections
+        sockets = SocketUpgrade(door: door)
+        limits = door.configuration.limits
+    }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        channel.eventLoop.makeCompletedFuture {
+            guard counts.admit(channel) else { return Value(channel: channel, use: nil) }
+            guard let certificate = door.configuration.tls else { return Value(channel: channel, use: try configure(channel)) }
+            return Value(channel: channel, use: try encrypt(channel, certificate, logger))
+        }
+    }
+
+    /// What follows is decided when both sides have agreed on a protocol.
+    private func encrypt(_ channel: any Channel, _ certificate: HTTPCertificate, _ logger: Logger) throws -> EventLoopFuture<Use>
+    {
+        let pipeline = channel.pipeline.syncOperations
+        let negotiation = NIOTypedApplicationProtocolNegotiationHandler<Negotiated> { result, channel in
+            channel.eventLoop.makeCompletedFuture {
+                guard case .negotiated("h2") = result else { return Negotiated(use: try configure(channel)) }
+                return Negotiated(use: streams.setup(channel: channel, logger: logger).map { .streams($0) })
+            }
+        }
+        try pipeline.addHandler(NIOSSLServerHandler(context: certificate.context))
+        try pipeline.addHandler(negotiation)
+        // A client that begins no handshake is a connection without a request.
+        let timer = channel.eventLoop.scheduleTask(in: .seconds(limits.patienceSeconds)) { channel.close(promise: nil) }
+        negotiation.protocolNegotiationResult.whenComplete { _ in timer.cancel() }
+        return negotiation.protocolNegotiationResult.flatMap(\.use)
+    }
+
+    private func configure(_ channel: any Channel) throws -> EventLoopFuture<Use> {
+        let pipeline = channel.pipeline.syncOperations
+        let patience = PatienceHandler(limits)
+        try pipeline.addHandler(patience)
+        var configuration = NIOUpgradableHTTPServerPipelineConfiguration(
+            upgradeConfiguration: NIOTypedHTTPServerUpgradeConfiguration(
+                upgraders: [sockets.upgrader()],
+                notUpgradingCompletionHandler: { channel in
+                    channel.eventLoop.makeCompletedFuture { .requests(try Self.connection(on: channel)) }
+                }))
+        configuration.enablePipelining = false
+        configuration.enableErrorHandling = false
+        configuration.enableResponseHeaderValidation = false
+        configuration.decoderConfiguration = decoderLimits
+        let use = try pipeline.configureUpgradableHTTPServerPipeline(configuration: configuration)
+        try pipeline.addHandler(ExchangeHandler(patience))
+        return use
+    }
+
+    private var decoderLimits: NIOHTTPDecoderLimitConfiguration {
+        var configuration = NIOHTTPDecoderLimitConfiguration()
+        configuration.maxHeaderFieldSize = limits.headBytes
+        configuration.maxHeaderListSize = limits.headBytes
+        configuration.maxHeaderFieldCount = 100
+        return configuration
+    }
+
+    private static func connection(on channel: any Channel) throws -> HTTPConnection {
+        try channel.pipeline.syncOperations.addHandler(HTTP1ToHTTPServerCodec(secure: false))
+        return try NIOAsyncChannel(
+            wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
+    }
+
+    func handle(value: Value, logger: Logger) async {
+        guard let use = value.use else { return await refuse(value.channel) }
+        switch try? await use.get() {
+        case .requests(let connection): await handleHTTP(asyncChannel: connection, logger: logger)
+        case .streams(let connection): await streams.handle(value: connection, logger: logger)
+        case .socket: try? await value.channel.closeFuture.get()
+        case nil: try? await value.channel.close()
+        }
+    }
+
+    private func refuse(_ channel: any Channel) async {
+        let body = HTTPRefusal.unavailable("there are too many connections: try again later").body
+        let head =
+            "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-type: application/json\r\n"
+            + "content-length: \(body.count)\r\n\r\n"
+        try? await channel.writeAndFlush(ByteBuffer(bytes: Array(head.utf8) + body))
+        try? await channel.close()
+    }
+}

@@ -1,0 +1,131 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+
+/// Watches over the requests of one connection: what cannot be parsed is answered, what was answered early is read no further, and
+/// a daemon that ends lets the request under way finish.
+///
+/// It belongs to its event loop.
+final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let patience: PatienceHandler
+    private var inProgress = 0
+    private var isReadingBody = false
+    private var isAnswering = false
+    private var closesAfterAnswer = false
+    /// The last answer is written: nothing more is read.
+    private var isOver = false
+
+    /// So long a client that sends on may still read the answer before the connection is closed.
+    private static let lingering = TimeAmount.seconds(2)
+
+    init(_ patience: PatienceHandler) { self.patience = patience }
+
+    /// From now on other handlers watch over the connection.
+    func becomesSocket() { patience.enter(.nothing) }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isOver else { return }
+        switch Self.unwrapInboundIn(data) {
+        case .head(let head):
+            inProgress += 1
+            isReadingBody = true
+            // Which of two is meant, proxies decide one way and servers another.
+            let codings = head.headers["transfer-encoding"]
+            guard head.headers["host"].count <= 1, codings.allSatisfy({ $0.lowercased() == "chunked" }), codings.count <= 1 else {
+                return refuse(Self.malformed, context)
+            }
+            if !head.isKeepAlive { closesAfterAnswer = true }
+            patience.enter(.body)
+        case .body: patience.enter(.body)
+        case .end:
+            isReadingBody = false
+            patience.enter(.nothing)
+        }
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard !isOver else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
+        switch Self.unwrapOutboundIn(data) {
+        case .head(let head) where head.status.code >= 200:
+            isAnswering = true
+            if head.headers["connection"].contains("close") { closesAfterAnswer = true }
+            context.write(data, promise: promise)
+        case .head, .body: context.write(data, promise: promise)
+        case .end:
+            isAnswering = false
+            inProgress -= 1
+            guard closesAfterAnswer else {
+                context.writeAndFlush(data, promise: promise)
+                if inProgress == 0, !isReadingBody { patience.enter(.idle) }
+                return
+            }
+            isOver = true
+            let written = promise ?? context.eventLoop.makePromise()
+            context.writeAndFlush(data, promise: written)
+            end(context, after: written.futureResult)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // A refused upgrade goes on as a plain request.
+        guard let error = error as? HTTPParserError else { return context.fireErrorCaught(error) }
+        // Whoever reads the body must not take a part of it for the whole, as it were where the answer closes the channel first.
+        context.fireErrorCaught(error)
+        refuse(error == .headerOverflow ? Self.headTooLarge : Self.malformed, context)
+    }
+
+    private static let headTooLarge = HTTPRefusal(
+        HTTPResponse.Status(code: 431, reasonPhrase: "Request Header Fields Too Large"), .tooLarge,
+        "the request line and the headers have more than 16 KiB, or there are more than 100 of them")
+    private static let malformed = HTTPRefusal.invalid("this is no HTTP request that can be read")
+
+    private func refuse(_ refusal: HTTPRefusal, _ context: ChannelHandlerContext) {
+        guard !isOver else { return }
+        guard !isAnswering, inProgress <= 1 else { return context.close(promise: nil) }
+        let body = refusal.body
+        var headers = HTTPHeaders([("connection", "close"), ("content-length", "\(body.count)")])
+        headers.add(name: "content-type", value: "application/json")
+        let status = HTTPResponseStatus(statusCode: refusal.status.code, reasonPhrase: refusal.status.reasonPhrase)
+        context.write(
+            Self.wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))), promise: nil)
+        context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil)
+        isOver = true
+        end(context, after: context.writeAndFlush(Self.wrapOutboundOut(.end(nil))))
+    }
+
+    /// Nothing more is answered here. Closing at once would take the answer from a client that is still sending.
+    private func end(_ context: ChannelHandlerContext, after written: EventLoopFuture<Void>) {
+        patience.enter(.nothing)
+        let channel = context.channel
+        guard isReadingBody else { return written.whenComplete { _ in channel.close(promise: nil) } }
+        written.whenComplete { _ in
+            channel.close(mode: .output, promise: nil)
+            channel.eventLoop.scheduleTask(in: Self.lingering) { channel.close(promise: nil) }
+        }
+        context.read()
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        // What comes now is thrown away, as it comes.
+        if isOver { context.read() }
+        context.fireChannelReadComplete()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case is ChannelShouldQuiesceEvent:
+            if inProgress > 0 { closesAfterAnswer = true } else { context.close(promise: nil) }
+        case ChannelEvent.inputClosed where isOver && isReadingBody: context.close(promise: nil)
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import DaemonCore
+import Datasets
+import HTTPTypes
+
+// GET /metrics
+
+/// Everything that is told, gathered on the core's thread in one go.
+struct MetricsFigures: Sendable {
+    var datasets: [DatasetFigures]
+    var meters: Meters
+    var matchDelay: Histogram
+    var isOnline: Bool
+    var inbound: Int
+    var isWritable: Bool
+}
+
+extension HTTPResponder {
+    func metrics(_ exchange: HTTPExchange) async throws -> Routed {
+        let head = exchange.head
+        guard head.method == .get || head.method == .head else { throw HTTPRefusal.method(head.method, allow: "GET, HEAD") }
+        try await checkReader(of: exchange)
+        guard let figures = await door.onCore({ $0.figures }) else { throw HTTPRefusal.unavailable("the daemon ends") }
+        let format = MetricsText.Format(accept: head.fields[.accept])
+        var text = MetricsText(format)
+        text.write(figures, of: door)
+        text.end()
+        return .answer(HTTPAnswer(.ok, type: format.contentType, Array(text.text.utf8)))
+    }
+
+    /// Whoever asks from this machine without a key, or an administrator of all.
+    private func checkReader(of exchange: HTTPExchange) async throws {
+        let head = exchange.head
+        guard head.credentials != nil || door.configuration.isBehindProxy || !head.isFromLoopback else {
+            return try door.callers.checkPage(head)
+        }
+        let caller = try door.callers.caller(of: head, for: nil)
+        let allows = await door.onCore { $0.core.hub.configuration.administrators.allow(client: caller.client, in: "*") }
+        guard allows == true, caller.dataset == nil else {
+            throw HTTPRefusal.forbidden("metrics are for administrators of all datasets, and for this machine")
+        }
+    }
+}
+
+extension HTTPDoor {
+    var figures: MetricsFigures {
+        MetricsFigures(
+            datasets: core.hub.figures, meters: core.meters, matchDelay: matchDelay, isOnline: core.health.isOnline,
+            inbound: core.waitingRequests, isWritable: core.log?.isWritable ?? false)
+    }
+}
+
+extension MetricsText {
+    mutating func write(_ figures: MetricsFigures, of door: HTTPDoor) {
+        write(figures.datasets, perDataset: door.configuration.tellsDatasets)
+        histogram("geomatch_request_duration_seconds", "From a request's arrival to its reply.", figures.meters.requests)
+        histogram("geomatch_update_to_match_seconds", "From a match to its leaving for its recipient.", figures.matchDelay)
+        histogram("geomatch_store_commit_seconds", "From a change to its being durable.", figures.meters.commits)
+        gauge("geomatch_store_writable", "1 while the store takes changes.", figures.isWritable ? 1 : 0)
+        if let bytes = door.configuration.storeBytes() {
+            gauge("geomatch_store_size_bytes", "Size of the store's files.", Double(bytes))
+        }
+        gauge("geomatch_mqtt_connected", "1 while the daemon is online at its broker.", figures.isOnline ? 1 : 0)
+        counter(
+            "geomatch_mqtt_reconnects_total", "How often the daemon was online again.",
+            Double(max(0, figures.meters.openings - 1)))
+        gauge("geomatch_requests_waiting", "Requests that wait in their clients' queues.", Double(figures.inbound))
+        let posts = figures.meters.posts
+        counter(
+            "geomatch_pusher_requests_total", "Posts to webhooks, by outcome.",
+            [("taken", posts.taken), ("refused", posts.refused), ("failed", posts.failed)].map {
+                ([("kind", "webhook"), ("outcome", $0)], Double($1))
+            })
+        gauge("geomatch_http_connections", "Open connections of HTTP.", Double(door.connections.all))
+        gauge("geomatch_build_info", "The version that runs.", [([("version", door.configuration.version)], 1)])
+        writeProcess()
+    }
+
+    private mutating func write(_ datasets: [DatasetFigures], perDataset: Bool) {
+        func samples(_ values: (DatasetFigures) -> [(labels: Labels, count: Int)]) -> [(labels: Labels, value: Double)] {
+            guard !perDataset else {
+                return datasets.flatMap { dataset in
+                    values(dataset).map { ([("dataset", dataset.dataset)] + $0.labels, Double($0.count)) }
+                }
+            }
+            var sums: [(labels: Labels, value: Double)] = []
+            var places: [String: Int] = [:]
+            for value in datasets.flatMap(values) {
+                let key = value.labels.map(\.value).joined(separator: " ")
+                if let place = places[key] {
+                    sums[place].value += Double(value.count)
+                } else {
+                    places[key] = sums.count
+                    sums.append((value.labels, Double(value.count)))
+                }
+            }
+            return sums
+        }
+        counter(
+            "geomatch_updates_total", "Live updates, by what became of them.",
+            samples { $0.updates.map { ([("outcome", $0.outcome)], $0.count) } })
+        counter(
+            "geomatch_requests_total", "Requests, by name and outcome.",
+            samples { dataset in
+                dataset.requests.map { request, outcome, count in
+                    let name = request.split(separator: "/").map(String.init)
+                    return ([("resource", name[0]), ("verb", name.last ?? ""), ("outcome", outcome)], count)
+                }
+            })
+        counter(
+            "geomatch_match_messages_total",
+            "Matches, by what became of them: matched = delivered + expired + dropped + pending.",
+            samples { $0.matches.map { ([("outcome", $0.outcome)], $0.count) } })
+        gauge(
+            "geomatch_match_messages_pending", "Matches that are not yet with everyone they are for.",
+            samples { [([], $0.matchesPending)] })
+        for (index, kind) in ["devices", "publications", "subscriptions", "live_subscriptions", "circumstances", "places"]
+            .enumerated()
+        {
+            gauge(
+                "geomatch_\(kind)", "How many \(kind.replacing("_", with: " ")) there are.",
+                samples { [([], $0.objects[index].count)] })
+        }
+    }
+
+    private mutating func writeProcess() {
+        guard let process = ProcessFigures() else { return }
+        counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", process.cpuSeconds)
+        gauge("process_resident_memory_bytes", "Resident memory size in bytes.", process.residentBytes)
+        gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.", process.virtualBytes)
+        gauge("process_open_fds", "Number of open file descriptors.", process.openFiles)
+        gauge("process_max_fds", "Maximum number of open file descriptors.", process.maximumFiles)
+        gauge("process_start_time_seconds", "Start time of the process since unix epoch in seconds.", process.startSeconds)
+    }
+}

@@ -1,0 +1,235 @@
+import DaemonCore
+import Datasets
+import DequeModule
+import Synchronization
+
+/// The core over HTTP: makes requests and updates of what connections bring, and answers of what leaves.
+///
+/// Connections live on threads of their own and hand over closures, which run on the core's thread. What is not guarded by a lock
+/// belongs to that thread.
+public final class HTTPDoor: Door, @unchecked Sendable {
+    typealias Work = @Sendable (HTTPDoor) -> Void
+
+    public let core: Core
+    public let configuration: HTTPDoorConfiguration
+    let callers: Callers
+    let connections: ConnectionCounts
+    let ownTracks = HTTPDoor.ownTracksAdapter()
+    /// Among the core's doors.
+    let number = 1
+    private let wakeCore: @Sendable () -> Void
+    private let inbox = Mutex(Inbox())
+    /// When the core's thread was last here, on its monotonic clock.
+    private let turnAt = Atomic<Int64>(.min)
+    /// Bytes of replies that connections have not written, by the queue of who asked.
+    private let unwritten = Mutex<[UInt32: Int]>([:])
+    private var waiting: [UInt64: WaitingReply] = [:]
+    private var lastReply: UInt64 = 0
+    private var expiryAt: Int64 = 0
+    /// Updates whose dataset takes nothing in at present.
+    private var suspended: [LiveBatch] = []
+
+    private struct Inbox {
+        var work = Deque<Work>()
+        var isClosed = false
+    }
+
+    /// Who waits for a reply.
+    enum Asker {
+        case exchange(CheckedContinuation<Reply?, Never>)
+        case socket(EventStream, subscribes: Bool)
+        /// A live subscription of a socket that is gone is known until it is deleted.
+        case unsubscription(SocketSubscription, EventStream?)
+    }
+
+    private struct WaitingReply {
+        var asker: Asker
+        var until: Int64
+    }
+
+    var streams: [StreamKey: [EventStream]] = [:]
+    var socketSubscriptions: [SocketSubscription: EventStream] = [:]
+    /// The same by socket.
+    var subscriptionsOfSockets: [ObjectIdentifier: Set<SocketSubscription>] = [:]
+    var durable: DurableMessages
+    let messageFile: MessageFile?
+    var signOfLifeAt: Int64
+    /// From a match to its leaving.
+    var matchDelay = Histogram()
+
+    /// The reply to a request.
+    struct Reply: Sendable {
+        var bytes: [UInt8]
+        var queue: UInt32
+    }
+
+    /// - Parameter wakeCore: Has the core's loop turn, from any thread.
+    public init(_ configuration: HTTPDoorConfiguration, core: Core, wakeCore: @escaping @Sendable () -> Void) {
+        self.configuration = configuration
+        self.core = core
+        self.wakeCore = wakeCore
+        callers = Callers(configuration)
+        connections = ConnectionCounts(configuration.limits)
+        signOfLifeAt = core.clock.monotonic() + Self.signOfLifeMilliseconds
+        messageFile = configuration.folder.map(MessageFile.init)
+        let now = core.clock.now()
+        durable = DurableMessages(
+            messageFile?.read(at: now) ?? MessageFile.Contents(), startedAfter: core.hub.lastDeliveryNumber, at: now)
+        core.add(self)
+    }
+
+    // MARK: From any thread
+
+    /// Has work done on the core's thread, in order.
+    ///
+    /// - Returns: false where the door is closed: it is never done.
+    @discardableResult
+    func submit(_ work: @escaping Work) -> Bool {
+        let isTaken = inbox.withLock { inbox in
+            if !inbox.isClosed { inbox.work.append(work) }
+            return !inbox.isClosed
+        }
+        if isTaken { wakeCore() }
+        return isTaken
+    }
+
+    /// Hands a request over and waits for its reply; nil where none came in time, or the daemon ends.
+    func ask(_ request: APIRequest) async -> Reply? {
+        await withCheckedContinuation { continuation in
+            let isTaken = submit { $0.send(request, for: .exchange(continuation)) }
+            if !isTaken { continuation.resume(returning: nil) }
+        }
+    }
+
+    /// Does something on the core's thread and waits for what comes of it; nil where the daemon ends.
+    func onCore<Result: Sendable>(_ body: @escaping @Sendable (HTTPDoor) -> Result) async -> Result? {
+        await withCheckedContinuation { continuation in
+            let isTaken = submit { continuation.resume(returning: body($0)) }
+            if !isTaken { continuation.resume(returning: nil) }
+        }
+    }
+
+    /// A reply has left, or its connection is gone.
+    func written(_ reply: Reply) {
+        unwritten.withLock { unwritten in
+            guard let bytes = unwritten[reply.queue] else { return }
+            unwritten[reply.queue] = bytes > reply.bytes.count ? bytes - reply.bytes.count : nil
+        }
+    }
+
+    /// Milliseconds since the core's loop last turned.
+    var standstill: Int64 {
+        let at = turnAt.load(ordering: .relaxed)
+        return at == .min ? .max : core.clock.monotonic() - at
+    }
+
+    /// No connection is left, or none is waited for any longer: what comes now is not taken in.
+    func close() {
+        inbox.withLock { $0.isClosed = true }
+        wakeCore()
+    }
+
+    // MARK: Door
+
+    /// What waits here is bounded for each reader, and holds nobody up.
+    public var backlog: Int { 0 }
+    public func wake() { wakeCore() }
+    public func datasetsChanged() {}
+    public func replyBytes(of queue: UInt32) -> Int { unwritten.withLock { $0[queue] ?? 0 } }
+
+    /// So long what came in is handled before others have their turn, in milliseconds.
+    private static let sliceMilliseconds: Int64 = 5
+
+    public func bring() -> Bool {
+        let now = core.clock.monotonic()
+        turnAt.store(now, ordering: .relaxed)
+        expire(at: now)
+        resumeSuspended(at: now)
+        advanceStreams(at: now)
+        for count in 0... {
+            guard let work = inbox.withLock({ $0.work.popFirst() }) else { return false }
+            work(self)
+            if count & 31 == 31, core.clock.monotonic() - now >= Self.sliceMilliseconds { break }
+        }
+        return true
+    }
+
+    public func send(_ batch: OutputBatch) {
+        for item in batch.items {
+            switch item.kind {
+            case .reply(let address) where address.door == number: reply(batch.bytes[item.payload], to: address)
+            case .notification(let notification): notify(notification, batch.bytes[item.payload])
+            case .reply, .liveState, .diagnostic, .status: break
+            }
+        }
+    }
+
+    // MARK: Requests
+
+    /// Gives a request to the core.
+    func send(_ request: APIRequest, for asker: Asker) {
+        lastReply += 1
+        let until = core.clock.monotonic() + configuration.limits.replySeconds * 1000
+        waiting[lastReply] = WaitingReply(asker: asker, until: until)
+        let address = ReturnAddress(door: number, bytes: withUnsafeBytes(of: lastReply) { Array($0) })
+        request.body.withUnsafeBytes { body in
+            core.receive(
+                Envelope(dataset: request.dataset, client: request.client, name: request.name, body: body, answer: address))
+        }
+    }
+
+    private func reply(_ bytes: ArraySlice<UInt8>, to address: ReturnAddress) {
+        guard address.bytes.count == MemoryLayout<UInt64>.size else { return }
+        let number = address.bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+        // Whoever waited may have given up.
+        guard let waiting = waiting.removeValue(forKey: number) else { return }
+        let reply = Reply(bytes: Array(bytes), queue: address.queue)
+        switch waiting.asker {
+        case .exchange(let continuation):
+            hold(reply)
+            continuation.resume(returning: reply)
+        case .socket(let stream, let subscribes):
+            if subscribes { subscribed(reply.bytes, on: stream) }
+            hold(reply)
+            if stream.append(.reply(reply)) == .ended { written(reply) }
+        case .unsubscription(let subscription, let stream):
+            if socketSubscriptions[subscription] === stream { socketSubscriptions[subscription] = nil }
+        }
+    }
+
+    private func hold(_ reply: Reply) { unwritten.withLock { $0[reply.queue, default: 0] += reply.bytes.count } }
+
+    func suspend(_ batch: LiveBatch) { suspended.append(batch) }
+
+    private func resumeSuspended(at now: Int64) {
+        guard !suspended.isEmpty else { return }
+        let batches = suspended
+        suspended = []
+        let isClosed = inbox.withLock { $0.isClosed }
+        for batch in batches {
+            if isClosed || now >= batch.until { batch.continuation.resume(returning: nil) } else { proceed(batch) }
+        }
+    }
+
+    /// Ends the waiting for replies that are overdue, or will not come.
+    private func expire(at now: Int64) {
+        let isClosed = inbox.withLock { $0.isClosed }
+        guard isClosed || now >= expiryAt else { return }
+        expiryAt = now + 1000
+        for (number, reply) in waiting where isClosed || now >= reply.until {
+            // What a socket asked is answered late rather than never.
+            guard case .exchange(let continuation) = reply.asker else { continue }
+            waiting[number] = nil
+            continuation.resume(returning: nil)
+        }
+    }
+}
+
+/// A request on its way to the core.
+struct APIRequest: Sendable {
+    var dataset: String
+    var client: String
+    /// `resource/verb`.
+    var name: String
+    var body: [UInt8]
+}

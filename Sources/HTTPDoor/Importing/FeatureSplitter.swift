@@ -1,0 +1,177 @@
+import Wire
+
+/// Takes the features out of a file as it comes, in the memory of one feature.
+///
+/// The text is only looked through for where each feature begins and ends; what is in it, the request that imports it checks.
+struct FeatureSplitter {
+    enum Form {
+        /// A FeatureCollection.
+        case collection
+        /// A feature for each line.
+        case lines
+        /// A feature after each record separator (RFC 8142).
+        case sequence
+    }
+
+    /// What is expected next in a collection.
+    private enum Place: Equatable {
+        case start
+        /// Within the collection, before a member's name.
+        case name
+        case colon
+        /// The value of a member, which is `features` or is not.
+        case value(isFeatures: Bool)
+        case element
+        case end
+    }
+
+    /// Bytes of the longest feature, so that a request takes it.
+    static let featureBytesMax = 240 << 10
+
+    private let form: Form
+    private var place = Place.start
+    private var current: [UInt8] = []
+    private var depth = 0
+    private var isInText = false
+    private var isEscaped = false
+    private var hasFeatures = false
+    private var offset = 0
+
+    init(_ form: Form) { self.form = form }
+
+    /// - Returns: The features that ended in these bytes.
+    mutating func take(_ bytes: some Sequence<UInt8>) throws(WireError) -> [[UInt8]] {
+        var features: [[UInt8]] = []
+        for byte in bytes {
+            offset += 1
+            switch form {
+            case .collection: try read(byte, &features)
+            case .lines: try separate(byte, at: 0x0A, &features)
+            case .sequence: try separate(byte, at: 0x1E, &features)
+            }
+        }
+        return features
+    }
+
+    /// - Returns: What the end of the file ends.
+    mutating func finish() throws(WireError) -> [[UInt8]] {
+        guard form == .collection else { return flush() }
+        guard place == .end else { throw WireError(.invalid, "the file ends in the middle, after \(offset) bytes") }
+        guard hasFeatures else { throw WireError(.invalid, "the file has no `features`: it must be a FeatureCollection") }
+        return []
+    }
+
+    // MARK: One after the other
+
+    private mutating func separate(_ byte: UInt8, at separator: UInt8, _ features: inout [[UInt8]]) throws(WireError) {
+        if byte == separator { features += flush() } else { try keep(byte) }
+    }
+
+    private mutating func flush() -> [[UInt8]] {
+        defer { current.removeAll(keepingCapacity: true) }
+        return current.allSatisfy(Self.isSpace) ? [] : [current]
+    }
+
+    private mutating func keep(_ byte: UInt8) throws(WireError) {
+        guard current.count < Self.featureBytesMax else {
+            throw WireError(.tooLarge, "a feature has more than \(Self.featureBytesMax >> 10) KiB, at byte \(offset)")
+        }
+        current.append(byte)
+    }
+
+    // MARK: A collection
+
+    private mutating func read(_ byte: UInt8, _ features: inout [[UInt8]]) throws(WireError) {
+        if isInText || depth > 0 || !Self.isSpace(byte) {
+            switch place {
+            case .start: if !Self.isMark(byte) { try expect(byte, UInt8(ascii: "{"), then: .name) }
+            case .name: try readName(byte)
+            case .colon: try expect(byte, UInt8(ascii: ":"), then: .value(isFeatures: current.elementsEqual("features".utf8)))
+            case .value(let isFeatures): try readValue(byte, isFeatures: isFeatures)
+            case .element: try readElement(byte, &features)
+            case .end: throw notJSON
+            }
+        }
+    }
+
+    private var notJSON: WireError { WireError(.invalid, "the file is no JSON at byte \(offset)") }
+
+    private mutating func expect(_ byte: UInt8, _ expected: UInt8, then next: Place) throws(WireError) {
+        guard byte == expected else { throw notJSON }
+        place = next
+        current.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func readName(_ byte: UInt8) throws(WireError) {
+        if isInText {
+            if byte == UInt8(ascii: "\""), !isEscaped {
+                isInText = false
+                place = .colon
+            } else {
+                isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+                try keep(byte)
+            }
+            return
+        }
+        switch byte {
+        case UInt8(ascii: "\""):
+            isInText = true
+            isEscaped = false
+            current.removeAll(keepingCapacity: true)
+        case UInt8(ascii: ","): break
+        case UInt8(ascii: "}"): place = .end
+        default: throw notJSON
+        }
+    }
+
+    private mutating func readValue(_ byte: UInt8, isFeatures: Bool) throws(WireError) {
+        if isFeatures {
+            guard byte == UInt8(ascii: "[") else { throw WireError(.invalid, "`features` must be a list") }
+            hasFeatures = true
+            place = .element
+            return
+        }
+        // Of other members nothing is kept.
+        if !isInText, depth == 0, byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") {
+            place = byte == UInt8(ascii: ",") ? .name : .end
+            return
+        }
+        try follow(byte)
+    }
+
+    private mutating func readElement(_ byte: UInt8, _ features: inout [[UInt8]]) throws(WireError) {
+        if !isInText, depth == 0 {
+            if byte == UInt8(ascii: ",") || byte == UInt8(ascii: "]") {
+                features += flush()
+                if byte == UInt8(ascii: "]") { place = .name }
+                return
+            }
+        }
+        try keep(byte)
+        try follow(byte)
+    }
+
+    /// Keeps count of what is open.
+    private mutating func follow(_ byte: UInt8) throws(WireError) {
+        if isInText {
+            if byte == UInt8(ascii: "\""), !isEscaped { isInText = false }
+            isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+            return
+        }
+        switch byte {
+        case UInt8(ascii: "\""):
+            isInText = true
+            isEscaped = false
+        case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+        case UInt8(ascii: "}"), UInt8(ascii: "]"):
+            guard depth > 0 else { throw notJSON }
+            depth -= 1
+        default: break
+        }
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+
+    /// Of the mark that some programs begin UTF-8 with.
+    private static func isMark(_ byte: UInt8) -> Bool { [0xEF, 0xBB, 0xBF].contains(byte) }
+}

@@ -1,0 +1,112 @@
+import HTTPTypes
+import NIOCore
+import Wire
+
+// POST /api/{dataset}/place/import and …/dataset/import with a file of any size: it is carried out in parts, as it comes.
+
+extension HTTPResponder {
+    /// How a file of this type is split; nil where it is the parameters of a request.
+    static func form(of type: String?) -> FeatureSplitter.Form? {
+        switch type {
+        case "application/geo+json": .collection
+        case "application/geo+json-seq": .sequence
+        case "application/x-ndjson": .lines
+        default: nil
+        }
+    }
+
+    /// The parameter that features are imported as; nil for requests that import none.
+    static func importParameter(of name: String) -> String? {
+        switch name {
+        case "place/import": "places"
+        case "dataset/import": "structure"
+        default: nil
+        }
+    }
+
+    func importFile(
+        _ exchange: HTTPExchange, _ form: FeatureSplitter.Form, as parameter: String, _ request: APIRequest
+    ) async throws -> Routed {
+        var splitter = FeatureSplitter(form)
+        var part = ImportPart(parameter)
+        var sums = ImportSums()
+        do {
+            for try await bytes in exchange.parts {
+                for feature in try splitter.take(bytes.readableBytesView) {
+                    if !part.hasRoom(for: feature) { try await carryOut(&part, request, &sums) }
+                    part.append(feature)
+                }
+            }
+            for feature in try splitter.finish() {
+                if !part.hasRoom(for: feature) { try await carryOut(&part, request, &sums) }
+                part.append(feature)
+            }
+            // A file without features is answered by the request, too: it checks who asks.
+            try await carryOut(&part, request, &sums)
+        } catch let error as WireError {
+            // The file broke, or a part was refused: what came before the break is still to be carried out.
+            if !part.isEmpty { try? await carryOut(&part, request, &sums) }
+            return .answer(Self.broken(HTTPRefusal(error), sums))
+        } catch let refusal as HTTPRefusal {
+            return .answer(Self.broken(refusal, sums))
+        }
+        let reply: JSONValue = ["request": .string(request.name), "result": sums.object]
+        return .answer(HTTPAnswer(.ok, json: reply.serialised()))
+    }
+
+    /// What came before is kept, and told.
+    private static func broken(_ refusal: HTTPRefusal, _ sums: ImportSums) -> HTTPAnswer {
+        var answer = refusal.answer
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.key("error")
+        refusal.error.encode(into: &writer)
+        writer.key("partial")
+        writer.value(sums.object)
+        writer.endObject()
+        answer.body = writer.bytes
+        return answer
+    }
+
+    private func carryOut(_ part: inout ImportPart, _ request: APIRequest, _ sums: inout ImportSums) async throws {
+        var request = request
+        request.body = part.take()
+        guard let reply = await door.ask(request) else {
+            throw HTTPRefusal.unavailable("a part was not answered in time, or the daemon ends: send the file again")
+        }
+        door.written(reply)
+        guard case .object(let object) = try JSONValue.parse(reply.bytes) else { return }
+        if let error = object["error"]?.asObject {
+            let code = ErrorCode(rawValue: error["error"]?.asString ?? "") ?? .internal
+            throw WireError(code, error["message"]?.asString ?? "", field: error["field"]?.asString)
+        }
+        if let result = object["result"]?.asObject { sums.add(result) }
+    }
+}
+
+/// Features that go into one request.
+struct ImportPart {
+    private let beginning: [UInt8]
+    private var features: [UInt8] = []
+
+    /// Far enough below what a request may have.
+    private static let bytesMax = 250 << 10
+
+    init(_ parameter: String) {
+        beginning = Array("{\"\(parameter)\":{\"type\":\"FeatureCollection\",\"features\":[".utf8)
+    }
+
+    var isEmpty: Bool { features.isEmpty }
+
+    func hasRoom(for feature: [UInt8]) -> Bool { features.isEmpty || features.count + feature.count < Self.bytesMax }
+
+    mutating func append(_ feature: [UInt8]) {
+        if !features.isEmpty { features.append(UInt8(ascii: ",")) }
+        features += feature
+    }
+
+    mutating func take() -> [UInt8] {
+        defer { features.removeAll(keepingCapacity: true) }
+        return beginning + features + Array("]}}".utf8)
+    }
+}

@@ -1,0 +1,110 @@
+import Datasets
+import LiveTopics
+import Wire
+
+/// A live update on its way to the core.
+struct LiveArrival: Sendable {
+    /// The seven levels, encoded.
+    var topic: String
+    /// Empty: the state is cleared.
+    var payload: [UInt8]
+}
+
+/// Updates that came together, and what became of them so far.
+struct LiveBatch: Sendable {
+    var dataset: String
+    var client: String
+    var arrivals: [LiveArrival]
+    var answers: [UpdateAnswer] = []
+    /// Who waits for all of it; nil: the daemon ends, or its dataset did not go on in time.
+    var continuation: CheckedContinuation<[UpdateAnswer]?, Never>
+    var until: Int64
+}
+
+extension HTTPDoor {
+    /// Hands updates over and waits to hear what became of them, in order.
+    func update(_ dataset: String, by client: String, _ arrivals: [LiveArrival]) async -> [UpdateAnswer]? {
+        await withCheckedContinuation { continuation in
+            let isTaken = submit { door in
+                door.proceed(
+                    LiveBatch(
+                        dataset: dataset, client: client, arrivals: arrivals, continuation: continuation,
+                        until: door.core.clock.monotonic() + Self.suspensionMilliseconds))
+            }
+            if !isTaken { continuation.resume(returning: nil) }
+        }
+    }
+
+    /// So long updates wait for a dataset that takes nothing in.
+    private static let suspensionMilliseconds: Int64 = 10_000
+    /// So many are handled before others have their turn.
+    private static let portion = 200
+
+    /// Handles some of a batch; the rest comes behind what else came in, or when its dataset goes on.
+    func proceed(_ batch: LiveBatch) {
+        var batch = batch
+        for _ in 0..<Self.portion {
+            guard batch.answers.count < batch.arrivals.count else { return batch.continuation.resume(returning: batch.answers) }
+            let answer = receive(batch.arrivals[batch.answers.count], of: batch.dataset, by: batch.client)
+            if answer == .suspended { return suspend(batch) }
+            batch.answers.append(answer)
+        }
+        let rest = batch
+        guard submit({ $0.proceed(rest) }) else { return batch.continuation.resume(returning: nil) }
+    }
+
+    private func receive(_ arrival: LiveArrival, of dataset: String, by client: String) -> UpdateAnswer {
+        do throws(WireError) {
+            try checkWriter(client, of: arrival.topic, in: dataset)
+        } catch {
+            return .refused(error)
+        }
+        return Array(arrival.topic.utf8).withUnsafeBytes { topic in
+            arrival.payload.withUnsafeBytes { payload in
+                core.receiveAnswered(IncomingUpdate(topic: topic, payload: payload), of: dataset)
+            }
+        }
+    }
+
+    /// What a broker's access list checks over MQTT.
+    private func checkWriter(_ client: String, of topic: String, in dataset: String) throws(WireError) {
+        guard Name.isClient(client) else {
+            throw WireError(.unauthorized, "`\(client.prefix(80))` can be no client: 1 to 64 of A-Z a-z 0-9 . _ -")
+        }
+        guard core.hub.configuration.mayName(dataset, client) else {
+            throw WireError(.unauthorized, "`\(client)` may not name the dataset `\(dataset.prefix(80))`")
+        }
+        let levels = topic.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard let first = levels.first, LevelCoding.decode(first) == dataset else {
+            throw WireError(
+                .invalid, "the topic's first level must be `\(dataset.prefix(80))`, the dataset of the path", field: "topic")
+        }
+        switch configuration.writes(dataset, client) {
+        case .all: return
+        case .own where levels.count == 7 && LevelCoding.decode(levels[5]) == client: return
+        case .own:
+            throw WireError(
+                .unauthorized, "`\(client)` may publish topics with `\(client)` as their location only", field: "location")
+        case .none: throw WireError(.unauthorized, "`\(client)` may not publish live data of `\(dataset.prefix(80))`")
+        }
+    }
+}
+
+extension UpdateAnswer {
+    /// `{"topic","timestamp","late"?,"skewed"?}`, or the error as an object in `error`.
+    func encode(into writer: inout JSONWriter) {
+        writer.beginObject()
+        switch self {
+        case .known(let topic, let timestamp, let isLate, let isSkewed):
+            writer.member("topic", topic)
+            writer.member("timestamp", timestamp)
+            if isLate { writer.member("late", true) }
+            if isSkewed { writer.member("skewed", true) }
+        case .refused(let error):
+            writer.key("error")
+            error.encode(into: &writer)
+        case .suspended: break
+        }
+        writer.endObject()
+    }
+}

@@ -1,0 +1,64 @@
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+import Synchronization
+import Wire
+
+/// One request over a connection, and its answer.
+struct HTTPExchange {
+    let door: HTTPDoor
+    let head: RequestHead
+    private let request: IncomingRequest
+    private let bodies: BodyBudget
+
+    init(_ request: IncomingRequest, on channel: any Channel, door: HTTPDoor, bodies: BodyBudget) throws(HTTPRefusal) {
+        self.door = door
+        self.request = request
+        self.bodies = bodies
+        head = try RequestHead(
+            request.head, from: channel.remoteAddress ?? channel.parent?.remoteAddress,
+            isEncrypted: door.configuration.tls != nil)
+    }
+
+    /// Reads the whole body.
+    func body(upTo limit: Int) async throws -> [UInt8] {
+        let length = request.headers[.contentLength].flatMap { Int($0) }
+        if let length, length > limit { throw HTTPRefusal.tooLarge(limit) }
+        var bytes: [UInt8] = []
+        defer { bodies.giveBack(bytes.count) }
+        for try await part in request.body {
+            guard bytes.count + part.readableBytes <= limit else { throw HTTPRefusal.tooLarge(limit) }
+            guard bodies.take(part.readableBytes) else {
+                throw HTTPRefusal.unavailable("too many bodies are being read: try again later")
+            }
+            bytes.append(contentsOf: part.readableBytesView)
+        }
+        if let length, bytes.count < length { throw HTTPRefusal.invalid("the body ends before its length") }
+        return bytes
+    }
+
+    /// The type of the body without its parameters, in lower case.
+    var contentType: String? {
+        request.headers[.contentType].map { type in
+            type.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
+        }
+    }
+
+    /// The parts of the body, as they come.
+    var parts: RequestBody { request.body }
+}
+
+/// Bounds the bodies that are being read, over all connections.
+final class BodyBudget: Sendable {
+    private let left: Atomic<Int>
+
+    init(_ bytes: Int) { left = Atomic(bytes) }
+
+    func take(_ count: Int) -> Bool {
+        guard left.subtract(count, ordering: .relaxed).newValue < 0 else { return true }
+        left.add(count, ordering: .relaxed)
+        return false
+    }
+
+    func giveBack(_ count: Int) { left.add(count, ordering: .relaxed) }
+}

@@ -1,0 +1,75 @@
+import Datasets
+import HTTPTypes
+import Wire
+
+// POST and GET /api/{dataset}/{resource}/{verb}: the requests of the table, as over any door.
+
+extension HTTPResponder {
+    func request(_ exchange: HTTPExchange) async throws -> Routed {
+        let head = exchange.head
+        let (dataset, name) = (head.path[1], "\(head.path[2])/\(head.path[3])")
+        guard let row = RequestTable.row(of: name) else { throw HTTPRefusal(RequestTable.unknown(name)) }
+        let allowed = row.changes ? "POST" : "GET, POST"
+        let isReading = head.method == .get || head.method == .head
+        guard head.method == .post || (isReading && !row.changes) else {
+            throw HTTPRefusal.method(head.method, allow: allowed)
+        }
+        let caller = try exchange.door.callers.caller(of: head, for: dataset)
+        if !isReading, let form = Self.form(of: exchange.contentType), let parameter = Self.importParameter(of: name) {
+            let request = APIRequest(dataset: dataset, client: caller.client, name: name, body: [])
+            return try await importFile(exchange, form, as: parameter, request)
+        }
+        var body = isReading ? try parameters(head, of: row) : try await exchange.body(upTo: RequestPayload.payloadBytesMax)
+        if body.allSatisfy({ $0 == 0x20 || (0x09...0x0D).contains($0) }) { body = Array("{}".utf8) }
+        if let key = head.fields[.idempotencyKey] { body = try Self.identify(body, by: key) }
+        let request = APIRequest(dataset: dataset, client: caller.client, name: name, body: body)
+        guard let reply = await exchange.door.ask(request) else {
+            throw HTTPRefusal.unavailable("the request was not answered in time, or the daemon ends: repeat it")
+        }
+        return .reply(reply)
+    }
+
+    /// The parameters of a query: text as it stands, anything else as JSON.
+    private func parameters(_ head: RequestHead, of row: RequestRow) throws(HTTPRefusal) -> [UInt8] {
+        var members: [(String, JSONValue)] = []
+        for (name, value) in head.query where name != "key" && name != "client" {
+            members.append((name, try ParameterType.of(name).value(value, of: name)))
+        }
+        var writer = JSONWriter()
+        writer.object(JSONObject(members))
+        return writer.bytes
+    }
+
+    /// Puts a `requestId` before the members of a body; one of its own counts, as the last of the same name does.
+    static func identify(_ body: [UInt8], by key: String) throws(HTTPRefusal) -> [UInt8] {
+        guard (1...RequestPayload.idCharactersMax).contains(key.unicodeScalars.count) else {
+            throw .invalid("`Idempotency-Key` has 1 to \(RequestPayload.idCharactersMax) characters", field: "Idempotency-Key")
+        }
+        guard let start = body.firstIndex(where: { $0 != 0x20 && !(0x09...0x0D).contains($0) }),
+            body[start] == UInt8(ascii: "{")
+        else { return body }
+        let rest = body[(start + 1)...]
+        let isEmpty = rest.first { $0 != 0x20 && !(0x09...0x0D).contains($0) } == UInt8(ascii: "}")
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("requestId", key)
+        return writer.bytes + (isEmpty ? [] : [UInt8(ascii: ",")]) + rest
+    }
+}
+
+extension ParameterType {
+    /// A parameter of a query.
+    fileprivate func value(_ text: String, of name: String) throws(HTTPRefusal) -> JSONValue {
+        switch self {
+        case .text: return .string(text)
+        // Criteria are a text with levels, or an object of them.
+        case .textOrObject where !text.hasPrefix("{"): return .string(text)
+        default: break
+        }
+        do throws(JSONError) {
+            return try JSONValue.parse(text)
+        } catch {
+            throw .invalid("`\(name.prefix(64))` is no text and must be JSON: \(error.message)", field: String(name.prefix(64)))
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import HTTPTypes
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTPTypes
+import Wire
+
+/// Answers the requests of all connections.
+final class HTTPResponder: Sendable {
+    let door: HTTPDoor
+    private let bodies: BodyBudget
+
+    init(_ door: HTTPDoor) {
+        self.door = door
+        bodies = BodyBudget(door.configuration.limits.bodiesBytes)
+    }
+
+    /// - Parameter isAlone: One request after the other has the connection, which is closed where a body was not read.
+    func respond(
+        to request: IncomingRequest, _ writer: consuming ResponseWriter, on channel: any Channel, isAlone: Bool
+    ) async throws {
+        let routed: Routed
+        var cross: HTTPFields = [:]
+        do {
+            let exchange = try HTTPExchange(request, on: channel, door: door, bodies: bodies)
+            cross = crossOrigin(exchange.head)
+            if request.headers[.expect]?.lowercased() == "100-continue", request.method != .get {
+                try checkLength(of: request)
+                try await writer.writeInformationalHead(HTTPResponse(status: .continue))
+            }
+            routed = try await route(exchange)
+        } catch let refusal as HTTPRefusal {
+            routed = .answer(refusal.answer)
+        } catch let refusal as WireError {
+            routed = .answer(HTTPRefusal(refusal).answer)
+        }
+        switch routed {
+        case .answer(let answer): try await write(answer, cross, to: writer, of: request, isAlone: isAlone)
+        case .reply(let reply):
+            defer { door.written(reply) }
+            let status = HTTPResponse.Status(code: ReplyStatus.read(reply.bytes))
+            try await write(HTTPAnswer(status, json: reply.bytes), cross, to: writer, of: request, isAlone: isAlone)
+        case .events(let stream): try await write(stream, cross, to: writer, of: request, isAlone: isAlone)
+        }
+    }
+
+    /// What comes of a request.
+    enum Routed {
+        case answer(HTTPAnswer)
+        case reply(HTTPDoor.Reply)
+        case events(EventStream)
+    }
+
+    /// Before a body is asked for with `100 Continue`.
+    private func checkLength(of request: IncomingRequest) throws(HTTPRefusal) {
+        guard let length = request.headers[.contentLength].flatMap({ Int($0) }), !isFile(request) else { return }
+        let limit = door.configuration.limits.bodyBytes
+        if length > limit { throw .tooLarge(limit) }
+    }
+
+    /// What was not read of a body is read and thrown away before the next request; not so where it may go on for ever.
+    private func hasEndlessBody(_ request: IncomingRequest) -> Bool {
+        guard let length = request.headers[.contentLength].flatMap({ Int($0) }) else {
+            return request.headers[.transferEncoding] != nil
+        }
+        return length > door.configuration.limits.bodyBytes
+    }
+
+    private func isFile(_ request: IncomingRequest) -> Bool { request.head.path?.contains("/import") == true }
+
+    private func write(
+        _ answer: HTTPAnswer, _ cross: HTTPFields, to writer: consuming ResponseWriter, of request: IncomingRequest, isAlone: Bool
+    ) async throws {
+        var head = answer.head
+        for field in cross { head.headerFields[field.name] = field.value }
+        if isAlone, answer.status.code >= 400, hasEndlessBody(request) { head.headerFields[.connection] = "close" }
+        let body = request.method == .head ? ByteBuffer() : ByteBuffer(bytes: answer.body)
+        try await writer.write(response: head, body: ResponseBody(byteBuffer: body))
+    }
+
+    // MARK: Paths
+
+    private func route(_ exchange: HTTPExchange) async throws -> Routed {
+        let head = exchange.head
+        if head.method == .options { return .answer(preflight(head)) }
+        switch head.path.first {
+        case "healthz" where head.path.count == 1: return .answer(try probe(head) { health() })
+        case "readyz" where head.path.count == 1: return .answer(try probe(head) { readiness() })
+        case "metrics" where head.path.count == 1: return try await metrics(exchange)
+        case "openapi.json" where head.path.count == 1:
+            return .answer(try probe(head) { HTTPAnswer(.ok, json: OpenAPI.document(version: door.configuration.version)) })
+        case "api" where head.path.count == 4: return try await request(exchange)
+        case "api" where head.path.count == 3 && head.path[2] == "live": return try await updates(exchange)
+        case "api" where head.path.count == 3 && head.path[2] == "events": return try await events(exchange)
+        case "api" where head.path.count == 3 && head.path[2] == "socket": throw try socketRefusal(head)
+        case "mqtt" where head.path.count == 1: throw try socketRefusal(head)
+        case "api" where head.path.count == 9 && head.path[2] == "live": return try await update(exchange)
+        case "in" where head.path.count == 2: return try await phone(exchange)
+        default: throw HTTPRefusal.noPath("/" + head.path.joined(separator: "/"))
+        }
+    }
+
+    /// Why a request for a socket became none.
+    private func socketRefusal(_ head: RequestHead) throws(HTTPRefusal) -> HTTPRefusal {
+        guard head.method == .get else { throw .method(head.method, allow: "GET") }
+        _ = try door.socket(head)
+        var refusal = HTTPRefusal(
+            HTTPResponse.Status(code: 426, reasonPhrase: "Upgrade Required"), .invalid,
+            "this path is a WebSocket: connect with an upgrade, version 13")
+        refusal.fields[.upgrade] = "websocket"
+        return refusal
+    }
+
+    private func probe(_ head: RequestHead, _ answer: () -> HTTPAnswer) throws(HTTPRefusal) -> HTTPAnswer {
+        guard head.method == .get || head.method == .head else { throw .method(head.method, allow: "GET, HEAD") }
+        return answer()
+    }
+
+    /// So long the core's loop may stand, in milliseconds.
+    private static let standstillMilliseconds: Int64 = 5000
+
+    private func health() -> HTTPAnswer {
+        guard door.standstill < Self.standstillMilliseconds else {
+            return HTTPRefusal.unavailable("the daemon's loop stands still").answer
+        }
+        return HTTPAnswer(.ok, json: Array(#"{"status":"ok"}"#.utf8))
+    }
+
+    private func readiness() -> HTTPAnswer {
+        guard door.standstill < Self.standstillMilliseconds else {
+            return HTTPRefusal.unavailable("the daemon's loop stands still").answer
+        }
+        guard door.core.health.isOnline else {
+            return HTTPRefusal.unavailable("not online: \(door.core.health.lastReason)").answer
+        }
+        return HTTPAnswer(.ok, json: Array(#"{"status":"online"}"#.utf8))
+    }
+
+    // MARK: Pages of other origins
+
+    /// What lets a page of a configured origin read the answer.
+    private func crossOrigin(_ head: RequestHead) -> HTTPFields {
+        guard let origin = head.origin, door.configuration.origins.allow(origin) else { return [:] }
+        return [.accessControlAllowOrigin: origin, .vary: "Origin"]
+    }
+
+    private func preflight(_ head: RequestHead) -> HTTPAnswer {
+        var answer = HTTPAnswer.empty(.noContent)
+        guard let origin = head.origin, door.configuration.origins.allow(origin) else {
+            answer.fields[.allow] = "GET, HEAD, POST, DELETE, OPTIONS"
+            return answer
+        }
+        answer.fields[.accessControlAllowMethods] = "GET, HEAD, POST, DELETE"
+        answer.fields[.accessControlAllowHeaders] =
+            "Authorization, Content-Type, api-key, Idempotency-Key, Geomatch-Client, Last-Event-ID"
+        answer.fields[.accessControlMaxAge] = "600"
+        return answer
+    }
+}

@@ -1,0 +1,104 @@
+import DequeModule
+
+/// Whose messages they are.
+struct StreamKey: Hashable, Sendable {
+    var dataset: String
+    var client: String
+}
+
+/// The durable messages of the last hour, by client, to be sent again to who resumes.
+///
+/// A cursor is the number of a match or an event, which rises over restarts.
+struct DurableMessages {
+    private struct Entry {
+        var number: Int64
+        var at: Int64
+        var message: StreamMessage
+    }
+
+    private struct Client {
+        var entries = Deque<Entry>()
+        /// What is up to here may be gone.
+        var goneThrough: Int64
+        var lastNumber: Int64
+    }
+
+    static let lifetimeMilliseconds: Int64 = 3_600_000
+    static let countMax = 10_000
+    /// Of all clients.
+    private let bytesMax: Int
+    private var clients: [StreamKey: Client] = [:]
+    private(set) var bytes = 0
+    /// Up to here messages of clients that are not known here may be gone.
+    private var startedAfter: Int64
+    /// The highest there is.
+    private(set) var lastNumber: Int64 = 0
+    private var sweepAt: Int64 = 0
+
+    init(startedAfter: Int64, bytesMax: Int = 128 << 20) {
+        self.startedAfter = startedAfter
+        self.bytesMax = bytesMax
+    }
+
+    /// With what a file has of former lives; where it has nothing, that is a gap.
+    init(_ contents: MessageFile.Contents, startedAfter: Int64, at now: Int64) {
+        self.init(startedAfter: min(contents.after ?? startedAfter, startedAfter))
+        for stored in contents.messages {
+            // A number that this life may give again is not what it was.
+            guard stored.number <= startedAfter else { continue }
+            _ = append(stored.path, stored.payload, number: stored.number, for: stored.key, at: stored.at)
+        }
+        lastNumber = startedAfter
+        sweep(at: now)
+    }
+
+    /// Takes a message in.
+    ///
+    /// - Returns: false where it came before, and is sent again to who did not acknowledge it.
+    mutating func append(_ path: String, _ payload: [UInt8], number: Int64, for key: StreamKey, at now: Int64) -> Bool {
+        var client = clients.removeValue(forKey: key) ?? Client(goneThrough: startedAfter, lastNumber: 0)
+        defer { clients[key] = client }
+        guard number > client.lastNumber else { return false }
+        client.lastNumber = number
+        lastNumber = max(lastNumber, number)
+        let message = StreamMessage(path: path, payload: payload, cursor: number)
+        client.entries.append(Entry(number: number, at: now, message: message))
+        bytes += Self.cost(message)
+        forget(&client, at: now)
+        return true
+    }
+
+    private mutating func forget(_ client: inout Client, at now: Int64) {
+        while let first = client.entries.first,
+            now - first.at >= Self.lifetimeMilliseconds || client.entries.count > Self.countMax || bytes > bytesMax
+        {
+            client.entries.removeFirst()
+            client.goneThrough = first.number
+            bytes -= Self.cost(first.message)
+        }
+    }
+
+    /// What came after a cursor, and whether some of that is gone.
+    func messages(after cursor: Int64, for key: StreamKey) -> (isGap: Bool, messages: [StreamMessage]) {
+        guard let client = clients[key] else { return (cursor < startedAfter, []) }
+        return (cursor < client.goneThrough, client.entries.filter { $0.number > cursor }.map(\.message))
+    }
+
+    /// Forgets what is old, now and then.
+    mutating func advance(to now: Int64) {
+        guard now >= sweepAt || now < sweepAt - 60_000 else { return }
+        sweep(at: now)
+    }
+
+    private mutating func sweep(at now: Int64) {
+        sweepAt = now + 60_000
+        for (key, client) in clients {
+            var client = client
+            forget(&client, at: now)
+            clients[key] = client.entries.isEmpty ? nil : client
+            if client.entries.isEmpty { startedAfter = max(startedAfter, client.goneThrough) }
+        }
+    }
+
+    private static func cost(_ message: StreamMessage) -> Int { message.payload.count + message.path.utf8.count + 160 }
+}

@@ -1,0 +1,155 @@
+import DequeModule
+import LiveTopics
+import Synchronization
+
+/// Why a stream ends.
+enum StreamEnd: Sendable {
+    /// The daemon ends.
+    case goingAway
+    /// Too much waits: the reader is too slow.
+    case tooSlow
+    /// Its client may not have it, or no longer.
+    case notAllowed
+    /// Its connection is gone.
+    case gone
+}
+
+/// What waits for one reader: filled on the core's thread, emptied by a connection.
+final class EventStream: Sendable {
+    enum Item: Sendable {
+        case message(StreamMessage)
+        /// A reply to a request that came on the same socket.
+        case reply(HTTPDoor.Reply)
+        /// Nothing but a sign of life.
+        case signOfLife
+
+        var bytes: Int {
+            switch self {
+            case .message(let message): message.payload.count + message.path.utf8.count + 64
+            case .reply(let reply): reply.bytes.count
+            case .signOfLife: 2
+            }
+        }
+    }
+
+    private struct State {
+        var items = Deque<Item>()
+        var bytes = 0
+        /// Where the newest of a live topic waits, by its token, counted from the stream's first item.
+        var places: [UInt64: Int] = [:]
+        var removedCount = 0
+        var end: StreamEnd?
+        var notify: (@Sendable () -> Void)?
+        var isNotified = false
+    }
+
+    /// What may wait for one reader.
+    static let bytesMax = 8 << 20
+    /// From here on a newer message of a live topic takes the place of the one that waits.
+    private static let slowBytes = 256 << 10
+
+    let dataset: String
+    let client: String
+    /// Empty: everything.
+    private let filters: [TopicFilter]
+    private let state = Mutex(State())
+
+    init(dataset: String, client: String, filters: [TopicFilter] = []) {
+        self.dataset = dataset
+        self.client = client
+        self.filters = filters
+    }
+
+    func wants(_ path: String) -> Bool { filters.isEmpty || filters.contains { $0.matches(path) } }
+
+    /// Has `notify` called, from any thread, whenever something waits and was not taken yet.
+    func onWaiting(_ notify: @escaping @Sendable () -> Void) {
+        let isDue = state.withLock { state in
+            state.notify = notify
+            state.isNotified = !state.items.isEmpty || state.end != nil
+            return state.isNotified
+        }
+        if isDue { notify() }
+    }
+
+    enum Appended {
+        case waits, conflated, ended
+    }
+
+    @discardableResult
+    func append(_ item: Item, replacing token: UInt64 = 0) -> Appended {
+        let (appended, notify) = state.withLock { state -> (Appended, (@Sendable () -> Void)?) in
+            guard state.end == nil else { return (.ended, nil) }
+            if token != 0, state.bytes >= Self.slowBytes, let place = state.places[token], place >= state.removedCount {
+                let index = place - state.removedCount
+                state.bytes += item.bytes - state.items[index].bytes
+                state.items[index] = item
+                return (.conflated, nil)
+            }
+            state.items.append(item)
+            state.bytes += item.bytes
+            if token != 0, state.bytes >= Self.slowBytes {
+                state.places[token] = state.removedCount + state.items.count - 1
+            }
+            if state.bytes > Self.bytesMax { Self.end(&state, .tooSlow) }
+            return (.waits, Self.due(&state))
+        }
+        notify?()
+        return appended
+    }
+
+    func end(_ end: StreamEnd) {
+        let notify = state.withLock { state -> (@Sendable () -> Void)? in
+            guard state.end == nil else { return nil }
+            Self.end(&state, end)
+            return Self.due(&state)
+        }
+        notify?()
+    }
+
+    private static func end(_ state: inout State, _ end: StreamEnd) {
+        state.end = end
+        guard end != .goingAway else { return }
+        state.items.removeAll()
+        state.places = [:]
+        state.bytes = 0
+    }
+
+    private static func due(_ state: inout State) -> (@Sendable () -> Void)? {
+        // An end is told also to a connection that has not taken what waits.
+        guard !state.isNotified || state.end != nil, let notify = state.notify else { return nil }
+        state.isNotified = true
+        return notify
+    }
+
+    /// What waits, up to so many bytes; none: wait for the next call of `notify`.
+    func take(bytes limit: Int) -> (items: [Item], end: StreamEnd?) {
+        state.withLock { state in
+            var items: [Item] = []
+            var bytes = 0
+            while bytes < limit, let item = state.items.popFirst() {
+                items.append(item)
+                bytes += item.bytes
+                state.removedCount += 1
+            }
+            state.bytes -= bytes
+            if state.items.isEmpty {
+                state.isNotified = false
+                state.places = [:]
+            }
+            return (items, state.items.isEmpty ? state.end : nil)
+        }
+    }
+
+    var isTooSlow: Bool { state.withLock { $0.end == .tooSlow } }
+
+    var isEnded: Bool { state.withLock { $0.end != nil } }
+}
+
+/// A message for a client, below all that is the client's.
+struct StreamMessage: Sendable {
+    var path: String
+    var payload: [UInt8]
+    /// Of what can be resumed from here.
+    var cursor: Int64?
+}

@@ -1,0 +1,155 @@
+import DaemonCore
+import Datasets
+import LiveTopics
+import Wire
+
+// What leaves for clients that listen.
+
+/// A live subscription that was made on a socket: what it hears goes there alone.
+struct SocketSubscription: Hashable {
+    var key: StreamKey
+    var id: String
+}
+
+extension HTTPDoor {
+    /// Opens a stream, with what came after a cursor first.
+    ///
+    /// - Returns: Why it cannot be.
+    func open(_ stream: EventStream, since cursor: Int64?) -> WireError? {
+        guard Name.isClient(stream.client) else {
+            return WireError(.unauthorized, "`\(stream.client.prefix(80))` can be no client: 1 to 64 of A-Z a-z 0-9 . _ -")
+        }
+        guard Name.isDataset(stream.dataset) else {
+            return WireError(.invalid, "`\(stream.dataset.prefix(80))` can be no dataset", field: "dataset")
+        }
+        guard core.hub.configuration.mayName(stream.dataset, stream.client) else {
+            return WireError(.unauthorized, "`\(stream.client)` may not name the dataset `\(stream.dataset)`")
+        }
+        let key = StreamKey(dataset: stream.dataset, client: stream.client)
+        guard streams[key, default: []].count < Self.streamsPerClient else {
+            return WireError(.limit, "`\(stream.client)` has \(Self.streamsPerClient) streams, the maximum")
+        }
+        streams[key, default: []].append(stream)
+        guard let cursor else { return nil }
+        let (isGap, messages) = durable.messages(after: cursor, for: key)
+        if isGap {
+            stream.append(.message(StreamMessage(path: "gap", payload: Array("{\"since\":\"\(cursor)\"}".utf8))))
+        }
+        for message in messages where stream.wants(message.path) { stream.append(.message(message)) }
+        return nil
+    }
+
+    private static let streamsPerClient = 1000
+
+    /// A stream's connection is gone: its live subscriptions end with it.
+    func close(_ stream: EventStream) {
+        stream.end(.gone)
+        let key = StreamKey(dataset: stream.dataset, client: stream.client)
+        streams[key]?.removeAll { $0 === stream }
+        if streams[key]?.isEmpty == true { streams[key] = nil }
+        for subscription in subscriptionsOfSockets.removeValue(forKey: ObjectIdentifier(stream)) ?? [] {
+            if socketSubscriptions[subscription] === stream { unsubscribe(subscription) }
+        }
+    }
+
+    /// No stream outlives the daemon.
+    func endStreams() {
+        for stream in streams.values.joined() { stream.end(.goingAway) }
+    }
+
+    func advanceStreams(at now: Int64) {
+        durable.advance(to: core.clock.now())
+        guard now >= signOfLifeAt, !streams.isEmpty else { return }
+        signOfLifeAt = now + Self.signOfLifeMilliseconds
+        for stream in streams.values.joined() { stream.append(.signOfLife) }
+    }
+
+    /// Sockets are promised one each 20 s, event streams each 15 s.
+    static let signOfLifeMilliseconds: Int64 = 15_000
+
+    // MARK: Messages
+
+    func notify(_ notification: Notification, _ payload: ArraySlice<UInt8>) {
+        let recipient = notification.recipient
+        let key = StreamKey(dataset: recipient.dataset, client: recipient.client)
+        if let number = notification.deliveryNumber {
+            let bytes = Array(payload)
+            let (now, last) = (core.clock.now(), durable.lastNumber)
+            guard durable.append(recipient.path, bytes, number: number, for: key, at: now) else { return }
+            messageFile?.append(
+                MessageFile.Stored(number: number, at: now, key: key, path: recipient.path, payload: bytes), after: last)
+            noteDelay(of: bytes, on: recipient.path)
+            tell(StreamMessage(path: recipient.path, payload: bytes, cursor: number), to: key)
+            return
+        }
+        guard !streams.isEmpty else { return }
+        if notification.isLive, let stream = socket(of: recipient) {
+            return tell(live: StreamMessage(path: recipient.path, payload: Array(payload)), notification.token, to: stream)
+        }
+        guard let streams = streams[key] else { return }
+        let message = StreamMessage(path: recipient.path, payload: Array(payload))
+        for stream in streams where stream.wants(message.path) {
+            if notification.isLive {
+                tell(live: message, notification.token, to: stream)
+            } else {
+                stream.append(.message(message))
+            }
+        }
+    }
+
+    /// A match says when it came about.
+    private func noteDelay(of payload: [UInt8], on path: String) {
+        guard path.hasPrefix("match/"), let name = payload.firstRange(of: Array("\"createdAt\":".utf8)) else { return }
+        let digits = payload[name.upperBound...].prefix { (48...57).contains($0) }.prefix(15)
+        let createdAt = digits.reduce(Int64(0)) { $0 * 10 + Int64($1) - 48 }
+        if createdAt > 0 { matchDelay.note(Double(core.clock.now() - createdAt) / 1000) }
+    }
+
+    private func tell(_ message: StreamMessage, to key: StreamKey) {
+        for stream in streams[key] ?? [] where stream.wants(message.path) { stream.append(.message(message)) }
+    }
+
+    private func tell(live message: StreamMessage, _ token: UInt64, to stream: EventStream) {
+        if stream.append(.message(message), replacing: token) == .conflated { core.hub.conflated(token) }
+    }
+
+    // MARK: Live subscriptions of sockets
+
+    private func socket(of recipient: Recipient) -> EventStream? {
+        guard !socketSubscriptions.isEmpty, let id = recipient.liveSubscription else { return nil }
+        let key = StreamKey(dataset: recipient.dataset, client: recipient.client)
+        return socketSubscriptions[SocketSubscription(key: key, id: id)]
+    }
+
+    public func keepsForItself(_ notification: Notification) -> Bool {
+        notification.isLive && socket(of: notification.recipient) != nil
+    }
+
+    /// A request that came on a socket; its reply goes there.
+    func receive(_ request: APIRequest, on stream: EventStream) {
+        guard !stream.isEnded else { return }
+        send(request, for: .socket(stream, subscribes: request.name == "live/subscribe"))
+    }
+
+    /// The reply to a subscription comes before anything that it brings.
+    func subscribed(_ reply: [UInt8], on stream: EventStream) {
+        guard case .object(let object)? = try? JSONValue.parse(reply), let id = object["result"]?.asObject?["id"]?.asString else {
+            return
+        }
+        let key = StreamKey(dataset: stream.dataset, client: stream.client)
+        let subscription = SocketSubscription(key: key, id: id)
+        socketSubscriptions[subscription] = stream
+        if stream.isEnded { return unsubscribe(subscription) }
+        subscriptionsOfSockets[ObjectIdentifier(stream), default: []].insert(subscription)
+    }
+
+    private func unsubscribe(_ subscription: SocketSubscription) {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("id", subscription.id)
+        writer.endObject()
+        let request = APIRequest(
+            dataset: subscription.key.dataset, client: subscription.key.client, name: "live/unsubscribe", body: writer.bytes)
+        send(request, for: .unsubscription(subscription, socketSubscriptions[subscription]))
+    }
+}

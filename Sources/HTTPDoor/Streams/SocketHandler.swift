@@ -1,0 +1,224 @@
+import NIOCore
+import NIOWebSocket
+import Wire
+
+/// A WebSocket: requests come in, replies and what its client hears of go out.
+///
+/// It belongs to its event loop.
+final class SocketHandler: ChannelDuplexHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias OutboundIn = WebSocketFrame
+    typealias OutboundOut = WebSocketFrame
+
+    private let door: HTTPDoor
+    private let stream: EventStream
+    private let cursor: Int64?
+    /// The frames of one message so far.
+    private var partial: [UInt8]?
+    /// Requests whose replies have not left.
+    private var outstanding = 0
+    private var isReadHeld = false
+    private var isClosing = false
+
+    /// So many requests are under way before more are read.
+    private static let outstandingMax = 64
+    /// Of a message that comes in.
+    private static let messageBytesMax = RequestPayload.payloadBytesMax + 1024
+
+    init(_ stream: EventStream, since cursor: Int64?, door: HTTPDoor) {
+        self.stream = stream
+        self.cursor = cursor
+        self.door = door
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let handler = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let loop = context.eventLoop
+        stream.onWaiting {
+            loop.execute {
+                let (handler, context) = handler.value
+                handler.drain(context)
+            }
+        }
+        let (stream, cursor) = (stream, cursor)
+        let isTaken = door.submit { door in
+            if door.open(stream, since: cursor) != nil { stream.end(.notAllowed) }
+        }
+        if !isTaken { stream.end(.goingAway) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        let stream = stream
+        stream.end(.gone)
+        door.submit { $0.close(stream) }
+        context.fireChannelInactive()
+    }
+
+    // MARK: In
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isClosing else { return }
+        let frame = Self.unwrapInboundIn(data)
+        guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return close(context, .protocolError) }
+        switch frame.opcode {
+        case .text where partial == nil: take(frame, context)
+        case .continuation where partial != nil: take(frame, context)
+        case .binary where partial == nil: close(context, .unacceptableData)
+        case .ping where frame.fin:
+            guard context.channel.isWritable else { return }
+            write(context, .pong, frame.unmaskedData)
+        case .pong: break
+        case .connectionClose: close(context, .normalClosure)
+        default: close(context, .protocolError)
+        }
+    }
+
+    private func take(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) {
+        var bytes = partial ?? []
+        guard bytes.count + frame.length <= Self.messageBytesMax else { return close(context, .messageTooLarge) }
+        bytes.append(contentsOf: frame.unmaskedData.readableBytesView)
+        partial = frame.fin ? nil : bytes
+        if frame.fin { request(bytes, context) }
+    }
+
+    private func request(_ bytes: [UInt8], _ context: ChannelHandlerContext) {
+        guard String(validating: bytes, as: UTF8.self) != nil else { return close(context, .dataInconsistentWithMessage) }
+        do throws(WireError) {
+            let request = try Self.read(bytes, dataset: stream.dataset, client: stream.client)
+            let stream = stream
+            outstanding += 1
+            door.submit { $0.receive(request, on: stream) }
+        } catch {
+            refuse(error)
+        }
+    }
+
+    /// A message that is no request is answered as one without a name.
+    private func refuse(_ error: WireError) {
+        outstanding += 1
+        stream.append(.reply(HTTPDoor.Reply(bytes: HTTPRefusal(error).body, queue: 0)))
+    }
+
+    /// `{"request":"live/subscribe",…parameters}`
+    private static func read(_ bytes: [UInt8], dataset: String, client: String) throws(WireError) -> APIRequest {
+        let value: JSONValue
+        do throws(JSONError) {
+            value = try JSONValue.parse(bytes)
+        } catch {
+            throw WireError(error)
+        }
+        guard var object = value.asObject, let name = object["request"]?.asString else {
+            throw WireError(
+                .invalid, "a message is an object with `request`, such as \"device/list\", and its parameters", field: "request")
+        }
+        object["request"] = nil
+        var writer = JSONWriter()
+        writer.object(object)
+        return APIRequest(dataset: dataset, client: client, name: name, body: writer.bytes)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        // A client that asks faster than it reads waits for its replies.
+        if outstanding >= Self.outstandingMax, !isClosing { isReadHeld = true } else { context.read() }
+    }
+
+    // MARK: Out
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { drain(context) }
+        context.fireChannelWritabilityChanged()
+    }
+
+    private static let portionBytes = 64 << 10
+
+    private func drain(_ context: ChannelHandlerContext) {
+        guard !isClosing else { return }
+        while context.channel.isWritable {
+            let (items, end) = stream.take(bytes: Self.portionBytes)
+            for item in items { write(item, context) }
+            context.flush()
+            if let end { return close(context, end.code) }
+            if items.isEmpty { break }
+        }
+        // A reader that takes nothing is told so past its place in the line.
+        if !context.channel.isWritable, stream.isTooSlow { return close(context, StreamEnd.tooSlow.code) }
+        if isReadHeld, outstanding < Self.outstandingMax {
+            isReadHeld = false
+            context.read()
+        }
+    }
+
+    private func write(_ item: EventStream.Item, _ context: ChannelHandlerContext) {
+        switch item {
+        case .message(let message): write(context, .text, ByteBuffer(bytes: message.frame))
+        case .signOfLife: write(context, .text, ByteBuffer(string: "{}"))
+        case .reply(let reply):
+            outstanding -= 1
+            let door = door
+            let promise = context.eventLoop.makePromise(of: Void.self)
+            promise.futureResult.whenComplete { _ in door.written(reply) }
+            write(context, .text, ByteBuffer(bytes: reply.bytes), promise)
+        }
+    }
+
+    private func write(
+        _ context: ChannelHandlerContext, _ opcode: WebSocketOpcode, _ data: ByteBuffer, _ promise: EventLoopPromise<Void>? = nil
+    ) {
+        context.write(Self.wrapOutboundOut(WebSocketFrame(fin: true, opcode: opcode, data: data)), promise: promise)
+        if opcode == .pong { context.flush() }
+    }
+
+    // MARK: The end
+
+    /// So long the other side may take to close.
+    private static let lingering = TimeAmount.seconds(2)
+
+    private func close(_ context: ChannelHandlerContext, _ code: WebSocketErrorCode) {
+        guard !isClosing else { return }
+        isClosing = true
+        stream.end(.gone)
+        var data = ByteBuffer()
+        data.write(webSocketErrorCode: code)
+        write(context, .connectionClose, data)
+        context.flush()
+        let handler = NIOLoopBound(context, eventLoop: context.eventLoop)
+        context.close(mode: .output, promise: nil)
+        context.eventLoop.scheduleTask(in: Self.lingering) { handler.value.close(promise: nil) }
+        if isReadHeld { context.read() }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case is ChannelShouldQuiesceEvent: close(context, .goingAway)
+        case ChannelEvent.inputClosed: context.close(promise: nil)
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}
+
+extension StreamEnd {
+    fileprivate var code: WebSocketErrorCode {
+        switch self {
+        case .goingAway: .goingAway
+        case .tooSlow: .unknown(1013)
+        case .notAllowed: .policyViolation
+        case .gone: .normalClosure
+        }
+    }
+}
+
+extension StreamMessage {
+    /// `{"topic","payload","cursor"?}`
+    fileprivate var frame: [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("topic", path)
+        writer.key("payload")
+        writer.raw(payload.isEmpty ? Array("null".utf8) : payload)
+        if let cursor { writer.member("cursor", "\(cursor)") }
+        writer.endObject()
+        return writer.bytes
+    }
+}

@@ -1,0 +1,90 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypesHTTP1
+import NIOWebSocket
+import Wire
+
+/// Decides which requests become a WebSocket; one that may not is answered as a plain request, which says why.
+struct SocketUpgrade: Sendable {
+    let door: HTTPDoor
+
+    /// Of one frame that comes in.
+    private static let frameBytesMax = RequestPayload.payloadBytesMax + 1024
+
+    func upgrader() -> NIOTypedWebSocketServerUpgrader<ConnectionChannel.Use> {
+        NIOTypedWebSocketServerUpgrader(
+            maxFrameSize: Self.frameBytesMax,
+            shouldUpgrade: { channel, head in channel.eventLoop.makeSucceededFuture(fields(for: head, on: channel)) },
+            upgradePipelineHandler: { channel, head in
+                channel.eventLoop.makeCompletedFuture {
+                    try configure(channel, head)
+                    return .socket
+                }
+            })
+    }
+
+    /// The fields of the answer; nil where it becomes none.
+    private func fields(for head: HTTPRequestHead, on channel: any Channel) -> HTTPHeaders? {
+        switch target(of: head, on: channel) {
+        case .stream: [:]
+        case .broker: ["Sec-WebSocket-Protocol": "mqtt"]
+        case nil: nil
+        }
+    }
+
+    private func configure(_ channel: any Channel, _ head: HTTPRequestHead) throws {
+        let pipeline = channel.pipeline.syncOperations
+        let exchange = try pipeline.handler(type: ExchangeHandler.self)
+        exchange.becomesSocket()
+        pipeline.removeHandler(exchange, promise: nil)
+        switch target(of: head, on: channel) {
+        case .stream(let stream, let cursor): try pipeline.addHandler(SocketHandler(stream, since: cursor, door: door))
+        case .broker(let address): try pipeline.addHandler(PipeSocketHandler(address))
+        case nil: throw ChannelError.inappropriateOperationForState
+        }
+    }
+
+    private func target(of head: HTTPRequestHead, on channel: any Channel) -> SocketTarget? {
+        guard let request = try? HTTPRequest(head, secure: false, splitCookie: false),
+            let head = try? RequestHead(request, from: channel.remoteAddress, isEncrypted: door.configuration.tls != nil),
+            head.method == .get
+        else { return nil }
+        return try? door.socket(head)
+    }
+}
+
+/// What a WebSocket leads to.
+enum SocketTarget {
+    case stream(EventStream, since: Int64?)
+    case broker(BrokerAddress)
+}
+
+extension HTTPDoor {
+    /// What a request for a WebSocket leads to, or why it may not.
+    func socket(_ head: RequestHead) throws(HTTPRefusal) -> SocketTarget {
+        if head.path == ["mqtt"] { return .broker(try broker(head)) }
+        guard head.path.count == 3, head.path[0] == "api", head.path[2] == "socket" else {
+            throw .noPath("/" + head.path.joined(separator: "/"))
+        }
+        let caller = try callers.caller(of: head, for: head.path[1])
+        let cursor = try head.cursor(named: "since", head.parameter("since"))
+        return .stream(EventStream(dataset: head.path[1], client: caller.client), since: cursor)
+    }
+
+    /// Login and access are the broker's; one that trusts this machine is reached by who is trusted here only.
+    private func broker(_ head: RequestHead) throws(HTTPRefusal) -> BrokerAddress {
+        guard let broker = configuration.broker else { throw .noPath("/mqtt") }
+        if !broker.asksWho {
+            guard head.isFromLoopback, configuration.trustsLoopback else {
+                throw .forbidden("the broker asks nobody for a password, and is for this machine only: configure `users`")
+            }
+            try callers.checkPage(head)
+        }
+        let protocols = (head["Sec-WebSocket-Protocol"] ?? "").split(separator: ",").map { $0.filter { !$0.isWhitespace } }
+        guard protocols.contains("mqtt") else {
+            throw .invalid("`Sec-WebSocket-Protocol` must name mqtt", field: "Sec-WebSocket-Protocol")
+        }
+        return broker
+    }
+}

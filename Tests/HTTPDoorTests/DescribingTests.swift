@@ -1,0 +1,108 @@
+import DaemonCore
+import Datasets
+import Logging
+import Testing
+import Wire
+
+@testable import HTTPDoor
+
+@Suite("What HTTP says of itself")
+struct DescribingTests {
+    @Test("Metrics are Prometheus text, or OpenMetrics for who accepts it, and add up")
+    func metrics() async throws {
+        try await withHTTP({ $0.version = "1.2.3" }) { house in
+            let connection = try Connection(to: house.port)
+            _ = try connection.ask("POST", "/api/d/device/create", #"{"deviceType":"MobileDevice"}"#)
+            _ = try connection.ask("POST", "/api/d/device/get", #"{"id":"none"}"#)
+            _ = try connection.ask("POST", "/api/d/live/-/-/-/-/phone/position", #"{"lat":1,"lon":1}"#)
+            let plain = try connection.ask("GET", "/metrics")
+            #expect(plain.fields["content-type"]?.hasPrefix("text/plain; version=0.0.4") == true)
+            for line in [
+                "geomatch_updates_total{dataset=\"d\",outcome=\"accepted\"} 1",
+                "geomatch_requests_total{dataset=\"d\",resource=\"device\",verb=\"create\",outcome=\"ok\"} 1",
+                "geomatch_requests_total{dataset=\"d\",resource=\"device\",verb=\"get\",outcome=\"notFound\"} 1",
+                "geomatch_devices{dataset=\"d\"} 2", "geomatch_mqtt_connected 1", "geomatch_build_info{version=\"1.2.3\"} 1",
+                "geomatch_request_duration_seconds_count 2", "geomatch_request_duration_seconds_bucket{le=\"+Inf\"} 2",
+            ] { #expect(plain.text.contains(line + "\n"), "\(line) in \(plain.text)") }
+            let open = try connection.ask("GET", "/metrics", fields: ["Accept": "application/openmetrics-text; version=1.0.0"])
+            #expect(open.fields["content-type"]?.hasPrefix("application/openmetrics-text") == true)
+            #expect(open.text.hasSuffix("# EOF\n") && open.text.contains("# TYPE geomatch_updates counter\n"))
+            #expect(try connection.ask("GET", "/metrics", host: "evil.example").status == 403)
+        }
+    }
+
+    @Test("Metrics are for this machine and administrators of all datasets")
+    func metricsAccess() async throws {
+        try await withHTTP({
+            $0.isBehindProxy = true
+            $0.trustsLoopback = false
+            $0.keys = [
+                FileKey(key: "admin-key", dataset: "*", client: "admin"), FileKey(key: "one-key-", dataset: "d", client: "admin"),
+                FileKey(key: "other-key", dataset: "*", client: "ann"),
+            ]
+        }) { house in
+            let connection = try Connection(to: house.port)
+            #expect(try connection.ask("GET", "/metrics").status == 401)
+            #expect(try connection.ask("GET", "/metrics?key=admin-key").status == 200)
+            #expect(try connection.ask("GET", "/metrics?key=one-key-").status == 403)
+            #expect(try connection.ask("GET", "/metrics?key=other-key").status == 403)
+        }
+    }
+
+    @Test("Without datasets in the labels the sums are told")
+    func sums() async throws {
+        try await withHTTP({ $0.tellsDatasets = false }) { house in
+            let connection = try Connection(to: house.port)
+            for dataset in ["a", "b"] {
+                _ = try connection.ask("POST", "/api/\(dataset)/device/create", #"{"deviceType":"MobileDevice"}"#)
+            }
+            let text = try connection.ask("GET", "/metrics").text
+            #expect(text.contains("geomatch_devices 2\n") && !text.contains("dataset="), "\(text)")
+        }
+    }
+
+    @Test("The OpenAPI document has every request, with a GET for those that change nothing")
+    func openAPI() async throws {
+        try await withHTTP { house in
+            let answer = try Connection(to: house.port).ask("GET", "/openapi.json", host: "anywhere.example")
+            let paths = try #require(answer.json["paths"]?.asObject)
+            for row in RequestTable.rows {
+                let path = try #require(paths["/api/{dataset}/\(row.name)"]?.asObject, "\(row.name)")
+                #expect(path["post"] != nil && (path["get"] != nil) == !row.changes, "\(row.name)")
+            }
+            // Every reference leads somewhere.
+            for match in answer.text.matches(of: /"#\/components\/([a-z]+)\/([A-Za-z]+)"/) {
+                #expect(answer.json["components"]?.asObject?[String(match.1)]?.asObject?[String(match.2)] != nil, "\(match.0)")
+            }
+        }
+    }
+
+    @Test("Every parameter of the catalogue has a type, and a query gives it")
+    func types() {
+        let named = RequestCatalogue.all.flatMap(\.fields)
+        #expect(named.contains { ParameterType.of($0.name) == .number } && ParameterType.of("id") == .text)
+        for field in named where field.takes.hasPrefix("true or false") {
+            #expect(ParameterType.of(field.name) == .boolean, "\(field.name)")
+        }
+        for field in named where field.takes.contains("metres") && field.name != "within" {
+            let type = ParameterType.of(field.name)
+            #expect(type == .number || type == .object, "\(field.name)")
+        }
+    }
+
+    @Test("A port that is taken is told with what to do")
+    func taken() async throws {
+        try await withHTTP { house in
+            var configuration = HTTPDoorConfiguration()
+            configuration.port = house.port
+            let core = Core(
+                hub: Hub(HubConfiguration()), seed: (1, 2), logger: Logger(label: "http") { _ in SwiftLogNoOpLogHandler() },
+                health: Health())
+            let door = HTTPDoor(configuration, core: core, wakeCore: {})
+            let failure = await #expect(throws: HTTPService.Failure.self) {
+                try await HTTPService(door, log: core.logger).run()
+            }
+            #expect(failure?.description.contains("--http") == true && failure?.description.contains("\(house.port)") == true)
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import SeededRandom
+import Testing
+import Wire
+
+@testable import HTTPDoor
+
+@Suite("Hostile HTTP")
+struct HostileTests {
+    @Test("What cannot be parsed is answered with an error object, and the connection closed")
+    func malformed() async throws {
+        try await withHTTP { house in
+            let requests = [
+                "nonsense\r\n\r\n", "GET / HTTP/9.9\r\nHost: localhost\r\n\r\n",
+                "POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+                "POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                "POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+                "GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\n\r\n",
+                "POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+                "POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+            ]
+            // All at once: a connection whose body was not read lingers for its client.
+            let connections = try requests.map { request in
+                let connection = try Connection(to: house.port)
+                connection.write(request)
+                return connection
+            }
+            for (request, connection) in zip(requests, connections) {
+                let answer = try? connection.answer()
+                #expect(
+                    answer.map { $0.status == 400 && $0.error == "invalid" } ?? true, "\(request): \(String(describing: answer))")
+                #expect(connection.ends(), "\(request)")
+            }
+            #expect(try Connection(to: house.port).ask("GET", "/healthz").status == 200)
+        }
+    }
+
+    @Test("A body that breaks off is not carried out", arguments: ["Content-Length: 60", "Transfer-Encoding: chunked"])
+    func brokenOff(_ field: String) async throws {
+        try await withHTTP { house in
+            let body = #"{"deviceType":"MobileDevice"}"#
+            let connection = try Connection(to: house.port)
+            let chunk = field.hasPrefix("T") ? "1d\r\n\(body)\r\n" : body
+            connection.write("POST /api/d/device/create HTTP/1.1\r\nHost: localhost\r\n\(field)\r\n\r\n\(chunk)")
+            connection.endWriting()
+            #expect(connection.ends())
+            #expect(try Connection(to: house.port).ask("GET", "/api/d/device/list").error == "unknownDataset")
+        }
+    }
+
+    @Test("Headers beyond 16 KiB are 431")
+    func headers() async throws {
+        try await withHTTP { house in
+            for text in [
+                "GET / HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "x", count: 17 << 10))\r\n\r\n",
+                "GET /\(String(repeating: "x", count: 17 << 10)) HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                "GET / HTTP/1.1\r\n" + (0..<200).map { "X\($0): 1\r\n" }.joined() + "\r\n",
+            ] {
+                let connection = try Connection(to: house.port)
+                connection.write(text)
+                let answer = try connection.answer()
+                #expect(answer.status == 431 && answer.error == "tooLarge", "\(answer)")
+                #expect(connection.ends())
+            }
+        }
+    }
+
+    @Test("A body beyond its bound is 413, whether its length is told or not, and the connection is closed")
+    func bodies() async throws {
+        try await withHTTP { house in
+            let told = try Connection(to: house.port)
+            told.write("POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000000\r\n\r\n{")
+            #expect(try told.answer().status == 413)
+            #expect(told.ends())
+            let chunked = try Connection(to: house.port)
+            chunked.write("POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+            let chunk = "10000\r\n" + String(repeating: " ", count: 65_536) + "\r\n"
+            for _ in 0..<5 { chunked.write(chunk) }
+            let answer = try chunked.answer()
+            #expect(answer.status == 413 && answer.error == "tooLarge", "\(answer)")
+            #expect(chunked.ends())
+            let expecting = try Connection(to: house.port)
+            expecting.write(
+                "POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 2000000\r\n\r\n")
+            #expect(try expecting.answer().status == 413)
+        }
+    }
+
+    @Test("Slow heads, slow bodies and idle connections are closed")
+    func slow() async throws {
+        try await withHTTP({
+            $0.limits.patienceSeconds = 1
+            $0.limits.idleSeconds = 2
+        }) { house in
+            let head = try Connection(to: house.port)
+            head.write("GET / HT")
+            let body = try Connection(to: house.port)
+            body.write("POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n{")
+            let idle = try Connection(to: house.port)
+            #expect(try idle.ask("GET", "/healthz").status == 200)
+            for connection in [head, body, idle] { #expect(connection.ends()) }
+        }
+    }
+
+    @Test("More connections than allowed are told so with 503, and room is made by those that go")
+    func connections() async throws {
+        try await withHTTP({ $0.limits.connections = 3 }) { house in
+            var held = try (0..<3).map { _ in try Connection(to: house.port) }
+            for connection in held { #expect(try connection.ask("GET", "/healthz").status == 200) }
+            let refused = try Connection(to: house.port)
+            let answer = try refused.answer()
+            #expect(answer.status == 503 && answer.error == "internal" && answer.fields["retry-after"] != nil)
+            #expect(refused.ends())
+            held.removeLast()
+            var isTaken = false
+            for _ in 0..<100 where !isTaken {
+                let again = try Connection(to: house.port)
+                isTaken = (try? again.ask("GET", "/healthz"))?.status == 200
+            }
+            #expect(isTaken)
+        }
+    }
+
+    @Test("Requests that are sent before the answers of those before are answered in order")
+    func pipelined() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            let create = #"{"deviceType":"MobileDevice","id":"a"}"#
+            var text =
+                "POST /api/d/device/create HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(create.utf8.count)\r\n\r\n\(create)"
+            for _ in 0..<20 { text += "GET /api/d/device/get?id=a HTTP/1.1\r\nHost: localhost\r\n\r\n" }
+            connection.write(text)
+            for _ in 0..<21 { #expect(try connection.answer().status == 200) }
+        }
+    }
+
+    @Test("Any bytes are answered or closed, and the door goes on")
+    func fuzz() async throws {
+        try await withHTTP { house in
+            var random = SplitMix64.forTest()
+            let seed = Array(
+                "POST /api/d/device/get?id=%20&x=1 HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{ }\r\n0\r\n\r\n"
+                    .utf8)
+            for _ in 0..<200 {
+                var bytes = seed
+                for _ in 0..<Int.random(in: 1...6, using: &random) {
+                    let place = Int.random(in: 0..<bytes.count, using: &random)
+                    switch Int.random(in: 0..<3, using: &random) {
+                    case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
+                    case 1: bytes.removeSubrange(place..<min(bytes.count, place + 3))
+                    default: bytes.insert(contentsOf: bytes.prefix(place), at: place)
+                    }
+                    if bytes.isEmpty { bytes = seed }
+                }
+                try Connection(to: house.port).write(bytes)
+            }
+            #expect(try Connection(to: house.port).ask("GET", "/healthz").status == 200)
+        }
+    }
+}

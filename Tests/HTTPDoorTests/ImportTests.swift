@@ -1,0 +1,79 @@
+import SeededRandom
+import Testing
+import Wire
+
+@testable import HTTPDoor
+
+@Suite("Files over HTTP")
+struct ImportTests {
+    private func feature(_ id: Int, _ name: String = "Café") -> String {
+        #"{"type":"Feature","id":"p\#(id)","geometry":{"type":"Point","coordinates":[7.42,43.73]},"properties":{"name":"\#(name)"}}"#
+    }
+
+    private func split(_ form: FeatureSplitter.Form, _ text: String, sizes: () -> Int) throws -> [String] {
+        var splitter = FeatureSplitter(form)
+        var found: [[UInt8]] = []
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = min(rest.count, max(1, sizes()))
+            found += try splitter.take(rest.prefix(count))
+            rest = rest.dropFirst(count)
+        }
+        found += try splitter.finish()
+        return found.map { String(decoding: $0, as: UTF8.self).trimmingPrefix(while: \.isWhitespace) }.map(String.init)
+    }
+
+    @Test("Features are found wherever the file is cut")
+    func splitting() throws {
+        var random = SplitMix64.forTest()
+        let features = [#"{"a":"]}\"\\","b":[{},[1]]}"#, "{}", #"{"features":[1]}"#, "7"]
+        let collection =
+            "\u{FEFF} {\"type\":\"FeatureCollection\", \"x\":{\"features\":[\"]\"]},\"features\" : [ "
+            + features.joined(separator: " , ") + "], \"y\":\"}\"} \n"
+        for _ in 0..<50 {
+            let size = { Int.random(in: 1...9, using: &random) }
+            #expect(try split(.collection, collection, sizes: size).map { $0.filter { !$0.isWhitespace } } == features)
+            #expect(try split(.lines, features.joined(separator: "\n") + "\n\n", sizes: size) == features)
+            #expect(try split(.sequence, features.map { "\u{1E}\($0)" }.joined(), sizes: size) == features)
+        }
+        for wrong in [
+            "", "[]", "{\"features\":{}}", "{\"type\":1}", "{\"features\":[1", "{\"features\":[1]}x", "{\"features\":[}]}",
+        ] {
+            #expect(throws: WireError.self, "\(wrong)") { try split(.collection, wrong, sizes: { 3 }) }
+        }
+        let long = #"{"features":["\#(String(repeating: "x", count: 300 << 10))"]}"#
+        #expect(throws: WireError.self) { try split(.collection, long, sizes: { 4096 }) }
+    }
+
+    @Test("A file of many parts is imported as it comes, and the answer sums them all")
+    func parts() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            let name = String(repeating: "x", count: 200)
+            let all = (0..<3000).map { feature($0, name) }
+            let file = #"{"type":"FeatureCollection","features":["# + all.joined(separator: ",") + "]}"
+            #expect(file.utf8.count > 512 << 10)
+            let fields = ["Content-Type": "application/geo+json; charset=utf-8"]
+            let answer = try connection.ask("POST", "/api/d/place/import?client=admin", file, fields: fields)
+            #expect(answer.status == 200 && answer.json["result"]?.asObject?["imported"] == 3000, "\(answer)")
+            let lines = try connection.ask(
+                "POST", "/api/d/place/import?client=admin", all.prefix(10).joined(separator: "\n") + "\n{}\n",
+                fields: ["Content-Type": "application/x-ndjson"])
+            let result = lines.json["result"]?.asObject
+            #expect(result?["replaced"] == 10 && result?["refused"]?.asArray?.count == 1, "\(lines)")
+        }
+    }
+
+    @Test("Where a file breaks what came before is kept, and told")
+    func broken() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            let all = (0..<2000).map { feature($0, String(repeating: "x", count: 200)) }
+            let file = #"{"type":"FeatureCollection","features":["# + all.joined(separator: ",") + "]}}"
+            let answer = try connection.ask(
+                "POST", "/api/d/place/import?client=admin", file, fields: ["Content-Type": "application/geo+json"])
+            let imported = answer.json["partial"]?.asObject?["imported"]?.asInt64 ?? 0
+            #expect(answer.status == 400 && answer.error == "invalid" && imported == 2000, "\(answer)")
+        }
+    }
+}

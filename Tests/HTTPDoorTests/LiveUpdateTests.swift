@@ -1,0 +1,121 @@
+import Datasets
+import Testing
+import Wire
+
+@testable import HTTPDoor
+
+@Suite("Live updates over HTTP")
+struct LiveUpdateTests {
+    private func snapshot(_ connection: Connection, _ dataset: String = "d") throws -> [JSONObject] {
+        let answer = try connection.ask("GET", "/api/\(dataset)/live/snapshot?criteria=\(dataset)/%23")
+        return answer.json["result"]?.asObject?["updates"]?.asArray?.compactMap(\.asObject) ?? []
+    }
+
+    @Test("A live update is answered with its topic and time, and cleared by DELETE")
+    func single() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            let path = "/api/d/live/-/-/-/-/phone%2F1/position"
+            let answer = try connection.ask("POST", path, #"{"lat":43.73,"lon":7.42,"timestamp":1700000000000}"#)
+            #expect(answer.status == 200, "\(answer)")
+            let result = answer.json["result"]?.asObject
+            #expect(result?["topic"] == "d/-/-/-/-/phone%2F1/position" && result?["timestamp"] == 1_700_000_000_000, "\(answer)")
+            let late = try connection.ask("POST", path, #"{"lat":43.73,"lon":7.42,"timestamp":1600000000000}"#)
+            #expect(late.json["result"]?.asObject?["late"] == true, "\(late)")
+            let skewed = try connection.ask("POST", path, #"{"lat":43.73,"lon":7.42,"timestamp":9000000000000}"#)
+            #expect(skewed.json["result"]?.asObject?["skewed"] == true, "\(skewed)")
+            #expect(try snapshot(connection).count == 1)
+            #expect(try connection.ask("DELETE", path).status == 200)
+            #expect(try snapshot(connection).isEmpty)
+        }
+    }
+
+    @Test("A refused update is answered with the error that its diagnostic would have had")
+    func refused() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            let wrong = try connection.ask("POST", "/api/d/live/-/-/-/-/phone/position", #"{"lat":143.73,"lon":7.42}"#)
+            #expect(wrong.status == 400 && wrong.error == "invalid" && wrong.text.contains("lat"), "\(wrong)")
+            #expect(try connection.ask("POST", "/api/d/live/-/-/-/-/phone/position", "").status == 400)
+            #expect(try connection.ask("POST", "/api/live/live/-/-/-/-/phone/position", #"{"lat":1,"lon":1}"#).status == 400)
+            #expect(try connection.ask("PUT", "/api/d/live/-/-/-/-/phone/position", "{}").fields["allow"] == "POST, DELETE")
+            let large = #"{"x":"\#(String(repeating: "x", count: 65_536))"}"#
+            #expect(try Connection(to: house.port).ask("POST", "/api/d/live/-/-/-/-/phone/note", large).status == 413)
+        }
+    }
+
+    @Test("A batch is answered for each element, in order, as a list or as lines")
+    func batch() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            let items = [
+                #"{"topic":"d/-/-/-/-/a/position","payload":{"lat":1,"lon":1}}"#,
+                #"{"topic":"e/-/-/-/-/a/position","payload":{}}"#,
+                #"{"topic":"d/-/-/-/-/b/position","payload":{"lat":100,"lon":1}}"#, #"{"payload":{}}"#,
+                #"{"topic":"d/-/-/-/-/a/position","payload":null}"#,
+            ]
+            for body in ["[" + items.joined(separator: ",") + "]", items.joined(separator: "\n") + "\n\n"] {
+                let answer = try connection.ask("POST", "/api/d/live", body)
+                let results = answer.json["result"]?.asObject?["items"]?.asArray ?? []
+                #expect(results.map { $0.asObject?["error"] == nil } == [true, false, false, false, true], "\(answer)")
+                #expect(try snapshot(connection).isEmpty)
+            }
+            let many = (0..<1000).map { #"{"topic":"d/-/-/-/-/m\#($0)/position","payload":{"lat":1,"lon":1}}"# }
+            let answer = try connection.ask("POST", "/api/d/live", many.joined(separator: "\n"))
+            #expect(answer.json["result"]?.asObject?["items"]?.asArray?.count == 1000)
+            #expect(try connection.ask("POST", "/api/d/live", "[{").status == 400)
+        }
+    }
+
+    @Test("Who may publish what is the configuration's, as at the broker")
+    func access() async throws {
+        try await withHTTP({
+            $0.writes = { _, client in client == "all" ? .all : client == "own" ? .own : .none }
+        }) { house in
+            let connection = try Connection(to: house.port)
+            func status(_ client: String, _ location: String) throws -> Int {
+                try connection.ask("POST", "/api/d/live/-/-/-/-/\(location)/position?client=\(client)", #"{"lat":1,"lon":1}"#)
+                    .status
+            }
+            #expect(try status("all", "x") == 200 && status("own", "own") == 200)
+            #expect(try status("own", "x") == 401 && status("none", "none") == 401)
+        }
+    }
+
+    @Test("A phone is on the map with a URL: OwnTracks, Overland and Traccar Client")
+    func phones() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            let ownTracks = #"{"_type":"location","lat":43.7,"lon":7.4,"tst":1700000000,"vel":36,"topic":"owntracks/ann/phone"}"#
+            let first = try connection.ask("POST", "/in/owntracks?dataset=d", ownTracks)
+            #expect(first.status == 200 && first.text == "[]", "\(first)")
+            let named = try connection.ask(
+                "POST", "/in/owntracks?dataset=d", #"{"_type":"location","lat":43.7,"lon":7.4}"#,
+                fields: ["X-Limit-U": "bob", "X-Limit-D": "info"])
+            #expect(named.text == "[]")
+            #expect(try connection.ask("POST", "/in/owntracks?dataset=d", "nonsense").text == "[]")
+            let overland = try connection.ask(
+                "POST", "/in/overland?dataset=d",
+                #"{"locations":[{"type":"Feature","geometry":{"type":"Point","coordinates":[7.4,43.7]},"properties":{"timestamp":"2023-11-14T22:13:20Z","device_id":"o","speed":-1,"battery_level":0.5}}]}"#
+            )
+            #expect(overland.status == 200 && overland.text == #"{"result":"ok"}"#, "\(overland)")
+            let osmAnd = try connection.ask(
+                "GET", "/in/osmand?dataset=d&id=t&lat=43.7&lon=7.4&timestamp=1700000000&speed=10&bearing=90&batt=80")
+            #expect(osmAnd.status == 200 && osmAnd.body.isEmpty, "\(osmAnd)")
+            let json = try connection.ask(
+                "POST", "/in/osmand?dataset=d",
+                #"{"device_id":"j","location":{"timestamp":"2023-11-14T22:13:20Z","coords":{"latitude":43.7,"longitude":7.4,"speed":2}}}"#
+            )
+            #expect(json.status == 200, "\(json)")
+            var speeds: [String: Double?] = [:]
+            for state in try snapshot(connection) {
+                speeds[state["itemId"]?.asString ?? ""] = state["properties"]?.asObject?["speed"]?.asDouble
+            }
+            #expect(speeds.keys.sorted() == ["ann/phone", "bob/info", "j", "o", "t"], "\(speeds)")
+            #expect(speeds["ann/phone"] == 10 && speeds["j"] == 2 && speeds["o"] == .some(nil))
+            #expect((speeds["t"].flatMap { $0 } ?? 0).rounded() == 5)
+            #expect(try connection.ask("GET", "/in/osmand?id=t&lat=1&lon=1").status == 400)
+            #expect(try connection.ask("GET", "/in/osmand?dataset=d&lat=1&lon=1").status == 400)
+        }
+    }
+}

@@ -1,0 +1,255 @@
+import Datasets
+import Foundation
+import Testing
+import Wire
+
+@testable import HTTPDoor
+
+@Suite("Event streams and sockets")
+struct StreamTests {
+    private func prepare(_ connection: Connection) throws {
+        for (request, body) in [
+            ("device/create", #"{"deviceType":"PinDevice","id":"pin","location":{"latitude":43.73,"longitude":7.42}}"#),
+            ("device/create", #"{"deviceType":"MobileDevice","id":"phone"}"#),
+            ("publication/create", #"{"id":"p","deviceId":"pin","topic":"coffee","range":50,"duration":3600}"#),
+            (
+                "subscription/create",
+                #"{"id":"s","deviceId":"phone","topic":"coffee","range":50,"duration":3600,"matchTTL":0}"#
+            ),
+        ] {
+            let answer = try connection.ask("POST", "/api/d/\(request)?client=me", body)
+            #expect(answer.status == 200, "\(answer)")
+        }
+    }
+
+    private func move(_ connection: Connection, _ latitude: Double) throws {
+        let answer = try connection.ask("POST", "/api/d/live/-/-/-/-/phone/position", #"{"lat":\#(latitude),"lon":7.42}"#)
+        #expect(answer.status == 200, "\(answer)")
+    }
+
+    private func stream(_ house: HTTPHouse, _ query: String, fields: [String: String] = [:]) throws -> Connection {
+        let connection = try Connection(to: house.port)
+        var text = "GET /api/d/events?\(query) HTTP/1.1\r\nHost: localhost\r\n"
+        for (name, value) in fields { text += "\(name): \(value)\r\n" }
+        connection.write(text + "\r\n")
+        let head = try connection.read(until: ":\n\n")
+        #expect(head.contains("200 OK") && head.contains("text/event-stream"), "\(head)")
+        return connection
+    }
+
+    @Test("A match comes as an event with a cursor, and again to who resumes before it")
+    func matches() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            try prepare(connection)
+            let events = try stream(house, "client=me&topics=match/%23")
+            try move(connection, 43.7301)
+            let first = try events.read(until: "\n\n")
+            #expect(first.contains("event: match/phone/s\n") && first.contains("data: {"), "\(first)")
+            let cursor = try #require(first.firstMatch(of: /id: (\d+)/)).1
+            try move(connection, 43.7302)
+            _ = try events.read(until: "event: match")
+            let resumed = try stream(house, "client=me", fields: ["Last-Event-ID": String(cursor)])
+            let second = try resumed.read(until: "event: match/phone/s\n")
+            #expect(!second.contains("gap"))
+            let all = try stream(house, "client=me&since=0")
+            #expect(try all.read(until: "data: {").contains("id: \(cursor)\n"))
+            let other = try stream(house, "client=you&since=0")
+            try move(connection, 43.7301)
+            _ = try events.read(until: "event: match")
+            _ = other
+            let wrong = try connection.ask("GET", "/api/d/events?client=me&since=x1")
+            #expect(wrong.status == 400 && wrong.json["error"]?.asObject?["field"] == "since", "\(wrong)")
+            #expect(try connection.ask("GET", "/api/d/events?topics=a%23").status == 400)
+        }
+    }
+
+    @Test("A socket carries requests and their replies in order, and what its client hears of")
+    func socket() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            try prepare(connection)
+            let socket = try Socket(to: house.port, "/api/d/socket?client=me")
+            for number in 0..<200 { socket.send(#"{"request":"device/get","requestId":"\#(number)","id":"pin"}"#) }
+            for number in 0..<200 {
+                let frame = try socket.next()
+                #expect(frame.json["requestId"]?.asString == "\(number)", "\(frame.text)")
+            }
+            try move(connection, 43.7301)
+            let match = try socket.next { $0.json["topic"]?.asString == "match/phone/s" }
+            #expect(match.json["cursor"]?.asString?.isEmpty == false && match.json["payload"]?.asObject?["event"] == "matched")
+            socket.send("nonsense")
+            #expect(try socket.next().json["error"]?.asObject?["error"] == "invalid")
+            socket.send(#"{"request":"nothing/here"}"#)
+            #expect(try socket.next().json["error"]?.asObject?["error"] == "notFound")
+            socket.send([1, 2, 3], opcode: 9)
+            #expect(try socket.next { $0.opcode == 10 }.bytes == [1, 2, 3])
+            // A request in two frames.
+            socket.send(Array(#"{"request":"#.utf8), opcode: 1, isLast: false)
+            socket.send(Array(#""device/list"}"#.utf8), opcode: 0)
+            #expect(try socket.next().json["request"] == "device/list")
+            socket.send([], opcode: 8)
+            #expect(try socket.next { $0.opcode == 8 }.code == 1000)
+            #expect(socket.connection.ends())
+        }
+    }
+
+    @Test("A live subscription made on a socket is told there alone, and ends with it")
+    func live() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            let socket = try Socket(to: house.port, "/api/d/socket?client=me")
+            let other = try Socket(to: house.port, "/api/d/socket?client=me")
+            try move(connection, 43.73)
+            socket.send(#"{"request":"live/subscribe","criteria":"d/#"}"#)
+            let reply = try socket.next()
+            let id = try #require(reply.json["result"]?.asObject?["id"]?.asString, "\(reply.text)")
+            #expect(try socket.next { $0.json["topic"] != nil }.json["topic"]?.asString == "live/\(id)")
+            try move(connection, 43.7301)
+            let update = try socket.next { $0.text.contains("43.7301") }
+            #expect(update.json["payload"]?.asObject?["itemId"] == "phone")
+            #expect(try connection.ask("GET", "/api/d/live/list?client=me").text.contains(id))
+            socket.send([], opcode: 8)
+            _ = try socket.next { $0.opcode == 8 }
+            #expect(socket.connection.ends())
+            var isGone = false
+            for _ in 0..<500 where !isGone {
+                isGone = try !connection.ask("GET", "/api/d/live/list?client=me").text.contains(id)
+            }
+            #expect(isGone)
+            other.send(#"{"request":"device/list","requestId":"first"}"#)
+            // Nothing of the subscription came here.
+            #expect(try other.next().json["requestId"] == "first")
+        }
+    }
+
+    @Test("A socket that may not be is answered as a plain request, which says why")
+    func refused() async throws {
+        try await withHTTP({ $0.keys = [FileKey(key: "museum-key", dataset: "museum", client: "ann")] }) { house in
+            func upgrade(_ path: String, _ fields: [String: String] = [:]) throws -> Connection.Answer {
+                try Socket.upgrade(try Connection(to: house.port), path, fields: fields)
+            }
+            #expect(try upgrade("/api/d/socket", ["Origin": "https://evil.example"]).status == 403)
+            #expect(try upgrade("/api/d/socket?key=wrong-key").status == 401)
+            #expect(try upgrade("/api/d/socket?key=museum-key").status == 403)
+            #expect(try upgrade("/api/museum/socket?key=museum-key").status == 101)
+            #expect(try upgrade("/api/d/socket?since=x").status == 400)
+            #expect(try upgrade("/api/d/socket", ["Sec-WebSocket-Version": "8"]).status == 426)
+            #expect(try Connection(to: house.port).ask("GET", "/api/d/socket").status == 426)
+            #expect(try upgrade("/nothing").status == 404)
+            // One whose client can be none is closed.
+            let socket = try Socket(to: house.port, "/api/d/socket?client=status")
+            #expect(try socket.next().code == 1008)
+        }
+    }
+
+    @Test("Broken frames close the socket with the code for it")
+    func broken() async throws {
+        try await withHTTP { house in
+            func code(_ break: (Socket) -> Void) throws -> Int? {
+                let socket = try Socket(to: house.port, "/api/d/socket")
+                `break`(socket)
+                defer { #expect(socket.connection.ends()) }
+                return try socket.next { $0.opcode == 8 }.code
+            }
+            #expect(try code { $0.send(Array("{}".utf8), opcode: 1, isMasked: false) } == 1002)
+            #expect(try code { $0.send([1], opcode: 2) } == 1003)
+            #expect(try code { $0.send([1], opcode: 0) } == 1002)
+            #expect(try code { $0.send([0xFF, 0xFE], opcode: 1) } == 1007)
+            // The code may be lost with what is still being sent.
+            let large = try Socket(to: house.port, "/api/d/socket")
+            large.send([UInt8](repeating: 0x20, count: 300 << 10), opcode: 1)
+            #expect(large.connection.ends())
+            let endless = try Socket(to: house.port, "/api/d/socket")
+            for part in 0..<5 {
+                endless.send([UInt8](repeating: 0x20, count: 100 << 10), opcode: part == 0 ? 1 : 0, isLast: false)
+            }
+            #expect(endless.connection.ends())
+            #expect(try Connection(to: house.port).ask("GET", "/healthz").status == 200)
+        }
+    }
+
+    // MARK: The queue of one reader
+
+    private func message(_ text: String, bytes: Int = 0) -> EventStream.Item {
+        .message(StreamMessage(path: "live/x", payload: Array(text.utf8) + [UInt8](repeating: 0x20, count: bytes)))
+    }
+
+    private func texts(_ items: [EventStream.Item]) -> [String] {
+        items.compactMap { item in
+            guard case .message(let message) = item else { return nil }
+            return String(decoding: message.payload.prefix { $0 != 0x20 }, as: UTF8.self)
+        }
+    }
+
+    @Test("A reader that keeps up gets everything, a slow one the newest of each live topic")
+    func conflation() {
+        let stream = EventStream(dataset: "d", client: "c")
+        #expect(stream.append(message("1"), replacing: 7) == .waits)
+        #expect(stream.append(message("2"), replacing: 7) == .waits)
+        #expect(texts(stream.take(bytes: .max).items) == ["1", "2"])
+        stream.append(message("big", bytes: 300 << 10))
+        #expect(stream.append(message("3"), replacing: 7) == .waits)
+        #expect(stream.append(message("4"), replacing: 8) == .waits)
+        #expect(stream.append(message("5"), replacing: 7) == .conflated)
+        #expect(texts(stream.take(bytes: .max).items) == ["big", "5", "4"])
+        #expect(stream.append(message("6"), replacing: 7) == .waits)
+    }
+
+    @Test("A reader with 8 MiB waiting is ended, and told so though it takes nothing")
+    func bound() {
+        let stream = EventStream(dataset: "d", client: "c")
+        for _ in 0..<9 { stream.append(message("x", bytes: 1 << 20)) }
+        #expect(stream.isTooSlow && stream.append(message("y")) == .ended)
+        let (items, end) = stream.take(bytes: .max)
+        #expect(items.isEmpty && end == .tooSlow)
+    }
+
+    @Test("What was sent before a restart can be resumed after it")
+    func restart() throws {
+        let folder = NSTemporaryDirectory() + "http-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let key = StreamKey(dataset: "d", client: "a")
+        func stored(_ number: Int64) -> MessageFile.Stored {
+            MessageFile.Stored(number: number, at: 1000 + number, key: key, path: "match/x/\(number)", payload: [UInt8(number)])
+        }
+        for life in 0..<3 {
+            let first = Int64(life * 2)
+            let file = MessageFile(folder: folder)
+            let contents = file.read(at: 2000)
+            let messages = DurableMessages(contents, startedAfter: first, at: 2000)
+            #expect(messages.messages(after: 0, for: key).messages.map(\.cursor) == (0..<first).map { $0 + 1 })
+            #expect(!messages.messages(after: 0, for: key).isGap)
+            for number in (first + 1)...(first + 2) { file.append(stored(number), after: number - 1) }
+            file.flush()
+        }
+        // What the store has no longer given is not given again, and what was lost is a gap.
+        let contents = MessageFile(folder: folder).read(at: 2000)
+        #expect(DurableMessages(contents, startedAfter: 3, at: 2000).messages(after: 0, for: key).messages.count == 3)
+        #expect(DurableMessages(MessageFile.Contents(), startedAfter: 3, at: 2000).messages(after: 0, for: key).isGap)
+    }
+
+    @Test("What was sent in the last hour can be resumed, 10,000 for a client, and what is gone is told")
+    func durable() {
+        var messages = DurableMessages(startedAfter: 100)
+        let (key, other) = (StreamKey(dataset: "d", client: "a"), StreamKey(dataset: "d", client: "b"))
+        #expect(messages.messages(after: 100, for: key).isGap == false && messages.messages(after: 99, for: key).isGap)
+        let numbers: [(number: Int64, key: StreamKey, at: Int64)] = [
+            (101, key, 0), (101, key, 0), (102, other, 0), (103, key, 10), (104, key, DurableMessages.lifetimeMilliseconds),
+        ]
+        let isNew = numbers.map { messages.append("match/x/y", [1], number: $0.number, for: $0.key, at: $0.at) }
+        #expect(isNew == [true, false, true, true, true])
+        let resumed = messages.messages(after: 100, for: key)
+        #expect(resumed.isGap && resumed.messages.map(\.cursor) == [103, 104])
+        #expect(!messages.messages(after: 101, for: key).isGap)
+        for number in 200..<10_300 {
+            _ = messages.append("m", [], number: Int64(number), for: key, at: DurableMessages.lifetimeMilliseconds)
+        }
+        #expect(messages.messages(after: 0, for: key).messages.count == DurableMessages.countMax)
+        messages.advance(to: 3 * DurableMessages.lifetimeMilliseconds)
+        #expect(messages.bytes == 0)
+        // Of a client whose messages are all gone nothing is kept but that.
+        #expect(messages.messages(after: 0, for: key).isGap && !messages.messages(after: 10_299, for: key).isGap)
+    }
+}

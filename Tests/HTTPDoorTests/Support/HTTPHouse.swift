@@ -1,0 +1,102 @@
+import DaemonCore
+import Datasets
+import Foundation
+import Logging
+import MemoryStore
+import Synchronization
+
+@testable import HTTPDoor
+
+/// The core and its HTTP door on a memory store, with a thread for the core and a server on a free port.
+///
+/// `core` and `log` belong to the core's thread: the guard behind `@unchecked Sendable`.
+final class HTTPHouse: @unchecked Sendable {
+    let core: Core
+    let door: HTTPDoor
+    let log = MemoryLog()
+    private(set) var port = 0
+    private let bell = Bell()
+    private let ended = DispatchSemaphore(value: 0)
+
+    init(_ configuration: HTTPDoorConfiguration, _ adjust: (inout HubConfiguration) -> Void = { _ in }) {
+        var hub = HubConfiguration()
+        hub.naming = Naming(root: "geomatch/") { dataset, client in "geomatch/\(dataset)/\(client)/" }
+        adjust(&hub)
+        core = Core(
+            hub: Hub(hub), seed: (1, 2), logger: Logger(label: "http") { _ in SwiftLogNoOpLogHandler() }, health: Health())
+        core.log = log
+        door = HTTPDoor(configuration, core: core, wakeCore: { [bell] in bell.ring() })
+    }
+
+    /// Runs `body` with a server for it.
+    func serving<Result: Sendable>(_ body: (HTTPHouse) async throws -> Result) async throws -> Result {
+        let thread = Thread { [self] in
+            core.doorOpened(holding: nil)
+            while !bell.isOver { turn() }
+            ended.signal()
+        }
+        thread.stackSize = 4 << 20
+        thread.start()
+        let (ports, found) = AsyncStream<Int>.makeStream()
+        let service = HTTPService(door, log: core.logger, listening: { found.yield($0) })
+        let server = Task(executorPreference: ServerThreads()) { try await service.run() }
+        for await port in ports {
+            self.port = port
+            break
+        }
+        defer {
+            server.cancel()
+            bell.end()
+        }
+        return try await body(self)
+    }
+
+    /// One turn of the loop; the disk does at once all it has to.
+    private func turn() {
+        bell.wait(milliseconds: 20)
+        core.woken()
+        _ = core.tick()
+        repeat {
+            log.work()
+            core.woken()
+        } while log.hasCompletions
+    }
+}
+
+/// Where servers run: the bodies of tests wait for them, and would hold the threads that tasks share.
+final class ServerThreads: TaskExecutor {
+    private static let queue = DispatchQueue(label: "servers", attributes: .concurrent)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        Self.queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// What wakes a loop.
+final class Bell: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+    private let over = Mutex(false)
+
+    var isOver: Bool { over.withLock { $0 } }
+
+    func ring() { semaphore.signal() }
+
+    func wait(milliseconds: Int) { _ = semaphore.wait(timeout: .now() + .milliseconds(milliseconds)) }
+
+    func end() {
+        over.withLock { $0 = true }
+        ring()
+    }
+}
+
+/// Runs `body` with a door on a free port.
+func withHTTP<Result: Sendable>(
+    _ adjust: (inout HTTPDoorConfiguration) -> Void = { _ in }, hub: (inout HubConfiguration) -> Void = { _ in },
+    _ body: (HTTPHouse) async throws -> Result
+) async throws -> Result {
+    var configuration = HTTPDoorConfiguration()
+    configuration.port = 0
+    adjust(&configuration)
+    return try await HTTPHouse(configuration, hub).serving(body)
+}
