@@ -16,7 +16,7 @@ final class Dataset {
     /// Where it is derived: who is in which room.
     var occupancy: Occupancy?
     private(set) var geomatching: Geomatching
-    let devices = Devices()
+    let devices: Devices
     /// Points of interest.
     let places: PlaceBook
     private(set) var circumstances: CircumstanceBook
@@ -47,6 +47,13 @@ final class Dataset {
     var isLoading = false {
         didSet { isSuspended = suspension != nil || isLoading }
     }
+    /// Positions and sightings are shown to the owners of devices and administrators only; durable.
+    var hidesPositions: Bool {
+        get { devices.isPrivate }
+        set { devices.isPrivate = newValue }
+    }
+    /// The number of the last live state before positions were last hidden or shown.
+    var positionsChangedAt: Int64 = 0
     /// What comes in waits: for one of these, or behind what waited for them.
     var isSuspended = false
 
@@ -56,6 +63,8 @@ final class Dataset {
         self.shared = shared
         let limits = shared.limits
         self.record = record
+        devices = Devices { shared.administrators.allow(client: $0, in: record.id) }
+        devices.isPrivate = record.livePositions == .none
         diagnostics = Diagnostics(of: record.id)
         matchAccount = MatchAccount(diagnostics)
         geomatching = Geomatching(record.id, devices, matchAccount, shared)

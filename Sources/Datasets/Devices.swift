@@ -6,6 +6,11 @@ final class Devices {
     private var byID = ByteKeyed<Device>()
     private var byReference: [Device?] = []
     private var order = SortedIDs()
+    /// Where they are is shown to their owners and administrators only.
+    var isPrivate = false
+    private let isAdministrator: (String) -> Bool
+
+    init(isAdministrator: @escaping (String) -> Bool = { _ in false }) { self.isAdministrator = isAdministrator }
 
     var count: Int { byID.count }
     var isEmpty: Bool { byID.isEmpty }
@@ -20,6 +25,13 @@ final class Devices {
 
     /// The ids behind one, in order; some may be of devices that are gone.
     func ids(after id: String?) -> ArraySlice<String> { order.ids(after: id) { Array(byID.keys) } }
+
+    /// Whether it is kept from a client where a device is; nil is nobody, and no device.
+    func hides(_ device: Device?, from client: String?) -> Bool {
+        guard isPrivate else { return false }
+        guard let device, let client else { return true }
+        return device.record.owner != client && !isAdministrator(client)
+    }
 
     func insert(_ device: Device) {
         byID[device.record.id] = device

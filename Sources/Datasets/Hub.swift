@@ -68,11 +68,12 @@ public final class Hub {
 
     public init(_ configuration: HubConfiguration) {
         self.configuration = configuration
-        shared = Shared(limits: configuration.limits, naming: configuration.naming)
+        shared = Shared(
+            limits: configuration.limits, naming: configuration.naming, administrators: configuration.administrators)
         waiting = WaitingInputs(limits: configuration.limits)
         liveSubscribers = LiveSubscribers(
-            limits: configuration.limits, reads: configuration.reads, states: shared.liveStates,
-            parser: shared.parser)
+            limits: configuration.limits, reads: configuration.reads, administrators: configuration.administrators,
+            states: shared.liveStates, parser: shared.parser)
         followers = Followers(administrators: configuration.administrators)
     }
 

@@ -12,6 +12,8 @@ public struct HubConfiguration: Sendable {
     public var mayName: @Sendable (_ dataset: String, _ client: String) -> Bool = { _, _ in true }
     /// What a client may see of a dataset's live data.
     public var reads: @Sendable (_ dataset: String, _ client: String) -> LiveReach = { _, _ in .all }
+    /// Which of a dataset's live topics a client may publish.
+    public var writes: @Sendable (_ dataset: String, _ client: String) -> LiveReach = { _, _ in .all }
     public var limits = HubLimits()
     /// Names that no dataset may have, as the topics below them are those of an adapter's filter, which is the value.
     public var reservedDatasets: [String: String] = [:]
@@ -25,10 +27,10 @@ public struct HubConfiguration: Sendable {
     public init() {}
 }
 
-/// How much of a dataset's live data a client may see.
+/// How much of a dataset's live data a client may see, or publish.
 public enum LiveReach: Sendable {
     case all
-    /// The topics of its name and of its devices.
+    /// The topics of its name; managed subscriptions and snapshots also show those of its devices.
     case own
     case none
 }

@@ -9,10 +9,15 @@ final class Shared {
     let parser = JSONParser()
     let liveStates = LiveStates()
     let outbox: Outbox
+    let administrators: AccessPatterns
 
-    init(limits: HubLimits = HubLimits(), naming: Naming = HubConfiguration().naming) {
+    init(
+        limits: HubLimits = HubLimits(), naming: Naming = HubConfiguration().naming,
+        administrators: AccessPatterns = HubConfiguration().administrators
+    ) {
         self.limits = limits
         self.naming = naming
+        self.administrators = administrators
         outbox = Outbox(limits: limits, naming: naming)
     }
 }

@@ -141,7 +141,7 @@ struct SuspensionTests {
             try LiveSubscription(
                 LiveSubscriptionRecord(
                     dataset: "d", client: "c", id: "\(id)", criteria: "d/#", condition: nil, within: nil, lease: 1, leaseUntil: 1,
-                    createdAt: 0, number: 0), in: dataset, showsOwnOnly: false)
+                    createdAt: 0, number: 0), in: dataset, LiveView(showsOwnOnly: false, showsPrivate: false))
         }
         var handles = LiveSubscriptionHandles()
         let first = try subscription(0)

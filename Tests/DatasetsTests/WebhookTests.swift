@@ -67,7 +67,7 @@ struct WebhookTests {
         #expect(harness.now - start >= hour && harness.now - start <= hour + 1500)
         #expect(delivery(harness).expired == 1 && delivery(harness).retried == Int64(pauses.count - 1))
         #expect(delivery(harness).lastError?.contains("http://example.com:80") == true)
-        #expect(harness.diagnostics("delivery").last?["error"] == "expired")
+        #expect(harness.diagnostics("delivery", client: "alice").last?["error"] == "expired")
         // What the owner alone knows stays out of what everybody reads.
         #expect(!harness.published.contains { $0.topic.contains("/diagnostics/") && $0.payload.contains("key=k") })
     }
@@ -113,8 +113,8 @@ struct WebhookTests {
         let harness = matching(#"\#(Self.hook),"http://other.example""#)
         harness.answer(harness.posts[0], .refused(reason: "10.0.0.1 is a private address"))
         #expect(delivery(harness).pending == 1 && delivery(harness).lastError?.contains("private") == true)
-        #expect(harness.diagnostics("delivery").last?["error"] == "dropped")
-        #expect(harness.diagnostics("delivery").last?["topic"] == "geomatch/d/alice/match/phone/s")
+        #expect(harness.diagnostics("delivery", client: "alice").last?["error"] == "dropped")
+        #expect(harness.diagnostics("delivery", client: "alice").last?["topic"] == "geomatch/d/alice/match/phone/s")
         harness.answer(harness.posts[0], .failed(reason: "no", retryAfter: nil))
         harness.advance(milliseconds: hour, step: 1000)
         harness.posts.forEach { harness.answer($0, .failed(reason: "no", retryAfter: nil)) }

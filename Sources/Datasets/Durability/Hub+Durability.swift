@@ -50,6 +50,7 @@ extension Hub {
             dataset.clearedStates.sort()
             dataset.places.declareRestored()
             dataset.circumstances.beginRestoring()
+            dataset.positionsChangedAt = liveNumber
         }
         liveSubscribers.resume()
         restoreSightings(at: 0)

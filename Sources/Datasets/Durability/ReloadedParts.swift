@@ -90,7 +90,7 @@ extension Hub {
             if !changed.contains(where: { $0 === state }) { changed.append(state) }
         }
         for state in changed {
-            publishLive(topic: state.topic, payload: state.payload ?? [], &turn)
+            publish(state, &turn)
             if state.payload != nil, !state.dataset.liveSubscriptions.isEmpty { liveSubscribers.report(state, &turn) }
             guard state.isKnown else { continue }
             state.number = liveStates.nextNumber()

@@ -39,8 +39,8 @@ extension Hub {
         LiveMessage.encode(
             topic: state.topic, domain: state.domain, itemID: state.itemID, timestamp: timestamp, receivedAt: now,
             properties: properties, originSourceId: update.originSourceId, derived: derived, into: &payload)
-        publishLive(topic: state.topic, payload: payload, &turn)
         state.payload = payload
+        publish(state, &turn)
         liveStates.markDirty(state)
         // A subscriber that sees an item move from one topic to another hears that it left the one before it is on the other.
         if state.namesDevice { moveItem(to: state, at: timestamp, receivedAt: now, &turn) }
@@ -100,7 +100,7 @@ extension Hub {
     func clear(_ state: LiveState, _ turn: inout Turn) {
         guard state.isKnown else {
             // Nothing is known; what somebody may still keep from earlier days goes all the same.
-            publishLive(topic: state.topic, payload: [], &turn)
+            clearPublished(state.topic, &turn)
             return
         }
         let device = state.device
@@ -132,7 +132,7 @@ extension Hub {
         state.payload = nil
         dataset.clearedStates.append(state, again: wasCleared)
         liveStates.markDirty(state)
-        publishLive(topic: state.topic, payload: [], &turn)
+        publish(state, &turn)
         if !dataset.liveSubscriptions.isEmpty {
             liveSubscribers.report(state, former: former.payload, formerNumber: former.number, &turn)
         }
@@ -149,7 +149,14 @@ extension Hub {
         }
     }
 
-    func publishLive(topic: String, payload: [UInt8], _ turn: inout Turn) {
-        turn.effects.output.append(.liveState, name: topic, payload: payload)
+    /// Publishes a state as it is by now, unless it is private.
+    func publish(_ state: LiveState, _ turn: inout Turn) {
+        guard !state.isPrivate else { return }
+        turn.effects.output.append(.liveState, name: state.topic, payload: state.payload ?? [])
+    }
+
+    /// Clears what somebody may still keep of a topic.
+    func clearPublished(_ topic: String, _ turn: inout Turn) {
+        turn.effects.output.append(.liveState, name: topic, payload: [])
     }
 }

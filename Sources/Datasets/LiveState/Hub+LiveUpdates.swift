@@ -102,11 +102,13 @@ extension Hub {
         if isSkewed { timestamp = turn.now }
         if message.isRepeated, state.isKnown {
             // Its source kept it and sends it again: only by its own timestamp can that be newer than what is known.
-            guard update.timestamp != nil, !isSkewed, timestamp > state.timestamp else { return .ignored }
+            guard update.timestamp != nil, !isSkewed, timestamp > state.time(at: turn.now), timestamp != state.timestamp else {
+                return .ignored
+            }
         }
         let current = currentPosition(of: state)
         // What was sent is never late beside what the daemon worked out.
-        let newest = max(state.sentAt, current?.sentAt ?? .min)
+        let newest = max(state.sentTime(at: turn.now), current?.sentTime(at: turn.now) ?? .min)
         guard timestamp >= newest else {
             if message.isRepeated { return .ignored }
             state.dataset.diagnostics.reportLate(timestamp, newest: newest, published: published, &turn)

@@ -91,6 +91,10 @@ extension Geomatching {
         _ message: MatchMessage, _ publication: Publication, _ subscription: Subscription, _ turn: inout Turn
     ) {
         guard let device = devices[subscription.record.deviceId] else { return }
+        var message = message
+        let owner = subscription.record.owner
+        if devices.hides(device, from: owner) { message.subscriptionPosition = nil }
+        if devices.hides(devices[publication.record.deviceId], from: owner) { message.publicationPosition = nil }
         shared.outbox.send(message, publication, subscription, of: device, account, &turn)
     }
 

@@ -159,4 +159,6 @@ enum Sequel: Sendable {
     case liveSubscription(UInt32, serial: UInt64)
     /// A dataset is gone.
     case deletion(dataset: String)
+    /// Who may know where the devices of a dataset are has changed.
+    case livePositions(LivePositions, dataset: String)
 }

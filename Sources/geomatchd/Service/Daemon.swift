@@ -288,13 +288,8 @@ struct Daemon {
         configuration.autoCreateDatasets = settings.autoCreateDatasets
         configuration.administrators = AccessPatterns(settings.administrators)
         configuration.mayName = { access.rules.mayName(dataset: $0, client: $1) }
-        configuration.reads = { dataset, client in
-            switch access.rules.reads(dataset: dataset, client: client) {
-            case .all: .all
-            case .own: .own
-            case .none: .none
-            }
-        }
+        configuration.reads = { LiveReach(access.rules.reads(dataset: $0, client: $1)) }
+        configuration.writes = { LiveReach(access.rules.writes(dataset: $0, client: $1)) }
         configuration.limits = settings.limits
         configuration.reservedDatasets = settings.reservedDatasets
         configuration.isTimeZone = { TimeZone(identifier: $0) != nil }
