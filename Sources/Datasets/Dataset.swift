@@ -25,6 +25,10 @@ final class Dataset {
     var positionsWithoutDevice = ByteKeyed<LiveState>()
     /// Live topics with a known state; cleared ones are not counted.
     private(set) var liveTopicCount = 0
+    /// Of the messages of known live states.
+    var liveBytes = 0
+    /// How many live topics each client holds.
+    private(set) var liveTopicsHeld = Holdings()
     var clearedStates = ClearedStates()
     /// The live topics with a known state by dense numbers, and who subscribed to them.
     var liveTopics = LiveTopicTable()
@@ -95,10 +99,12 @@ final class Dataset {
     }
 
     /// A live topic has a state from now on, or none any more.
-    func countLiveTopic(_ domain: String, by step: Int) {
+    func countLiveTopic(_ state: LiveState, by step: Int) {
         liveTopicCount += step
-        activeDomains[domain, default: 0] += step
-        if activeDomains[domain] == 0 { activeDomains[domain] = nil }
+        activeDomains[state.domain, default: 0] += step
+        if activeDomains[state.domain] == 0 { activeDomains[state.domain] = nil }
+        if step > 0 { state.holder = state.hasLocation ? devices[state.itemID]?.record.owner : nil }
+        liveTopicsHeld.count(state.holder, by: step)
     }
 
     // MARK: Devices

@@ -6,6 +6,8 @@ final class Devices {
     private var byID = ByteKeyed<Device>()
     private var byReference: [Device?] = []
     private var order = SortedIDs()
+    /// How many each client holds.
+    private(set) var held = Holdings()
     /// Where they are is shown to their owners and administrators only.
     var isPrivate = false
     private let isAdministrator: (String) -> Bool
@@ -35,17 +37,20 @@ final class Devices {
 
     func insert(_ device: Device) {
         byID[device.record.id] = device
+        held.count(device.record.owner, by: 1)
         order.insert(device.record.id)
         byReference.place(device, at: device.reference.index)
     }
 
     func remove(_ device: Device) {
         byID[device.record.id] = nil
+        held.count(device.record.owner, by: -1)
         byReference[Int(device.reference.index)] = nil
     }
 
     func removeAll() {
         byID.removeAll()
+        held = Holdings()
         order = SortedIDs()
         byReference.removeAll()
     }

@@ -132,7 +132,10 @@ public final class Hub {
         if secondIsOver {
             lastSecondAt = now
             unknownDatasets.note(&turn)
-            for dataset in orderedDatasets { dataset.matchAccount.note(of: dataset.id, &turn) }
+            for dataset in orderedDatasets {
+                dataset.matchAccount.note(of: dataset.id, &turn)
+                dataset.matchAccount.budgetReport.advance(dataset.diagnostics, &turn)
+            }
             forgetOld(&turn)
             liveSubscribers.repair(at: now)
             followers.advance(&turn)

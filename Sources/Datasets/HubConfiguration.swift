@@ -40,6 +40,10 @@ public struct HubLimits: Sendable {
     public var datasets = 10_000
     /// For each dataset.
     public var liveTopics = 1_000_000
+    /// Bytes of live states, for each dataset.
+    public var liveBytes = 1 << 30
+    /// Percent of a dataset's maximum of devices, live topics, places, categories and documents that one client may hold.
+    public var clientShare = 50
     /// For each dataset.
     public var devices = 1_000_000
     /// Venues, buildings, floors, rooms and locations together, for each dataset.
@@ -89,12 +93,17 @@ public struct HubLimits: Sendable {
     public var inflightMatches = 1000
     /// Updates that wait for a suspended dataset, until newer ones replace those of their topic.
     public var waitingUpdates = 100_000
+    /// Bytes of updates that wait for a suspended dataset: beyond, they only replace older ones of their topic.
+    public var waitingUpdateBytes = 256 << 20
     /// Requests that wait for a suspended dataset.
     public var waitingRequests = 10_000
     /// The same in bytes.
     public var waitingRequestBytes = 64 << 20
 
     public init() {}
+
+    /// How much of a maximum one client may hold that is no administrator.
+    func share(of maximum: Int) -> Int { maximum / 100 * clientShare + (maximum % 100 * clientShare + 99) / 100 }
 }
 
 /// Patterns of a client (`admin`, `ops-*`), or of a dataset and a client (`museum/ops-*`); `*` stands for any run of characters.

@@ -1,4 +1,5 @@
 import Records
+import Selectors
 import Wire
 
 /// What the components of all datasets share.
@@ -10,6 +11,8 @@ final class Shared {
     let liveStates = LiveStates()
     let outbox: Outbox
     let administrators: AccessPatterns
+    /// Of ``EvaluationBudget``, as last seen.
+    var exceededCount = EvaluationBudget.exceededCount
 
     init(
         limits: HubLimits = HubLimits(), naming: Naming = HubConfiguration().naming,

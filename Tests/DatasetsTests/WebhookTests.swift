@@ -219,6 +219,29 @@ struct WebhookTests {
         #expect(harness.posts.count == PostQueues.originWindow)
     }
 
+    @Test("A client with hundreds of slow hosts took all slots: it has half of them, and turns go by client")
+    func slowHosts() {
+        let harness = HubHarness()
+        harness.acknowledges = true
+        harness.makePair("", #","matchTTL":0,"pushers":["http://alive.example"]"#)
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"spy"}"#, client: "eve")
+        for index in 0..<20 {
+            let urls = (0..<16).map { "\"http://slow\(index)-\($0).example\"" }.joined(separator: ",")
+            _ = harness.request(
+                "subscription/create",
+                #"{"deviceId":"spy","topic":"coffee","range":50,"duration":3600,"matchTTL":0,"pushers":[\#(urls)]}"#,
+                client: "eve")
+        }
+        for _ in 0..<20 { harness.move("spy", metres: 1) }
+        #expect(harness.posts.count == PostQueues.clientWindow)
+        for _ in 0..<20 {
+            harness.move(metres: 1)
+            let post = harness.posts.first { $0.url.origin.contains("alive") }
+            #expect(post != nil)
+            if let post { harness.answer(post) }
+        }
+    }
+
     @Test("of a dataset that is deleted are forgotten")
     func datasetDeleted() {
         let harness = matching(Self.hook, count: 20)

@@ -24,7 +24,7 @@ extension Hub {
             guard let stated = update.timestamp, stated <= skewedFrom, stated > state.time(at: turn.now), stated != state.timestamp
             else { return .ignored }
         }
-        if state.payload == nil { try checkRoomForLiveTopic(in: dataset) }
+        if state.payload == nil { try checkRoomForLiveTopic(of: state.item, in: dataset) }
         let isNew = beacons.knownObserver(of: state) == nil
         let observer = beacons.observer(of: state)
         try beacons.charge(observer, for: sightings.count, at: turn.now)

@@ -24,7 +24,7 @@ extension Hub {
             dataset.occupancy?.see(state, update, found, at: now)
         }
         if state.payload == nil {
-            dataset.countLiveTopic(state.domain, by: 1)
+            dataset.countLiveTopic(state, by: 1)
             if state.isKnown { dataset.clearedStates.revoke() } else { liveStates.insert(state) }
         }
         state.number = liveStates.nextNumber()
@@ -35,7 +35,7 @@ extension Hub {
         var payload = state.payload ?? []
         state.payload = nil
         payload.removeAll(keepingCapacity: true)
-        payload.reserveCapacity(properties.count + state.topic.utf8.count + 160)
+        payload.reserveCapacity(properties.count + state.topic.utf8.count + LiveMessage.frameBytes)
         LiveMessage.encode(
             topic: state.topic, domain: state.domain, itemID: state.itemID, timestamp: timestamp, receivedAt: now,
             properties: properties, originSourceId: update.originSourceId, derived: derived, into: &payload)
@@ -44,7 +44,10 @@ extension Hub {
         liveStates.markDirty(state)
         // A subscriber that sees an item move from one topic to another hears that it left the one before it is on the other.
         if state.namesDevice { moveItem(to: state, at: timestamp, receivedAt: now, &turn) }
-        if !dataset.liveSubscriptions.isEmpty { liveSubscribers.report(state, &turn) }
+        if !dataset.liveSubscriptions.isEmpty {
+            liveSubscribers.report(state, &turn)
+            shared.noteExceeded(dataset.matchAccount)
+        }
         dataset.circumstances.liveDataChanged(state, &turn)
         return found
     }
@@ -122,7 +125,7 @@ extension Hub {
         let former = (payload: state.payload, number: state.number)
         dataset.occupancy?.noteForgotten(state, isCurrent: currentPosition(of: state) === state)
         state.isDerived = false
-        if !wasCleared { dataset.countLiveTopic(state.domain, by: -1) }
+        if !wasCleared { dataset.countLiveTopic(state, by: -1) }
         // It is found anew when it comes back: the device may be gone by then.
         state.device = nil
         if dataset.positionsWithoutDevice[state.itemID] === state { dataset.positionsWithoutDevice[state.itemID] = nil }

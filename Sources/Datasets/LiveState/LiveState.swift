@@ -27,7 +27,11 @@ final class LiveState {
     /// The number of the `live/…` message that reported it; 0 while nothing is known.
     var number: Int64 = 0
     /// The `live/…` message; nil when cleared.
-    var payload: [UInt8]?
+    var payload: [UInt8]? {
+        didSet { dataset.liveBytes += (payload?.count ?? 0) - (oldValue?.count ?? 0) }
+    }
+    /// The client whose share of live topics it counts for.
+    var holder: String?
     /// The daemon worked it out itself.
     var isDerived = false
     /// As of which of its dataset's declarations its topic was found to be declared.
@@ -51,6 +55,9 @@ final class LiveState {
         namesDevice = live.domain == "position" && hasLocation
         isWhereabouts = live.domain == "position" || live.domain == KnownDomain.proximity.rawValue
     }
+
+    /// What may be a device with an owner.
+    var item: String? { hasLocation ? itemID : nil }
 
     /// It says which beacons an observer sees.
     var tellsSightings: Bool { domain == KnownDomain.proximity.rawValue }

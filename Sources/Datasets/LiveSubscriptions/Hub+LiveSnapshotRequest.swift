@@ -19,6 +19,7 @@ extension Hub {
                 number: liveNumber), in: call.dataset,
             liveSubscribers.view(of: call.client.name, in: call.dataset))
         let states = firstTopics(of: probe, after: page.after, count: page.limit + 1)
+        shared.noteExceeded(call.dataset.matchAccount)
         return page.encode("updates", states, id: \.topic, item: { $0.payload })
     }
 

@@ -149,11 +149,6 @@ final class LiveSubscribers {
     }
 }
 
-extension LiveState {
-    /// What may have an owner.
-    fileprivate var item: String? { hasLocation ? itemID : nil }
-}
-
 extension LiveSubscriptionRecord {
     fileprivate func differsOnlyInLease(from other: LiveSubscriptionRecord) -> Bool {
         var renewed = self

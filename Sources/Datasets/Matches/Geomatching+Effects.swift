@@ -7,6 +7,7 @@ import Records
 extension Geomatching {
     /// - Parameter reason: What visits are said to end by, whatever the engine says; nil: what the engine says.
     func handleEffects(endingVisitsBy reason: VisitEnd.Reason? = nil, _ turn: inout Turn) {
+        shared.noteExceeded(account)
         guard !effects.isEmpty else { return }
         for effect in effects {
             switch effect {

@@ -24,9 +24,7 @@ extension Hub {
         if let id, dataset.devices[id] != nil {
             throw WireError(.conflict, "the device `\(id)` exists", field: "id")
         }
-        guard dataset.devices.count < configuration.limits.devices else {
-            throw WireError(.limit, "the dataset has \(configuration.limits.devices) devices, the maximum")
-        }
+        try checkRoomForDevice(of: record.owner, in: dataset)
         if location != nil, id.flatMap({ dataset.positionsWithoutDevice[$0] }) == nil { try checkRoomForLiveTopic(in: dataset) }
         if id == nil { record.id = turn.identifiers.uuid() }
         record.revision = call.revision(after: nil, content: record.encoded())
