@@ -57,6 +57,10 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     var nextResyncAt: Int64 = 0
     var nextMarkAt: Int64 = 0
     var markTold: Int64 = -1
+    /// It was online in this life.
+    var wasOnline = false
+    /// What was seen of another daemon at this broker.
+    var otherDaemon: String?
     private var stopsAt: Int64?
     private let stopRequested = Atomic<Bool>(false)
 
@@ -157,6 +161,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
             core.receive(
                 IncomingUpdate(topic: topic, payload: message.payload, isPadded: true, isRepeated: message.retain))
         case .other:
+            if message.topic.elementsEqual(topics.status.utf8) { return noteStatus(message) }
             guard message.retain, session.isAdopting, let topic = topics.liveState(message.topic) else { return }
             core.adopt(IncomingUpdate(topic: topic, payload: message.payload, isPadded: true, isRepeated: true))
         }

@@ -88,7 +88,13 @@ struct Daemon {
 
     private func openStore(_ directory: DataDirectory) throws(Failure) -> Store {
         do throws(StoreError) {
-            return try Store(path: directory.storePath, repliesMax: settings.limits.rememberedReplies)
+            let store = try Store(path: directory.storePath, repliesMax: settings.limits.rememberedReplies)
+            // A crash of the machine, or a disk that fails, may have left anything.
+            if try store.metadata("life") == "begun" {
+                log.notice("the last end was not clean: the store is checked")
+                try store.check()
+            }
+            return store
         } catch {
             throw .internal("\(directory.storePath): \(error)")
         }
