@@ -206,7 +206,8 @@ struct StoreRefusalTests {
             let pages = bytes.count / 4096
             var found = 0
             var random = SplitMix64.forTest("damaged pages")
-            for _ in 0..<20 {
+            let copies = ProcessInfo.processInfo.environment["GEOMATCH_TEST_ALL"] == nil ? 20 : 200
+            for _ in 0..<copies {
                 var damaged = bytes
                 // The head of a page says what is where on it.
                 let page = 1 + random.below(pages - 1)
@@ -223,7 +224,7 @@ struct StoreRefusalTests {
                 }
                 #expect(try scratch.bytes() == damaged)
             }
-            #expect(found >= 15, "pages that are free say nothing: \(found) of 20")
+            #expect(found * 4 >= copies * 3, "pages that are free say nothing: \(found) of \(copies)")
         }
     }
 }
