@@ -213,13 +213,13 @@ struct StoreRefusalTests {
                 let page = 1 + random.below(pages - 1)
                 for byte in 0..<8 { damaged[page * 4096 + byte] ^= UInt8(1 + random.below(255)) }
                 try damaged.write(to: URL(fileURLWithPath: scratch.storePath))
-                do throws(StoreError) {
+                do {
                     store = try scratch.store()
                     try store.check()
                     try store.close()
                 } catch {
                     try? store.close()
-                    #expect(error == .corrupt)
+                    #expect(error as? StoreError == .corrupt)
                     found += 1
                 }
                 #expect(try scratch.bytes() == damaged)

@@ -15,7 +15,7 @@ struct LocalDatabase: Sendable {
             configuration.busyMode = .timeout(5)
             // It may tell where people are. SQLite gives its other files the same mode.
             if !FileManager.default.fileExists(atPath: file.path) {
-                FileManager.default.createFile(atPath: file.path, contents: nil, attributes: [.posixPermissions: 0o600])
+                _ = FileManager.default.createFile(atPath: file.path, contents: nil, attributes: [.posixPermissions: 0o600])
             }
             queue = try DatabaseQueue(path: file.path, configuration: configuration)
             try queue.inDatabase { db in
