@@ -15,6 +15,8 @@ public protocol Door: AnyObject {
     func send(_ batch: OutputBatch)
     /// A dataset came or went.
     func datasetsChanged()
+    /// Whoever keeps what was sent on a live topic is to erase it; nothing comes in by that.
+    func eraseInput(_ topic: String)
     /// Has the core's ``Core/woken()`` called on its thread. From any thread.
     func wake()
     /// Hands the core what came in on other threads, within a batch, for a slice of time.
@@ -32,6 +34,8 @@ extension Door {
     public func bring() -> Bool { false }
     /// What is a client's is for all doors.
     public func keepsForItself(_ notification: Notification) -> Bool { false }
+    /// Nobody keeps it.
+    public func eraseInput(_ topic: String) {}
 }
 
 /// Where changes become durable, in order.

@@ -16,7 +16,7 @@ final class Dataset {
     /// Where it is derived: who is in which room.
     var occupancy: Occupancy?
     private(set) var geomatching: Geomatching
-    let devices = Devices()
+    let devices: Devices
     /// Points of interest.
     let places: PlaceBook
     private(set) var circumstances: CircumstanceBook
@@ -25,6 +25,10 @@ final class Dataset {
     var positionsWithoutDevice = ByteKeyed<LiveState>()
     /// Live topics with a known state; cleared ones are not counted.
     private(set) var liveTopicCount = 0
+    /// Of the messages of known live states.
+    var liveBytes = 0
+    /// How many live topics each client holds.
+    private(set) var liveTopicsHeld = Holdings()
     var clearedStates = ClearedStates()
     /// The live topics with a known state by dense numbers, and who subscribed to them.
     var liveTopics = LiveTopicTable()
@@ -49,6 +53,13 @@ final class Dataset {
     var isLoading = false {
         didSet { isSuspended = suspension != nil || isLoading }
     }
+    /// Positions and sightings are shown to the owners of devices and administrators only; durable.
+    var hidesPositions: Bool {
+        get { devices.isPrivate }
+        set { devices.isPrivate = newValue }
+    }
+    /// The number of the last live state before positions were last hidden or shown.
+    var positionsChangedAt: Int64 = 0
     /// What comes in waits: for one of these, or behind what waited for them.
     var isSuspended = false
 
@@ -58,6 +69,8 @@ final class Dataset {
         self.shared = shared
         let limits = shared.limits
         self.record = record
+        devices = Devices { shared.administrators.allow(client: $0, in: record.id) }
+        devices.isPrivate = record.livePositions == .none
         diagnostics = Diagnostics(of: record.id)
         matchAccount = MatchAccount(diagnostics)
         geomatching = Geomatching(record.id, devices, matchAccount, shared)
@@ -88,10 +101,12 @@ final class Dataset {
     }
 
     /// A live topic has a state from now on, or none any more.
-    func countLiveTopic(_ domain: String, by step: Int) {
+    func countLiveTopic(_ state: LiveState, by step: Int) {
         liveTopicCount += step
-        activeDomains[domain, default: 0] += step
-        if activeDomains[domain] == 0 { activeDomains[domain] = nil }
+        activeDomains[state.domain, default: 0] += step
+        if activeDomains[state.domain] == 0 { activeDomains[state.domain] = nil }
+        if step > 0 { state.holder = state.hasLocation ? devices[state.itemID]?.record.owner : nil }
+        liveTopicsHeld.count(state.holder, by: step)
     }
 
     // MARK: Devices

@@ -6,6 +6,13 @@ final class Devices {
     private var byID = ByteKeyed<Device>()
     private var byReference: [Device?] = []
     private var order = SortedIDs()
+    /// How many each client holds.
+    private(set) var held = Holdings()
+    /// Where they are is shown to their owners and administrators only.
+    var isPrivate = false
+    private let isAdministrator: (String) -> Bool
+
+    init(isAdministrator: @escaping (String) -> Bool = { _ in false }) { self.isAdministrator = isAdministrator }
 
     var count: Int { byID.count }
     var isEmpty: Bool { byID.isEmpty }
@@ -21,19 +28,29 @@ final class Devices {
     /// The ids behind one, in order; some may be of devices that are gone.
     func ids(after id: String?) -> ArraySlice<String> { order.ids(after: id) { Array(byID.keys) } }
 
+    /// Whether it is kept from a client where a device is; nil is nobody, and no device.
+    func hides(_ device: Device?, from client: String?) -> Bool {
+        guard isPrivate else { return false }
+        guard let device, let client else { return true }
+        return device.record.owner != client && !isAdministrator(client)
+    }
+
     func insert(_ device: Device) {
         byID[device.record.id] = device
+        held.count(device.record.owner, by: 1)
         order.insert(device.record.id)
         byReference.place(device, at: device.reference.index)
     }
 
     func remove(_ device: Device) {
         byID[device.record.id] = nil
+        held.count(device.record.owner, by: -1)
         byReference[Int(device.reference.index)] = nil
     }
 
     func removeAll() {
         byID.removeAll()
+        held = Holdings()
         order = SortedIDs()
         byReference.removeAll()
     }

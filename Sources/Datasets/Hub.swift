@@ -70,11 +70,12 @@ public final class Hub {
 
     public init(_ configuration: HubConfiguration) {
         self.configuration = configuration
-        shared = Shared(limits: configuration.limits, naming: configuration.naming)
+        shared = Shared(
+            limits: configuration.limits, naming: configuration.naming, administrators: configuration.administrators)
         waiting = WaitingInputs(limits: configuration.limits)
         liveSubscribers = LiveSubscribers(
-            limits: configuration.limits, reads: configuration.reads, states: shared.liveStates,
-            parser: shared.parser)
+            limits: configuration.limits, reads: configuration.reads, administrators: configuration.administrators,
+            states: shared.liveStates, parser: shared.parser)
         followers = Followers(administrators: configuration.administrators)
     }
 
@@ -133,7 +134,10 @@ public final class Hub {
         if secondIsOver {
             lastSecondAt = now
             unknownDatasets.note(&turn)
-            for dataset in orderedDatasets { dataset.matchAccount.note(of: dataset.id, &turn) }
+            for dataset in orderedDatasets {
+                dataset.matchAccount.note(of: dataset.id, &turn)
+                dataset.matchAccount.budgetReport.advance(dataset.diagnostics, &turn)
+            }
             forgetOld(&turn)
             liveSubscribers.repair(at: now)
             followers.advance(&turn)

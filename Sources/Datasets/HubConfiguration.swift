@@ -12,6 +12,8 @@ public struct HubConfiguration: Sendable {
     public var mayName: @Sendable (_ dataset: String, _ client: String) -> Bool = { _, _ in true }
     /// What a client may see of a dataset's live data.
     public var reads: @Sendable (_ dataset: String, _ client: String) -> LiveReach = { _, _ in .all }
+    /// Which of a dataset's live topics a client may publish.
+    public var writes: @Sendable (_ dataset: String, _ client: String) -> LiveReach = { _, _ in .all }
     public var limits = HubLimits()
     /// Names that no dataset may have, as the topics below them are those of an adapter's filter, which is the value.
     public var reservedDatasets: [String: String] = [:]
@@ -25,10 +27,10 @@ public struct HubConfiguration: Sendable {
     public init() {}
 }
 
-/// How much of a dataset's live data a client may see.
+/// How much of a dataset's live data a client may see, or publish.
 public enum LiveReach: Sendable {
     case all
-    /// The topics of its name and of its devices.
+    /// The topics of its name; managed subscriptions and snapshots also show those of its devices.
     case own
     case none
 }
@@ -38,6 +40,10 @@ public struct HubLimits: Sendable {
     public var datasets = 10_000
     /// For each dataset.
     public var liveTopics = 1_000_000
+    /// Bytes of live states, for each dataset.
+    public var liveBytes = 1 << 30
+    /// Percent of a dataset's maximum of devices, live topics, places, categories and documents that one client may hold.
+    public var clientShare = 50
     /// For each dataset.
     public var devices = 1_000_000
     /// Venues, buildings, floors, rooms and locations together, for each dataset.
@@ -87,12 +93,17 @@ public struct HubLimits: Sendable {
     public var inflightMatches = 1000
     /// Updates that wait for a suspended dataset, until newer ones replace those of their topic.
     public var waitingUpdates = 100_000
+    /// Bytes of updates that wait for a suspended dataset: beyond, they only replace older ones of their topic.
+    public var waitingUpdateBytes = 256 << 20
     /// Requests that wait for a suspended dataset.
     public var waitingRequests = 10_000
     /// The same in bytes.
     public var waitingRequestBytes = 64 << 20
 
     public init() {}
+
+    /// How much of a maximum one client may hold that is no administrator.
+    func share(of maximum: Int) -> Int { maximum / 100 * clientShare + (maximum % 100 * clientShare + 99) / 100 }
 }
 
 /// Patterns of a client (`admin`, `ops-*`), or of a dataset and a client (`museum/ops-*`); `*` stands for any run of characters.

@@ -1,4 +1,5 @@
 import Records
+import Selectors
 import Wire
 
 /// What the components of all datasets share.
@@ -9,10 +10,17 @@ final class Shared {
     let parser = JSONParser()
     let liveStates = LiveStates()
     let outbox: Outbox
+    let administrators: AccessPatterns
+    /// Of ``EvaluationBudget``, as last seen.
+    var exceededCount = EvaluationBudget.exceededCount
 
-    init(limits: HubLimits = HubLimits(), naming: Naming = HubConfiguration().naming) {
+    init(
+        limits: HubLimits = HubLimits(), naming: Naming = HubConfiguration().naming,
+        administrators: AccessPatterns = HubConfiguration().administrators
+    ) {
         self.limits = limits
         self.naming = naming
+        self.administrators = administrators
         outbox = Outbox(limits: limits, naming: naming)
     }
 }

@@ -23,7 +23,7 @@ extension MQTTDoor {
 
     public func linkSubscribed(id: Int32, granted: [UInt8]) {
         if let added = session.additions.removeValue(forKey: id) {
-            let refused = zip(added, granted).filter { $0.1 >= 0x80 }.map(\.0)
+            let refused = zip(added, granted).filter { $0.1 >= 0x80 && $0.0 != topics.status }.map(\.0)
             if !refused.isEmpty { refuse(filters: refused) }
             return
         }
@@ -37,7 +37,8 @@ extension MQTTDoor {
         }
         guard session.phase == .subscribing(id: id) else { return }
         let wanted = wantedFilters().map(\.filter)
-        let refused = zip(wanted, granted).filter { $0.1 >= 0x80 }.map(\.0)
+        // Other daemons may remain unseen.
+        let refused = zip(wanted, granted).filter { $0.1 >= 0x80 && $0.0 != topics.status }.map(\.0)
         guard refused.isEmpty else {
             refuse(filters: refused)
             return
@@ -112,10 +113,12 @@ extension MQTTDoor {
 
     private func becomeOnline() {
         session.phase = .online
+        wasOnline = true
         endAdoption()
         forgetMark()
-        publish(configuration.status.encode(isOnline: true), on: topics.status, qos: 1, retain: true)
+        publishStatus()
         publishUnsent()
+        eraseInputs()
         core.doorOpened(holding: session.mark ?? 0)
         core.logger.info(
             "online",
@@ -166,6 +169,7 @@ extension MQTTDoor {
         BrokerFilters.wanted(
             datasets: core.hub.datasetNames, readsEveryDataset: configuration.readsEveryDataset, prefix: topics.prefix,
             inputQoS: configuration.inputQoS, mark: topics.mark(configuration.instance), adapters: configuration.adapters)
+            + [BrokerFilters.Filter(filter: topics.status, qos: 0)]
     }
 
     /// What the broker holds for us while we are away, but for our own mark.

@@ -1,3 +1,11 @@
+/// Who may know the positions and sightings of a dataset; the raw value is the `livePositions` on the wire.
+public enum LivePositions: String, CaseIterable, Sendable {
+    /// Whoever reads its live data.
+    case all
+    /// Nobody but the owners of the devices and administrators.
+    case none
+}
+
 /// What a dataset is durably: a tenant with its structure policy.
 public struct DatasetRecord: Equatable, Sendable {
     /// 1–64 of `A-Z a-z 0-9 . _ -`, not `live` or `geomatch`.
@@ -11,6 +19,8 @@ public struct DatasetRecord: Equatable, Sendable {
     public var derivedOccupancy: Bool
     /// IANA name.
     public var timeZone: String
+    /// Who may know where devices are.
+    public var livePositions: LivePositions
     public var createdAt: Int64
     public var updatedAt: Int64
     /// `N-<hash>`.
@@ -18,7 +28,8 @@ public struct DatasetRecord: Equatable, Sendable {
 
     public init(
         id: String, name: String? = nil, policy: String = "open", domains: [String]? = nil, autoCreateDevices: Bool = true,
-        derivedOccupancy: Bool = false, timeZone: String = "UTC", createdAt: Int64, updatedAt: Int64, revision: String
+        derivedOccupancy: Bool = false, timeZone: String = "UTC", livePositions: LivePositions = .all, createdAt: Int64,
+        updatedAt: Int64, revision: String
     ) {
         self.id = id
         self.name = name
@@ -27,6 +38,7 @@ public struct DatasetRecord: Equatable, Sendable {
         self.autoCreateDevices = autoCreateDevices
         self.derivedOccupancy = derivedOccupancy
         self.timeZone = timeZone
+        self.livePositions = livePositions
         self.createdAt = createdAt
         self.updatedAt = updatedAt
         self.revision = revision
@@ -48,6 +60,7 @@ extension DatasetRecord: DurableRecord {
         fields.write(createdAt)
         fields.write(updatedAt)
         fields.write(revision)
+        fields.write(livePositions.rawValue)
     }
 
     public init(from fields: inout some FieldReader) throws(MalformedRow) {
@@ -55,6 +68,7 @@ extension DatasetRecord: DurableRecord {
             id: fields.text(), name: fields.optionalText(), policy: fields.text(), domains: try fields.optionalList(),
             autoCreateDevices: fields.flag(), derivedOccupancy: fields.flag(), timeZone: fields.text(), createdAt: fields.int64(),
             updatedAt: fields.int64(), revision: fields.text())
+        livePositions = try fields.word()
     }
 }
 

@@ -12,7 +12,7 @@ public enum Kind: Int, CaseIterable, Sendable {
         let rows: [KindRow] = [
             KindRow(
                 DatasetRecord.self, "dataset", key: 1,
-                "id name policy domains autoCreateDevices derivedOccupancy timeZone createdAt updatedAt revision"),
+                "id name policy domains autoCreateDevices derivedOccupancy timeZone createdAt updatedAt revision livePositions"),
             // Remembered until the dataset is put again.
             KindRow(DatasetDeletionRecord.self, "deletedDataset", key: 1, "id at")
                 .referring("id", to: .dataset, goes: .replaced).ending(),

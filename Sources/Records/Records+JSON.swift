@@ -30,6 +30,7 @@ extension DatasetRecord: JSONObjectEncodable {
         writer.member("autoCreateDevices", autoCreateDevices)
         writer.member("derivedOccupancy", derivedOccupancy)
         writer.member("timeZone", timeZone)
+        writer.member("livePositions", livePositions.rawValue)
         writer.stamps(createdAt, updatedAt, owner: nil, revision)
     }
 }

@@ -137,7 +137,7 @@ extension Machine {
             return between(value, datum(payload), datum(payload + 2))
         case .compareDatum: return compare(value, datum(payload), instruction.comparison)
         case .membership: return membership(of: value, in: program + Int(truncatingIfNeeded: payload[0]))
-        case .like: return like(value, pattern: program + Int(truncatingIfNeeded: payload[0]))
+        case .like: return like(value, instruction, pattern: program + Int(truncatingIfNeeded: payload[0]))
         case .quantifiedConstant: return quantified(datum(payload), instruction, array: value)
         case .quantifiedList:
             let list = program + Int(truncatingIfNeeded: payload[0])
@@ -228,16 +228,20 @@ extension Machine {
         return 0
     }
 
-    private func like(_ value: Datum, pattern: UnsafePointer<UInt64>) -> Truth {
+    private func like(_ value: Datum, _ instruction: Instruction, pattern: UnsafePointer<UInt64>) -> Truth {
         guard value.isString else { return undecided(value) }
-        return value.withBytes(in: words(of: value)) { LikeMatcher(pattern: pattern, text: $0).matches() } ? 1 : 0
+        return value.withBytes(in: words(of: value)) { text in
+            guard EvaluationBudget.allows(bytes: text.count, halvings: instruction.operandLength) else { return Self.unknown }
+            return LikeMatcher(pattern: pattern, text: text).matches() ? 1 : 0
+        }
     }
 
     private func quantified(_ value: Datum, _ instruction: Instruction, array: Datum) -> Truth {
         if value.isUnknown || array.isUnknown { return Self.unknown }
         guard array.tag == Datum.Tag.array else { return compare(value, array, instruction.comparison) }
-        return quantified(
-            value, instruction, elements: properties + array.index, count: Int(truncatingIfNeeded: array.low))
+        let count = Int(truncatingIfNeeded: array.low)
+        guard EvaluationBudget.allows(elements: count, halvings: instruction.operandLength) else { return Self.unknown }
+        return quantified(value, instruction, elements: properties + array.index, count: count)
     }
 
     private func quantified(

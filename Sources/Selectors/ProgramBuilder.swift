@@ -8,6 +8,8 @@ struct ProgramBuilder {
     private var blocks: [ContiguousArray<UInt64>] = []
     private var code = Code()
     private var stackDepth = 0
+    /// See ``EvaluationBudget/halvings(tests:)``.
+    private let halvings: UInt64
 
     /// A place in a block to jump to.
     private enum Label {
@@ -23,11 +25,15 @@ struct ProgramBuilder {
         var stackDepth = 0
     }
 
-    static func program(of expression: Expression) -> Program {
-        var builder = ProgramBuilder()
+    /// - Parameter searchCount: Tests that share the budget of an evaluation; nil: those of the expression.
+    static func program(of expression: Expression, searchCount: Int? = nil) -> Program {
+        var builder = ProgramBuilder(
+            halvings: EvaluationBudget.halvings(tests: searchCount ?? expression.searchCount))
         let main = builder.block(of: expression)
         return builder.assembled(main: main)
     }
+
+    private init(halvings: UInt64) { self.halvings = halvings }
 
     private mutating func block(of expression: Expression) -> ContiguousArray<UInt64> {
         let outer = code
@@ -164,13 +170,14 @@ extension ProgramBuilder {
             return emit(.quantifiedList, detail: detail, operand: operand, [list(data)])
         case (.property(let name), .literal(let literal)):
             let datum = datum(of: literal)
-            return emit(.quantifiedConstant, detail: detail, operand: .property(name), [datum.low, datum.high])
+            let header = emit(.quantifiedConstant, detail: detail, operand: .property(name), [datum.low, datum.high])
+            return withOperandLength(halvings, header)
         case (.property(let name), let operand):
             value(operand)
             push()
             let header = emit(.quantifiedStack, detail: detail, operand: .property(name))
             pop()
-            return header
+            return withOperandLength(halvings, header)
         }
     }
 
@@ -216,7 +223,7 @@ extension ProgramBuilder {
             storage.append(LikeMatcher.head(of: piece))
             storage.append(bytes: piece.bytes)
         }
-        return emit(.like, operand: operand, [UInt64(index)])
+        return withOperandLength(halvings, emit(.like, operand: operand, [UInt64(index)]))
     }
 }
 

@@ -41,14 +41,14 @@ public final class Selector: Sendable {
         self.text = text
         normalised = expression?.text(.compact) ?? ""
         hints = parser.doubts + (expression.map(TypeAdvice.hints) ?? [])
-        program = expression.map(ProgramBuilder.program) ?? .empty
+        program = expression.map { ProgramBuilder.program(of: $0) } ?? .empty
     }
 
     /// Whether there is no condition at all.
     public var matchesAll: Bool { normalised.isEmpty }
 
     /// The truth of the selector; nil is unknown. Takes time proportional to the lengths of the selector and of the
-    /// strings and arrays it looks at.
+    /// strings and arrays it looks at, as far as ``EvaluationBudget`` allows: a test that exceeds its share is unknown.
     public func evaluate(_ properties: Properties) -> Bool? {
         switch program.truth(properties) {
         case 0: false

@@ -135,6 +135,12 @@ extension Store {
         }
     }
 
+    static func registerLivePositions(in migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("live positions") { db in
+            try db.execute(sql: "ALTER TABLE dataset ADD COLUMN livePositions TEXT NOT NULL DEFAULT 'all'")
+        }
+    }
+
     private static let changeFeed = """
         CREATE TABLE feed (
             dataset TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL, purgedThrough INTEGER NOT NULL

@@ -1,4 +1,6 @@
+import LiveTopics
 import Testing
+import Wire
 
 @testable import Datasets
 
@@ -45,5 +47,44 @@ struct AccessTests {
         let harness = harness(.none)
         #expect(harness.refusal("live/snapshot", #"{"criteria":"d/#"}"#) == "unauthorized")
         #expect(harness.refusal("live/subscribe", #"{"criteria":"d/#"}"#) == "unauthorized")
+    }
+
+    @Test("Where devices without an owner are is told to those who read such live data")
+    func strayDevices() {
+        for (reach, ids) in [(LiveReach.all, ["alice", "bob", "watch"]), (.own, ["alice", "watch"]), (.none, ["watch"])] {
+            let devices = harness(reach).result("device/list")?["devices"]?.elements ?? []
+            #expect(devices.filter { $0["location"] != nil }.compactMap { $0["id"]?.text } == ids, "\(reach)")
+        }
+    }
+
+    @Test("A request moves a device without an owner only where its client may publish that")
+    func moving() {
+        let harness = HubHarness { $0.writes = { _, client in client == "eve" ? .own : .all } }
+        harness.send("d/-/-/-/-/stray/position", #"{"lat":1,"lon":1}"#)
+        harness.send("d/-/-/-/-/eve/position", #"{"lat":1,"lon":1}"#)
+        let place = #""location":{"latitude":2,"longitude":2}"#
+        #expect(harness.refusal("device/update", #"{"id":"stray",\#(place)}"#, client: "eve") == "unauthorized location")
+        #expect(harness.refusal("device/update", #"{"id":"stray","location":null}"#, client: "eve") == "unauthorized location")
+        #expect(harness.refusal("device/update", #"{"id":"eve",\#(place)}"#, client: "eve") == nil)
+        #expect(harness.refusal("device/update", #"{"id":"stray",\#(place)}"#, client: "bob") == nil)
+    }
+
+    @Test("A door that knows who publishes asks the core whether that may be")
+    func publishing() throws {
+        let harness = HubHarness {
+            $0.mayName = { dataset, _ in dataset == "d" }
+            $0.writes = { _, client in client == "eve" ? .own : client == "none" ? .none : .all }
+        }
+        func refusal(_ client: String, _ topic: String) throws -> ErrorCode? {
+            let live = try LiveTopic(encoded: topic)
+            do throws(WireError) { try harness.hub.checkPublisher(client, of: live) } catch { return error.code }
+            return nil
+        }
+        #expect(try refusal("bob", "d/-/-/-/-/phone/position") == nil)
+        #expect(try refusal("eve", "d/-/-/-/-/eve/position") == nil)
+        #expect(try refusal("eve", "d/-/-/-/-/phone/position") == .unauthorized)
+        #expect(try refusal("none", "d/-/-/-/-/none/position") == .unauthorized)
+        #expect(try refusal("bob", "other/-/-/-/-/phone/position") == .unauthorized)
+        #expect(try refusal("no/name", "d/-/-/-/-/phone/position") == .unauthorized)
     }
 }

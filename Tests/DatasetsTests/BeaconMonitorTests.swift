@@ -112,7 +112,7 @@ struct BeaconMonitorTests {
         harness.connect()
         let events = harness.payloads("geomatch/d/alice/beacon/m").compactMap { (try? JSONValue.parse($0))?["event"]?.text }
         #expect(events == ["entered", "exited", "entered"])
-        #expect(harness.diagnostics("delivery").contains { $0["topic"]?.text == "geomatch/d/alice/beacon/m" })
+        #expect(harness.diagnostics("delivery", client: "alice").contains { $0["topic"]?.text == "geomatch/d/alice/beacon/m" })
     }
 
     @Test(

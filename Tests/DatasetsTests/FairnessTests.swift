@@ -54,7 +54,7 @@ struct FairnessTests {
         #expect(alice.map(\.matched) == [10, 10, 10, 10, 10])
         #expect(alice.map(\.dropped).reduce(0, +) == 30 && alice.map(\.pending).reduce(0, +) == 20)
         #expect(alice.allSatisfy { $0.lastError?.contains("20 matches of the client wait") == true })
-        #expect(harness.diagnostics("delivery").contains { $0["error"] == "dropped" })
+        #expect(harness.diagnostics("delivery", client: "alice").contains { $0["error"] == "dropped" })
         harness.advance(milliseconds: 1000)
         #expect(harness.notices.contains("matches dropped count=30 dataset=d"))
         harness.matches.forEach { harness.acknowledge($0.token) }
@@ -80,8 +80,8 @@ struct FairnessTests {
         #expect(
             harness.counters.matches.matched == 5 && harness.counters.matches.dropped == 2
                 && harness.counters.matches.pending == 0)
-        #expect(harness.diagnostics("overload").first?["count"] == 2)
-        #expect(harness.diagnostics("overload").first?["topic"] == "geomatch/d/alice/match/phone/s")
+        #expect(harness.diagnostics("overload", client: "alice").first?["count"] == 2)
+        #expect(harness.diagnostics("overload", client: "alice").first?["topic"] == "geomatch/d/alice/match/phone/s")
         harness.advance(milliseconds: 1000)
         #expect(harness.notices.contains("matches dropped count=2 dataset=d"))
         harness.restart(killed: true)

@@ -272,8 +272,10 @@ final class HubHarness {
     /// What was published on a topic since the last request.
     func payloads(_ topic: String) -> [String] { published.filter { $0.topic == topic }.map(\.payload) }
 
-    func diagnostics(_ kind: String = "update", dataset: String = "d") -> [JSONValue] {
-        published.filter { $0.topic == "geomatch/\(dataset)/diagnostics/\(kind)" }.compactMap(\.json)
+    /// - Parameter client: Whose they are; nil for those that all may read.
+    func diagnostics(_ kind: String = "update", dataset: String = "d", client: String? = nil) -> [JSONValue] {
+        let tree = client.map { "\(dataset)/\($0)" } ?? dataset
+        return published.filter { $0.topic == "geomatch/\(tree)/diagnostics/\(kind)" }.compactMap(\.json)
     }
 
     var counters: DatasetCounters { hub.datasets["d"]?.counters ?? DatasetCounters() }

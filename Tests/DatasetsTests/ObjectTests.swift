@@ -298,18 +298,19 @@ struct ObjectTests {
             #expect(all("device/list", "devices", #","deviceType":"PinDevice""#, limit: limit) == ["c"])
         }
         #expect(harness.result("device/list", #"{"after":"aa"}"#)?["devices"]?.elements.first?["id"]?.text == "b")
-        let filler = String(repeating: "x", count: 50_000)
-        for number in 0..<12 {
+        let filler = String(repeating: "x", count: 4000)
+        let properties = ["a", "b", "c", "d"].map { "\"\($0)\":\"\(filler)\"" }.joined(separator: ",")
+        for number in 0..<20 {
             _ = harness.request(
                 "publication/create",
-                "{\"id\":\"\(number + 10)\",\"deviceId\":\"c\",\"topic\":\"t\",\"range\":1,\"duration\":99,\"properties\":{\"x\":\"\(filler)\"}}"
+                "{\"id\":\"\(number + 10)\",\"deviceId\":\"c\",\"topic\":\"t\",\"range\":1,\"duration\":99,\"properties\":{\(properties)}}"
             )
         }
         harness.published.removeAll()
         harness.send("geomatch/d/alice/request/publication/list", #"{"deviceId":"c"}"#)
         #expect(harness.published[0].payload.utf8.count < 256 << 10)
         let page = harness.takeReply()?["result"]
-        #expect(page?["publications"]?.elements.count == 5 && page?["next"]?.text == "14")
-        #expect(all("publication/list", "publications", #","deviceId":"c""#, limit: 2).count == 12)
+        #expect(page?["publications"]?.elements.count == 15 && page?["next"]?.text == "24")
+        #expect(all("publication/list", "publications", #","deviceId":"c""#, limit: 2).count == 20)
     }
 }

@@ -141,7 +141,7 @@ struct SuspensionTests {
             try LiveSubscription(
                 LiveSubscriptionRecord(
                     dataset: "d", client: "c", id: "\(id)", criteria: "d/#", condition: nil, within: nil, lease: 1, leaseUntil: 1,
-                    createdAt: 0, number: 0), in: dataset, showsOwnOnly: false)
+                    createdAt: 0, number: 0), in: dataset, LiveView(showsOwnOnly: false, showsPrivate: false))
         }
         var handles = LiveSubscriptionHandles()
         let first = try subscription(0)
@@ -196,5 +196,34 @@ struct WaitingInputsTests {
         var payloads: [String] = []
         while case .update(let update)? = waiting.next() { payloads.append(String(decoding: update.payload, as: UTF8.self)) }
         #expect(payloads == Array(repeating: "999", count: 20))
+    }
+
+    @Test("is bounded in bytes: beyond, an update only takes the place of an older one of its topic")
+    func bytes() {
+        var limits = HubLimits()
+        limits.waitingUpdateBytes = 100_000
+        var waiting = WaitingInputs(limits: limits)
+        let long = String(repeating: "x", count: 9000)
+        var refused = 0
+        for topic in 0..<100 {
+            if case .refused = waiting.append(update("\(topic)", long), to: "d") { refused += 1 }
+        }
+        #expect(refused == 90)
+        guard case .replaces = waiting.append(update("3", long), to: "d"),
+            case .refused = waiting.append(update("50", long), to: "d"),
+            case .refused = waiting.append(update("3", long + long), to: "d")
+        else {
+            Issue.record("no bound")
+            return
+        }
+        waiting.makeReady("d")
+        _ = waiting.beginNext()
+        var topics: [String] = []
+        while case .update(let update)? = waiting.next() { topics.append(update.topic) }
+        #expect(topics == ["0", "1", "2", "4", "5", "6", "7", "8", "9", "3"])
+        guard case .waits = waiting.append(update("50", long), to: "d") else {
+            Issue.record("room is not given back")
+            return
+        }
     }
 }

@@ -67,7 +67,7 @@ struct WebhookTests {
         #expect(harness.now - start >= hour && harness.now - start <= hour + 1500)
         #expect(delivery(harness).expired == 1 && delivery(harness).retried == Int64(pauses.count - 1))
         #expect(delivery(harness).lastError?.contains("http://example.com:80") == true)
-        #expect(harness.diagnostics("delivery").last?["error"] == "expired")
+        #expect(harness.diagnostics("delivery", client: "alice").last?["error"] == "expired")
         // What the owner alone knows stays out of what everybody reads.
         #expect(!harness.published.contains { $0.topic.contains("/diagnostics/") && $0.payload.contains("key=k") })
     }
@@ -113,8 +113,8 @@ struct WebhookTests {
         let harness = matching(#"\#(Self.hook),"http://other.example""#)
         harness.answer(harness.posts[0], .refused(reason: "10.0.0.1 is a private address"))
         #expect(delivery(harness).pending == 1 && delivery(harness).lastError?.contains("private") == true)
-        #expect(harness.diagnostics("delivery").last?["error"] == "dropped")
-        #expect(harness.diagnostics("delivery").last?["topic"] == "geomatch/d/alice/match/phone/s")
+        #expect(harness.diagnostics("delivery", client: "alice").last?["error"] == "dropped")
+        #expect(harness.diagnostics("delivery", client: "alice").last?["topic"] == "geomatch/d/alice/match/phone/s")
         harness.answer(harness.posts[0], .failed(reason: "no", retryAfter: nil))
         harness.advance(milliseconds: hour, step: 1000)
         harness.posts.forEach { harness.answer($0, .failed(reason: "no", retryAfter: nil)) }
@@ -217,6 +217,29 @@ struct WebhookTests {
         }
         #expect(taken == 50)
         #expect(harness.posts.count == PostQueues.originWindow)
+    }
+
+    @Test("A client with hundreds of slow hosts took all slots: it has half of them, and turns go by client")
+    func slowHosts() {
+        let harness = HubHarness()
+        harness.acknowledges = true
+        harness.makePair("", #","matchTTL":0,"pushers":["http://alive.example"]"#)
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"spy"}"#, client: "eve")
+        for index in 0..<20 {
+            let urls = (0..<16).map { "\"http://slow\(index)-\($0).example\"" }.joined(separator: ",")
+            _ = harness.request(
+                "subscription/create",
+                #"{"deviceId":"spy","topic":"coffee","range":50,"duration":3600,"matchTTL":0,"pushers":[\#(urls)]}"#,
+                client: "eve")
+        }
+        for _ in 0..<20 { harness.move("spy", metres: 1) }
+        #expect(harness.posts.count == PostQueues.clientWindow)
+        for _ in 0..<20 {
+            harness.move(metres: 1)
+            let post = harness.posts.first { $0.url.origin.contains("alive") }
+            #expect(post != nil)
+            if let post { harness.answer(post) }
+        }
     }
 
     @Test("of a dataset that is deleted are forgotten")

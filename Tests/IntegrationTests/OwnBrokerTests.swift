@@ -178,6 +178,29 @@ extension Integration {
             }
         }
 
+        @Test("Two daemons at one broker answered each request twice, unnoticed: each names the other")
+        func twoDaemons() throws {
+            try withBroker { broker in
+                try withFolder { folder in
+                    try withDaemon(at: broker) { daemon in
+                        let other = try Daemon(folder: folder, broker: broker.url, arguments: ["--datasets", "e"])
+                        defer { other.end() }
+                        for daemon in [daemon, other] {
+                            #expect(daemon.program.waitForLine("another geomatchd is online at this broker"), "\(daemon.log)")
+                        }
+                        try withClient(broker.endpoint, name: "watcher", filters: ["geomatch/status"], readsReplies: false) {
+                            _ = try $0.first(on: "geomatch/status") { $0.json["error"]?.asString?.contains("another") == true }
+                        }
+                        #expect(other.program.end(SIGTERM) == 0)
+                        #expect(daemon.program.waitForLine("the other geomatchd is offline"))
+                        try withClient(broker.endpoint, name: "watcher", filters: ["geomatch/status"], readsReplies: false) {
+                            _ = try $0.first(on: "geomatch/status") { $0.json["state"]?.asString == "online" }
+                        }
+                    }
+                }
+            }
+        }
+
         @Test("A broker that is not there ends the start with 69 in time; SIGTERM meanwhile ends it with 0")
         func nobodyThere() throws {
             try withFolder { folder in

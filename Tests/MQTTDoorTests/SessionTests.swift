@@ -26,6 +26,17 @@ private struct DoorBench {
             core: core, heldFilters: ["old/#"])
     }
 
+    /// A status that came from the broker.
+    func note(_ payload: String, retain: Bool = false) {
+        let (name, text) = (Array("geomatch/status".utf8), Array(payload.utf8))
+        name.withUnsafeBytes { name in
+            text.withUnsafeBytes { text in
+                door.noteStatus(
+                    InboundMessage(topic: name, payload: text, retain: retain, qos: 0, responseTopic: nil, correlation: nil))
+            }
+        }
+    }
+
     /// Whether the door takes the message for its own.
     func isOwn(_ topic: String, _ payload: String = "{}", retain: Bool = false) -> Bool {
         let (name, text) = (Array(topic.utf8), Array(payload.utf8))
@@ -137,6 +148,37 @@ struct SessionTests {
                 #expect(bench.door.session.phase == .away)
                 #expect(bench.door.core.health.lastReason.contains(" #"))
             }
+        }
+    }
+
+    private func status(_ instance: String, _ startedAt: Int, _ state: String = "online") -> String {
+        #"{"state":"\#(state)","version":"1","instance":"\#(instance)","startedAt":\#(startedAt)}"#
+    }
+
+    @Test("Another daemon at the broker is named, until it is offline; what is retained of one that is gone is not")
+    func otherDaemon() async throws {
+        try await withDoor { bench in
+            bench.note(status("j", 1), retain: true)
+            bench.note(status("i", 0))
+            bench.note("rubbish")
+            #expect(bench.door.otherDaemon == nil)
+            bench.note(status("j", 1))
+            #expect(bench.door.otherDaemon?.contains("instance j") == true)
+            bench.note(status("k", 1, "offline"))
+            #expect(bench.door.otherDaemon != nil)
+            bench.note(status("j", 1, "offline"))
+            #expect(bench.door.otherDaemon == nil)
+        }
+    }
+
+    @Test("A copy of the data directory is named once both were online; a former life of our own is none")
+    func copiedData() async throws {
+        try await withDoor { bench in
+            bench.note(status("i", 5, "offline"), retain: true)
+            #expect(bench.door.otherDaemon == nil)
+            bench.door.wasOnline = true
+            bench.note(status("i", 5, "offline"), retain: true)
+            #expect(bench.door.otherDaemon?.contains("copy") == true)
         }
     }
 }

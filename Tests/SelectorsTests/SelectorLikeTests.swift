@@ -146,11 +146,43 @@ struct SelectorLikeTests {
 
     @Test("A hostile pattern on a hostile text takes milliseconds", .timeLimit(.minutes(1)))
     func hostile() throws {
-        let text = String(repeating: "a", count: 260_000)
+        let text = String(repeating: "a", count: 64 << 10)
         let properties = Properties([("s", .string(text))])
         let half = String(repeating: "a_", count: 1900)
         #expect(try !Selector("s LIKE '%\(half)b%'").matches(properties))
         #expect(try !Selector("s LIKE '%\(String(repeating: "%a", count: 1900))b%'").matches(properties))
         #expect(try !Selector("s LIKE '\(String(repeating: "a%", count: 1900))b'").matches(properties))
+    }
+
+    @Test("Tests that search share a budget: beyond its share one is unknown and counted, 227 of 64 KiB took 150 ms")
+    func budget() throws {
+        let long = Properties([("p", .string(String(repeating: "a", count: 64 << 10))), ("q", .integer(1))])
+        let lone = try Selector("p LIKE '%aab%'")
+        let many = try Selector((0..<227).map { "p LIKE '%_b\($0 % 10)%'" }.joined(separator: " OR "))
+        var before = EvaluationBudget.exceededCount
+        #expect(lone.evaluate(long) == false && EvaluationBudget.exceededCount == before)
+        #expect(many.evaluate(long) == nil && !many.matches(long))
+        #expect(EvaluationBudget.exceededCount >= before + 227)
+        #expect(try Selector("q = 1 OR \(many.text)").evaluate(long) == true, "what decides without it stands")
+        #expect(many.explain(long).truth == nil)
+        // What is short enough for all of them is as ever.
+        let short = Properties([("p", .string(String(repeating: "a", count: 200) + "b7"))])
+        before = EvaluationBudget.exceededCount
+        #expect(many.matches(short) && EvaluationBudget.exceededCount == before)
+        let hostile = String(repeating: "a", count: 15)
+        let slow = try Selector((0..<16).map { _ in "p LIKE '%\(hostile)_\(hostile)b%'" }.joined(separator: " OR "))
+        let text = Properties([("p", .string(String(repeating: "a", count: 4096)))])
+        #expect(slow.evaluate(text) == false, "sixteen may search the longest text of a publication")
+        let time = ContinuousClock().measure { for _ in 0..<10 { _ = slow.matches(text) } }
+        #expect(time < .milliseconds(2000), "ten take \(time)")
+    }
+
+    @Test("Arrays count, too: 300 comparisons with each of 30,000 elements took 20 ms")
+    func budgetOfArrays() throws {
+        let properties = Properties([("a", .array((0..<30_000).map { .integer($0) }))])
+        #expect(try Selector("29999 = ANY (a)").matches(properties))
+        let many = (0..<150).map { "\($0 + 40_000) = ANY (a)" }.joined(separator: " OR ")
+        #expect(try Selector(many).evaluate(properties) == nil)
+        #expect(try Selector(many).evaluate(Properties([("a", .array([.integer(40_149)]))])) == true)
     }
 }

@@ -82,7 +82,7 @@ struct RandomHistory {
         DatasetRecord(
             id: pick(Self.datasets), name: maybe("a name"), policy: pick(["open", "strict"]), domains: maybe(texts()),
             autoCreateDevices: pick([true, false]), derivedOccupancy: pick([true, false]), timeZone: "Europe/Monaco",
-            createdAt: clock, updatedAt: clock, revision: "1-\(clock)")
+            livePositions: pick(LivePositions.allCases), createdAt: clock, updatedAt: clock, revision: "1-\(clock)")
     }
 
     private mutating func structure() -> StructureRecord {

@@ -21,9 +21,11 @@ extension Hub {
         let extras = decoder.sightingExtras.map { Array(properties[$0...].dropLast()) } ?? []
         if message.isRepeated, state.isKnown {
             let skewedFrom = turn.now + Self.skewMaximumMilliseconds
-            guard let stated = update.timestamp, stated <= skewedFrom, stated > state.timestamp else { return .ignored }
+            guard let stated = update.timestamp, stated <= skewedFrom, stated > state.time(at: turn.now),
+                stated != state.timestamp
+            else { return .ignored }
         }
-        if state.payload == nil { try checkRoomForLiveTopic(in: dataset) }
+        if state.payload == nil { try checkRoomForLiveTopic(of: state.item, in: dataset) }
         let isNew = beacons.knownObserver(of: state) == nil
         let observer = beacons.observer(of: state)
         try beacons.charge(observer, for: sightings.count, at: turn.now)
@@ -124,7 +126,7 @@ extension Hub {
     /// Whether where a device is known to be is its own word, of now, and as accurate as what was derived: a phone outside with a beacon in
     /// its bag is not to jump between the two.
     private func isBetter(_ known: LiveState?, than position: Position, at now: Int64) -> Bool {
-        guard let known, !known.isDerived, now - known.timestamp < Self.ownFixMilliseconds,
+        guard let known, !known.isDerived, known.time(at: now) > now - Self.ownFixMilliseconds,
             let own = known.payload.flatMap({ LiveMessage.position(inPayload: $0, using: parser) })?.horizontalAccuracy
         else { return false }
         return own <= position.horizontalAccuracy ?? .infinity
@@ -139,10 +141,7 @@ extension Hub {
         let topic = live.encoded
         let state = liveStates[topic] ?? LiveState(dataset: dataset, live: live, topic: topic)
         let known = currentPosition(of: state)
-        // A fix of the device's own that is newer stays.
-        guard turn.now >= max(state.sentAt, known?.sentAt ?? .min), !isBetter(known, than: location.position, at: turn.now) else {
-            return
-        }
+        guard !isBetter(known, than: location.position, at: turn.now) else { return }
         do throws(WireError) {
             try admit(state, instead: known, &turn)
         } catch {

@@ -13,7 +13,9 @@ extension Hub {
             guard let device = dataset.devices[id] else { return nil }
             return document(type) { writer in
                 device.record.encodeMembers(into: &writer)
-                guard device.record.type == .pin, let location = device.positionTopic?.location(using: parser) else { return }
+                guard device.record.type == .pin, device.record.owner != nil || !dataset.hidesPositions,
+                    let location = device.positionTopic?.location(using: parser)
+                else { return }
                 writer.key("location")
                 writer.object(location)
             }

@@ -52,7 +52,7 @@ extension CircumstanceBook {
         writer.member("deviceId", device.record.id)
     }
 
-    /// `{"incidentId","circumstanceId","name","tags","when","deviceId","atPlaces","nearPlaces","location","timestamp","trace"?}`
+    /// `{"incidentId","circumstanceId","name","tags","when","deviceId","atPlaces","nearPlaces","location"?,"timestamp","trace"?}`
     private func encode(
         _ occurrence: Occurrence, id: String, _ circumstance: Circumstance, _ device: Device
     ) -> [UInt8] {
@@ -62,14 +62,7 @@ extension CircumstanceBook {
         encodeHead(of: occurrence, id: id, record, device, into: &writer)
         encode(occurrence.atPlaces, "atPlaces", into: &writer)
         encode(occurrence.nearPlaces, "nearPlaces", into: &writer)
-        writer.key("location")
-        writer.beginObject()
-        writer.member("latitude", occurrence.fix.latitude)
-        writer.member("longitude", occurrence.fix.longitude)
-        writer.member("horizontalAccuracy", optional: occurrence.fix.accuracy)
-        writer.member("speed", optional: occurrence.fix.speed)
-        writer.member("timestamp", occurrence.fix.timestamp)
-        writer.endObject()
+        if !devices.hides(device, from: record.owner) { encode(occurrence.fix, into: &writer) }
         writer.member("timestamp", occurrence.timestamp)
         if record.debug {
             encode(
@@ -78,6 +71,17 @@ extension CircumstanceBook {
         }
         writer.endObject()
         return writer.bytes
+    }
+
+    private func encode(_ fix: Fix, into writer: inout JSONWriter) {
+        writer.key("location")
+        writer.beginObject()
+        writer.member("latitude", fix.latitude)
+        writer.member("longitude", fix.longitude)
+        writer.member("horizontalAccuracy", optional: fix.accuracy)
+        writer.member("speed", optional: fix.speed)
+        writer.member("timestamp", fix.timestamp)
+        writer.endObject()
     }
 
     /// Places as messages and replies show them: `{"id","name"?,"categoryIds","chainId"?,"distance","latitude","longitude"}`.

@@ -95,6 +95,10 @@ struct PlaceWorld: CircumstanceWorld {
     /// Of the device's own topics first, then of the room it is in.
     func live(device: UInt32, domain: String, property: String) -> LiveRule.Value? {
         guard let device = book.devices[device] else { return nil }
+        // Comparisons would find out where somebody is that has no owner.
+        if device.record.owner == nil, book.devices.isPrivate, [.position, .proximity].contains(KnownDomain(rawValue: domain)) {
+            return nil
+        }
         for topic in topics(of: device, domain: domain) {
             book.note(device.reference.index, asksFor: topic)
             guard let payload = book.shared.liveStates[topic]?.payload,

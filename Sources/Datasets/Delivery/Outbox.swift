@@ -95,7 +95,7 @@ final class Outbox {
             account.diagnostics.reportLoss(
                 .dropped, naming.name(of: delivery.recipient),
                 "the incident \(record.id) is lost: \(limits.pendingMatchesPerClient) messages of the client wait for delivery, the maximum",
-                &turn)
+                to: delivery.recipient.client, &turn)
             return
         }
         lastNumber = record.number
@@ -114,7 +114,9 @@ final class Outbox {
         subscription.record.delivery.dropped += Int64(count)
         subscription.record.delivery.lastError = reason
         deliveryChanged(subscription)
-        account.diagnostics.reportOverload(naming.name(of: subscription.recipient), reason, count: count, &turn)
+        let recipient = subscription.recipient
+        account.diagnostics.reportOverload(
+            naming.name(of: recipient), reason, count: count, to: recipient.client, &turn)
     }
 
     private func insert(_ delivery: PendingDelivery) {
@@ -143,7 +145,8 @@ final class Outbox {
         delivery.subscription?.record.delivery.dropped += 1
         delivery.subscription?.record.delivery.lastError = reason
         delivery.account.diagnostics.reportLoss(
-            .dropped, naming.name(of: delivery.recipient), "the match \(delivery.id) is lost: \(reason)", &turn)
+            .dropped, naming.name(of: delivery.recipient), "the match \(delivery.id) is lost: \(reason)",
+            to: delivery.recipient.client, &turn)
     }
 
     /// Keeps the newest hundred of a device; one that still waits is forgotten when it was delivered.
@@ -328,7 +331,8 @@ final class Outbox {
             completedIncidents.append(delivery.number)
             if let reason {
                 account.diagnostics.reportLoss(
-                    fate, naming.name(of: delivery.recipient), "the incident \(delivery.id) is lost: \(reason)", &turn)
+                    fate, naming.name(of: delivery.recipient), "the incident \(delivery.id) is lost: \(reason)",
+                    to: delivery.recipient.client, &turn)
             }
             return
         }
@@ -338,7 +342,8 @@ final class Outbox {
             let target = delivery.target(token.slot).shown
             subscription?.record.delivery.lastError = "\(target): \(reason)"
             account.diagnostics.reportLoss(
-                fate, naming.name(of: delivery.recipient), "the match \(delivery.id) is lost for \(target): \(reason)", &turn)
+                fate, naming.name(of: delivery.recipient), "the match \(delivery.id) is lost for \(target): \(reason)",
+                to: delivery.recipient.client, &turn)
         }
         if let subscription { deliveryChanged(subscription) }
         guard delivery.isComplete else {

@@ -63,6 +63,7 @@ struct DeliveryToken: Hashable, Comparable {
 /// What the matches of one dataset came to.
 final class MatchAccount {
     var counters = MatchCounters()
+    var budgetReport = BudgetReport()
     /// Since the log had it.
     private var droppedCount = 0
     let diagnostics: Diagnostics

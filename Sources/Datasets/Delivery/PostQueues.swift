@@ -1,13 +1,16 @@
 import DequeModule
 import Records
 
-/// What waits for webhooks: a queue for each URL of each client, served in turn by host and then by URL.
+/// What waits for webhooks: a queue for each URL of each client, served in turn by client, then by host, then by URL.
 ///
-/// A queue that fails rests and is tried with one message at a time; a host has at most ``originWindow`` posts under way,
-/// so that neither a dead endpoint nor a hundred of them on a dead host keep others waiting.
+/// A queue that fails rests and is tried with one message at a time; a client has at most ``clientWindow`` posts under way and a
+/// host ``originWindow``, so that neither a dead endpoint, nor a hundred of them on a dead host, nor a client with a hundred slow
+/// hosts keep others waiting.
 struct PostQueues {
     /// Posts under way in all.
     static let window = 256
+    /// Posts under way of one client.
+    static let clientWindow = 128
     /// Posts under way to one host.
     static let originWindow = 32
     /// Posts under way for one queue while it answers.
@@ -18,20 +21,49 @@ struct PostQueues {
     /// and one that always refuses a certain message is not asked much more often for that.
     static let quickTries = 10
 
-    final class Origin {
+    final class Client {
         let name: String
         var inflight = 0
-        /// Queues that may have something to send now, in turn.
-        var turns = Deque<Queue>()
+        var lineCount = 0
+        /// Its hosts that may have something to send now, in turn.
+        var turns = Deque<Line>()
         var isWaiting = false
 
         init(_ name: String) { self.name = name }
     }
 
+    final class Origin {
+        let name: String
+        var inflight = 0
+        var lineCount = 0
+        /// What waits for a place among the posts to this host.
+        var blocked: [Line] = []
+
+        init(_ name: String) { self.name = name }
+    }
+
+    /// What one client sends to one host.
+    final class Line {
+        let client: Client
+        let origin: Origin
+        var queueCount = 0
+        /// Queues that may have something to send now, in turn.
+        var turns = Deque<Queue>()
+        var isWaiting = false
+        var isBlocked = false
+
+        init(_ client: Client, _ origin: Origin) {
+            self.client = client
+            self.origin = origin
+        }
+
+        var key: LineKey { LineKey(client: client.name, origin: origin.name) }
+    }
+
     final class Queue {
         let key: Key
         let url: WebhookURL
-        let origin: Origin
+        let line: Line
         /// Never tried, in order.
         var fresh = Deque<DeliveryToken>()
         /// Tried before, by when they are due.
@@ -48,10 +80,10 @@ struct PostQueues {
         /// When it is looked at again; nil: when something happens to it.
         var alarmAt: Int64?
 
-        init(_ key: Key, _ url: WebhookURL, _ origin: Origin) {
+        init(_ key: Key, _ url: WebhookURL, _ line: Line) {
             self.key = key
             self.url = url
-            self.origin = origin
+            self.line = line
         }
 
         var isIdle: Bool { fresh.isEmpty && retries.isEmpty && inflight == 0 }
@@ -79,10 +111,17 @@ struct PostQueues {
         var url: String
     }
 
+    struct LineKey: Hashable {
+        var client: String
+        var origin: String
+    }
+
     private(set) var queues: [Key: Queue] = [:]
+    private var clients: [String: Client] = [:]
     private var origins: [String: Origin] = [:]
-    /// Hosts that may have something to send now, in turn.
-    private var turns = Deque<Origin>()
+    private var lines: [LineKey: Line] = [:]
+    /// Clients that may have something to send now, in turn.
+    private var turns = Deque<Client>()
     /// Queues that time makes ready, by when.
     private var alarms: [(at: Int64, queue: Queue)] = []
     /// Under way.
@@ -102,20 +141,23 @@ struct PostQueues {
     ///
     /// - Returns: Also how often it was tried before.
     mutating func next(at now: Int64) -> (token: DeliveryToken, url: WebhookURL, attempts: Int)? {
-        while sent.count < Self.window, let origin = turns.popFirst() {
-            origin.isWaiting = false
-            guard origin.inflight < Self.originWindow, let queue = origin.turns.popFirst() else { continue }
+        while sent.count < Self.window, let client = turns.popFirst() {
+            client.isWaiting = false
+            guard client.inflight < Self.clientWindow, let line = client.turns.popFirst() else { continue }
+            defer { self.line(up: client) }
+            line.isWaiting = false
+            defer { self.line(up: line) }
+            guard line.origin.inflight < Self.originWindow, let queue = line.turns.popFirst() else { continue }
             queue.isWaiting = false
             guard queue.isReady(at: now), let token = queue.popReady(at: now) else {
                 setAlarm(queue)
-                line(up: origin)
                 continue
             }
             queue.inflight += 1
-            origin.inflight += 1
+            client.inflight += 1
+            line.origin.inflight += 1
             sent[token] = queue
-            line(up: queue)
-            line(up: origin)
+            self.line(up: queue)
             return (token, queue.url, attempts[token] ?? 0)
         }
         return nil
@@ -140,7 +182,8 @@ struct PostQueues {
     mutating func end(_ token: DeliveryToken, _ result: Result, at now: Int64) -> Bool {
         guard let queue = sent.removeValue(forKey: token) else { return false }
         queue.inflight -= 1
-        queue.origin.inflight -= 1
+        queue.line.client.inflight -= 1
+        queue.line.origin.inflight -= 1
         switch result {
         case .success:
             queue.failures = 0
@@ -154,7 +197,8 @@ struct PostQueues {
         case .silence: break
         }
         line(up: queue)
-        line(up: queue.origin)
+        unblock(queue.line.origin)
+        line(up: queue.line.client)
         forgetIfIdle(queue)
         return true
     }
@@ -211,24 +255,60 @@ struct PostQueues {
     private mutating func queue(for url: WebhookURL, of client: String) -> Queue {
         let key = Key(client: client, url: url.normalized)
         if let queue = queues[key] { return queue }
-        let origin = origins[url.origin] ?? Origin(url.origin)
-        origins[url.origin] = origin
-        let queue = Queue(key, url, origin)
+        let line = line(of: client, to: url.origin)
+        line.queueCount += 1
+        let queue = Queue(key, url, line)
         queues[key] = queue
         return queue
+    }
+
+    private mutating func line(of clientName: String, to originName: String) -> Line {
+        let key = LineKey(client: clientName, origin: originName)
+        if let line = lines[key] { return line }
+        let client = clients[clientName] ?? Client(clientName)
+        let origin = origins[originName] ?? Origin(originName)
+        clients[clientName] = client
+        origins[originName] = origin
+        client.lineCount += 1
+        origin.lineCount += 1
+        let line = Line(client, origin)
+        lines[key] = line
+        return line
     }
 
     private mutating func line(up queue: Queue) {
         guard !queue.isWaiting, !queue.fresh.isEmpty || !queue.retries.isEmpty else { return }
         queue.isWaiting = true
-        queue.origin.turns.append(queue)
-        line(up: queue.origin)
+        queue.line.turns.append(queue)
+        line(up: queue.line)
     }
 
-    private mutating func line(up origin: Origin) {
-        guard !origin.isWaiting, !origin.turns.isEmpty, origin.inflight < Self.originWindow else { return }
-        origin.isWaiting = true
-        turns.append(origin)
+    private mutating func line(up line: Line) {
+        guard !line.isWaiting, !line.isBlocked, !line.turns.isEmpty else { return }
+        guard line.origin.inflight < Self.originWindow else {
+            line.isBlocked = true
+            line.origin.blocked.append(line)
+            return
+        }
+        line.isWaiting = true
+        line.client.turns.append(line)
+        self.line(up: line.client)
+    }
+
+    private mutating func line(up client: Client) {
+        guard !client.isWaiting, !client.turns.isEmpty, client.inflight < Self.clientWindow else { return }
+        client.isWaiting = true
+        turns.append(client)
+    }
+
+    /// A host may have a place again.
+    private mutating func unblock(_ origin: Origin) {
+        let blocked = origin.blocked
+        origin.blocked.removeAll()
+        for line in blocked {
+            line.isBlocked = false
+            self.line(up: line)
+        }
     }
 
     private mutating func setAlarm(_ queue: Queue) {
@@ -241,6 +321,13 @@ struct PostQueues {
         guard queue.isIdle, queues[queue.key] === queue else { return }
         queues[queue.key] = nil
         // It leaves the turns and alarms when it is found there with nothing to send.
-        if queue.origin.inflight == 0, queue.origin.turns.allSatisfy({ $0.isIdle }) { origins[queue.origin.name] = nil }
+        let line = queue.line
+        line.queueCount -= 1
+        guard line.queueCount == 0 else { return }
+        lines[line.key] = nil
+        line.client.lineCount -= 1
+        if line.client.lineCount == 0 { clients[line.client.name] = nil }
+        line.origin.lineCount -= 1
+        if line.origin.lineCount == 0 { origins[line.origin.name] = nil }
     }
 }

@@ -13,21 +13,23 @@ extension Hub {
         let canonical = live.encoded
         if dataset.isSuspended { return wait(message, of: canonical, in: dataset.id, isAdopted: true, &turn) }
         let known = liveStates[canonical]
-        if let payload = known?.payload, payload.count == message.payload.count, payload.elementsEqual(message.payload) { return }
         let state = known ?? LiveState(dataset: dataset, live: live, topic: canonical)
+        // It was retained before its dataset kept positions private.
+        if state.isPrivate { return clearPublished(canonical, &turn) }
+        if let payload = known?.payload, payload.count == message.payload.count, payload.elementsEqual(message.payload) { return }
         // The daemon never reported a time so far ahead: a later update must not be late for ever.
         let latest = turn.now + Self.skewMaximumMilliseconds
         guard let reported = ReportedState(message.payload, using: parser), reported.timestamp <= latest,
             reported.receivedAt <= latest
         else {
-            if !state.isKnown { publishLive(topic: canonical, payload: [], &turn) }
+            if !state.isKnown { clearPublished(canonical, &turn) }
             return
         }
         guard !state.isKnown || reported.receivedAt > state.receivedAt else { return }
         let current = currentPosition(of: state)
-        let isOutdated = reported.timestamp < max(state.timestamp, current?.timestamp ?? .min)
+        let isOutdated = reported.timestamp < max(state.time(at: turn.now), current?.time(at: turn.now) ?? .min)
         guard !isOutdated, (try? admit(state, instead: current, &turn)) != nil else {
-            if !state.isKnown { publishLive(topic: canonical, payload: [], &turn) }
+            if !state.isKnown { clearPublished(canonical, &turn) }
             return
         }
         showMoves(&turn)

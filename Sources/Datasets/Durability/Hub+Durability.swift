@@ -50,6 +50,7 @@ extension Hub {
             dataset.clearedStates.sort()
             dataset.places.declareRestored()
             dataset.circumstances.beginRestoring()
+            dataset.positionsChangedAt = liveNumber
         }
         liveSubscribers.resume()
         restoreSightings(at: 0)
@@ -80,7 +81,7 @@ extension Hub {
         state.isDerived = record.payload.map(LiveMessage.isDerived) ?? false
         liveStates.insert(state, LevelKeys(live))
         if record.payload != nil {
-            dataset.countLiveTopic(live.domain, by: 1)
+            dataset.countLiveTopic(state, by: 1)
         } else {
             dataset.clearedStates.append(state, again: false)
         }

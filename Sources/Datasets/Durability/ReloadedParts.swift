@@ -90,7 +90,7 @@ extension Hub {
             if !changed.contains(where: { $0 === state }) { changed.append(state) }
         }
         for state in changed {
-            publishLive(topic: state.topic, payload: state.payload ?? [], &turn)
+            publish(state, &turn)
             if state.payload != nil, !state.dataset.liveSubscriptions.isEmpty { liveSubscribers.report(state, &turn) }
             guard state.isKnown else { continue }
             state.number = liveStates.nextNumber()
@@ -112,8 +112,8 @@ extension Hub {
     private func takeBack(_ state: LiveState, to record: LiveStateRecord?) {
         let dataset = state.dataset
         switch (state.payload != nil, record?.payload != nil) {
-        case (true, false): dataset.countLiveTopic(state.domain, by: -1)
-        case (false, true): dataset.countLiveTopic(state.domain, by: 1)
+        case (true, false): dataset.countLiveTopic(state, by: -1)
+        case (false, true): dataset.countLiveTopic(state, by: 1)
         default: break
         }
         if state.payload == nil { dataset.clearedStates.revoke() }

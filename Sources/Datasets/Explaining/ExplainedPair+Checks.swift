@@ -60,7 +60,9 @@ extension ExplainedPair {
             return .init("location", false, texts.joined(separator: ", "))
         }
         guard showsFigures else { return .init("location", true, "both devices have a position") }
-        let texts = sides.map { name, place, _, _ in "\(name) at \(place.position.map(Self.text) ?? "")" }
+        let texts = sides.map { name, place, _, _ in
+            place.isShown ? "\(name) at \(place.position.map(Self.text) ?? "")" : "\(name) at a private position"
+        }
         return .init("location", true, texts.joined(separator: ", "))
     }
 

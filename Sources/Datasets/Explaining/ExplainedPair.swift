@@ -24,6 +24,8 @@ struct ExplainedPair {
         /// nil: nothing is known.
         var position: Position?
         var floor: FloorRef
+        /// The client may know it.
+        var isShown = true
     }
 
     var publication: PublicationRecord

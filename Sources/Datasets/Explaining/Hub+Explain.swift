@@ -22,9 +22,9 @@ extension Hub {
         }
         var pair = ExplainedPair(
             publication: publication.record, publicationLife: publication.life,
-            publicationPlace: place(of: publication.record.deviceId, in: call.dataset), subscription: subscription.record,
+            publicationPlace: place(of: publication.record.deviceId, call), subscription: subscription.record,
             subscriptionLife: subscription.life,
-            subscriptionPlace: place(of: subscription.record.deviceId, in: call.dataset), memory: .nothing, now: call.now,
+            subscriptionPlace: place(of: subscription.record.deviceId, call), memory: .nothing, now: call.now,
             isOwn: call.client.reaches(owner: publication.record.owner))
         if let here = call.dataset.devices[publication.record.deviceId],
             let there = call.dataset.devices[subscription.record.deviceId]
@@ -73,13 +73,15 @@ extension Hub {
         return endedAt < expiresAt ? .deleted(at: endedAt) : .expired(at: expiresAt)
     }
 
-    private func place(of deviceID: String, in dataset: Dataset) -> ExplainedPair.Place {
+    private func place(of deviceID: String, _ call: Call) -> ExplainedPair.Place {
+        let dataset = call.dataset
         guard let device = dataset.devices[deviceID] else {
             return ExplainedPair.Place(hasDevice: false, position: nil, floor: .unknown)
         }
         return ExplainedPair.Place(
             hasDevice: true, position: dataset.geomatching.engine.position(of: device.reference),
-            floor: dataset.geomatching.engine.floor(of: device.reference))
+            floor: dataset.geomatching.engine.floor(of: device.reference),
+            isShown: !dataset.devices.hides(device, from: call.client.name))
     }
 }
 

@@ -24,7 +24,7 @@ extension Hub {
             dataset.occupancy?.see(state, update, found, at: now)
         }
         if state.payload == nil {
-            dataset.countLiveTopic(state.domain, by: 1)
+            dataset.countLiveTopic(state, by: 1)
             if state.isKnown { dataset.clearedStates.revoke() } else { liveStates.insert(state) }
         }
         state.number = liveStates.nextNumber()
@@ -35,16 +35,19 @@ extension Hub {
         var payload = state.payload ?? []
         state.payload = nil
         payload.removeAll(keepingCapacity: true)
-        payload.reserveCapacity(properties.count + state.topic.utf8.count + 160)
+        payload.reserveCapacity(properties.count + state.topic.utf8.count + LiveMessage.frameBytes)
         LiveMessage.encode(
             topic: state.topic, domain: state.domain, itemID: state.itemID, timestamp: timestamp, receivedAt: now,
             properties: properties, originSourceId: update.originSourceId, derived: derived, into: &payload)
-        publishLive(topic: state.topic, payload: payload, &turn)
         state.payload = payload
+        publish(state, &turn)
         liveStates.markDirty(state)
         // A subscriber that sees an item move from one topic to another hears that it left the one before it is on the other.
         if state.namesDevice { moveItem(to: state, at: timestamp, receivedAt: now, &turn) }
-        if !dataset.liveSubscriptions.isEmpty { liveSubscribers.report(state, &turn) }
+        if !dataset.liveSubscriptions.isEmpty {
+            liveSubscribers.report(state, &turn)
+            shared.noteExceeded(dataset.matchAccount)
+        }
         dataset.circumstances.liveDataChanged(state, &turn)
         return found
     }
@@ -100,7 +103,7 @@ extension Hub {
     func clear(_ state: LiveState, _ turn: inout Turn) {
         guard state.isKnown else {
             // Nothing is known; what somebody may still keep from earlier days goes all the same.
-            publishLive(topic: state.topic, payload: [], &turn)
+            clearPublished(state.topic, &turn)
             return
         }
         let device = state.device
@@ -122,7 +125,7 @@ extension Hub {
         let former = (payload: state.payload, number: state.number)
         dataset.occupancy?.noteForgotten(state, isCurrent: currentPosition(of: state) === state)
         state.isDerived = false
-        if !wasCleared { dataset.countLiveTopic(state.domain, by: -1) }
+        if !wasCleared { dataset.countLiveTopic(state, by: -1) }
         // It is found anew when it comes back: the device may be gone by then.
         state.device = nil
         if dataset.positionsWithoutDevice[state.itemID] === state { dataset.positionsWithoutDevice[state.itemID] = nil }
@@ -132,7 +135,7 @@ extension Hub {
         state.payload = nil
         dataset.clearedStates.append(state, again: wasCleared)
         liveStates.markDirty(state)
-        publishLive(topic: state.topic, payload: [], &turn)
+        publish(state, &turn)
         if !dataset.liveSubscriptions.isEmpty {
             liveSubscribers.report(state, former: former.payload, formerNumber: former.number, &turn)
         }
@@ -149,7 +152,14 @@ extension Hub {
         }
     }
 
-    func publishLive(topic: String, payload: [UInt8], _ turn: inout Turn) {
-        turn.effects.output.append(.liveState, name: topic, payload: payload)
+    /// Publishes a state as it is by now, unless it is private.
+    func publish(_ state: LiveState, _ turn: inout Turn) {
+        guard !state.isPrivate else { return }
+        turn.effects.output.append(.liveState, name: state.topic, payload: state.payload ?? [])
+    }
+
+    /// Clears what somebody may still keep of a topic.
+    func clearPublished(_ topic: String, _ turn: inout Turn) {
+        turn.effects.output.append(.liveState, name: topic, payload: [])
     }
 }

@@ -103,11 +103,13 @@ extension Hub {
         if isSkewed { timestamp = turn.now }
         if message.isRepeated, state.isKnown {
             // Its source kept it and sends it again: only by its own timestamp can that be newer than what is known.
-            guard update.timestamp != nil, !isSkewed, timestamp > state.timestamp else { return .ignored }
+            guard update.timestamp != nil, !isSkewed, timestamp > state.time(at: turn.now), timestamp != state.timestamp else {
+                return .ignored
+            }
         }
         let current = currentPosition(of: state)
         // What was sent is never late beside what the daemon worked out.
-        let newest = max(state.sentAt, current?.sentAt ?? .min)
+        let newest = max(state.sentTime(at: turn.now), current?.sentTime(at: turn.now) ?? .min)
         guard timestamp >= newest else {
             if message.isRepeated { return .ignored }
             state.dataset.diagnostics.reportLate(timestamp, newest: newest, published: published, &turn)
@@ -162,7 +164,10 @@ extension Hub {
     ///
     /// - Parameter instead: The state that goes when this one comes.
     func admit(_ state: LiveState, instead current: LiveState?, _ turn: inout Turn) throws(WireError) {
-        if state.payload == nil, current == nil { try checkRoomForLiveTopic(in: state.dataset) }
+        if state.payload == nil, current == nil { try checkRoomForLiveTopic(of: state.item, in: state.dataset) }
+        try checkRoom(
+            forLiveBytes: properties.count + state.topic.utf8.count + LiveMessage.frameBytes,
+            insteadOf: (state.payload ?? current?.payload)?.count ?? 0, in: state.dataset)
         if state.namesDevice, state.device == nil {
             state.device = try device(state.itemID, movedIn: state.dataset, &turn)
         }
@@ -198,12 +203,6 @@ extension Hub {
                 state: state, former: former, update: update, found: found, instant: instant, now: now, knownSince: knownSince))
     }
 
-    func checkRoomForLiveTopic(in dataset: Dataset) throws(WireError) {
-        guard dataset.liveTopicCount < configuration.limits.liveTopics else {
-            throw WireError(.limit, "the dataset has \(configuration.limits.liveTopics) live topics, the maximum")
-        }
-    }
-
     /// The device a position names; an unknown one is made where the dataset allows it, else the position is live state only.
     func device(_ id: String, movedIn dataset: Dataset, _ turn: inout Turn) throws(WireError) -> Device? {
         if let device = dataset.devices[id] {
@@ -211,9 +210,7 @@ extension Hub {
             return device.record.type == .beacon ? nil : device
         }
         guard dataset.record.autoCreateDevices else { return nil }
-        guard dataset.devices.count < configuration.limits.devices else {
-            throw WireError(.limit, "the dataset has \(configuration.limits.devices) devices, the maximum", field: "location")
-        }
+        try checkRoomForDevice(of: nil, in: dataset, field: "location")
         var record = DeviceRecord(
             dataset: dataset.id, id: id, type: .mobile, owner: nil, createdAt: turn.now, updatedAt: turn.now, revision: "")
         record.revision = Revision.next(after: nil, content: record.encoded())

@@ -11,6 +11,8 @@ final class LiveState {
     let itemID: String
     /// It is the position of what its `location` level names: of a device, where there is one of this id.
     let namesDevice: Bool
+    /// It says where a device is, or who is near whom: what a dataset may keep private.
+    let isWhereabouts: Bool
     /// Its topic has a `location` level.
     let hasLocation: Bool
     /// Its number among the topics of its dataset, while it is known.
@@ -25,7 +27,11 @@ final class LiveState {
     /// The number of the `live/…` message that reported it; 0 while nothing is known.
     var number: Int64 = 0
     /// The `live/…` message; nil when cleared.
-    var payload: [UInt8]?
+    var payload: [UInt8]? {
+        didSet { dataset.liveBytes += (payload?.count ?? 0) - (oldValue?.count ?? 0) }
+    }
+    /// The client whose share of live topics it counts for.
+    var holder: String?
     /// The daemon worked it out itself.
     var isDerived = false
     /// As of which of its dataset's declarations its topic was found to be declared.
@@ -47,13 +53,27 @@ final class LiveState {
         itemID = live.itemID
         hasLocation = live.location != LiveTopic.notApplicable
         namesDevice = live.domain == "position" && hasLocation
+        isWhereabouts = live.domain == "position" || live.domain == KnownDomain.proximity.rawValue
     }
+
+    /// What may be a device with an owner.
+    var item: String? { hasLocation ? itemID : nil }
 
     /// It says which beacons an observer sees.
     var tellsSightings: Bool { domain == KnownDomain.proximity.rawValue }
 
-    /// When it was true, if it was sent: what the daemon worked out makes nothing that is sent late.
-    var sentAt: Int64 { isDerived ? .min : timestamp }
+    /// It is for the owner of its device and for administrators only.
+    var isPrivate: Bool { isWhereabouts && dataset.hidesPositions }
+
+    /// What the time of an update is compared with: when it was true, or where that lies ahead, when it arrived. Where both lie
+    /// ahead nothing is late: so no clock, wrong or forged, keeps a device from being heard of.
+    func time(at now: Int64) -> Int64 {
+        if timestamp <= now { return timestamp }
+        return receivedAt <= now ? receivedAt : .min
+    }
+
+    /// The same for what is sent: what the daemon worked out makes nothing that is sent late.
+    func sentTime(at now: Int64) -> Int64 { isDerived ? .min : time(at: now) }
 
     /// It is in the table: something is known of its topic, be it that it was cleared.
     var isKnown: Bool { slot >= 0 }

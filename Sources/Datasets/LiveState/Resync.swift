@@ -12,12 +12,22 @@ struct Resync {
     }
 
     private var states = Deque<LiveState>()
+    /// Whoever keeps live states has everything up to this number.
+    private var held: Int64 = 0
     private var clearances = Deque<Clearance>()
 
     var isSettled: Bool { states.isEmpty && clearances.isEmpty }
 
-    /// The states that may be lacking, in order.
-    mutating func begin(_ states: [LiveState]) { self.states = Deque(states) }
+    /// - Parameters:
+    ///   - states: Those that may be lacking, in order.
+    ///   - number: What is held already.
+    mutating func begin(_ states: [LiveState], holding number: Int64) {
+        self.states = Deque(states)
+        held = number
+    }
+
+    /// These are to be reported again, too.
+    mutating func add(_ states: some Sequence<LiveState>) { self.states.append(contentsOf: states) }
 
     /// A live state of a deleted dataset is to be cleared.
     mutating func clear(_ topic: String, of dataset: String) { clearances.append(Clearance(dataset: dataset, topic: topic)) }
@@ -53,10 +63,20 @@ struct Resync {
             if state.dataset.isLoading {
                 states.append(state)
             } else if state.isKnown {
-                turn.effects.output.append(.liveState, name: state.topic, payload: state.payload ?? [])
-                subscribers.reportAgain(state, &turn)
+                report(state, subscribers, &turn)
             }
         }
+    }
+
+    /// Reports a state again.
+    func report(_ state: LiveState, _ subscribers: LiveSubscribers, _ turn: inout Turn) {
+        if !state.isPrivate {
+            turn.effects.output.append(.liveState, name: state.topic, payload: state.payload ?? [])
+        } else if state.dataset.positionsChangedAt > held {
+            // It may be held from before it was private.
+            turn.effects.output.append(.liveState, name: state.topic, payload: [])
+        }
+        subscribers.reportAgain(state, &turn)
     }
 }
 
@@ -65,7 +85,7 @@ extension Hub {
     public func doorHolds(through number: Int64) {
         // A number beyond our own was given by a life whose last second is lost to us: nothing it says helps.
         let known = number > liveNumber ? 0 : number
-        resync.begin(liveStates.all.filter { $0.number > known }.sorted { $0.number < $1.number })
+        resync.begin(liveStates.all.filter { $0.number > known }.sorted { $0.number < $1.number }, holding: known)
         liveSubscribers.reopen(since: known)
     }
 

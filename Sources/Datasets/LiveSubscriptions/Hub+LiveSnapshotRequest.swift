@@ -17,8 +17,9 @@ extension Hub {
                 dataset: call.dataset.id, client: call.client.name, id: "-", criteria: filter.criteria.encoded,
                 condition: filter.condition, within: filter.within, lease: 1, leaseUntil: call.now, createdAt: call.now,
                 number: liveNumber), in: call.dataset,
-            showsOwnOnly: configuration.reads(call.dataset.id, call.client.name) == .own)
+            liveSubscribers.view(of: call.client.name, in: call.dataset))
         let states = firstTopics(of: probe, after: page.after, count: page.limit + 1)
+        shared.noteExceeded(call.dataset.matchAccount)
         return page.encode("updates", states, id: \.topic, item: { $0.payload })
     }
 

@@ -8,6 +8,8 @@ struct LiveSubject {
     let formerNumber: Int64
     var isRead = false
     var facts: LiveMessage.Facts?
+    /// Its place is the one of its device, not its own word.
+    var isWhereItsDeviceIs = false
 
     init(_ state: LiveState, former: [UInt8]? = nil, formerNumber: Int64 = 0) {
         self.state = state

@@ -26,6 +26,18 @@ extension LiveSubscribers {
         }
     }
 
+    /// A state is about to become private: its subscribers that may not see it any more are sent that it left.
+    func hide(_ state: LiveState, _ turn: inout Turn) {
+        guard isOpen, let payload = state.payload else { return }
+        var subject = LiveSubject(state, former: payload, formerNumber: state.number)
+        for handle in subscribers(of: state) {
+            guard let subscription = handles[handle], subscription.record.leaseUntil > turn.now,
+                !shows(state.item, subscription), sawFormer(&subject, subscription)
+            else { continue }
+            deliver(LiveNews(payload: payload, isLeft: true), of: state, to: subscription, &turn)
+        }
+    }
+
     /// The handles of the subscriptions whose criteria want a topic, in rising order.
     func subscribers(of state: LiveState) -> [UInt32] {
         var found: [UInt32] = []
@@ -48,7 +60,9 @@ extension LiveSubscribers {
             if subscription.area != nil { subscription.inside.insert(number) }
             return LiveNews(payload: payload, isLeft: false)
         }
-        return subscription.inside.remove(number) ? LiveNews(payload: payload, isLeft: true) : nil
+        guard subscription.inside.remove(number) else { return nil }
+        let isShown = !subject.state.isPrivate || shows(subject.state.item, subscription)
+        return LiveNews(payload: isShown ? payload : emptyMessage(of: subject.state), isLeft: true)
     }
 
     /// Whether a subscription was shown what is cleared by now.
@@ -60,14 +74,25 @@ extension LiveSubscribers {
 
     /// Whether the conditions of a subscription let a state through, as it is or, where it is cleared, as it was.
     func passes(_ subject: inout LiveSubject, _ subscription: LiveSubscription) -> Bool {
+        if subject.state.isPrivate, !shows(subject.state.item, subscription) { return false }
         guard subscription.isConditional else { return true }
-        if subscription.showsOwnOnly, !isOwn(subject.state, of: subscription.record.client) { return false }
+        if subscription.view.showsOwnOnly, !isOwn(subject.state, of: subscription.record.client) { return false }
         guard subscription.selector != nil || subscription.area != nil else { return true }
         guard let facts = facts(of: &subject) else { return false }
         if let selector = subscription.selector, !selector.matches(facts.properties) { return false }
         guard let area = subscription.area else { return true }
         guard let position = facts.position else { return false }
+        // Where a device is must not come out by what it sends from there.
+        if subject.isWhereItsDeviceIs, subscription.dataset.hidesPositions, !shows(subject.state.item, subscription) {
+            return false
+        }
         return area.contains(latitude: position.latitude, longitude: position.longitude)
+    }
+
+    /// Whether a subscription may show where an item is that is private.
+    private func shows(_ item: String?, _ subscription: LiveSubscription) -> Bool {
+        if subscription.view.showsPrivate { return true }
+        return item.flatMap { subscription.dataset.devices[$0] }?.record.owner == subscription.record.client
     }
 
     /// Whether a topic is of a client's name, or of a device of its.
@@ -88,6 +113,7 @@ extension LiveSubscribers {
             let current =
                 state.dataset.devices[state.itemID]?.positionTopic ?? state.dataset.positionsWithoutDevice[state.itemID]
             subject.facts?.position = current?.payload.flatMap { LiveMessage.position(inPayload: $0, using: parser) }
+            subject.isWhereItsDeviceIs = true
         }
         return subject.facts
     }

@@ -11,6 +11,7 @@ import Wire
 final class LiveSubscribers {
     let limits: HubLimits
     private let reads: @Sendable (_ dataset: String, _ client: String) -> LiveReach
+    let administrators: AccessPatterns
     let states: LiveStates
     let parser: JSONParser
     var handles = LiveSubscriptionHandles()
@@ -33,11 +34,12 @@ final class LiveSubscribers {
     var isOpen = false
 
     init(
-        limits: HubLimits, reads: @escaping @Sendable (_ dataset: String, _ client: String) -> LiveReach, states: LiveStates,
-        parser: JSONParser
+        limits: HubLimits, reads: @escaping @Sendable (_ dataset: String, _ client: String) -> LiveReach,
+        administrators: AccessPatterns, states: LiveStates, parser: JSONParser
     ) {
         self.limits = limits
         self.reads = reads
+        self.administrators = administrators
         self.states = states
         self.parser = parser
     }
@@ -52,12 +54,18 @@ final class LiveSubscribers {
     /// - Throws: Where the record is not what this program wrote.
     @discardableResult
     func add(_ record: LiveSubscriptionRecord, in dataset: Dataset) throws(WireError) -> LiveSubscription {
-        let subscription = try LiveSubscription(
-            record, in: dataset, showsOwnOnly: reads(dataset.id, record.client) == .own)
+        let subscription = try LiveSubscription(record, in: dataset, view(of: record.client, in: dataset))
         handles.insert(subscription)
         dataset.liveSubscriptions.insert(subscription)
         nextLeaseEnd = min(nextLeaseEnd, record.leaseUntil)
         return subscription
+    }
+
+    /// What a client may see at all.
+    func view(of client: String, in dataset: Dataset) -> LiveView {
+        LiveView(
+            showsOwnOnly: reads(dataset.id, client) == .own,
+            showsPrivate: administrators.allow(client: client, in: dataset.id))
     }
 
     /// A lease was renewed.

@@ -13,8 +13,7 @@ final class LiveSubscription {
     let selector: Selector?
     let area: Area?
     let recipient: Recipient
-    /// It shows the topics of its client's name and devices only.
-    let showsOwnOnly: Bool
+    let view: LiveView
     /// It is durable: before, what it hears of waits behind the reply to who asked for it.
     var isDurable = false
     /// What waits so, in order.
@@ -62,18 +61,26 @@ final class LiveSubscription {
     }
 
     /// - Throws: Where the record is not what this program wrote.
-    init(_ record: LiveSubscriptionRecord, in dataset: Dataset, showsOwnOnly: Bool) throws(WireError) {
+    init(_ record: LiveSubscriptionRecord, in dataset: Dataset, _ view: LiveView) throws(WireError) {
         self.record = record
         self.dataset = dataset
         pattern = CriteriaPattern(try CriteriaCoding.decode(.string(record.criteria), dataset: dataset.id))
         selector = try record.condition.map { text throws(WireError) in try Selector(checking: text, field: "where") }
         area = try record.within.map { text throws(WireError) in try AreaCoding.decode(text: text) }
         recipient = record.recipient
-        self.showsOwnOnly = showsOwnOnly
+        self.view = view
     }
 
     /// Whether a condition must be looked at before a topic that the criteria want is reported.
-    var isConditional: Bool { selector != nil || area != nil || showsOwnOnly }
+    var isConditional: Bool { selector != nil || area != nil || view.showsOwnOnly }
+}
+
+/// What a client may see of live data, whatever it asks for.
+struct LiveView {
+    /// The topics of its name and of its devices only.
+    var showsOwnOnly: Bool
+    /// Also where others' devices are, where a dataset keeps that private.
+    var showsPrivate: Bool
 }
 
 /// One message for a subscriber.

@@ -7,6 +7,7 @@ import Records
 extension Geomatching {
     /// - Parameter reason: What visits are said to end by, whatever the engine says; nil: what the engine says.
     func handleEffects(endingVisitsBy reason: VisitEnd.Reason? = nil, _ turn: inout Turn) {
+        shared.noteExceeded(account)
         guard !effects.isEmpty else { return }
         for effect in effects {
             switch effect {
@@ -91,6 +92,10 @@ extension Geomatching {
         _ message: MatchMessage, _ publication: Publication, _ subscription: Subscription, _ turn: inout Turn
     ) {
         guard let device = devices[subscription.record.deviceId] else { return }
+        var message = message
+        let owner = subscription.record.owner
+        if devices.hides(device, from: owner) { message.subscriptionPosition = nil }
+        if devices.hides(devices[publication.record.deviceId], from: owner) { message.publicationPosition = nil }
         shared.outbox.send(message, publication, subscription, of: device, account, &turn)
     }
 

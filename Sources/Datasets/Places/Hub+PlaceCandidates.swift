@@ -48,6 +48,9 @@ extension Hub {
                     horizontalAccuracy: try parameters.optionalNumber("horizontalAccuracy", in: 0..., unit: "metres")))
         }
         let device = try device(named: "deviceId", call)
+        guard mayLocate(device, call) else {
+            throw WireError(.forbidden, "where `\(device.record.id)` is, is not for `\(call.client.name)`", field: "deviceId")
+        }
         guard let position = call.dataset.geomatching.engine.position(of: device.reference) else {
             throw WireError(.notFound, "the device `\(device.record.id)` has no known position", field: "deviceId")
         }

@@ -17,6 +17,7 @@ extension Hub {
         guard before != nil || table.count < configuration.limits.places else {
             throw WireError(.limit, "there are \(configuration.limits.places) places, which is the maximum")
         }
+        if before == nil { try checkShare(ofPlaces: table.count(ownedBy: call.client.name), for: call.client, in: call.dataset) }
         if !call.endsBeforeEffects {
             call.dataset.circumstances.activate(at: call.now)
             try call.dataset.circumstances.changePlace(place.id, &turn) { () throws(WireError) in
@@ -41,6 +42,7 @@ extension Hub {
         guard before != nil || table.categories.count < configuration.limits.categories else {
             throw WireError(.limit, "the dataset has at most \(configuration.limits.categories) categories")
         }
+        try checkShare(ofCategories: before == nil ? 1 : 0, for: call.client, in: call.dataset)
         if !call.endsBeforeEffects {
             do throws(CategoryError) {
                 _ = try table.declare([category])

@@ -12,7 +12,11 @@ extension Hub {
         let features = try collection.array("features")
         call.dataset.circumstances.activate(at: call.now)
         var work = PlaceImport(into: call.dataset.places, of: call.dataset.id, by: call.client)
-        work.take(features) { id, change throws(WireError) in
+        let table = call.dataset.places.table
+        work.take(features) { id, isNew, change throws(WireError) in
+            if isNew {
+                try self.checkShare(ofPlaces: table.count(ownedBy: call.client.name), for: call.client, in: call.dataset)
+            }
             // What follows from it comes behind it, so that a store that refuses the one refuses the other.
             try call.dataset.circumstances.changePlace(id, &turn, change)
         }
@@ -60,6 +64,7 @@ extension Hub {
         guard dataset.places.table.categories.count + added <= configuration.limits.categories else {
             throw WireError(.limit, "the dataset has at most \(configuration.limits.categories) categories", field: "categories")
         }
+        try checkShare(ofCategories: added, for: call.client, in: dataset)
         do throws(CategoryError) {
             let result = try dataset.places.table.declare(categories)
             report.imported = result.imported

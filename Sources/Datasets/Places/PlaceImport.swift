@@ -29,7 +29,7 @@ struct PlaceImport {
     }
 
     /// Has a place of this id changed.
-    typealias Changing = (_ id: String, _ change: () throws(WireError) -> Void) throws(WireError) -> Void
+    typealias Changing = (_ id: String, _ isNew: Bool, _ change: () throws(WireError) -> Void) throws(WireError) -> Void
 
     mutating func take(_ features: [JSONValue], changing: Changing) {
         for (index, value) in features.enumerated() {
@@ -70,7 +70,7 @@ struct PlaceImport {
     private mutating func put(
         _ place: Place, _ known: PlaceTable.Handle?, _ changing: Changing
     ) throws(WireError) {
-        try changing(place.id) { () throws(WireError) in
+        try changing(place.id, known == nil) { () throws(WireError) in
             do throws(PlaceError) {
                 try book.table.upsert(place)
             } catch {

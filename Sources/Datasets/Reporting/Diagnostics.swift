@@ -21,7 +21,13 @@ final class Diagnostics {
     }
 
     private func send(_ diagnostic: DiagnosticsWindow.Diagnostic, _ turn: inout Turn) {
-        turn.effects.output.append(.diagnostic(diagnostic.kind.rawValue), name: dataset, payload: diagnostic.encode())
+        let kind = diagnostic.kind.rawValue
+        guard let client = diagnostic.client else {
+            return turn.effects.output.append(.diagnostic(kind), name: dataset, payload: diagnostic.encode())
+        }
+        let recipient = Recipient(dataset, client, .diagnostics, kind)
+        turn.effects.output.append(
+            .notification(Notification(recipient: recipient, isAssured: false)), payload: diagnostic.encode())
     }
 
     // MARK: What is reported
@@ -43,15 +49,23 @@ final class Diagnostics {
             &turn)
     }
 
-    /// A message is lost for somebody.
+    /// A message is lost for a client, who alone hears of it.
     ///
     /// - Parameter name: Of its recipient.
-    func reportLoss(_ fate: MatchFate, _ name: String, _ message: String, _ turn: inout Turn) {
-        report(.init(kind: .delivery, topic: name, error: fate.rawValue, message: message, field: nil, count: 1), &turn)
+    func reportLoss(_ fate: MatchFate, _ name: String, _ message: String, to client: String, _ turn: inout Turn) {
+        report(
+            .init(
+                kind: .delivery, topic: name, error: fate.rawValue, message: message, field: nil, count: 1, client: client),
+            &turn)
     }
 
-    /// So many matches were not made.
-    func reportOverload(_ topic: String, _ message: String, count: Int, _ turn: inout Turn) {
-        report(.init(kind: .overload, topic: topic, error: "limit", message: message, field: nil, count: count), &turn)
+    /// A maximum was reached so many times.
+    ///
+    /// - Parameter client: Whose thing the topic names; nil: nobody's.
+    func reportOverload(_ topic: String, _ message: String, count: Int, to client: String? = nil, _ turn: inout Turn) {
+        report(
+            .init(
+                kind: .overload, topic: topic, error: "limit", message: message, field: nil, count: count, client: client),
+            &turn)
     }
 }

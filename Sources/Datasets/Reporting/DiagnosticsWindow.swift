@@ -30,6 +30,13 @@ struct DiagnosticsWindow {
         var message: String
         var field: String?
         var count: Int
+        /// Whose it is alone, where it names things of a client.
+        var client: String?
+    }
+
+    private struct Sum: Hashable {
+        var kind: Kind
+        var client: String?
     }
 
     static let lengthMilliseconds: Int64 = 1000
@@ -41,23 +48,24 @@ struct DiagnosticsWindow {
     /// When each was last reported, oldest first.
     private var reported = Deque<(key: String, at: Int64)>()
     /// Of topics there was no room for, and since when.
-    private var excess: [Kind: (diagnostic: Diagnostic, since: Int64)] = [:]
+    private var excess: [Sum: (diagnostic: Diagnostic, since: Int64)] = [:]
 
     /// Nothing was reported within the last second and nothing waits.
     var isIdle: Bool { reported.isEmpty && excess.isEmpty }
 
     /// Takes a refusal in; the result is to be reported now.
     mutating func report(_ diagnostic: Diagnostic, at now: Int64) -> Diagnostic? {
-        let key = "\(diagnostic.kind.rawValue) \(diagnostic.topic)"
+        let key = "\(diagnostic.kind.rawValue) \(diagnostic.client ?? "") \(diagnostic.topic)"
         if let rest = rests[key] {
             rests[key] = .some(diagnostic.counting((rest?.count ?? 0) + diagnostic.count))
             return nil
         }
         guard rests.count < Self.reportedMaximum else {
-            let known = excess[diagnostic.kind]
+            let key = Sum(kind: diagnostic.kind, client: diagnostic.client)
+            let known = excess[key]
             var sum = diagnostic.counting((known?.diagnostic.count ?? 0) + diagnostic.count)
             sum.topic = "#"
-            excess[diagnostic.kind] = (sum, known?.since ?? now)
+            excess[key] = (sum, known?.since ?? now)
             return nil
         }
         rests[key] = .some(nil)
@@ -79,12 +87,15 @@ struct DiagnosticsWindow {
                 _ = rests.removeValue(forKey: first.key)
             }
         }
-        for kind in Kind.allCases {
-            guard let sum = excess[kind], Self.isOver(sum.since, now) else { continue }
-            rest.append(sum.diagnostic)
-            excess[kind] = nil
+        let sums = excess.filter { Self.isOver($0.value.since, now) }.map(\.key)
+        for key in sums.sorted(by: Self.order) {
+            if let sum = excess.removeValue(forKey: key) { rest.append(sum.diagnostic) }
         }
         return rest
+    }
+
+    private static func order(_ left: Sum, _ right: Sum) -> Bool {
+        (left.kind.rawValue, left.client ?? "") < (right.kind.rawValue, right.client ?? "")
     }
 
     /// Also when the clock was put back.

@@ -31,9 +31,12 @@ extension Hub {
         try apply(call.parameters, to: &record)
         record.updatedAt = call.now
         record.revision = Revision.next(after: record.revision, content: record.encoded())
-        let hadOtherZone = record.timeZone != dataset.record.timeZone
+        let former = dataset.record
         dataset.record = record
-        if hadOtherZone { dataset.circumstances.worldChanged() }
+        if record.timeZone != former.timeZone { dataset.circumstances.worldChanged() }
+        if record.livePositions != former.livePositions {
+            turn.effects.sequels.append(.livePositions(record.livePositions, dataset: dataset.id))
+        }
         turn.keep(.put(record))
         return describe(dataset)
     }
@@ -77,6 +80,7 @@ extension Hub {
             }
             record.timeZone = zone
         }
+        if parameters.has("livePositions") { record.livePositions = try parameters.optionalChoice("livePositions") ?? .all }
     }
 
     private static let activeDomainsShown = 1000

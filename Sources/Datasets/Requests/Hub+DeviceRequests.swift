@@ -24,9 +24,7 @@ extension Hub {
         if let id, dataset.devices[id] != nil {
             throw WireError(.conflict, "the device `\(id)` exists", field: "id")
         }
-        guard dataset.devices.count < configuration.limits.devices else {
-            throw WireError(.limit, "the dataset has \(configuration.limits.devices) devices, the maximum")
-        }
+        try checkRoomForDevice(of: record.owner, in: dataset)
         if location != nil, id.flatMap({ dataset.positionsWithoutDevice[$0] }) == nil { try checkRoomForLiveTopic(in: dataset) }
         if id == nil { record.id = turn.identifiers.uuid() }
         record.revision = call.revision(after: nil, content: record.encoded())
@@ -36,11 +34,11 @@ extension Hub {
         takeOverPosition(device, in: dataset)
         dataset.circumstances.move(device, &turn)
         if let location { set(location, of: device, in: dataset, &turn) }
-        return describe(device)
+        return describe(device, call)
     }
 
     func getDevice(_ call: Call) throws(WireError) -> [UInt8] {
-        describe(try device(named: "id", call))
+        describe(try device(named: "id", call), call)
     }
 
     func listDevices(_ call: Call) throws(WireError) -> [UInt8] {
@@ -54,7 +52,7 @@ extension Hub {
                 guard let device = dataset.devices[id], type == nil || device.record.type == type,
                     client.reaches(owner: device.record.owner)
                 else { return nil }
-                return self.describe(device)
+                return self.describe(device, call)
             })
     }
 
@@ -76,6 +74,7 @@ extension Hub {
             throw WireError(.invalid, "a PinDevice has a `location`; it can be changed, not removed", field: "location")
         }
         let location = removesLocation ? nil : try call.parameters.location("location")
+        if location != nil || removesLocation { try checkMover(of: device, call) }
         if location != nil {
             try checkLocation(true, of: record.type)
             if device.positionTopic == nil { try checkRoomForLiveTopic(in: call.dataset) }
@@ -94,7 +93,7 @@ extension Hub {
             clear(state, &turn)
             keepNow(state, after: former, &turn)
         }
-        return describe(device)
+        return describe(device, call)
     }
 
     func deleteDevice(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
@@ -164,7 +163,7 @@ extension Hub {
         let former = device.positionTopic === state ? nil : device.positionTopic
         let before = (state: state.snapshot, former: former?.snapshot)
         // A client that sets a location now means it, whatever a device with a fast clock said before.
-        let known = max(state.timestamp, device.positionTopic?.timestamp ?? .min)
+        let known = max(state.time(at: turn.now), device.positionTopic?.time(at: turn.now) ?? .min)
         let asked = location.timestamp.map { $0 > turn.now + Self.skewMaximumMilliseconds ? turn.now : $0 } ?? turn.now
         state.device = device
         properties.removeAll(keepingCapacity: true)
@@ -188,11 +187,11 @@ extension Hub {
         turn.keep(.put(LiveStateRecord(state)))
     }
 
-    /// The device with where it is.
-    func describe(_ device: Device) -> [UInt8] {
+    /// The device, with where it is as far as the client may know.
+    private func describe(_ device: Device, _ call: Call) -> [UInt8] {
         JSONWriter.object { writer in
             device.record.encodeMembers(into: &writer)
-            if let location = device.positionTopic?.location(using: parser) {
+            if mayLocate(device, call), let location = device.positionTopic?.location(using: parser) {
                 writer.key("location")
                 writer.object(location)
             }

@@ -13,7 +13,7 @@ extension Hub {
         let topic = try call.parameters.string("topic", bytes: 1...256)
         let range = try call.parameters.range("range")
         let duration = try call.parameters.duration("duration")
-        let properties = try PropertiesCoding.decode(call.parameters.value("properties"))
+        let properties = try call.parameters.properties("properties")
         if let id, livePublication(id, in: dataset, at: call.now) != nil {
             throw WireError(.conflict, "the publication `\(id)` exists", field: "id")
         }
@@ -56,7 +56,7 @@ extension Hub {
         if call.parameters.has("duration") { record.duration = try call.parameters.lastingDuration("duration") }
         let properties =
             try call.parameters.has("properties")
-            ? PropertiesCoding.decode(call.parameters.value("properties")) : PropertiesCoding.decode(text: record.properties)
+            ? call.parameters.properties("properties") : PropertiesCoding.decode(text: record.properties)
         record.properties = String(decoding: PropertiesCoding.encode(properties), as: UTF8.self)
         record.createdAt = call.stamp?.createdAt == nil ? record.createdAt : call.createdAt
         record.updatedAt = call.updatedAt

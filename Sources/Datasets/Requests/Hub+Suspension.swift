@@ -41,7 +41,10 @@ extension Hub {
         case .waits: break
         case .replaces: if !isAdopted { datasets[name]?.updateCounters.count(.conflated) }
         case .refused:
-            let error = WireError(.limit, "updates of \(configuration.limits.liveTopics) live topics wait, the maximum")
+            let limits = configuration.limits
+            let error = WireError(
+                .limit,
+                "updates of \(limits.liveTopics) live topics wait, or \(limits.waitingUpdateBytes) bytes of them, the maximum")
             if !isAdopted { topic.withBytes { refuse(error, published: $0, of: name, &turn) } }
         }
     }

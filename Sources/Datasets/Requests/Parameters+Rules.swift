@@ -1,4 +1,5 @@
 import LiveTopics
+import Selectors
 import Wire
 import Records
 
@@ -65,6 +66,13 @@ extension Parameters {
         guard let uuid = UUIDText.canonical(text) else { throw error(key, "must be a UUID", not: .string(text)) }
         return BeaconIdentity(
             proximityUUID: uuid, major: try integer("major", in: 0...65_535), minor: try integer("minor", in: 0...65_535))
+    }
+
+    /// Of a publication.
+    func properties(_ key: String) throws(WireError) -> Properties {
+        let properties = try PropertiesCoding.decode(value(key))
+        try PropertiesCoding.checkLength(properties)
+        return properties
     }
 
     /// Metres.

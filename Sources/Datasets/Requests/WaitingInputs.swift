@@ -17,6 +17,9 @@ struct WaitingInputs {
         var isRepeated = false
         /// It is a live state that somebody kept, see ``Hub/adopt(_:_:)``.
         var isAdopted = false
+
+        /// What it occupies, its place in the queue included.
+        var bytes: Int { payload.count + 2 * topic.utf8.count + 192 }
     }
 
     /// What became of an update that is to wait.
@@ -24,7 +27,7 @@ struct WaitingInputs {
         case waits
         /// An older one of its topic goes.
         case replaces
-        /// There is no room: as many topics wait as a dataset may have.
+        /// There is no room: as many topics wait as a dataset may have, or as many bytes as may wait.
         case refused
     }
 
@@ -102,6 +105,7 @@ extension WaitingInputs {
         /// The newest update of each topic, by number.
         private var newest: [Key: Int] = [:]
         private var updateCount = 0
+        private var updateBytes = 0
         private var requestCount = 0
         private var requestBytes = 0
 
@@ -119,18 +123,23 @@ extension WaitingInputs {
 
         mutating func append(_ update: Update, _ limits: HubLimits) -> Outcome {
             let key = Key(update)
+            let bytes = update.bytes
+            let isOverBytes = updateBytes + bytes > limits.waitingUpdateBytes
             var outcome = Outcome.waits
-            if updateCount >= limits.waitingUpdates {
-                if let older = newest[key] {
-                    inputs[older - firstNumber] = nil
+            if updateCount >= limits.waitingUpdates || isOverBytes {
+                if let number = newest[key], case .update(let older)? = inputs[number - firstNumber] {
+                    guard !isOverBytes || updateBytes - older.bytes + bytes <= limits.waitingUpdateBytes else { return .refused }
+                    inputs[number - firstNumber] = nil
                     updateCount -= 1
+                    updateBytes -= older.bytes
                     outcome = .replaces
-                } else if newest.count >= limits.liveTopics {
+                } else if newest.count >= limits.liveTopics || isOverBytes {
                     return .refused
                 }
             }
             newest[key] = firstNumber + inputs.count
             updateCount += 1
+            updateBytes += bytes
             inputs.append(.update(update))
             if inputs.count > 2 * (updateCount + requestCount) + 1024 { dropReplaced() }
             return outcome
@@ -146,6 +155,7 @@ extension WaitingInputs {
                     requestBytes -= request.bytes
                 case .update(let update)?:
                     updateCount -= 1
+                    updateBytes -= update.bytes
                     if newest[Key(update)] == firstNumber - 1 { newest[Key(update)] = nil }
                 }
                 return first

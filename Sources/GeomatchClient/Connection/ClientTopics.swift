@@ -17,6 +17,8 @@ package struct ClientTopics: Sendable, Equatable {
     package var status: String { "\(prefix)geomatch/status" }
     package var datasetStatus: String { "\(prefix)geomatch/\(dataset)/status" }
     package var diagnostics: String { "\(prefix)geomatch/\(dataset)/diagnostics/#" }
+    /// What names things of this client.
+    package var ownDiagnostics: String { own + "diagnostics/#" }
     package var circumstances: String { own + "circumstance/#" }
     /// Of one level behind, as messages are told apart by their topic but for its last level.
     var circumstanceEvents: String { own + "circumstance/+" }

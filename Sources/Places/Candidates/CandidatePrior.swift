@@ -14,6 +14,7 @@ struct CandidatePrior {
     /// How much rarer a visit is to a place that is closed, and to one of which it is not known whether it is.
     private static let closed = 0.05
     private static let unknown = 0.8
+    private static let rankMax = 1e15
     /// Three hours of a week.
     private static let hourShare = 3.0 / 168
     /// How many verified visits it takes until their hours count as much as nothing known.
@@ -29,7 +30,8 @@ struct CandidatePrior {
     init(ranks: [Double?], evidence: [PlaceEvidence], reach: Double) {
         // Half a place in half a thousandth of a square kilometre was seen before: a single one does not make a density.
         background = 0.25 * (Double(ranks.count) + 0.5) / (.pi * reach * reach + 500)
-        let known = ranks.map { rank in rank.map { 1 + max(0, $0) } }
+        // Of very many of the largest, the sum is still a number.
+        let known = ranks.map { rank in rank.map { 1 + min(max(0, $0), Self.rankMax) } }
         let sum = known.reduce(0) { $0 + ($1 ?? 0) }
         let mean = sum > 0 ? sum / Double(known.count { $0 != nil }) : 1
         weights = zip(known, evidence).map { rank, evidence in

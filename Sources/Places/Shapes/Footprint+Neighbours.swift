@@ -15,7 +15,8 @@ extension Footprint {
 
     /// Whether another outline overlaps this one, or an edge of it is at most so many metres from one of this.
     ///
-    /// What does not cross is nearest at a corner of one of the two.
+    /// What does not cross is nearest at a corner of one of the two. Outlines whose edges run past each other by the thousand count as
+    /// overlapping: to compare all of them would take a third of a second.
     func isWithin(_ metres: Double, of other: Footprint) -> Bool {
         let reach = reach + other.reach + metres
         guard middle.squaredChord(to: other.middle) <= reach * reach else { return false }
@@ -31,6 +32,7 @@ extension Footprint {
 
     /// Whether an edge crosses one of another outline, corners left out.
     private func crosses(_ other: Footprint) -> Bool {
+        var comparisons = 0
         for polygon in 0..<polygonCount {
             let own = bounds(ofPolygon: polygon)
             for otherPolygon in 0..<other.polygonCount {
@@ -41,14 +43,17 @@ extension Footprint {
                 else { continue }
                 let edges = other.edges(ofPolygon: otherPolygon, turn: turn, within: own)
                 guard !edges.isEmpty else { continue }
-                let crosses = self.edges(ofPolygon: polygon, turn: 0, within: theirs.turned(turn)).contains { edge in
-                    edges.contains { Self.cross(edge, $0) }
-                }
-                if crosses { return true }
+                let ownEdges = self.edges(ofPolygon: polygon, turn: 0, within: theirs.turned(turn))
+                comparisons += edges.count * ownEdges.count
+                guard comparisons <= Self.comparisonsMax else { return true }
+                if ownEdges.contains(where: { edge in edges.contains { Self.cross(edge, $0) } }) { return true }
             }
         }
         return false
     }
+
+    /// A few milliseconds.
+    private static let comparisonsMax = 2_000_000
 
     typealias Line = (from: SIMD2<Double>, to: SIMD2<Double>)
 

@@ -14,6 +14,9 @@ struct InternPool<Value: Hashable> {
 
     func number(of value: Value) -> UInt32? { numbers[value] }
 
+    /// How many refer to a value.
+    func referenceCount(of value: Value) -> Int { numbers[value].map { Int(references[Int($0)]) } ?? 0 }
+
     subscript(number: UInt32) -> Value? { Int(number) < values.count ? values[Int(number)] : nil }
 
     /// The number of a value, which has one more reference then.

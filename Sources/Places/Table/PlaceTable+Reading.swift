@@ -40,6 +40,9 @@ extension PlaceTable {
 
     public func revision(_ handle: Handle) -> String? { PlaceText(arena.address(of: records[handle].text)).revision }
 
+    /// How many places belong to an owner.
+    public func count(ownedBy owner: String) -> Int { owners.referenceCount(of: ExactText(owner)) }
+
     public func owner(_ handle: Handle) -> String? { owners[records[handle].owner]?.text }
 
     public func placerank(_ handle: Handle) -> Double? {

@@ -3,10 +3,13 @@ struct Explainer {
     let properties: Properties
     private var findings: [SelectorExplanation.Finding] = []
     private var omitted = 0
+    /// Tests of the whole that share the budget of an evaluation.
+    private var searchCount = 0
 
     init(_ properties: Properties) { self.properties = properties }
 
     mutating func explain(_ expression: Expression) -> SelectorExplanation {
+        searchCount = expression.searchCount
         let judgement = judge(expression)
         tell(judgement, isNegated: false)
         return SelectorExplanation(truth: judgement.truth, findings: findings, omitted: omitted)
@@ -36,7 +39,8 @@ struct Explainer {
         case .disjunction(let operands):
             let judgements = operands.map(judge)
             return .disjunction(judgements, Self.truth(of: judgements, decisive: true))
-        default: return .predicate(expression, ProgramBuilder.program(of: expression).verdict(properties))
+        default:
+            return .predicate(expression, ProgramBuilder.program(of: expression, searchCount: searchCount).verdict(properties))
         }
     }
 

@@ -2,6 +2,9 @@ import Geodesy
 
 /// The accepted, normalised live update as it goes out on `live/…` and is kept as live state.
 public enum LiveMessage {
+    /// About what stands around topic and properties.
+    public static let frameBytes = 160
+
     /// Appends `{"topic","domainType","itemId","timestamp","receivedAt","properties","originSourceId"?,"derived"?}`.
     ///
     /// - Parameters:

@@ -4,6 +4,10 @@ import Selectors
 public enum PropertiesCoding {
     /// The most properties one publication has.
     public static let entriesMax = 64
+    /// The most bytes that a string has.
+    public static let stringBytesMax = 4096
+    /// The most bytes that all have, as JSON.
+    public static let bytesMax = 16 << 10
 
     /// Reads an object of at most 64 strings, numbers, booleans and arrays of those; absent or `null` is none.
     public static func decode(_ value: JSONValue?) throws(WireError) -> Properties {
@@ -14,6 +18,19 @@ public enum PropertiesCoding {
         pairs.reserveCapacity(object.count)
         for member in object.members { pairs.append((member.key, try property(member.value, of: member.key))) }
         return Properties(pairs)
+    }
+
+    /// Refuses what is too long for a new publication.
+    public static func checkLength(_ properties: Properties) throws(WireError) {
+        for (name, value) in properties.entries {
+            guard value.longestString <= stringBytesMax else {
+                throw error(
+                    "may hold strings of at most \(stringBytesMax) bytes; \(JSONValue.string(name).shown) holds one of \(value.longestString)"
+                )
+            }
+        }
+        let count = encode(properties).count
+        guard count <= bytesMax else { throw error("must have at most \(bytesMax) bytes, not \(count)") }
     }
 
     /// The properties as a JSON object, in the order they were given.
@@ -56,6 +73,17 @@ public enum PropertiesCoding {
 
     private static func error(_ rule: String) -> WireError {
         WireError(.invalid, "`properties` \(rule)", field: "properties")
+    }
+}
+
+extension PropertyValue {
+    /// Bytes; 0 where there is none.
+    fileprivate var longestString: Int {
+        switch self {
+        case .string(let text): text.utf8.count
+        case .array(let elements): elements.reduce(0) { max($0, $1.longestString) }
+        case .boolean, .integer, .double: 0
+        }
     }
 }
 

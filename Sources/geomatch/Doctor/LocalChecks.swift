@@ -28,7 +28,7 @@ enum LocalChecks {
                     advice: "name the daemon's data directory, as a user who may read it")
             ]
         }
-        var findings = [Finding("store", "\(path) has \(status.st_size) bytes")]
+        var findings = [Finding("store", "\(path) has \(status.st_size) bytes"), integrity(of: path)]
         if !StoreFile.isInUse(directory) {
             findings.append(
                 Finding("store", "no daemon uses \(directory)", advice: "start geomatchd with --data-dir \(directory)"))
@@ -45,5 +45,20 @@ enum LocalChecks {
                         advice: "make room: with a full disk requests are answered `internal`"))
         }
         return findings
+    }
+
+    /// Whether pages, indexes and fields are what SQLite wrote.
+    private static func integrity(of path: String) -> Finding {
+        var configuration = Configuration()
+        configuration.readonly = true
+        let advice = "stop geomatchd and restore a backup: geomatch restore"
+        do {
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            let faults = try queue.read { try String.fetchAll($0, sql: "PRAGMA integrity_check(3)") }
+            if faults == ["ok"] { return Finding("store", "its pages and indexes are whole") }
+            return Finding("store", "damaged: \(faults.joined(separator: "; "))", advice: advice)
+        } catch {
+            return Finding("store", "it cannot be checked: \(error)", advice: advice)
+        }
     }
 }

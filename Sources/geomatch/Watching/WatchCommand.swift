@@ -111,7 +111,7 @@ struct WatchCommand: AsyncParsableCommand {
             }
         default:
             let watching = Watching(
-                configuration, subject: subject, filter: try filter(configuration.topics), count: count, asJSON: output.json)
+                configuration, subject: subject, filters: try filters(configuration.topics), count: count, asJSON: output.json)
             try await withClient(configuration) { client in
                 async let _: Void = Self.warn(configuration, device: device)
                 try await client.run(watching)
@@ -139,12 +139,12 @@ struct WatchCommand: AsyncParsableCommand {
         await client.close()
     }
 
-    private func filter(_ topics: ClientTopics) throws(CommandFailure) -> String {
+    private func filters(_ topics: ClientTopics) throws(CommandFailure) -> [String] {
         switch subject {
-        case .matches: return device.map(topics.matches) ?? topics.matches
-        case .diagnostics: return topics.diagnostics
-        case .circumstances: return topics.circumstances
-        case .changes: return topics.changes
+        case .matches: return [device.map(topics.matches) ?? topics.matches]
+        case .diagnostics: return [topics.diagnostics, topics.ownDiagnostics]
+        case .circumstances: return [topics.circumstances]
+        case .changes: return [topics.changes]
         case .live:
             let criteria = criteria.map(LiveSelection.topic)
             do throws(TopicFilterError) {
@@ -152,7 +152,7 @@ struct WatchCommand: AsyncParsableCommand {
             } catch {
                 throw .usage("the criteria are no topic filter: \(error.message)")
             }
-            return topics.state(criteria ?? "\(topics.dataset)/#")
+            return [topics.state(criteria ?? "\(topics.dataset)/#")]
         }
     }
 }

@@ -14,10 +14,10 @@ final class Watching: ConnectionWorker, @unchecked Sendable {
     private var wasTold = false
 
     /// - Parameter count: nil for no end.
-    init(_ configuration: GeomatchConfiguration, subject: WatchSubject, filter: String, count: Int?, asJSON: Bool) {
+    init(_ configuration: GeomatchConfiguration, subject: WatchSubject, filters: [String], count: Int?, asJSON: Bool) {
         self.configuration = configuration
         self.subject = subject
-        filters = [filter]
+        self.filters = filters
         left = count
         self.asJSON = asJSON
     }

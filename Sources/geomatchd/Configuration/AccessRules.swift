@@ -91,3 +91,14 @@ extension AccessRules {
         return !other.contains("*") && matches([one], other) ? other : nil
     }
 }
+
+extension LiveReach {
+    init(_ reach: AccessRules.Reach) {
+        self =
+            switch reach {
+            case .all: .all
+            case .own: .own
+            case .none: .none
+            }
+    }
+}

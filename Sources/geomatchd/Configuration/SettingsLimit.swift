@@ -30,6 +30,8 @@ struct SettingsLimit: Sendable {
     static let all: [SettingsLimit] = [
         SettingsLimit("datasets", 1...1_000_000, \.datasets),
         SettingsLimit("live-topics", 1...100_000_000, \.liveTopics),
+        SettingsLimit("live-bytes", 65_536...1_099_511_627_776, unit: "bytes", \.liveBytes),
+        SettingsLimit("client-share", 1...100, unit: "percent", \.clientShare),
         SettingsLimit("devices", 1...100_000_000, \.devices),
         SettingsLimit("attachments-per-device", 1...100_000, \.attachmentsPerDevice),
         SettingsLimit("places", 1...50_000_000, \.places),

@@ -93,7 +93,13 @@ struct Daemon {
 
     private func openStore(_ directory: DataDirectory) throws(Failure) -> Store {
         do throws(StoreError) {
-            return try Store(path: directory.storePath, repliesMax: settings.limits.rememberedReplies)
+            let store = try Store(path: directory.storePath, repliesMax: settings.limits.rememberedReplies)
+            // A crash of the machine, or a disk that fails, may have left anything.
+            if try store.metadata("life") == "begun" {
+                log.notice("the last end was not clean: the store is checked")
+                try store.check()
+            }
+            return store
         } catch {
             throw .internal("\(directory.storePath): \(error)")
         }
@@ -329,13 +335,8 @@ struct Daemon {
         configuration.autoCreateDatasets = settings.autoCreateDatasets
         configuration.administrators = AccessPatterns(settings.administrators)
         configuration.mayName = { access.rules.mayName(dataset: $0, client: $1) }
-        configuration.reads = { dataset, client in
-            switch access.rules.reads(dataset: dataset, client: client) {
-            case .all: .all
-            case .own: .own
-            case .none: .none
-            }
-        }
+        configuration.reads = { LiveReach(access.rules.reads(dataset: $0, client: $1)) }
+        configuration.writes = { LiveReach(access.rules.writes(dataset: $0, client: $1)) }
         configuration.limits = settings.limits
         configuration.reservedDatasets = settings.reservedDatasets
         configuration.isTimeZone = { TimeZone(identifier: $0) != nil }

@@ -12,7 +12,9 @@ struct LiveComponentTests {
     private let subscribers: LiveSubscribers
 
     init() {
-        subscribers = LiveSubscribers(limits: HubLimits(), reads: { _, _ in .all }, states: states, parser: JSONParser())
+        subscribers = LiveSubscribers(
+            limits: HubLimits(), reads: { _, _ in .all }, administrators: AccessPatterns([]), states: states, parser: JSONParser()
+        )
     }
 
     /// Makes a state known with the next number.
@@ -86,7 +88,7 @@ struct LiveComponentTests {
     func resync() throws {
         var turn = Turn(at: 0, seed: (1, 2))
         var resync = Resync()
-        resync.begin([try known("d/-/-/-/-/x/co2")])
+        resync.begin([try known("d/-/-/-/-/x/co2")], holding: 0)
         resync.clear("e/-/-/-/-/x/co2", of: "e")
         resync.clearStatus(of: "e")
         #expect(resync.continueClearing(count: 10, states, exists: { _ in false }, &turn) == 2)

@@ -297,6 +297,7 @@ struct PlaceTests {
         let harness = HubHarness {
             $0.limits.places = 2
             $0.limits.categories = 1
+            $0.limits.clientShare = 100
         }
         let result = importPlaces(harness, ["a", "b", "c"].map { point($0) })
         #expect(result?["imported"]?.number == 2)

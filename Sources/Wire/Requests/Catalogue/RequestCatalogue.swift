@@ -62,6 +62,8 @@ public enum RequestCatalogue {
         RequestField("autoCreateDevices", "true or false: a first position creates its device; default true"),
         RequestField("derivedOccupancy", "true or false: the occupancy of rooms is counted; default false"),
         RequestField("timeZone", "an IANA time zone; default UTC"),
+        RequestField(
+            "livePositions", "all or none: with none only the owners of devices and administrators see positions; default all"),
     ]
 
     private static let datasets = [

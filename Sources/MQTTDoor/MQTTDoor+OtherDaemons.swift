@@ -1,0 +1,55 @@
+import Logging
+import MQTTLink
+import Wire
+
+// Other daemons at the same broker: two of them answer each request twice, and on a copy of one data directory they put each
+// other out.
+
+extension MQTTDoor {
+    /// Reads a `geomatch/status`.
+    func noteStatus(_ message: InboundMessage) {
+        guard let told = ToldStatus(message.payload),
+            told.instance != configuration.instance || told.startedAt != configuration.status.startedAt
+        else { return }
+        if told.instance == configuration.instance {
+            // Before we were online it is our own former life.
+            guard wasOnline else { return }
+            name("another geomatchd runs on a copy of this data directory, since \(told.startedAt): each puts the other out")
+        } else if told.isOnline, !message.retain {
+            name("another geomatchd is online at this broker, instance \(told.instance): both answer every request")
+        } else if !told.isOnline, otherDaemon?.contains(told.instance) == true {
+            core.logger.notice("the other geomatchd is offline", metadata: ["instance": "\(told.instance)"])
+            otherDaemon = nil
+            publishStatus()
+        }
+    }
+
+    private func name(_ other: String) {
+        guard otherDaemon != other else { return }
+        otherDaemon = other
+        core.logger.error("\(other)", metadata: ["broker": "\(configuration.broker)"])
+        if session.phase == .online { publishStatus() }
+    }
+
+    /// Reports that the daemon is online, and which other daemon it met.
+    func publishStatus() {
+        publish(configuration.status.encode(isOnline: true, error: otherDaemon), on: topics.status, qos: 1, retain: true)
+    }
+}
+
+/// What a `geomatch/status` says of whose it is.
+private struct ToldStatus {
+    var instance: String
+    var startedAt: Int64
+    var isOnline: Bool
+
+    init?(_ payload: UnsafeRawBufferPointer) {
+        guard let message = try? JSONValue.parse(String(decoding: payload, as: UTF8.self)),
+            let instance = message.asObject?["instance"]?.asString, instance.utf8.count <= 64,
+            let startedAt = message.asObject?["startedAt"]?.asInt64
+        else { return nil }
+        self.instance = instance
+        self.startedAt = startedAt
+        isOnline = message.asObject?["state"]?.asString == "online"
+    }
+}
