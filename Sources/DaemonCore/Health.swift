@@ -18,6 +18,7 @@ public final class Health: Sendable {
         var isGivenUp = false
         var lastReason = "the broker did not answer"
         var failure: Failure?
+        var ending: Failure?
         var waiter: CheckedContinuation<Failure?, Never>?
     }
 
@@ -58,6 +59,15 @@ public final class Health: Sendable {
         }
         waiter?.resume(returning: failure)
     }
+
+    /// Ends the daemon for good, also once it is online: ``ending`` says why.
+    public func end(_ failure: Failure) {
+        state.withLock { $0.ending = failure }
+        fail(failure)
+    }
+
+    /// Why the daemon ends by itself.
+    public var ending: Failure? { state.withLock { $0.ending } }
 
     /// Why there is no connection.
     public var lastReason: String { state.withLock { $0.lastReason } }

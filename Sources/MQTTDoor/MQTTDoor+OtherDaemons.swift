@@ -16,7 +16,13 @@ extension MQTTDoor {
             guard wasOnline else { return }
             name("another geomatchd runs on a copy of this data directory, since \(told.startedAt): each puts the other out")
         } else if told.isOnline, !message.retain {
-            name("another geomatchd is online at this broker, instance \(told.instance): both answer every request")
+            let other = "another geomatchd is online at this broker, instance \(told.instance)"
+            name(other + ": both answer every request")
+            let own = (configuration.status.startedAt, configuration.instance)
+            if configuration.yields, (told.startedAt, told.instance) < own {
+                core.health.end(.refused(other + ", and was there before"))
+                stop()
+            }
         } else if !told.isOnline, otherDaemon?.contains(told.instance) == true {
             core.logger.notice("the other geomatchd is offline", metadata: ["instance": "\(told.instance)"])
             otherDaemon = nil

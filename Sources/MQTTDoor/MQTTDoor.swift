@@ -20,10 +20,12 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         public var liveQoS: Int32
         public var status: StatusMessage
         public var adapters: [AdapterRule]
+        /// Whether it ends where another daemon was at the broker before: not on a broker of its own, where no other belongs.
+        public var yields: Bool
 
         public init(
             broker: String, topics: Topics, instance: String, readsEveryDataset: Bool, inputQoS: Int32, liveQoS: Int32 = 0,
-            status: StatusMessage, adapters: [AdapterRule] = []
+            status: StatusMessage, adapters: [AdapterRule] = [], yields: Bool = false
         ) {
             self.broker = broker
             self.topics = topics
@@ -33,6 +35,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
             self.liveQoS = liveQoS
             self.status = status
             self.adapters = adapters
+            self.yields = yields
         }
     }
 

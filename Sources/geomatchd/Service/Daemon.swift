@@ -76,6 +76,7 @@ struct Daemon {
         } catch {
             throw Failure.internal("\(error)")
         }
+        if let ending = daemon.core.health.ending { throw Failure.unavailable(ending.description) }
     }
 
     // MARK: Parts
@@ -258,7 +259,7 @@ struct Daemon {
                 broker: endpoint.name, topics: topics, instance: identity,
                 readsEveryDataset: settings.broker == nil || settings.autoCreateDatasets,
                 inputQoS: Int32(settings.liveInputQoS), liveQoS: Int32(settings.liveQoS), status: status,
-                adapters: settings.adapters),
+                adapters: settings.adapters, yields: settings.broker != nil),
             core: core, heldFilters: restored.filters)
         let daemon = RunningDaemon(core: core, door: door)
         let http = try httpService(of: daemon, access: access)
