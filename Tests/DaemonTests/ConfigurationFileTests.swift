@@ -95,15 +95,15 @@ struct ConfigurationFileTests {
         #expect(try read(file: text).text == Settings().text)
         let lines = text.split(separator: "\n").dropFirst().map { $0.dropFirst(2) }
         let all = try withFile(lines.joined(separator: "\n")) { try ConfigurationFile(path: $0).values }
-        for key in SettingsKey.all where !["adapters", "access"].contains(key.name) {
+        for key in SettingsKey.all where !["adapters", "access", "keys", "http"].contains(key.name) {
             #expect(all[key.name] != nil, "\(key.name)")
         }
         let whole = try read(file: lines.joined(separator: "\n").replacing("mqtt:", with: "mqtts:"))
-        #expect(whole.adapters.count == 2 && whole.access?.count == 1)
+        #expect(whole.adapters.count == 2 && whole.access?.count == 1 && whole.keys.count == 1)
         // An example stands where there is no default.
         let examples =
             ["broker", "users", "tls.ca-file", "tls.certificate-file", "tls.key-file"]
-            + SettingsKey.all.map(\.name).filter { $0.hasPrefix("listen-tls.") }
+            + SettingsKey.all.map(\.name).filter { $0.hasPrefix("listen-tls.") || $0.hasPrefix("http.tls.") }
         let values = all.filter { !examples.contains($0.key) }.map { "\($0.key): '\($0.value)'" }
         #expect(try read(file: values.joined(separator: "\n")).text == Settings().text)
         #expect(

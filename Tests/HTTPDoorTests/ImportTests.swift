@@ -73,7 +73,7 @@ struct ImportTests {
             let answer = try connection.ask(
                 "POST", "/api/d/place/import?client=admin", file, fields: ["Content-Type": "application/geo+json"])
             let imported = answer.json["partial"]?.asObject?["imported"]?.asInt64 ?? 0
-            #expect(answer.status == 400 && answer.error == "invalid" && imported == 2000, "\(answer)")
+            #expect(answer.status == 400 && answer.error == "invalid" && (1...2000).contains(imported), "\(answer)")
         }
     }
 }

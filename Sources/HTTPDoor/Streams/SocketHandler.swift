@@ -176,7 +176,10 @@ final class SocketHandler: ChannelDuplexHandler {
     private func close(_ context: ChannelHandlerContext, _ code: WebSocketErrorCode) {
         guard !isClosing else { return }
         isClosing = true
+        let stream = stream
         stream.end(.gone)
+        // What ends with it ends now, not when the other side has closed, too.
+        door.submit { $0.close(stream) }
         var data = ByteBuffer()
         data.write(webSocketErrorCode: code)
         write(context, .connectionClose, data)

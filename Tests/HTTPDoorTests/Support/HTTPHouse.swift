@@ -39,7 +39,7 @@ final class HTTPHouse: @unchecked Sendable {
         thread.start()
         let (ports, found) = AsyncStream<Int>.makeStream()
         let service = HTTPService(door, log: core.logger, listening: { found.yield($0) })
-        let server = Task(executorPreference: ServerThreads()) { try await service.run() }
+        let server = Task(executorPreference: ServerThreads.shared) { try await service.run() }
         for await port in ports {
             self.port = port
             break
@@ -65,6 +65,7 @@ final class HTTPHouse: @unchecked Sendable {
 
 /// Where servers run: the bodies of tests wait for them, and would hold the threads that tasks share.
 final class ServerThreads: TaskExecutor {
+    static let shared = ServerThreads()
     private static let queue = DispatchQueue(label: "servers", attributes: .concurrent)
 
     func enqueue(_ job: consuming ExecutorJob) {
