@@ -22,6 +22,7 @@ extension Core {
             keep(current.takeUncommitted())
             for query in current.queries { enqueue(query) }
             for notice in current.notices { logger.notice(notice) }
+            for topic in current.erasedInputs { for reference in doors { reference.door.eraseInput(topic) } }
             let datasetsChanged = current.datasetsChanged
             current.removeAll()
             if datasetsChanged { for reference in doors { reference.door.datasetsChanged() } }

@@ -15,6 +15,8 @@ public protocol Door: AnyObject {
     func send(_ batch: OutputBatch)
     /// A dataset came or went.
     func datasetsChanged()
+    /// Whoever keeps what was sent on a live topic is to erase it; nothing comes in by that.
+    func eraseInput(_ topic: String)
     /// Has the core's ``Core/woken()`` called on its thread. From any thread.
     func wake()
 }
@@ -22,6 +24,9 @@ public protocol Door: AnyObject {
 extension Door {
     /// What is sent has arrived.
     public func replyBytes(of queue: UInt32) -> Int { 0 }
+
+    /// Nobody keeps it.
+    public func eraseInput(_ topic: String) {}
 }
 
 /// Where changes become durable, in order.

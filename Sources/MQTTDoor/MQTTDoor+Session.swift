@@ -118,6 +118,7 @@ extension MQTTDoor {
         forgetMark()
         publishStatus()
         publishUnsent()
+        eraseInputs()
         core.doorOpened(holding: session.mark ?? 0)
         core.logger.info(
             "online",

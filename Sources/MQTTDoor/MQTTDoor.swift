@@ -57,6 +57,9 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     var nextResyncAt: Int64 = 0
     var nextMarkAt: Int64 = 0
     var markTold: Int64 = -1
+    /// Live topics whose retained input is to be cleared, and those where the clearing has not come back.
+    var erasures: [String] = []
+    private var erasing: Set<String> = []
     /// It was online in this life.
     var wasOnline = false
     /// What was seen of another daemon at this broker.
@@ -135,6 +138,22 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
 
     public func datasetsChanged() { updateFilters() }
 
+    public func eraseInput(_ topic: String) {
+        if erasures.count < Self.erasuresMaximum { erasures.append(topic) }
+        if session.phase == .online { eraseInputs() }
+    }
+
+    private static let erasuresMaximum = 10_000
+
+    /// Clears what the broker retains of input; what that sends to us is no update.
+    func eraseInputs() {
+        for topic in erasures {
+            if erasing.count < Self.erasuresMaximum { erasing.insert(topic) }
+            publish([], on: topics.prefix + topic, qos: 1, retain: true)
+        }
+        erasures.removeAll()
+    }
+
     // MARK: The link
 
     public func linkReceived(_ batch: InboundBatch) {
@@ -158,6 +177,11 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
                     dataset: dataset, client: client, name: name, body: message.payload, isPadded: true,
                     answer: MQTTReturnAddress.make(door: number, topic: topic, correlation: message.correlation)))
         case .update(let topic):
+            if message.payload.isEmpty, !erasing.isEmpty, !message.retain,
+                erasing.remove(String(decoding: topic, as: UTF8.self)) != nil
+            {
+                return
+            }
             core.receive(
                 IncomingUpdate(topic: topic, payload: message.payload, isPadded: true, isRepeated: message.retain))
         case .other:

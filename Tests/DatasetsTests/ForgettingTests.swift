@@ -57,4 +57,20 @@ struct ForgettingTests {
         #expect(harness.refusal("device/forget", #"{"id":"stray"}"#, client: "admin") == nil)
         #expect(harness.refusal("device/forget", #"{"id":"stray"}"#, client: "admin") == nil)
     }
+
+    @Test("What a broker retains of a forgotten device's own messages is cleared, once that is durable")
+    func retainedInput() {
+        let harness = HubHarness()
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"phone"}"#)
+        harness.send("d/v/-/-/-/phone/position", #"{"lat":1,"lon":1}"#)
+        harness.send("d/-/-/-/-/phone/proximity", Sample.sighting(1, #""distance":2"#))
+        harness.send("d/-/-/-/-/other/position", #"{"lat":1,"lon":1}"#)
+        harness.isDiskSlow = true
+        harness.published.removeAll()
+        harness.send("geomatch/d/alice/request/device/forget", #"{"id":"phone"}"#)
+        #expect(!harness.published.contains { $0.topic.hasPrefix("d/") })
+        harness.isDiskSlow = false
+        let cleared = harness.published.filter { $0.topic.hasPrefix("d/") && $0.retain && $0.payload.isEmpty }.map(\.topic)
+        #expect(cleared.sorted() == ["d/-/-/-/-/phone/proximity", "d/v/-/-/-/phone/position"])
+    }
 }

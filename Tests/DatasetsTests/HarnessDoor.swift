@@ -23,6 +23,11 @@ final class HarnessDoor: Door {
     func datasetsChanged() {}
     func wake() {}
 
+    func eraseInput(_ topic: String) {
+        published.append(
+            HubHarness.Published(topic: topic, payload: "", qos: 1, retain: true, token: 0, correlation: nil))
+    }
+
     func send(_ batch: OutputBatch) {
         batch.bytes.withUnsafeBytes { bytes in
             for item in batch.items { send(item, bytes) }

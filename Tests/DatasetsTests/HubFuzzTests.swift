@@ -1,3 +1,4 @@
+import Foundation
 import LiveTopics
 import SeededRandom
 import Testing
@@ -34,6 +35,11 @@ struct HubFuzzTests {
         ("geomatch/d/admin/request/dataset/list", #"{"after":"a"}"#), ("geomatch/d/alice/request/device/delete", #"{"id":"x"}"#),
     ]
 
+    /// As many runs and messages as an audit had, which take minutes.
+    private static let isThorough = ProcessInfo.processInfo.environment["GEOMATCH_TEST_ALL"] != nil
+    private static let runs: Range<UInt64> = isThorough ? 0..<28 : 0..<4
+    private static let messages = isThorough ? 6000 : 4000
+
     /// Changes some bytes: another one, one more, one less, or a piece of another message.
     private func mutate(_ bytes: [UInt8], _ random: inout SplitMix64) -> [UInt8] {
         var bytes = bytes
@@ -51,12 +57,12 @@ struct HubFuzzTests {
         return bytes
     }
 
-    @Test("never stops the hub: random bytes and damaged messages, also over restarts and a full disk", arguments: 0..<4)
+    @Test("never stops the hub: random bytes and damaged messages, also over restarts and a full disk", arguments: runs)
     func survives(_ run: UInt64) {
         var random = SplitMix64(seed: SplitMix64.seed() &+ run)
         let harness = HubHarness()
         harness.acknowledges = true
-        for number in 0..<4000 {
+        for number in 0..<Self.messages {
             let (topic, payload) = Self.valid.randomElement(using: &random)!
             var message = HubHarness.Message(bytes: mutate(Array(topic.utf8), &random), mutate(Array(payload.utf8), &random))
             if number % 10 == 0 {
@@ -84,6 +90,26 @@ struct HubFuzzTests {
         }
         // It still does its work.
         #expect(harness.request("dataset/create", client: "admin", dataset: "after") != nil)
+    }
+
+    @Test("publishes no position of a dataset that keeps them private, whatever it is", arguments: runs)
+    func privacy(_ run: UInt64) {
+        var random = SplitMix64(seed: SplitMix64.seed() &+ run)
+        let harness = HubHarness()
+        _ = harness.request("dataset/create", #"{"livePositions":"none"}"#, client: "admin")
+        _ = harness.request("live/subscribe", #"{"id":"l","criteria":"d/#"}"#, client: "eve")
+        let valid = Self.valid.filter { !$0.0.hasSuffix("dataset/delete") }
+        for number in 0..<Self.messages / 4 {
+            let (topic, payload) = valid[random.below(valid.count)]
+            harness.published.removeAll(keepingCapacity: true)
+            harness.batch([.init(bytes: mutate(Array(topic.utf8), &random), mutate(Array(payload.utf8), &random))])
+            if number % 211 == 0 { harness.restart(killed: number % 422 == 0) }
+            let told = harness.published.filter {
+                $0.topic.hasPrefix("live/d/") && !$0.payload.isEmpty || $0.topic == "geomatch/d/eve/live/l"
+            }
+            #expect(!told.contains { $0.payload.contains(#""latitude":"#) || $0.payload.contains(#""beacons":"#) })
+        }
+        #expect(harness.hub.datasets["d"]?.hidesPositions == true)
     }
 
     @Test("that comes without end fills no table")

@@ -21,7 +21,8 @@ extension Hub {
         let extras = decoder.sightingExtras.map { Array(properties[$0...].dropLast()) } ?? []
         if message.isRepeated, state.isKnown {
             let skewedFrom = turn.now + Self.skewMaximumMilliseconds
-            guard let stated = update.timestamp, stated <= skewedFrom, stated > state.time(at: turn.now), stated != state.timestamp
+            guard let stated = update.timestamp, stated <= skewedFrom, stated > state.time(at: turn.now),
+                stated != state.timestamp
             else { return .ignored }
         }
         if state.payload == nil { try checkRoomForLiveTopic(of: state.item, in: dataset) }

@@ -21,6 +21,7 @@ extension Hub {
                 guard let dataset = datasets[name], case .deletion? = dataset.suspension else { continue }
                 removeDataset(dataset, &turn)
                 resume(name, &turn)
+            case .erasure(let topics): turn.effects.erasedInputs += topics
             case .livePositions(let livePositions, let name):
                 if let dataset = datasets[name] { show(livePositions, of: dataset, &turn) }
             }

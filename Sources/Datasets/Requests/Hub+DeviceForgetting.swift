@@ -15,7 +15,9 @@ extension Hub {
         dataset.geomatching.endVisits(of: device, &turn)
         turn.keep(.forgetDevice(dataset: dataset.id, id: device.record.id))
         device.matches.removeAll()
-        for state in traces(of: device, in: dataset) {
+        let traces = traces(of: device, in: dataset)
+        turn.effects.sequels.append(.erasure(traces.map(\.topic)))
+        for state in traces {
             let former = state.snapshot
             clear(state, &turn)
             keepNow(state, after: former, &turn)

@@ -20,6 +20,8 @@ public struct Effects: Sendable {
     public var queries: [StoreQuery] = []
     /// The set of datasets has changed.
     public var datasetsChanged = false
+    /// Live topics on which somebody may still keep what was sent, for good: it is to be erased.
+    public var erasedInputs: [String] = []
     /// For the log.
     public var notices: [Notice] = []
     /// How many of the changes followers of the feed know of already.
@@ -29,7 +31,7 @@ public struct Effects: Sendable {
 
     public var isEmpty: Bool {
         output.isEmpty && held.isEmpty && changes.isEmpty && sequels.isEmpty && posts.isEmpty && queries.isEmpty
-            && !datasetsChanged && notices.isEmpty
+            && !datasetsChanged && erasedInputs.isEmpty && notices.isEmpty
     }
 
     /// A request waits for some of the changes.
@@ -45,6 +47,7 @@ public struct Effects: Sendable {
         posts.removeAll(keepingCapacity: true)
         queries.removeAll(keepingCapacity: true)
         datasetsChanged = false
+        erasedInputs.removeAll()
         notices.removeAll(keepingCapacity: true)
         changesSeenByFollowers = 0
     }
@@ -159,6 +162,8 @@ enum Sequel: Sendable {
     case liveSubscription(UInt32, serial: UInt64)
     /// A dataset is gone.
     case deletion(dataset: String)
+    /// What was sent on these live topics is to be erased wherever it is kept.
+    case erasure([String])
     /// Who may know where the devices of a dataset are has changed.
     case livePositions(LivePositions, dataset: String)
 }

@@ -13,6 +13,10 @@ struct LocalDatabase: Sendable {
             configuration.label = "geomatch.offline"
             configuration.foreignKeysEnabled = false
             configuration.busyMode = .timeout(5)
+            // It may tell where people are. SQLite gives its other files the same mode.
+            if !FileManager.default.fileExists(atPath: file.path) {
+                _ = FileManager.default.createFile(atPath: file.path, contents: nil, attributes: [.posixPermissions: 0o600])
+            }
             queue = try DatabaseQueue(path: file.path, configuration: configuration)
             try queue.inDatabase { db in
                 try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 2000;")

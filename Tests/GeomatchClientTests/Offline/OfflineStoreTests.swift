@@ -9,6 +9,19 @@ import enum Wire.JSONValue
 
 @Suite("The offline store without a network", .timeLimit(.minutes(1)))
 struct OfflineStoreTests {
+    @Test("A replica was readable by everybody on the machine: it is its owner's alone")
+    func mode() async throws {
+        try await withFolder { folder in
+            let file = URL(fileURLWithPath: folder + "/o.sqlite")
+            let store = try OfflineStore(file: file, dataset: "museum", client: "app")
+            try store.put([:], type: "note", id: "n")
+            for suffix in ["", "-wal"] {
+                let attributes = try FileManager.default.attributesOfItem(atPath: file.path + suffix)
+                #expect(attributes[.posixPermissions] as? Int == 0o600)
+            }
+        }
+    }
+
     @Test("What is written is there at once and after a restart, with a new revision each time")
     func writing() async throws {
         try await withFolder { folder in
