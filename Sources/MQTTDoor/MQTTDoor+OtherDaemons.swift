@@ -17,7 +17,7 @@ extension MQTTDoor {
             name("another geomatchd runs on a copy of this data directory, since \(told.startedAt): each puts the other out")
         } else if told.isOnline, !message.retain {
             name("another geomatchd is online at this broker, instance \(told.instance): both answer every request")
-        } else if !told.isOnline, otherDaemon?.contains(told.instance) == true {
+        } else if !told.isOnline, otherDaemon?.contains("instance \(told.instance):") == true {
             core.logger.notice("the other geomatchd is offline", metadata: ["instance": "\(told.instance)"])
             otherDaemon = nil
             publishStatus()
