@@ -57,6 +57,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     var nextResyncAt: Int64 = 0
     var nextMarkAt: Int64 = 0
     var markTold: Int64 = -1
+    private var nextMalformedLogAt: Int64 = 0
     private var stopsAt: Int64?
     private let stopRequested = Atomic<Bool>(false)
 
@@ -153,6 +154,8 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
                 Envelope(
                     dataset: dataset, client: client, name: name, body: message.payload, isPadded: true,
                     answer: MQTTReturnAddress.make(door: number, topic: topic, correlation: message.correlation)))
+        case .malformedRequest(let dataset):
+            if !message.retain { reportMalformedRequest(message.topic, of: dataset) }
         case .update(let topic):
             core.receive(
                 IncomingUpdate(topic: topic, payload: message.payload, isPadded: true, isRepeated: message.retain))
@@ -160,6 +163,16 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
             guard message.retain, session.isAdopting, let topic = topics.liveState(message.topic) else { return }
             core.adopt(IncomingUpdate(topic: topic, payload: message.payload, isPadded: true, isRepeated: true))
         }
+    }
+
+    /// On the dataset's diagnostics, and once a second in the log.
+    private func reportMalformedRequest(_ topic: UnsafeRawBufferPointer, of dataset: String) {
+        core.receiveMalformedRequest(topic, of: dataset)
+        let now = core.clock.monotonic()
+        guard now >= nextMalformedLogAt else { return }
+        nextMalformedLogAt = now + 1000
+        core.logger.notice(
+            "request topic is malformed", metadata: ["topic": "\(String(decoding: topic.prefix(256), as: UTF8.self))"])
     }
 
     /// Whether the message was of another ecosystem; an adapter's topics are no live topics of ours.
