@@ -19,6 +19,7 @@ extension Store {
         registerChangeFeed(in: &migrator)
         registerBeacons(in: &migrator)
         registerPlaceRows(in: &migrator)
+        registerGeofences(in: &migrator)
         return migrator
     }()
 

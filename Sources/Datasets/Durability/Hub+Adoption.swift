@@ -13,6 +13,10 @@ extension Hub {
         let canonical = live.encoded
         if dataset.isSuspended { return wait(message, of: canonical, in: dataset.id, isAdopted: true, &turn) }
         let known = liveStates[canonical]
+        if live.domain == KnownDomain.presence.rawValue {
+            // It follows from what is known of devices; what is kept is replaced.
+            return publishLive(topic: canonical, payload: known?.payload ?? [], &turn)
+        }
         if let payload = known?.payload, payload.count == message.payload.count, payload.elementsEqual(message.payload) { return }
         let state = known ?? LiveState(dataset: dataset, live: live, topic: canonical)
         // The daemon never reported a time so far ahead: a later update must not be late for ever.

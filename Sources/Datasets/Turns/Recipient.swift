@@ -19,7 +19,7 @@ public final class Recipient: Sendable {
     }
 
     enum Kind: String {
-        case match, live, circumstance, beacon, changes
+        case match, live, circumstance, beacon, geofence, changes
     }
 
     /// The client, over all datasets.
