@@ -43,6 +43,9 @@ let package = Package(
         .target(name: "CPrefetch"),
         .target(name: "EngineMemory", dependencies: ["CPrefetch"], swiftSettings: strict),
         .target(name: "Geodesy", swiftSettings: strict),
+        .target(
+            name: "Geofencing", dependencies: ["Geodesy", .product(name: "HeapModule", package: "swift-collections")],
+            swiftSettings: unchecked),
         .target(name: "LiveTopics", swiftSettings: strict),
         .target(name: "OpeningHours", swiftSettings: strict),
         .target(name: "Ranging", dependencies: ["EngineMemory", "Geodesy"], swiftSettings: strict),
@@ -69,13 +72,14 @@ let package = Package(
         // What is durable: values, how they are written, what they mean for the change feed.
         .target(
             name: "Records",
-            dependencies: ["Circumstances", "Geodesy", "Places", "Ranging", "Selectors", "Wire"],
+            dependencies: ["Circumstances", "Geodesy", "Geofencing", "Places", "Ranging", "Selectors", "Wire"],
             swiftSettings: strict),
         .target(
             name: "Datasets",
             dependencies: [
-                "Circumstances", "Geodesy", "LiveTopics", "Matching", "OpeningHours", "Places", "Ranging", "Records", "Selectors",
-                "Wire",
+                "Circumstances", "Geodesy", "Geofencing", "LiveTopics", "Matching", "OpeningHours", "Places", "Ranging",
+                "Records",
+                "Selectors", "Wire",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: strict),
@@ -215,6 +219,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "EngineMemoryTests", dependencies: ["EngineMemory", "SeededRandom"]),
         .testTarget(name: "GeodesyTests", dependencies: ["Geodesy", "SeededRandom"]),
+        .testTarget(name: "GeofencingTests", dependencies: ["Geodesy", "Geofencing", "SeededRandom"]),
         .testTarget(name: "LiveTopicsTests", dependencies: ["LiveTopics", "SeededRandom"]),
         .testTarget(name: "OpeningHoursTests", dependencies: ["OpeningHours", "SeededRandom"]),
         .testTarget(name: "RangingTests", dependencies: ["FlatRecording", "Geodesy", "Ranging", "SeededRandom"]),
@@ -234,7 +239,8 @@ let package = Package(
         .testTarget(
             name: "StoreTests",
             dependencies: [
-                "Circumstances", "Datasets", "Geodesy", "MemoryStore", "Places", "Ranging", "Records", "SeededRandom", "Store",
+                "Circumstances", "Datasets", "Geodesy", "Geofencing", "MemoryStore", "Places", "Ranging", "Records",
+                "SeededRandom", "Store",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(

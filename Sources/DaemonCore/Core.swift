@@ -103,6 +103,11 @@ public final class Core {
         hub.receive(adapted, published: published, isRepeated: isRepeated, &turn)
     }
 
+    /// Somebody published a request on a topic that is none.
+    public func receiveMalformedRequest(_ topic: UnsafeRawBufferPointer, of dataset: String) {
+        hub.receiveMalformedRequest(topic, of: dataset, &turn)
+    }
+
     /// Ends a batch: does what the hub wants.
     public func end() { perform() }
 

@@ -20,6 +20,8 @@ final class Dataset {
     /// Points of interest.
     let places: PlaceBook
     private(set) var circumstances: CircumstanceBook
+    /// Who is inside of which geofence.
+    let geofences = Geofences()
     let beacons: Beacons
     /// Positions of ids that are no device, by id: taken over when it becomes one.
     var positionsWithoutDevice = ByteKeyed<LiveState>()
@@ -93,6 +95,7 @@ final class Dataset {
         geomatching = geomatching.emptied()
         devices.removeAll()
         circumstances = CircumstanceBook(id, devices, places, structure, matchAccount, shared)
+        geofences.reset()
         beacons.reset()
         structure.reset()
         occupancy = nil
@@ -116,6 +119,7 @@ final class Dataset {
         let device = Device(record, reference: geomatching.engine.addDevice(isFixed: record.type == .pin))
         devices.insert(device)
         circumstances.insert(device)
+        geofences.insert(device)
         for sighting in beacons.insert(device) { geomatching.restore(sighting) }
         return device
     }
@@ -137,6 +141,7 @@ final class Dataset {
         geomatching.remove(device)
         devices.remove(device)
         circumstances.engine.removeDevice(device.reference.index)
+        geofences.forget(device: device.reference.index)
         places.forget(device.record.id)
         // Its id counts as declared no longer.
         structure.noteDeclarations()

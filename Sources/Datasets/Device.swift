@@ -7,6 +7,9 @@ final class Device {
     let reference: DeviceRef
     /// The live topic its position came on; nil while it has none.
     var positionTopic: LiveState?
+    /// Which geofences hold it, as published, and the position topic that this goes with.
+    var presence: LiveState?
+    var presenceOf: LiveState?
     /// The numbers of its newest matches, oldest first.
     var matches: [Int64] = []
 

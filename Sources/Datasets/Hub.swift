@@ -121,6 +121,7 @@ public final class Hub {
             dataset.geomatching.advance(&turn)
             refreshFloors(of: dataset, &turn)
             dataset.circumstances.advance(&turn)
+            advanceGeofences(of: dataset, to: now, &turn)
             if dataset.record.derivedOccupancy || dataset.occupancy != nil {
                 advanceOccupancy(of: dataset, secondIsOver: secondIsOver, &turn)
             }

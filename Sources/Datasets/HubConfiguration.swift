@@ -54,6 +54,8 @@ public struct HubLimits: Sendable {
     public var categories = 100_000
     /// For each client.
     public var circumstances = 1000
+    /// For each client.
+    public var geofences = 10_000
     /// How long a device that is not heard of counts as being in its room.
     public var occupancySilenceSeconds = 600
     /// For each device, publications and subscriptions each.

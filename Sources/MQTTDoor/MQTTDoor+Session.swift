@@ -23,7 +23,7 @@ extension MQTTDoor {
 
     public func linkSubscribed(id: Int32, granted: [UInt8]) {
         if let added = session.additions.removeValue(forKey: id) {
-            let refused = zip(added, granted).filter { $0.1 >= 0x80 && $0.0 != topics.status }.map(\.0)
+            let refused = refused(added, granted)
             if !refused.isEmpty { refuse(filters: refused) }
             return
         }
@@ -37,13 +37,23 @@ extension MQTTDoor {
         }
         guard session.phase == .subscribing(id: id) else { return }
         let wanted = wantedFilters().map(\.filter)
-        // Other daemons may remain unseen.
-        let refused = zip(wanted, granted).filter { $0.1 >= 0x80 && $0.0 != topics.status }.map(\.0)
+        let refused = refused(wanted, granted)
         guard refused.isEmpty else {
             refuse(filters: refused)
             return
         }
         beginAdoption()
+    }
+
+    /// The filters that the broker refused and that are needed.
+    private func refused(_ filters: [String], _ granted: [UInt8]) -> [String] {
+        // Other daemons may remain unseen.
+        let all = zip(filters, granted).filter { $0.1 >= 0x80 && $0.0 != topics.status }.map(\.0)
+        let needed = all.filter { !BrokerFilters.isOptional($0, prefix: topics.prefix) }
+        if needed.count < all.count {
+            core.logger.notice("malformed request topics are not reported: the broker refuses to let us read them")
+        }
+        return needed
     }
 
     /// Filters of an earlier life, before anything is said to be online.

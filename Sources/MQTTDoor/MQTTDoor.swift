@@ -67,6 +67,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     var onlineAt: Int64?
     /// What was seen of another daemon at this broker.
     var otherDaemon: String?
+    private var nextMalformedLogAt: Int64 = 0
     private var stopsAt: Int64?
     private let stopRequested = Atomic<Bool>(false)
 
@@ -179,6 +180,8 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
                 Envelope(
                     dataset: dataset, client: client, name: name, body: message.payload, isPadded: true,
                     answer: MQTTReturnAddress.make(door: number, topic: topic, correlation: message.correlation)))
+        case .malformedRequest(let dataset):
+            if !message.retain { reportMalformedRequest(message.topic, of: dataset) }
         case .update(let topic):
             if message.payload.isEmpty, !erasing.isEmpty, !message.retain,
                 erasing.remove(String(decoding: topic, as: UTF8.self)) != nil
@@ -192,6 +195,16 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
             guard message.retain, session.isAdopting, let topic = topics.liveState(message.topic) else { return }
             core.adopt(IncomingUpdate(topic: topic, payload: message.payload, isPadded: true, isRepeated: true))
         }
+    }
+
+    /// On the dataset's diagnostics, and once a second in the log.
+    private func reportMalformedRequest(_ topic: UnsafeRawBufferPointer, of dataset: String) {
+        core.receiveMalformedRequest(topic, of: dataset)
+        let now = core.clock.monotonic()
+        guard now >= nextMalformedLogAt else { return }
+        nextMalformedLogAt = now + 1000
+        core.logger.notice(
+            "request topic is malformed", metadata: ["topic": "\(String(decoding: topic.prefix(256), as: UTF8.self))"])
     }
 
     /// Whether the message was of another ecosystem; an adapter's topics are no live topics of ours.

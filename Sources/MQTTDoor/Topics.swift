@@ -28,6 +28,8 @@ public struct Topics: Sendable {
     package enum Incoming {
         /// `geomatch/{dataset}/{client}/request/{resource}/{verb}`, with any number of levels behind `request`.
         case request(dataset: String, client: String, name: String)
+        /// Below `geomatch/{dataset}/`, and meant as a request: levels are missing, or it is `requests`.
+        case malformedRequest(dataset: String)
         /// The seven levels, or what should be.
         case update(UnsafeRawBufferPointer)
         /// Nothing for us.
@@ -41,13 +43,15 @@ public struct Topics: Sendable {
         var rest = topic.dropFirst("geomatch/".utf8.count)
         guard let dataset = rest.removeLevel(), let client = rest.removeLevel() else { return .other }
         let name: Slice<UnsafeRawBufferPointer>
-        if let kind = rest.removeLevel() {
-            guard kind.elementsEqual("request".utf8) else { return .other }
-            name = rest
-        } else {
-            guard rest.elementsEqual("request".utf8) else { return .other }
-            name = rest.suffix(0)
+        let below = rest
+        let kind = rest.removeLevel() ?? rest
+        guard kind.elementsEqual("request".utf8) else {
+            // At most five levels, or another word.
+            let isShort = !rest.contains(UInt8(ascii: "/")) || kind.count == below.count
+            let isMeant = kind.elementsEqual("requests".utf8) || client.elementsEqual("request".utf8) && isShort
+            return isMeant ? .malformedRequest(dataset: dataset.text) : .other
         }
+        name = kind.count == below.count ? rest.suffix(0) : rest
         return .request(dataset: dataset.text, client: client.text, name: name.text)
     }
 

@@ -87,12 +87,13 @@ public struct StayRecord: Equatable, Sendable {
     }
 }
 
-/// A message that a circumstance occurred, or that a region of beacons was entered or left, until the broker has it.
+/// A message that a circumstance occurred, or that a geofence or a region of beacons was entered or left, until its targets have it.
 public struct IncidentRecord: Equatable, Sendable {
     /// What an incident is about; also the level of its topic.
     public enum Source: String, Sendable, CaseIterable {
         case circumstance
         case beacon
+        case geofence
     }
 
     /// Of the same sequence as the numbers of matches: the order of delivery.
@@ -100,13 +101,19 @@ public struct IncidentRecord: Equatable, Sendable {
     public var dataset: String
     public var id: String
     public var source: Source
-    /// Of the circumstance, or of the monitor.
+    /// Of the circumstance, the monitor, or the geofence.
     public var sourceID: String
     /// Whose tree it is delivered to.
     public var owner: String
     public var createdAt: Int64
     /// The JSON as published.
     public var body: [UInt8]
+    /// Where it goes beside its topic, as that was when it was made.
+    public var pushers: [String] = []
+    public var secret: String?
+    /// A bit for each target that is complete, and the worst that became of those.
+    public var settled: UInt32 = 0
+    public var fate = MatchFate.delivered
 
     public init(
         number: Int64, dataset: String, id: String, source: Source, sourceID: String, owner: String, createdAt: Int64,
@@ -233,6 +240,10 @@ extension IncidentRecord: DurableRecord {
         fields.write(createdAt)
         fields.write(body)
         fields.write(source.rawValue)
+        fields.write(list: pushers.isEmpty ? nil : pushers)
+        fields.write(secret)
+        fields.write(Int64(settled))
+        fields.write(fate.rank)
     }
 
     public init(from fields: inout some FieldReader) throws(MalformedRow) {
@@ -241,6 +252,11 @@ extension IncidentRecord: DurableRecord {
         self.init(
             number: number, dataset: dataset, id: id, source: try fields.word(), sourceID: sourceID, owner: owner,
             createdAt: createdAt, body: body)
+        pushers = try fields.optionalList() ?? []
+        secret = fields.optionalText()
+        settled = UInt32(truncatingIfNeeded: fields.int64())
+        guard let fate = MatchFate(rank: fields.int()) else { throw MalformedRow() }
+        self.fate = fate
     }
 }
 

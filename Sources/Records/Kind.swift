@@ -1,7 +1,8 @@
 /// What is durable, kind by kind: the table that stores, restarts and refusals read. The order is that of a restore.
 public enum Kind: Int, CaseIterable, Sendable {
     case dataset, deletedDataset, structure, category, place, verification, device, publication, subscription, pair, visit
-    case circumstance, held, placeVisit, stay, incident, liveState, liveSubscription, beaconMonitor, follower, match, reply
+    case circumstance, held, placeVisit, stay, geofence, geofenceVisit, incident, liveState, liveSubscription, beaconMonitor,
+        follower, match, reply
 
     /// Lent, not copied: it is looked at with every change.
     public var row: KindRow {
@@ -79,8 +80,22 @@ public enum Kind: Int, CaseIterable, Sendable {
                 .referring("deviceId", to: .device, goes: [.deleted, .forgotten]).evaluated([.put, .deletion]),
             KindRow(StayRecord.self, "stay", key: 2, "dataset deviceId latitude longitude since moving")
                 .referring("deviceId", to: .device, goes: [.deleted, .forgotten]).evaluated(.put),
-            KindRow(IncidentRecord.self, "incident", key: 1, "number dataset id sourceId owner createdAt body source")
-                .counted(.match).evaluated(.put),
+            KindRow(
+                GeofenceRecord.self, "geofence", key: 2,
+                """
+                dataset path owner id name area devices accuracy floor exitMargin dwell staleAfter pushers secret notification enabled \
+                createdAt updatedAt revision matched delivered retried expired dropped lastMatchAt lastError
+                """
+            )
+            .fed(.geofence).amended(by: [GeofenceDeliveryAmendment.self]),
+            KindRow(GeofenceVisitRecord.self, "geofenceVisit", key: 3, "dataset geofence deviceId id since dwelled")
+                .referring("geofence", to: .geofence, goes: .deleted).referring("deviceId", to: .device, goes: .deleted)
+                .evaluated([.put, .deletion]),
+            KindRow(
+                IncidentRecord.self, "incident", key: 1,
+                "number dataset id sourceId owner createdAt body source pushers secret settled fate"
+            )
+            .counted(.match).evaluated(.put).amended(by: [IncidentProgress.self]),
             KindRow(LiveStateRecord.self, "liveState", key: 2, "dataset topic timestamp receivedAt number payload")
                 .counted(.live).readAlone().replacedByTheNext(),
             KindRow(

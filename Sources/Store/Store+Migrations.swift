@@ -141,6 +141,33 @@ extension Store {
         }
     }
 
+    static func registerGeofences(in migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("geofences") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE geofence (
+                        row INTEGER PRIMARY KEY, dataset TEXT NOT NULL, path TEXT NOT NULL, owner TEXT NOT NULL, id TEXT NOT NULL, name TEXT,
+                        area TEXT NOT NULL, devices TEXT NOT NULL, accuracy TEXT NOT NULL, floor TEXT NOT NULL, exitMargin REAL,
+                        dwell INTEGER NOT NULL, staleAfter INTEGER, pushers TEXT NOT NULL, secret TEXT, notification TEXT,
+                        enabled INTEGER NOT NULL, createdAt INTEGER NOT NULL, updatedAt INTEGER NOT NULL, revision TEXT NOT NULL,
+                        matched INTEGER NOT NULL, delivered INTEGER NOT NULL, retried INTEGER NOT NULL, expired INTEGER NOT NULL,
+                        dropped INTEGER NOT NULL, lastMatchAt INTEGER, lastError TEXT
+                    ) STRICT;
+                    CREATE UNIQUE INDEX geofenceByKey ON geofence (dataset, path);
+                    CREATE TABLE geofenceVisit (
+                        dataset TEXT NOT NULL, geofence TEXT NOT NULL, deviceId TEXT NOT NULL, id TEXT NOT NULL, since INTEGER NOT NULL,
+                        dwelled INTEGER NOT NULL,
+                        PRIMARY KEY (dataset, geofence, deviceId)
+                    ) STRICT, WITHOUT ROWID;
+                    CREATE INDEX geofenceVisitOfDevice ON geofenceVisit (dataset, deviceId);
+                    ALTER TABLE incident ADD COLUMN pushers TEXT;
+                    ALTER TABLE incident ADD COLUMN secret TEXT;
+                    ALTER TABLE incident ADD COLUMN settled INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE incident ADD COLUMN fate INTEGER NOT NULL DEFAULT 0;
+                    """)
+        }
+    }
+
     private static let changeFeed = """
         CREATE TABLE feed (
             dataset TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL, purgedThrough INTEGER NOT NULL

@@ -20,6 +20,7 @@ extension Store {
         registerBeacons(in: &migrator)
         registerPlaceRows(in: &migrator)
         registerLivePositions(in: &migrator)
+        registerGeofences(in: &migrator)
         return migrator
     }()
 

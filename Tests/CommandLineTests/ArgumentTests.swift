@@ -93,7 +93,7 @@ struct ArgumentTests {
             Row(
                 words: ["watch", "nothing"],
                 error:
-                    "Error: The value 'nothing' is invalid for '<subject>'. Please provide one of 'matches', 'live', 'diagnostics', 'circumstances' or 'changes'."
+                    "Error: The value 'nothing' is invalid for '<subject>'. Please provide one of the following:"
             ),
             Row(
                 words: ["watch", "matches", "--where", "a = 1"],

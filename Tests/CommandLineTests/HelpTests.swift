@@ -71,7 +71,7 @@ struct HelpTests {
         #expect(try geomatch("request", "device", "create", "id=x", "-h") == said)
         #expect(
             try geomatch("device", "--help").out.contains(
-                "  forget  Erase where a device was and what it met; the device stays.\n"))
+                "  forget     Erase where a device was and what it met; the device stays.\n"))
         #expect(
             try geomatch("device", "creat", "--help").out.hasPrefix(
                 "There is no request device creat; did you mean device create?"))

@@ -40,6 +40,11 @@ struct WatchLineTests {
             ),
             (.diagnostics, #"{"topic":"d/x","error":"invalid","message":"no","count":1}"#, "d/x: invalid: no"),
             (
+                .geofences,
+                #"{"id":"e","event":"exited","geofence":"home","name":"Home","deviceId":"phone","timestamp":0,"visit":"v","duration":61.4,"reason":"left"}"#,
+                "1970-01-01T00:00:00.000Z home \"Home\" exited phone (left) after 61 s"
+            ),
+            (
                 .circumstances,
                 #"{"circumstanceId":"c","name":"Home","when":"arriving","deviceId":"a","timestamp":0}"#,
                 #"1970-01-01T00:00:00.000Z c "Home" arriving device a"#

@@ -214,7 +214,7 @@ struct DeliveryFaultTests {
             }
             for id in dataset.geomatching.subscriptions.keys {
                 guard let subscription = dataset.geomatching.subscriptions[id] else { continue }
-                let waiting = parcels.filter { $0.subscription === subscription }.count
+                let waiting = parcels.filter { $0.source === subscription }.count
                 if subscription.record.delivery.pending != Int64(waiting) {
                     wrong.append("\(id): \(subscription.record.delivery), \(waiting) wait")
                 }

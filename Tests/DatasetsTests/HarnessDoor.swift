@@ -58,6 +58,7 @@ final class HarnessDoor: Door {
                         Envelope(
                             dataset: dataset, client: client, name: name, body: payload,
                             answer: address(dataset, client, message)))
+                case .malformedRequest(let dataset): core?.receiveMalformedRequest(topic, of: dataset)
                 case .update(let topic):
                     core?.receive(IncomingUpdate(topic: topic, payload: payload, isRepeated: message.retained))
                 case .other: break

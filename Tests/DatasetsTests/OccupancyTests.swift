@@ -20,7 +20,7 @@ struct OccupancyTests {
     @Test("Every declared room and floor is told from the beginning, with its capacity, as derived")
     func beginning() {
         let harness = house()
-        #expect(harness.retained.keys.filter { $0.hasSuffix("/occupancy") }.count == 9)
+        #expect(harness.retained.keys.filter { $0.hasSuffix("/occupancy") }.count == 11)
         let live = harness.retained["live/d/v/h/0/a/-/occupancy"].flatMap { try? JSONValue.parse($0) }
         #expect(live?.keys == ["topic", "domainType", "itemId", "timestamp", "receivedAt", "properties", "derived"])
         #expect(live?["itemId"]?.text == "a" && live?["derived"] == true)

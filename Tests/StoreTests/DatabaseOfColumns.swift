@@ -1,4 +1,4 @@
-/// A database as it was when each kind had a table with a column for each field, with ``EveryKind/changes`` in it.
+/// A database as it was when each kind had a table with a column for each field, with ``EveryKind/older`` in it.
 ///
 /// Written out by the build that made it: places of the deleted dataset `old` are still being removed.
 enum DatabaseOfColumns {

@@ -1,5 +1,6 @@
 import Circumstances
 import Geodesy
+import Geofencing
 import Places
 import Ranging
 import Records
@@ -8,7 +9,36 @@ import Records
 enum EveryKind {
     static let dataset = "city"
 
-    static var changes: [DurableChange] { objects + circumstances + whatGoesOn + feed + deletions }
+    static var changes: [DurableChange] { older + geofences }
+
+    /// What there was before geofences.
+    static var older: [DurableChange] { objects + circumstances + whatGoesOn + feed + deletions }
+
+    private static var geofences: [DurableChange] {
+        var delivery = Delivery()
+        (delivery.matched, delivery.dropped, delivery.lastMatchAt, delivery.lastError) = (3, 1, 8, "refused")
+        var event = IncidentRecord(
+            number: 5, dataset: dataset, id: "e", source: .geofence, sourceID: "plain", owner: "client", createdAt: 13,
+            body: [0x7B, 0x7D])
+        (event.pushers, event.secret) = (["https://example.com/é"], "s3cret é")
+        return [
+            .put(
+                GeofenceRecord(
+                    dataset: dataset, owner: "client", id: "owntracks/home", name: "Home é",
+                    area: #"{"circle":{"latitude":43,"longitude":7,"radius":100}}"#, devices: ["client/*"],
+                    rule: FenceRule(accuracy: .certain, floor: .same, exitMargin: 2.5, dwell: 1500, staleAfter: 60_000),
+                    pushers: ["https://example.com/é"], secret: "s3cret", notification: "{}", isEnabled: false, createdAt: 11,
+                    updatedAt: 12, revision: "2-n")),
+            .put(
+                GeofenceRecord(
+                    dataset: dataset, owner: "client", id: "plain", area: "{}", createdAt: 11, updatedAt: 11, revision: "1-o")),
+            .putDelivery(dataset: dataset, geofence: "client/plain", delivery),
+            .put(
+                GeofenceVisitRecord(
+                    dataset: dataset, geofence: "client/plain", deviceID: "tag", id: "event", since: 13, hasDwelled: true)),
+            .put(event), .incidentProgress(number: 5, settled: 1, fate: .expired),
+        ]
+    }
 
     private static var objects: [DurableChange] {
         var open = DatasetRecord(id: dataset, createdAt: 1, updatedAt: 1, revision: "1-a")

@@ -39,7 +39,8 @@ struct KindTests {
         #expect(
             texts(Kind.device.row.deletion) == [
                 "pair \(pairs[1])", "visit \(pairs[1])", "publication deviceId", "pair \(pairs[0])", "visit \(pairs[0])",
-                "subscription deviceId", "held deviceId", "placeVisit deviceId", "stay deviceId", "match deviceId",
+                "subscription deviceId", "held deviceId", "placeVisit deviceId", "stay deviceId", "geofenceVisit deviceId",
+                "match deviceId",
             ])
         #expect(
             texts(Kind.device.row.forgetting) == [

@@ -46,7 +46,7 @@ struct StoreMigrationTests {
             try old.close()
             let store = try scratch.store()
             var memory = MemoryStore()
-            for change in EveryKind.changes { memory.apply(change) }
+            for change in EveryKind.older { memory.apply(change) }
             try expectSame(store, memory)
             #expect(try store.metadata("storeId") == "a")
             #expect(try store.hasDebris)

@@ -185,7 +185,9 @@ extension Hub {
         }
         return JSONWriter.object { writer in
             writer.member("seq", row.seq)
-            writer.member("id", row.id)
+            // Two clients may have geofences of one id: the feed knows them by their paths.
+            let isGeofence = row.type == DocumentType.geofence.rawValue
+            writer.member("id", isGeofence ? GeofenceRecord.id(inPath: row.id) : row.id)
             writer.member("type", row.type)
             writer.member("revision", row.revision)
             if row.isDeleted { writer.member("deleted", true) }

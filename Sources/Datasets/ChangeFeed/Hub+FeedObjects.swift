@@ -24,6 +24,7 @@ extension Hub {
         case .place: return dataset.places.table[id].map { document(type, $0.encodeMembers) }
         case .category: return dataset.places.table.categories[id].map { document(type, $0.encodeMembers) }
         case .circumstance: return dataset.circumstances[id].map { document(type, $0.record.encodeMembers) }
+        case .geofence: return dataset.geofences[path: id].map { document(type, $0.record.encodeMembers) }
         }
     }
 
@@ -36,6 +37,7 @@ extension Hub {
         case .place: dataset.places.table.handle(of: id).flatMap { dataset.places.table.revision($0) }
         case .category: dataset.places.table.categories[id]?.revision
         case .circumstance: dataset.circumstances[id]?.record.revision
+        case .geofence: dataset.geofences[path: id]?.record.revision
         }
     }
 
@@ -47,6 +49,7 @@ extension Hub {
         case .subscription: dataset.geomatching.subscriptions[id]?.record.owner
         case .place, .category: nil
         case .circumstance: dataset.circumstances[id]?.record.owner
+        case .geofence: dataset.geofences[path: id]?.record.owner
         }
     }
 
@@ -59,6 +62,7 @@ extension Hub {
         case .place: dataset.places.table.handle(of: id) != nil
         case .category: dataset.places.table.categories[id] != nil
         case .circumstance: dataset.circumstances[id] != nil
+        case .geofence: dataset.geofences[path: id] != nil
         }
     }
 
@@ -99,7 +103,7 @@ extension Hub {
                 "pushers",
             ]
             return update.filled(with: optional)
-        case .place, .category, .circumstance: break
+        case .place, .category, .circumstance, .geofence: break
         }
         return update
     }

@@ -225,6 +225,7 @@ extension Hub {
         case (.place, _): return try pushPlace(call, &turn)
         case (.category, _): return try pushCategory(call, &turn)
         case (.circumstance, _): return try registerCircumstance(call, &turn)
+        case (.geofence, _): throw .geofencesAreNotPushed
         }
     }
 
@@ -247,6 +248,7 @@ extension Hub {
         case .subscription: _ = try deleteSubscription(call, &turn)
         case .place: _ = try deletePlace(call, &turn)
         case .circumstance: _ = try unregisterCircumstance(call, &turn)
+        case .geofence: throw .geofencesAreNotPushed
         case .category: throw WireError(.unsupported, "a category is changed, never deleted", field: "type")
         }
     }
@@ -276,6 +278,12 @@ extension Hub {
             }
             writer.endArray()
         }
+    }
+}
+
+extension WireError {
+    fileprivate static var geofencesAreNotPushed: WireError {
+        WireError(.unsupported, "a geofence is not pushed: use `geofence/create`, `update` and `delete`", field: "type")
     }
 }
 

@@ -31,8 +31,8 @@ final class Outbox {
     private var progressedMatches: Set<Int64> = []
     /// Incidents that were delivered, not yet made durable.
     private var completedIncidents: [Int64] = []
-    /// Subscriptions whose delivery counters changed since they were last made durable.
-    private var changedSubscriptions: [Subscription] = []
+    /// Those whose delivery counters changed since they were last made durable.
+    private var changedSources: [any Delivering] = []
 
     /// How many matches of a device are kept.
     static let matchesPerDevice = 100
@@ -63,7 +63,7 @@ final class Outbox {
         deliveryChanged(subscription)
         lastNumber += 1
         let delivery = PendingDelivery(
-            number: lastNumber, account: account, subscription: subscription, id: message.id, createdAt: message.at, body: body,
+            number: lastNumber, account: account, source: subscription, id: message.id, createdAt: message.at, body: body,
             recipient: subscription.recipient, pushers: subscription.pushers, secret: subscription.record.secret)
         let obstacle = obstacle(to: delivery)
         var record = MatchRecord(
@@ -86,15 +86,28 @@ final class Outbox {
 
     /// Numbers an event, makes it durable and has it delivered, if there is room.
     ///
-    /// - Parameter record: Its number is given here.
-    func send(_ record: IncidentRecord, _ account: MatchAccount, _ turn: inout Turn) {
+    /// - Parameters:
+    ///   - record: Its number is given here.
+    ///   - geofence: Whose event it is; nil for circumstances and beacons.
+    func send(_ record: IncidentRecord, of geofence: Geofence? = nil, _ account: MatchAccount, _ turn: inout Turn) {
         var record = record
         record.number = lastNumber + 1
-        let delivery = PendingDelivery(record, account)
+        if let geofence, !geofence.pushers.isEmpty {
+            record.pushers = geofence.pushers.map { $0.text(naming) }
+            record.secret = geofence.record.secret
+        }
+        let delivery = PendingDelivery(record, account, source: geofence, pushers: geofence?.pushers ?? [])
+        if let geofence {
+            geofence.delivery.matched += 1
+            geofence.delivery.lastMatchAt = record.createdAt
+            deliveryChanged(geofence)
+        }
         guard waiting(of: delivery.client) < limits.pendingMatchesPerClient else {
+            let reason = "\(limits.pendingMatchesPerClient) messages of the client wait for delivery, the maximum"
+            geofence?.delivery.dropped += 1
+            geofence?.delivery.lastError = reason
             account.diagnostics.reportLoss(
-                .dropped, naming.name(of: delivery.recipient),
-                "the incident \(record.id) is lost: \(limits.pendingMatchesPerClient) messages of the client wait for delivery, the maximum",
+                .dropped, naming.name(of: delivery.recipient), "the incident \(record.id) is lost: \(reason)",
                 to: delivery.recipient.client, &turn)
             return
         }
@@ -142,8 +155,8 @@ final class Outbox {
     private func drop(_ delivery: PendingDelivery, because reason: String, _ turn: inout Turn) {
         delivery.account.counters.dropped += 1
         delivery.account.noteDropped(1)
-        delivery.subscription?.record.delivery.dropped += 1
-        delivery.subscription?.record.delivery.lastError = reason
+        delivery.source?.delivery.dropped += 1
+        delivery.source?.delivery.lastError = reason
         delivery.account.diagnostics.reportLoss(
             .dropped, naming.name(of: delivery.recipient), "the match \(delivery.id) is lost: \(reason)",
             to: delivery.recipient.client, &turn)
@@ -177,7 +190,7 @@ final class Outbox {
                 outdated.insert(device.matches.removeFirst())
             }
         }
-        pending[record.number]?.subscription = subscription
+        pending[record.number]?.source = subscription
         guard record.pending, !isKnown else { return }
         account.counters.matched += 1
         account.counters.pending += 1
@@ -186,16 +199,21 @@ final class Outbox {
         let recipient = Recipient(record.dataset, record.owner, .match, record.deviceId, record.subscriptionId)
         insert(
             PendingDelivery(
-                number: record.number, account: account, subscription: subscription, id: record.id, createdAt: record.createdAt,
+                number: record.number, account: account, source: subscription, id: record.id, createdAt: record.createdAt,
                 body: record.body, recipient: recipient,
                 pushers: try [Pusher](reading: record.pushers, of: recipient, naming: naming), secret: record.secret,
                 completed: record.settled, fate: record.fate))
     }
 
     /// Restores an event that is still to be delivered.
-    func restore(_ record: IncidentRecord, _ account: MatchAccount) {
+    func restore(_ record: IncidentRecord, of geofence: Geofence?, _ account: MatchAccount) throws(WireError) {
         noteNumber(record.number)
-        if pending[record.number] == nil { insert(PendingDelivery(record, account)) }
+        guard pending[record.number] == nil else { return }
+        geofence?.delivery.retried += 1
+        let recipient = Recipient(record.dataset, record.owner, .geofence, record.sourceID)
+        insert(
+            PendingDelivery(
+                record, account, source: geofence, pushers: try [Pusher](reading: record.pushers, of: recipient, naming: naming)))
     }
 
     /// Numbers go on behind this one.
@@ -316,10 +334,10 @@ final class Outbox {
         }
         let notBefore = turn.now + min(max(retryAfter, 0), PendingDelivery.givesUpAfterMilliseconds)
         guard posts.end(token, .again(notBefore: notBefore, chance: turn.identifiers.fraction()), at: turn.now),
-            let subscription = delivery.subscription
+            let source = delivery.source
         else { return }
-        subscription.record.delivery.lastError = "\(delivery.target(token.slot).shown): \(reason); it is tried again"
-        deliveryChanged(subscription)
+        source.delivery.lastError = "\(delivery.target(token.slot).shown): \(reason); it is tried again"
+        deliveryChanged(source)
     }
 
     /// One target of a match has it, or never will. The match counts when all are complete: dropped before expired before delivered.
@@ -327,35 +345,31 @@ final class Outbox {
         guard let delivery = markComplete(token, as: fate) else { return }
         posts.forget(token)
         let account = delivery.account
-        if delivery.isIncident {
-            completedIncidents.append(delivery.number)
-            if let reason {
-                account.diagnostics.reportLoss(
-                    fate, naming.name(of: delivery.recipient), "the incident \(delivery.id) is lost: \(reason)",
-                    to: delivery.recipient.client, &turn)
-            }
-            return
-        }
         // One that a request deleted counts on: it is there again where the store refuses that.
-        let subscription = delivery.subscription
+        let source = delivery.source
         if let reason {
             let target = delivery.target(token.slot).shown
-            subscription?.record.delivery.lastError = "\(target): \(reason)"
+            source?.delivery.lastError = "\(target): \(reason)"
             account.diagnostics.reportLoss(
-                fate, naming.name(of: delivery.recipient), "the match \(delivery.id) is lost for \(target): \(reason)",
+                fate, naming.name(of: delivery.recipient),
+                "the \(delivery.isIncident ? "incident" : "match") \(delivery.id) is lost for \(target): \(reason)",
                 to: delivery.recipient.client, &turn)
         }
-        if let subscription { deliveryChanged(subscription) }
+        if let source { deliveryChanged(source) }
         guard delivery.isComplete else {
             progressedMatches.insert(delivery.number)
             return
         }
         progressedMatches.remove(delivery.number)
+        if let source, source.delivery.pending > 0 { source.delivery.count(delivery.fate) }
+        if delivery.isIncident {
+            completedIncidents.append(delivery.number)
+            return
+        }
         completedMatches.append(delivery.number)
         account.counters.pending -= 1
         account.counters.count(delivery.fate)
         if delivery.fate == .dropped { account.noteDropped(1) }
-        if let subscription, subscription.record.delivery.pending > 0 { subscription.record.delivery.count(delivery.fate) }
     }
 
     /// - Returns: The match as it is then; nil where that target was complete before, or the match is gone.
@@ -368,24 +382,27 @@ final class Outbox {
     }
 
     private func countRetry(of token: DeliveryToken) {
-        guard let delivery = pending[token.number], delivery.isOutstanding(token.slot), !delivery.isIncident else { return }
-        delivery.account.counters.retried += 1
-        guard let subscription = delivery.subscription else { return }
-        subscription.record.delivery.retried += 1
-        deliveryChanged(subscription)
+        guard let delivery = pending[token.number], delivery.isOutstanding(token.slot) else { return }
+        if !delivery.isIncident { delivery.account.counters.retried += 1 }
+        guard let source = delivery.source else { return }
+        source.delivery.retried += 1
+        deliveryChanged(source)
     }
 
-    private func deliveryChanged(_ subscription: Subscription) {
-        guard !subscription.deliveryChanged, !subscription.isGone else { return }
-        subscription.deliveryChanged = true
-        changedSubscriptions.append(subscription)
+    private func deliveryChanged(_ source: any Delivering) {
+        guard !source.deliveryChanged, !source.isGone else { return }
+        source.deliveryChanged = true
+        changedSources.append(source)
     }
 
     /// Makes the delivery counters durable together with what changed them.
     func record(_ turn: inout Turn) {
         for number in progressedMatches.sorted() {
             guard let delivery = pending[number] else { continue }
-            turn.keep(.matchProgress(number: number, settled: delivery.completed, fate: delivery.fate))
+            turn.keep(
+                delivery.isIncident
+                    ? .incidentProgress(number: number, settled: delivery.completed, fate: delivery.fate)
+                    : .matchProgress(number: number, settled: delivery.completed, fate: delivery.fate))
         }
         progressedMatches.removeAll(keepingCapacity: true)
         for number in completedIncidents { turn.keep(.incidentSettled(number: number)) }
@@ -395,13 +412,11 @@ final class Outbox {
             if outdated.remove(number) != nil { turn.keep(.forgetMatch(number: number)) }
         }
         completedMatches.removeAll(keepingCapacity: true)
-        for subscription in changedSubscriptions {
-            subscription.deliveryChanged = false
-            guard !subscription.isGone else { continue }
-            let record = subscription.record
-            turn.keep(.putDelivery(dataset: record.dataset, subscriptionId: record.id, record.delivery))
+        for source in changedSources {
+            source.deliveryChanged = false
+            if !source.isGone { turn.keep(source.deliveryChange) }
         }
-        changedSubscriptions.removeAll(keepingCapacity: true)
+        changedSources.removeAll(keepingCapacity: true)
     }
 
     // MARK: Removing
@@ -426,7 +441,7 @@ final class Outbox {
 
     /// The delivery counters of a dataset are read anew.
     func forgetChanges(of dataset: String) {
-        changedSubscriptions.removeAll { $0.record.dataset == dataset }
+        changedSources.removeAll { $0.dataset == dataset }
     }
 
     /// A match that did not become durable never was.
@@ -441,20 +456,25 @@ final class Outbox {
     }
 
     /// An event that did not become durable never was.
-    func discard(incident number: Int64) { _ = remove(number) }
+    func discard(incident number: Int64) {
+        guard let source = remove(number)?.source else { return }
+        source.delivery.matched -= 1
+        deliveryChanged(source)
+    }
 }
 
 extension PendingDelivery {
-    fileprivate init(_ record: IncidentRecord, _ account: MatchAccount) {
+    fileprivate init(_ record: IncidentRecord, _ account: MatchAccount, source: Geofence?, pushers: [Pusher]) {
         let kind: Recipient.Kind =
             switch record.source {
             case .circumstance: .circumstance
             case .beacon: .beacon
+            case .geofence: .geofence
             }
         self.init(
-            number: record.number, account: account, subscription: nil, id: record.id, createdAt: record.createdAt,
-            body: record.body, recipient: Recipient(record.dataset, record.owner, kind, record.sourceID), pushers: [],
-            isIncident: true)
+            number: record.number, account: account, source: source, id: record.id, createdAt: record.createdAt,
+            body: record.body, recipient: Recipient(record.dataset, record.owner, kind, record.sourceID), pushers: pushers,
+            secret: record.secret, isIncident: true, completed: record.settled, fate: record.fate)
     }
 }
 

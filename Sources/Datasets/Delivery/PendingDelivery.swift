@@ -6,7 +6,7 @@ struct PendingDelivery {
     /// Of its dataset.
     var account: MatchAccount
     /// Whose delivery it counts for; that may be gone by now.
-    var subscription: Subscription?
+    var source: (any Delivering)?
     /// The subscription's owner in its dataset: whose turn it takes, and whose maximum it counts for.
     var client: String { recipient.owner }
     var id: String
@@ -16,7 +16,7 @@ struct PendingDelivery {
     /// As they were when the match was made.
     var pushers: [Pusher]
     var secret: String?
-    /// It is about a circumstance or about beacons, and counts as no match.
+    /// It is about a circumstance, beacons or a geofence, and counts as no match.
     var isIncident = false
     /// A bit for each target that has it or never will: the recipient first, then the pushers.
     var completed: UInt32 = 0

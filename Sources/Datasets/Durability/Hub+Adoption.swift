@@ -13,6 +13,11 @@ extension Hub {
         let canonical = live.encoded
         if dataset.isSuspended { return wait(message, of: canonical, in: dataset.id, isAdopted: true, &turn) }
         let known = liveStates[canonical]
+        if live.domain == KnownDomain.presence.rawValue {
+            // It follows from what is known of devices; what is kept is replaced.
+            if let known { publish(known, &turn) } else { clearPublished(canonical, &turn) }
+            return
+        }
         let state = known ?? LiveState(dataset: dataset, live: live, topic: canonical)
         // It was retained before its dataset kept positions private.
         if state.isPrivate { return clearPublished(canonical, &turn) }

@@ -199,6 +199,7 @@ extension Hub {
             let moves = load.moves[name] ?? RecentMoves.Since()
             placeDevices(of: dataset, before: moves)
             dataset.beacons.monitors.endReset()
+            deliveries += dataset.geofences.endReset()
             let subscriptions = dataset.geomatching.subscriptions
             for id in subscriptions.keys {
                 guard let subscription = subscriptions[id], load.deliveries.apply(to: subscription) else { continue }

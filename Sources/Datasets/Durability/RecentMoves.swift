@@ -111,6 +111,7 @@ extension Hub {
         let now = turn.now
         turn.now = since.from ?? now
         dataset.resume(&turn)
+        resumeGeofences(of: dataset, &turn)
         for move in since.moves {
             turn.now = move.now
             repeatMove(move, &turn)
@@ -127,10 +128,12 @@ extension Hub {
             dataset.circumstances.move(device, update, at: move.instant, &turn)
         } else {
             dataset.circumstances.clear(device, &turn)
+            clearGeofences(device, in: dataset, &turn)
         }
         var floor = FloorRef.unknown
         if let update = move.update {
             floor = dataset.structure.floor(of: state, index: update.floorIndex, found: move.found, &turn)
+            showGeofences(device, update, floor: floor, at: move.instant, in: dataset, &turn)
         }
         if let position = move.update?.position {
             _ = dataset.geomatching.note(Move(device: device.reference, position: position, floor: floor))

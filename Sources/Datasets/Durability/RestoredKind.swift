@@ -40,7 +40,9 @@ final class RestoredKind: Sendable {
         let table: [RestoredKind] = [
             RestoredKind(DatasetRecord.self) { hub, record, _ in hub.restore(record) },
             RestoredKind(DatasetDeletionRecord.self) { hub, record, how in hub.restore(record, again: how.isAgain) },
-            RestoredKind(StructureRecord.self) { hub, record, _ in hub.datasets[record.dataset]?.structure.restore(record) },
+            RestoredKind(
+                StructureRecord.self, delete: { hub, key in hub.dataset(of: key)?.structure.restoreDeleted(key) }
+            ) { hub, record, _ in hub.datasets[record.dataset]?.structure.restore(record) },
             RestoredKind(
                 CategoryRecord.self, reload: { hub, key, found in hub.reload(category: key.id, found, in: key.text(0)) }
             ) { hub, record, _ in hub.datasets[record.dataset]?.places.restore(record.category) },
@@ -96,8 +98,17 @@ final class RestoredKind: Sendable {
                 delete: { hub, key in hub.dataset(of: key)?.circumstances.restoreForgottenVisit(key.text(2), key.text(1)) }
             ) { hub, record, how in hub.datasets[record.dataset]?.circumstances.restore(record, at: how.now) },
             RestoredKind(StayRecord.self) { hub, record, _ in hub.datasets[record.dataset]?.circumstances.restore(record) },
-            RestoredKind(IncidentRecord.self) { hub, record, _ in
-                if let dataset = hub.datasets[record.dataset] { hub.outbox.restore(record, dataset.matchAccount) }
+            RestoredKind(
+                GeofenceRecord.self, delete: { hub, key in hub.restoreDeleted(geofence: key) },
+                amend: { hub, amendment in hub.dataset(of: amendment.key)?.geofences.restore(amendment) }
+            ) { hub, record, _ throws(WireError) in try hub.restore(record) },
+            RestoredKind(GeofenceVisitRecord.self, delete: { hub, key in hub.restoreEnd(ofGeofenceVisit: key) }) {
+                hub, record, _ in hub.restore(record)
+            },
+            RestoredKind(IncidentRecord.self) { hub, record, _ throws(WireError) in
+                guard let dataset = hub.datasets[record.dataset] else { return }
+                let geofence = record.source == .geofence ? dataset.geofences[record.owner, record.sourceID] : nil
+                try hub.outbox.restore(record, of: geofence, dataset.matchAccount)
             },
             RestoredKind(LiveStateRecord.self) { hub, record, _ in hub.restore(record) },
             RestoredKind(

@@ -17,9 +17,14 @@ extension Hub {
                     let message = IncomingUpdate(topic: published, payload: payload, isRepeated: isRepeated)
                     receiveUpdate(of: update.topic, published: published, message, &turn)
                 }
+                if update.topic.domain == Self.waypointDomain, !isRepeated {
+                    receiveWaypoint(update.payload, of: update.topic.dataset, published: published, &turn)
+                }
             }
         case .failure(let error):
             refuse(error, published: published, of: adapted.dataset, &turn)
         }
     }
+
+    private static let waypointDomain = "waypoint"
 }

@@ -114,6 +114,7 @@ extension Hub {
         if !turn.isAsked { noteMove(of: device, at: state, nil, instant: turn.now, now: turn.now) }
         device.positionTopic = nil
         state.dataset.circumstances.clear(device, &turn)
+        clearGeofences(device, in: state.dataset, &turn)
         state.dataset.geomatching.move(device, to: nil, &turn)
     }
 

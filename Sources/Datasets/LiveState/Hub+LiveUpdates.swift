@@ -90,6 +90,9 @@ extension Hub {
     private func take(
         _ message: IncomingUpdate, of state: LiveState, published: UnsafeRawBufferPointer, _ turn: inout Turn
     ) throws(WireError) -> UpdateCounters.Outcome {
+        guard state.domain != KnownDomain.presence.rawValue else {
+            throw WireError(.invalid, "`presence` follows from geofences and is not published by clients", field: "domain")
+        }
         guard !message.payload.isEmpty else {
             clear(state, &turn)
             return .accepted
@@ -187,6 +190,7 @@ extension Hub {
         noteMove(of: device, at: state, update, found: found, instant: instant, now: turn.now, knownSince: knownSince)
         dataset.circumstances.move(device, update, at: instant, &turn)
         let floor = dataset.structure.floor(of: state, index: update.floorIndex, found: found, &turn)
+        showGeofences(device, update, floor: floor, at: instant, in: dataset, &turn)
         let move = Move(device: device.reference, position: position, floor: floor)
         if dataset.geomatching.note(move) { moved.append(dataset) }
     }
@@ -217,6 +221,7 @@ extension Hub {
         let device = dataset.add(record)
         turn.keep(.put(record))
         takeOverPosition(device, in: dataset)
+        followDevice(device, in: dataset)
         return device
     }
 }

@@ -53,7 +53,7 @@ final class LiveState {
         itemID = live.itemID
         hasLocation = live.location != LiveTopic.notApplicable
         namesDevice = live.domain == "position" && hasLocation
-        isWhereabouts = live.domain == "position" || live.domain == KnownDomain.proximity.rawValue
+        isWhereabouts = [KnownDomain.position, .proximity, .presence].contains { $0.rawValue == live.domain }
     }
 
     /// What may be a device with an owner.

@@ -12,7 +12,11 @@ extension Hub {
 
     /// Has the engines of restored datasets take up work, before anything else comes in.
     func resume(_ turn: inout Turn) {
-        for name in unresumed.sorted() { datasets[name]?.resume(&turn) }
+        let names = unresumed.sorted()
+        for name in names { datasets[name]?.resume(&turn) }
         unresumed.removeAll()
+        for name in names {
+            if let dataset = datasets[name] { resumeGeofences(of: dataset, &turn) }
+        }
     }
 }

@@ -3,8 +3,8 @@ import Records
 import Wire
 
 // Occupancy derived from positions: `live/{dataset}/{venue}/{building}/{floor}/{room}/-/occupancy` for each room, and for each
-// floor with `-` as the room. Every declared room and floor is reported from the beginning, at most once a second, the empty ones
-// with 0.
+// floor, building and venue with `-` below it. Each that is declared is reported from the beginning, at most once a second, the
+// empty ones with 0.
 //
 // What a sensor sends on such a topic wins until it is cleared. Pins and beacons are nobody and are not counted.
 

@@ -53,7 +53,7 @@ final class Occupancy {
     ///
     /// - Parameter reported: What was derived before.
     func start(reported: [LiveState], _ positions: [LiveState], at now: Int64, using parser: JSONParser) {
-        for node in structure.tree.all where node.level == .floor || node.level == .room {
+        for node in structure.tree.all where node.level != .location {
             let place = place(node.path + Array(repeating: LiveTopic.notApplicable, count: 4 - node.path.count))
             place.capacity = node.record.capacity
             note(place)
@@ -236,10 +236,12 @@ final class Occupancy {
 
     // MARK: Places
 
-    /// The room and its floor have one more, or one less.
+    /// The room and what it lies in have one more, or one less.
     private func change(_ whereabouts: Whereabouts, by step: Int) {
-        if whereabouts.room != nil { add(step, to: place(whereabouts.levels)) }
-        if whereabouts.floor != nil { add(step, to: place(Array(whereabouts.levels[..<3]) + [LiveTopic.notApplicable])) }
+        for depth in 0..<4 where whereabouts.levels[depth] != LiveTopic.notApplicable {
+            let open = Array(repeating: LiveTopic.notApplicable, count: 3 - depth)
+            add(step, to: place(Array(whereabouts.levels[...depth]) + open))
+        }
     }
 
     private func add(_ step: Int, to place: OccupiedPlace) {

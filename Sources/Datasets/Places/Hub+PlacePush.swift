@@ -27,6 +27,7 @@ extension Hub {
                     throw WireError(error)
                 }
             }
+            placeChanged(place.id, in: call.dataset, &turn)
             turn.keep(.put(PlaceRecord(dataset: call.dataset.id, place: place)))
         }
         return JSONWriter.object(place.encodeMembers)

@@ -19,6 +19,7 @@ extension Hub {
             }
             // What follows from it comes behind it, so that a store that refuses the one refuses the other.
             try call.dataset.circumstances.changePlace(id, &turn, change)
+            placeChanged(id, in: call.dataset, &turn)
         }
         for record in work.records { turn.keep(.put(record)) }
         return work.encoded()
@@ -35,6 +36,7 @@ extension Hub {
         try call.checkOwner(book.table.owner(handle), of: "place", id)
         try call.parameters.checkRevision(book.table.revision(handle) ?? "")
         try call.dataset.circumstances.changePlace(id, &turn) { () throws(WireError) in book.remove(id) }
+        placeChanged(id, in: call.dataset, &turn)
         turn.keep(.deletePlace(dataset: call.dataset.id, id: id))
         return deleted(id)
     }

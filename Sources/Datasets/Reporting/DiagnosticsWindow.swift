@@ -17,6 +17,8 @@ struct DiagnosticsWindow {
         case skewed
         /// A match did not come to whom it was for; `topic` names the recipient.
         case delivery
+        /// A request came on a topic that is none.
+        case request
         /// A maximum was reached, and matches were not made; `topic` names the recipient.
         case overload
     }

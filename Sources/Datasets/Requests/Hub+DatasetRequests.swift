@@ -100,6 +100,7 @@ extension Hub {
         writer.member("liveTopics", dataset.liveTopicCount)
         writer.member("places", dataset.places.table.count)
         writer.member("circumstances", dataset.circumstances.count)
+        writer.member("geofences", dataset.geofences.count)
         writer.member("categories", dataset.places.table.categories.count)
         for level in StructureLevel.allCases { writer.member("\(level.rawValue)s", dataset.structure.tree.count(of: level)) }
         writer.endObject()

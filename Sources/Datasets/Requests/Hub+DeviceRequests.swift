@@ -32,7 +32,9 @@ extension Hub {
         let device = dataset.add(record)
         turn.keep(.put(record))
         takeOverPosition(device, in: dataset)
+        followDevice(device, in: dataset)
         dataset.circumstances.move(device, &turn)
+        showGeofences(device, in: dataset, &turn)
         if let location { set(location, of: device, in: dataset, &turn) }
         return describe(device, call)
     }
@@ -86,6 +88,7 @@ extension Hub {
         call.dataset.change(device, to: record)
         turn.keep(.put(record))
         call.dataset.circumstances.identityChanged(device, &turn)
+        fenceIdentityChanged(device, in: call.dataset, &turn)
         if let location {
             set(location, of: device, in: call.dataset, &turn)
         } else if removesLocation, let state = device.positionTopic {
@@ -100,6 +103,7 @@ extension Hub {
         let device = try device(named: "id", call, ownerless: "only administrators delete a device without an owner")
         try call.parameters.checkRevision(device.record.revision)
         call.dataset.geomatching.endVisits(of: device, &turn)
+        endGeofences(of: device, in: call.dataset, &turn)
         turn.keep(.deleteDevice(dataset: call.dataset.id, id: device.record.id))
         call.dataset.occupancy?.leave(device.record.id)
         if let state = device.positionTopic {
@@ -176,6 +180,7 @@ extension Hub {
         keepNow(state, after: before.state, &turn)
         if let former { keepNow(former, after: before.former, &turn) }
         dataset.circumstances.move(device, &turn)
+        showGeofences(device, in: dataset, &turn)
         let floor = dataset.structure.floor(of: state, index: location.floorIndex, found: found, &turn)
         dataset.geomatching.move(device, to: location.position, floor: floor, &turn)
     }

@@ -19,6 +19,15 @@ struct ReceivedRequest {
 }
 
 extension Hub {
+    /// A request came on a topic that is none: nobody can be answered.
+    public func receiveMalformedRequest(_ topic: UnsafeRawBufferPointer, of name: String, _ turn: inout Turn) {
+        let diagnostic = DiagnosticsWindow.Diagnostic(
+            kind: .request, topic: String(decoding: topic, as: UTF8.self), error: ErrorCode.invalid.rawValue,
+            message: "a request is published on geomatch/{dataset}/{client}/request/{resource}/{verb}", field: "topic", count: 1)
+        guard let dataset = datasets[name] else { return unknownDatasets.report(diagnostic, of: name, &turn) }
+        dataset.diagnostics.report(diagnostic, &turn)
+    }
+
     /// Handles a request. Batches end with ``endBatch(_:)``.
     public func receive(_ envelope: Envelope, _ turn: inout Turn) {
         begin(&turn)

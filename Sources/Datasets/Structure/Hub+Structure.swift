@@ -11,6 +11,7 @@ extension Hub {
         let work = call.dataset.structure.take(try collection.array("features"), of: call.dataset.id, at: call.now)
         call.dataset.occupancy?.isOutdated = true
         for record in work.records { turn.keep(.put(record)) }
+        structureChanged(in: call.dataset, &turn)
         return work.encoded()
     }
 

@@ -73,6 +73,20 @@ struct Structure {
         return true
     }
 
+    /// Removes objects, and nothing that lies below them.
+    mutating func remove(_ gone: [StructureNode]) {
+        generation &+= 1
+        let identities = Set(gone.map(ObjectIdentifier.init))
+        for node in gone {
+            nodes[node.path.structureKey] = nil
+            counts[node.level.depth] -= 1
+            let namesakes = byID[node.level.depth][node.record.id]?.filter { $0 !== node } ?? []
+            byID[node.level.depth][node.record.id] = namesakes.isEmpty ? nil : namesakes
+        }
+        all.removeAll { identities.contains(ObjectIdentifier($0)) }
+        hasOutlines = all.contains { $0.outline != nil }
+    }
+
     /// These levels with what the structure knows of the open ones above the lowest one that is given, where that is but one
     /// object: `-/-/-/r1` becomes `v/b/f/r1`.
     func completed(_ levels: [String]) -> [String] {

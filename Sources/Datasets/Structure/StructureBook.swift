@@ -45,6 +45,22 @@ final class StructureBook {
         noteDeclarations()
     }
 
+    /// Removes objects, and nothing that lies below them.
+    func remove(_ gone: [StructureNode], at now: Int64) {
+        locator = nil
+        tree.remove(gone)
+        changedAt = now
+        noteDeclarations()
+    }
+
+    /// The store gives back that an object was deleted.
+    func restoreDeleted(_ key: RecordKey) {
+        guard let node = tree.all.first(where: { $0.record.key == key }) else { return }
+        locator = nil
+        tree.remove([node])
+        noteDeclarations()
+    }
+
     /// Before the store gives the structure back.
     func reset() {
         locator = nil
@@ -114,6 +130,9 @@ final class StructureBook {
             &turn)
         return .unknown
     }
+
+    /// The floor of a part of the structure; nil where there is no room for another one.
+    func floor(of whereabouts: Whereabouts) -> FloorRef? { floors.floor(of: whereabouts, maximum: shared.limits.liveTopics) }
 
     /// - Returns: nil where there is no room for another floor.
     func floor(of state: LiveState, index: Int?, found: Whereabouts?) -> FloorRef? {

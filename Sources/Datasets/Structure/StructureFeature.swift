@@ -68,7 +68,7 @@ struct StructureFeature {
         }
     }
 
-    private static func parents(_ value: JSONValue?, of level: StructureLevel) throws(WireError) -> Parents {
+    static func parents(_ value: JSONValue?, of level: StructureLevel) throws(WireError) -> Parents {
         switch value {
         case nil: return .named(Array(repeating: LiveTopic.notApplicable, count: level.depth))
         case .object(let object)?:

@@ -25,7 +25,7 @@ public final class Recipient: Sendable {
     }
 
     enum Kind: String {
-        case match, live, circumstance, beacon, changes, diagnostics
+        case match, live, circumstance, beacon, geofence, changes, diagnostics
     }
 
     /// The client, over all datasets.

@@ -22,6 +22,8 @@ package struct ClientTopics: Sendable, Equatable {
     package var circumstances: String { own + "circumstance/#" }
     /// Of one level behind, as messages are told apart by their topic but for its last level.
     var circumstanceEvents: String { own + "circumstance/+" }
+    package var geofences: String { own + "geofence/#" }
+    var geofenceEvents: String { own + "geofence/+" }
     var beaconEvents: String { own + "beacon/+" }
     var reply: String { own + "reply" }
     /// The change feed, where it is followed.

@@ -2,7 +2,7 @@ internal import MQTTLink
 internal import Synchronization
 internal import Wire
 
-/// The events of one kind that come in for a client: of its circumstances, or of its beacon monitors.
+/// The events of one kind that come in for a client: of its circumstances, its geofences, or its beacon monitors.
 ///
 /// ```swift
 /// let monitor = client.circumstanceEvents
@@ -68,6 +68,11 @@ extension GeomatchClient {
     /// When circumstances of this client become true or false.
     public var circumstanceEvents: EventMonitor<CircumstanceEvent> {
         EventMonitor(self, filter: \.circumstanceEvents, read: CircumstanceEvent.init, id: \.id)
+    }
+
+    /// When devices enter, dwell in and leave geofences of this client.
+    public var geofenceEvents: EventMonitor<GeofenceEvent> {
+        EventMonitor(self, filter: \.geofenceEvents, read: GeofenceEvent.init, id: \.id)
     }
 
     /// When devices begin and cease to see beacons that this client monitors.

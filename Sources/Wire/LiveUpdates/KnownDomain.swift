@@ -8,4 +8,6 @@ public enum KnownDomain: String, Sendable, CaseIterable {
     case co2
     case humidity
     case proximity
+    /// Which geofences hold a device; only ever derived.
+    case presence
 }

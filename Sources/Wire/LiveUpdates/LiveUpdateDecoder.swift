@@ -52,6 +52,11 @@ public final class LiveUpdateDecoder {
     private func read(
         _ payload: UnsafeRawBufferPointer, padded: Bool, domain: String, into writer: inout JSONWriter
     ) throws(WireError) -> LiveUpdate {
+        if payload.first != UInt8(ascii: "{"), let object = BareScalar.object(of: payload, domain: domain) {
+            return try object.withUnsafeBufferPointer { bytes throws(WireError) in
+                try read(UnsafeRawBufferPointer(bytes), padded: false, domain: domain, into: &writer)
+            }
+        }
         // The nodes live in the parser, which optimised code might otherwise let go after its last mention.
         defer { withExtendedLifetime(parser) {} }
         let root: JSONNode
@@ -65,7 +70,9 @@ public final class LiveUpdateDecoder {
         }
         // Comparing with the frequent name first spares the search through all of them.
         if domain == KnownDomain.position.rawValue { return try PositionReader.read(root, into: &writer) }
-        guard let known = KnownDomain(rawValue: domain) else { return try PropertyReader.readFree(root, into: &writer) }
+        guard let known = KnownDomain(rawValue: domain), known != .presence else {
+            return try PropertyReader.readFree(root, into: &writer)
+        }
         return switch known {
         case .position: try PositionReader.read(root, into: &writer)
         case .proximity: try readSightings(root, into: &writer)

@@ -21,7 +21,7 @@ struct PropertyRule {
         case .temperature: temperature
         case .co2: co2
         case .humidity: humidity
-        case .position, .proximity: []
+        case .position, .proximity, .presence: []
         }
     }
 

@@ -8,6 +8,7 @@ struct ImportCommand: ParsableCommand {
             Examples:
               geomatch --dataset city --client admin import structure city.geojson
               geomatch --dataset city import places --osm pois.geojson
+              geomatch --dataset city import geofences zones.geojson
             """,
-        subcommands: [StructureImportCommand.self, PlaceImportCommand.self])
+        subcommands: [StructureImportCommand.self, PlaceImportCommand.self, GeofenceImportCommand.self])
 }

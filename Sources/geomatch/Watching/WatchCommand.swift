@@ -13,6 +13,7 @@ struct WatchCommand: AsyncParsableCommand {
               live            live state and its updates
               diagnostics     why input of the dataset was refused
               circumstances   this client's circumstances
+              geofences       who enters and leaves this client's geofences
               changes         what changes of this client's objects and documents;
                               --since 0: all of it first
 
@@ -41,7 +42,7 @@ struct WatchCommand: AsyncParsableCommand {
     @OptionGroup
     var output: OutputOptions
 
-    @Argument(help: "matches, live, diagnostics, circumstances or changes.")
+    @Argument(help: "matches, live, diagnostics, circumstances, geofences or changes.")
     var subject: WatchSubject
 
     @Argument(help: "For live: which topics. (default: all of the dataset)")
@@ -144,6 +145,7 @@ struct WatchCommand: AsyncParsableCommand {
         case .matches: return [device.map(topics.matches) ?? topics.matches]
         case .diagnostics: return [topics.diagnostics, topics.ownDiagnostics]
         case .circumstances: return [topics.circumstances]
+        case .geofences: return [topics.geofences]
         case .changes: return [topics.changes]
         case .live:
             let criteria = criteria.map(LiveSelection.topic)
@@ -159,5 +161,5 @@ struct WatchCommand: AsyncParsableCommand {
 
 /// What can be watched.
 enum WatchSubject: String, ExpressibleByArgument, CaseIterable {
-    case matches, live, diagnostics, circumstances, changes
+    case matches, live, diagnostics, circumstances, geofences, changes
 }

@@ -29,6 +29,7 @@ enum WatchLine {
         case .live: live(object)
         case .diagnostics: diagnostic(object)
         case .circumstances: circumstance(object)
+        case .geofences: geofence(object)
         case .changes: nil
         }
     }
@@ -83,6 +84,17 @@ enum WatchLine {
         if let when = incident["when"] { line += " \(PlainText.of(when))" }
         line += " device \(PlainText.of(device))"
         if let error = incident["error"] { line += " error \(PlainText.of(error))" }
+        return line
+    }
+
+    /// `instant id "name" entered device`, at the end with the reason and the seconds.
+    private static func geofence(_ event: JSONObject) -> String? {
+        guard let id = event["geofence"], let word = event["event"]?.asString, let device = event["deviceId"] else { return nil }
+        var line = "\(instant(event["timestamp"])) \(PlainText.of(id))"
+        if let name = event["name"]?.asString { line += " \"\(PlainText.printable(name))\"" }
+        line += " \(PlainText.printable(word)) \(PlainText.of(device))"
+        if let reason = event["reason"] { line += " (\(PlainText.of(reason)))" }
+        if let duration = event["duration"]?.asDouble { line += " after \(PlainText.decimal(duration, 0)) s" }
         return line
     }
 

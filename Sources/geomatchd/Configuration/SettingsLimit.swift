@@ -37,6 +37,7 @@ struct SettingsLimit: Sendable {
         SettingsLimit("places", 1...50_000_000, \.places),
         SettingsLimit("categories", 1...1_000_000, \.categories),
         SettingsLimit("circumstances", 1...1_000_000, \.circumstances),
+        SettingsLimit("geofences", 1...1_000_000, \.geofences),
         SettingsLimit("structure-objects", 1...10_000_000, \.structureObjects),
         SettingsLimit("occupancy-silence", 1...86_400, unit: "seconds", \.occupancySilenceSeconds),
         SettingsLimit("remembered-replies", 0...1_000_000, \.rememberedReplies),

@@ -133,7 +133,9 @@ struct OwnTracksAdapter: PayloadAdapter {
         let position =
             region.uuid != nil && degrees == (0, 0)
             ? nil : try AdaptedPosition.read(payload, latitude: ["lat"], longitude: ["lon"], path: path)
-        guard position != nil || region.uuid != nil else { throw .missing(path + "lat") }
+        // Without coordinates a named one says that the zone is gone.
+        let isGone = region.name != nil && payload.given("lat") == nil && payload.given("lon") == nil
+        guard position != nil || region.uuid != nil || isGone else { throw .missing(path + "lat") }
         let rid = try payload.id(of: "rid", path: path)
         guard let id = rid ?? created.map({ "\(item)/\($0 / 1000)" }) else { throw .missing(path + "rid") }
         var writer = JSONWriter()

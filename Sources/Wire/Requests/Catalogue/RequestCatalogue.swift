@@ -1,7 +1,8 @@
 /// What each request takes. The table of requests says who carries it out; this says what may stand in it.
 public enum RequestCatalogue {
     public static let all: [RequestDescription] =
-        datasets + devices + publications + subscriptions + matches + live + beacons + places + circumstances + changes
+        datasets + structure + devices + geofences + publications + subscriptions + matches + live + beacons + places
+        + circumstances + changes
 
     public static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
@@ -85,6 +86,26 @@ public enum RequestCatalogue {
             example: "--client admin dataset import structure:=\"$(cat building.geojson)\""),
     ]
 
+    // MARK: Structure
+
+    private static let level = RequestField("level", "venue, building, floor, room or location")
+    private static let parents = RequestField(
+        "parents", "the levels above: {\"venue\":\"v\",\"building\":\"b\"} or [\"v\",\"b\"]; default: any")
+    private static let structureObject = [RequestField(level.name, level.takes, required: true), id, parents]
+
+    private static let structure = [
+        RequestDescription(
+            "structure/list", "List venues, buildings, floors, rooms and locations.",
+            [level, parents, RequestField("outlines", "true or false: with their outlines; default false")] + page,
+            example: "structure list level=room"),
+        RequestDescription(
+            "structure/get", "Show one of them with its outline.", structureObject,
+            example: "structure get level=building id=main parents.venue=hq"),
+        RequestDescription(
+            "structure/delete", "Delete one of them with everything below it (administrators).", structureObject,
+            example: "--client admin structure delete level=building id=main parents.venue=hq"),
+    ]
+
     // MARK: Devices
 
     private static let deviceFields = [
@@ -119,7 +140,67 @@ public enum RequestCatalogue {
             "device/delete", "Delete a device with its publications and subscriptions.", [id, revision],
             example: "device delete cafe"),
         RequestDescription(
+            "device/geofences", "List your geofences that a device is inside of.", [deviceID] + page,
+            example: "device geofences deviceId=phone"),
+        RequestDescription(
             "device/forget", "Erase where a device was and what it met; the device stays.", [id], example: "device forget phone"),
+    ]
+
+    // MARK: Geofences
+
+    private static let fenceArea = RequestField(
+        "area",
+        """
+        {"circle":{"latitude","longitude","radius"}}, {"bbox":[w,s,e,n]}, a GeoJSON Polygon or MultiPolygon, {"place":ID}, \
+        {"structure":{"venue","building","floor","room"}} or {"around":DEVICE,"radius"}
+        """,
+        .area([
+            RequestField("bbox", "[west, south, east, north]"),
+            RequestField(
+                "circle", "latitude, longitude and radius in metres, 1…1000000",
+                .object([
+                    RequestField("latitude", "degrees"), RequestField("longitude", "degrees"), RequestField("radius", "metres"),
+                ])),
+            RequestField("place", "the id of a place with an outline"),
+            RequestField(
+                "structure", "the levels of an object with an outline",
+                .object(["venue", "building", "floor", "room"].map { RequestField($0, "an id") })),
+            RequestField("around", "the id of a device that it moves with"),
+            RequestField("radius", "metres around that device, 1…1000000"),
+        ]))
+    private static let fenceFields = [
+        RequestField("name", "at most 256 characters"),
+        RequestField("devices", "at most 1000 ids, ids with a * at their end, or groups; default: yours and ownerless ones"),
+        RequestField("exitMargin", "0…100000 metres beyond the edge at which a visit ends; default 10"),
+        RequestField("dwell", "seconds after which a visit is reported as dwelled; default 0: never"),
+        RequestField("staleAfter", "seconds without a position after which a visit ends as lost; default: never"),
+        RequestField("accuracy", "likely, centre, possible or certain; default likely"),
+        RequestField("floor", "any or same; default any"),
+        RequestField("pushers", "at most 16: https://…, http://…, mqtt:TOPIC, ws"),
+        RequestField("secret", "1–1024 bytes that webhooks are signed with; write-only"),
+        RequestField(
+            "notification", "{\"title\",\"body\"} of push messages",
+            .object([RequestField("title", "at most 256 characters"), RequestField("body", "at most 4096 characters")])),
+        RequestField("enabled", "true or false; default true"),
+    ]
+
+    private static let geofences = [
+        RequestDescription(
+            "geofence/create", "Create a geofence.",
+            [RequestField(fenceArea.name, fenceArea.takes, required: true, fenceArea.content), newID] + fenceFields,
+            example:
+                "geofence create id=home name=Home area.circle.latitude=43.73 area.circle.longitude=7.42 area.circle.radius=100"),
+        RequestDescription("geofence/get", "Show a geofence.", [id], example: "geofence get home"),
+        RequestDescription("geofence/list", "List your geofences.", page, example: "geofence list"),
+        RequestDescription(
+            "geofence/update", "Change a geofence.", [id, fenceArea] + fenceFields + [revision],
+            example: "geofence update home dwell=300"),
+        RequestDescription("geofence/delete", "Delete a geofence.", [id, revision], example: "geofence delete home"),
+        RequestDescription(
+            "geofence/inside", "List the devices inside of a geofence.", [id] + page, example: "geofence inside home"),
+        RequestDescription(
+            "geofence/explain", "Say why a device is or is not inside of a geofence.", [id, deviceID],
+            example: "geofence explain home deviceId=phone"),
     ]
 
     // MARK: Publications, subscriptions, matches

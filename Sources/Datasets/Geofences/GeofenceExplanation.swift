@@ -1,0 +1,107 @@
+import Geofencing
+import Records
+import Wire
+
+// geofence/explain: each rule for one device, in the order in which they are decided.
+
+extension Hub {
+    func explainGeofence(_ call: Call) throws(WireError) -> [UInt8] {
+        let geofence = try geofence(call)
+        let device = try device(named: "deviceId", call)
+        let engine = call.dataset.geofences.engine
+        let number = device.reference.index
+        let visit = engine.visit(of: number, in: geofence.number)
+        let fix = engine.fix(of: number)
+        var checks: [Explanation.Check] = []
+        let record = geofence.record
+        checks.append(
+            .init("enabled", record.isEnabled, record.isEnabled ? "the geofence is enabled" : "the geofence is disabled"))
+        checks.append(deviceCheck(geofence, device, engine))
+        if let fix {
+            let silence = record.rule.staleAfter.map { call.now - fix.heardAt >= $0 } ?? false
+            let place = "\(fix.latitude), \(fix.longitude)"
+            checks.append(
+                .init(
+                    "location", !silence,
+                    silence
+                        ? "last at \(place), not heard of for \(figure(Double(call.now - fix.heardAt) / 1000, 0)) s"
+                        : "at \(place)"))
+        } else {
+            checks.append(.init("location", false, "the position of the device is not known"))
+        }
+        checks.append(floorCheck(engine.fence(geofence.number), fix, record.rule.floor))
+        let standing = engine.standing(of: number, in: geofence.number)
+        checks.append(accuracyCheck(record.rule, fix, standing, engine.depth(of: geofence.number)))
+        checks.append(areaCheck(geofence, fix, standing, engine.fence(geofence.number)?.area))
+        checks.append(dwellCheck(record.rule, visit))
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("inside", visit != nil)
+        writer.key("checks")
+        writer.beginArray()
+        for check in checks {
+            writer.beginObject()
+            writer.member("check", check.name)
+            writer.member("pass", check.passes)
+            writer.member("detail", check.detail)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private func deviceCheck(_ geofence: Geofence, _ device: Device, _ engine: GeofenceEngine) -> Explanation.Check {
+        if engine.fence(geofence.number)?.centre == device.reference.index {
+            return .init("device", false, "the geofence moves with this device")
+        }
+        let concerns = geofence.fence.concerns(device.fenceIdentity)
+        return .init(
+            "device", concerns,
+            concerns ? "the geofence is about this device" : "it is not among the devices that the geofence is about")
+    }
+
+    private func floorCheck(_ fence: Fence?, _ fix: FenceFix?, _ floor: FenceRule.Floor) -> Explanation.Check {
+        guard floor == .same else { return .init("floor", true, "any floor") }
+        guard let fence, fence.floor != 0 else { return .init("floor", false, "the floor of the geofence is not known") }
+        guard let fix, fix.floor != 0 else { return .init("floor", false, "the floor of the device is not known") }
+        return .init("floor", fix.floor == fence.floor, fix.floor == fence.floor ? "the same floor" : "another floor")
+    }
+
+    private func accuracyCheck(
+        _ rule: FenceRule, _ fix: FenceFix?, _ standing: FenceStanding?, _ depth: Double?
+    ) -> Explanation.Check {
+        let sent = fix.map { $0.accuracy > 0 ? "\(figure($0.accuracy, 1)) m" : "not sent" } ?? "not known"
+        guard standing == .unusable else { return .init("accuracy", true, "\(rule.accuracy.rawValue): the accuracy is \(sent)") }
+        let limit = max(FenceRule.likelyAccuracyMetres, (depth ?? 0) / 2)
+        return .init(
+            "accuracy", false, "likely: a fix of \(sent) decides nothing here, it takes \(figure(limit, 1)) m or better")
+    }
+
+    private func areaCheck(
+        _ geofence: Geofence, _ fix: FenceFix?, _ standing: FenceStanding?, _ area: FenceArea?
+    ) -> Explanation.Check {
+        guard let area else {
+            return .init("area", false, geofence.problem ?? "the device that it moves with has no known position")
+        }
+        guard let fix else { return .init("area", false, "the position of the device is not known") }
+        let metres = area.signedMetres(latitude: fix.latitude, longitude: fix.longitude)
+        let side = metres <= 0 ? "inside" : "outside"
+        let detail = "\(figure(abs(metres), 1)) m \(side) of the edge"
+        switch standing {
+        case .inside: return .init("area", true, detail)
+        case .between: return .init("area", false, "\(detail), which neither begins nor ends a visit")
+        default: return .init("area", false, detail)
+        }
+    }
+
+    private func dwellCheck(_ rule: FenceRule, _ visit: FenceVisit?) -> Explanation.Check {
+        guard rule.dwell > 0 else { return .init("dwell", true, "no dwelling is asked for") }
+        let seconds = figure(Double(rule.dwell) / 1000, 0)
+        guard let visit else { return .init("dwell", false, "\(seconds) s are asked for, and it is not inside") }
+        return .init(
+            "dwell", visit.hasDwelled, "\(visit.hasDwelled ? "more" : "not yet more") than \(seconds) s since \(visit.since)")
+    }
+
+    private func figure(_ value: Double, _ decimals: Int) -> String { FigureText.decimal(value, decimals) }
+}

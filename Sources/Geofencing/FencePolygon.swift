@@ -1,0 +1,177 @@
+import Geodesy
+
+/// A polygon with holes as 16 bytes a vertex; edges are straight in longitude and latitude.
+struct FencePolygon: Sendable {
+    /// Degrees, x is the longitude, unwrapped so that the polygon is one piece. Each ring is closed: its first point comes again.
+    private let points: [SIMD2<Double>]
+    /// Where each ring ends.
+    private let ringEnds: [Int]
+    let bounds: Area.Box
+    let squareMetres: Double
+    private let west: Double
+    /// It is one between meridians and parallels, of which the edges of the whole width enclose nothing by themselves.
+    private var isBox = false
+
+    init(_ polygon: Area.Polygon) {
+        var points: [SIMD2<Double>] = []
+        var ends: [Int] = []
+        polygon.forEachEdge { from, to, beginsRing in
+            if beginsRing {
+                if !points.isEmpty { ends.append(points.count) }
+                points.append(from)
+            }
+            points.append(to)
+        }
+        ends.append(points.count)
+        self.points = points
+        ringEnds = ends
+        bounds = polygon.bounds
+        squareMetres = polygon.squareMetres
+        west = points.reduce(Double.infinity) { min($0, $1.x) }
+    }
+
+    /// A box as a polygon: its parallels in pieces, as an edge spans less than half the earth.
+    ///
+    /// - Returns: nil where it has no edge at all.
+    init?(_ box: Area.Box) {
+        let width = box.width
+        let pieces = max(1, Int((width / 90).rounded(.up)))
+        let columns = (0...pieces).map { box.west + width * Double($0) / Double(pieces) }
+        var rings: [[SIMD2<Double>]] = []
+        if width < 360 {
+            var ring = columns.map { SIMD2<Double>($0, box.south) }
+            ring += columns.reversed().map { SIMD2<Double>($0, box.north) }
+            ring.append(ring[0])
+            rings.append(ring)
+        } else {
+            // The two ends are the same meridian; a parallel at a pole is a point.
+            if box.south > -90 { rings.append(columns.map { SIMD2<Double>($0, box.south) }) }
+            if box.north < 90 { rings.append(columns.map { SIMD2<Double>($0, box.north) }) }
+        }
+        guard !rings.isEmpty else { return nil }
+        points = rings.flatMap { $0 }
+        // All rings are equally long.
+        ringEnds = rings.indices.map { ($0 + 1) * rings[0].count }
+        bounds = box
+        west = box.west
+        isBox = true
+        let height = Turned.sine(box.north) - Turned.sine(box.south)
+        squareMetres = width * .pi / 180 * height * Ellipsoid.meanRadius * Ellipsoid.meanRadius
+    }
+
+    /// Whether a position lies in it, or on an edge.
+    func contains(latitude: Double, longitude: Double) -> Bool {
+        if isBox { return bounds.contains(latitude: latitude, longitude: longitude) }
+        guard bounds.south <= latitude, latitude <= bounds.north else { return false }
+        // A pole lies on every meridian.
+        if abs(latitude) == 90 { return true }
+        var x = longitude
+        while x < west { x += 360 }
+        while x - 360 >= west { x -= 360 }
+        let point = SIMD2(x, latitude)
+        var isInside = false
+        return points.withUnsafeBufferPointer { points in
+            var start = 0
+            for end in ringEnds {
+                for index in start..<(end - 1) {
+                    let (from, to) = (points[index], points[index + 1])
+                    let isAbove = from.y > point.y
+                    // Most edges lie wholly above or below.
+                    guard isAbove != (to.y > point.y) || from.y == point.y || to.y == point.y else { continue }
+                    let side = (to.x - from.x) * (point.y - from.y) - (point.x - from.x) * (to.y - from.y)
+                    if side == 0, Self.spans(from, to, point) { return true }
+                    if isAbove != (to.y > point.y), (side > 0) == (to.y > from.y) { isInside.toggle() }
+                }
+                start = end
+            }
+            return isInside
+        }
+    }
+
+    private static func spans(_ from: SIMD2<Double>, _ to: SIMD2<Double>, _ point: SIMD2<Double>) -> Bool {
+        min(from.x, to.x) <= point.x && point.x <= max(from.x, to.x) && min(from.y, to.y) <= point.y
+            && point.y <= max(from.y, to.y)
+    }
+
+    /// Metres from a position to the nearest point of an edge, whichever side it is on.
+    func metresToEdge(latitude: Double, longitude: Double) -> Double {
+        let place = EdgePlace(latitude: latitude, longitude: longitude)
+        // What an edge may be nearer than by a bound that costs little is looked at exactly.
+        var reach = Double.infinity
+        forEachEdge { from, to in reach = min(reach, place.bounds(from, to).upper) }
+        var nearest = Double.infinity
+        forEachEdge { from, to in
+            guard place.bounds(from, to).lower <= min(reach, nearest) else { return }
+            nearest = min(nearest, place.metres(from, to))
+        }
+        return nearest
+    }
+
+    private func forEachEdge(_ body: (SIMD2<Double>, SIMD2<Double>) -> Void) {
+        var start = 0
+        for end in ringEnds {
+            for index in start..<(end - 1) { body(points[index], points[index + 1]) }
+            start = end
+        }
+    }
+
+    /// Metres from the edge to the point that lies deepest inside, within two hundredths.
+    ///
+    /// Source: the pole of inaccessibility by squares that are halved, as in mapbox/polylabel.
+    var depth: Double {
+        let (width, height) = (bounds.width, bounds.north - bounds.south)
+        let side = max(min(width, height), max(width, height) / 16)
+        var cells: [DepthCell] = []
+        var x = bounds.west
+        while x < bounds.west + width {
+            var y = bounds.south
+            while y < bounds.north {
+                cells.append(cell(SIMD2(x + side / 2, y + side / 2), side / 2))
+                y += side
+            }
+            x += side
+        }
+        var best = cells.reduce(0) { max($0, $1.depth) }
+        for _ in 0..<Self.depthStepsMax {
+            guard let index = cells.indices.max(by: { cells[$0].most < cells[$1].most }), cells[index].most > best * 1.02 else {
+                break
+            }
+            let cell = cells.remove(at: index)
+            let half = cell.half / 2
+            for corner in [SIMD2(-half, -half), SIMD2(-half, half), SIMD2(half, -half), SIMD2(half, half)] {
+                let quarter = self.cell(cell.middle + corner, half)
+                best = max(best, quarter.depth)
+                cells.append(quarter)
+            }
+        }
+        return best
+    }
+
+    private static let depthStepsMax = 200
+
+    private struct DepthCell {
+        var middle: SIMD2<Double>
+        /// Half its side in degrees.
+        var half: Double
+        /// Of its middle: negative outside.
+        var depth: Double
+        /// More than any point of it can have.
+        var most: Double
+    }
+
+    private func cell(_ middle: SIMD2<Double>, _ half: Double) -> DepthCell {
+        let latitude = max(-90, min(90, middle.y))
+        let longitude = wrapped(middle.x)
+        let distance = metresToEdge(latitude: latitude, longitude: longitude)
+        let depth = contains(latitude: latitude, longitude: longitude) ? distance : -distance
+        return DepthCell(middle: middle, half: half, depth: depth, most: depth + half * 2.0.squareRoot() * 111_700)
+    }
+}
+
+/// Degrees east within ±180.
+func wrapped(_ longitude: Double) -> Double {
+    var degrees = longitude
+    while degrees > 180 { degrees -= 360 }
+    while degrees < -180 { degrees += 360 }
+    return degrees
+}

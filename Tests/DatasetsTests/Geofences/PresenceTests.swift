@@ -1,0 +1,93 @@
+import Testing
+import Wire
+
+@testable import Datasets
+
+@Suite("Presence")
+struct PresenceTests {
+    private let harness = HubHarness()
+
+    init() { harness.makePhone() }
+
+    /// What is retained as the presence of the phone: `geofence` and then all, `-` for null; nil for nothing.
+    private func presence(_ levels: String = "-/-/-/-/phone") -> String? {
+        guard let live = harness.retained["live/d/\(levels)/presence"].flatMap({ try? JSONValue.parse($0) }),
+            live["derived"] == true
+        else { return nil }
+        let properties = live["properties"]
+        let all = properties?["geofences"]?.elements.compactMap(\.text) ?? []
+        return ([properties?["geofence"]?.text ?? "-"] + all).joined(separator: " ")
+    }
+
+    @Test("It names the geofences that hold a device, the smallest one first, and null where none does")
+    func names() {
+        harness.move(metres: 400)
+        harness.fence(#","accuracy":"centre""#, id: "town", area: HubHarness.circle(1000))
+        harness.fence(#","accuracy":"centre""#)
+        #expect(presence() == "town town")
+        harness.move(metres: 0)
+        #expect(presence() == "home home town")
+        harness.move(metres: 5000)
+        #expect(presence() == "-")
+        #expect(harness.result("live/snapshot", #"{"criteria":{"domain":"presence"}}"#)?["updates"]?.elements.count == 1)
+    }
+
+    @Test("A device that was in no geofence has none; where two clients' ids are alike, the client's name stands before")
+    func clients() {
+        harness.fence(#","accuracy":"centre""#)
+        harness.fence(#","accuracy":"centre""#, area: HubHarness.circle(50), client: "bob")
+        harness.move("far", metres: 9000)
+        #expect(harness.retained["live/d/-/-/-/-/far/presence"] == nil)
+        harness.move("free", metres: 0)
+        #expect(presence("-/-/-/-/free") == "bob/home alice/home bob/home")
+        harness.move(metres: 0)
+        #expect(presence() == "home home")
+    }
+
+    @Test("It follows the topic of the position, and goes with it")
+    func follows() {
+        harness.fence()
+        harness.move(metres: 0)
+        harness.send("d/v/-/-/-/phone/position", #"{"lat":43.73,"lon":7.42}"#)
+        #expect(presence() == nil && presence("v/-/-/-/phone") == "home home")
+        harness.send("d/v/-/-/-/phone/position", "")
+        #expect(presence("v/-/-/-/phone") == nil)
+        harness.move(metres: 0)
+        #expect(presence() == "home home")
+        _ = harness.request("device/delete", #"{"id":"phone"}"#)
+        #expect(presence() == nil)
+    }
+
+    @Test("Nobody else publishes it")
+    func refused() {
+        harness.send("d/-/-/-/-/phone/presence", #"{"geofences":["home"],"geofence":"home"}"#)
+        #expect(harness.diagnostics().first?["error"]?.text == "invalid" && presence() == nil)
+    }
+
+    @Test("After a kill it is right again, whatever the broker retained", arguments: [false, true])
+    func restart(killed: Bool) {
+        harness.fence(#","accuracy":"centre""#)
+        harness.move(metres: 0)
+        harness.advance(milliseconds: 2000)
+        harness.move(metres: 5000)
+        harness.restart(killed: killed)
+        harness.advance(milliseconds: 100)
+        #expect(presence() == "-")
+        harness.move(metres: 0)
+        harness.restart(killed: killed)
+        harness.advance(milliseconds: 100)
+        #expect(presence() == "home home")
+    }
+
+    @Test("A circumstance may ask for it")
+    func circumstance() {
+        harness.fence(#","accuracy":"centre""#)
+        _ = harness.request(
+            "circumstance/register",
+            #"{"id":"c","expression":"(live presence geofence = \"home\")","when":"arriving"}"#)
+        harness.move(metres: 5000)
+        harness.move(metres: 0)
+        #expect(
+            harness.result("circumstance/evaluate", #"{"id":"c","deviceId":"phone"}"#)?["value"] == true)
+    }
+}

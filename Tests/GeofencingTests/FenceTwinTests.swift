@@ -1,0 +1,181 @@
+import Geodesy
+import SeededRandom
+import Testing
+
+@testable import Geofencing
+
+/// The same decisions without any index: every device against every fence, each time.
+private struct NaiveFences {
+    struct Stay {
+        var since: Int64
+        var outsideSince: Int64?
+    }
+
+    var fences: [Int32: Fence] = [:]
+    var devices: [UInt32: FenceDevice] = [:]
+    var fixes: [UInt32: FenceFix] = [:]
+    var centres: [Int32: (device: UInt32, radius: Double)] = [:]
+    var stays: [Int32: [UInt32: Stay]] = [:]
+    var depths: [Int32: Double] = [:]
+
+    func area(of fence: Int32) -> FenceArea? {
+        guard let centre = centres[fence] else { return fences[fence]?.area }
+        return fixes[centre.device].flatMap {
+            (try? Area.Circle(latitude: $0.latitude, longitude: $0.longitude, radius: centre.radius)).map(FenceArea.init)
+        }
+    }
+
+    /// A fix of one device: all its fences, and those that move with it, are decided.
+    mutating func move(_ device: UInt32, to fix: FenceFix) {
+        fixes[device] = fix
+        for fence in fences.keys { decide(fence, device, at: fix.timestamp) }
+        for (fence, centre) in centres where centre.device == device {
+            for other in fixes.keys {
+                decide(fence, other, at: max(fixes[other]?.timestamp ?? 0, fix.timestamp))
+            }
+        }
+    }
+
+    mutating func decide(_ number: Int32, _ device: UInt32, at instant: Int64) {
+        guard let fence = fences[number], let fix = fixes[device], let identity = devices[device] else { return }
+        guard let area = area(of: number) else { return }
+        let standing = fence.rule.standing(of: fix, in: area) { depths[number] ?? area.depth }
+        if var stay = stays[number]?[device] {
+            switch standing {
+            case .unusable: return
+            case .inside, .between: stay.outsideSince = nil
+            case .outside:
+                if fence.rule.accuracy != .likely || stay.outsideSince.map({ instant - $0 >= 60_000 }) ?? false {
+                    stays[number]?[device] = nil
+                    return
+                }
+                stay.outsideSince = stay.outsideSince ?? instant
+            }
+            stays[number]?[device] = stay
+        } else if standing == .inside, fence.isEnabled, fence.concerns(identity), centres[number]?.device != device {
+            stays[number, default: [:]][device] = Stay(since: instant)
+        }
+    }
+
+    mutating func insert(_ number: Int32, _ fence: Fence, _ centre: (device: UInt32, radius: Double)?) {
+        fences[number] = fence
+        centres[number] = centre
+        depths[number] = fence.rule.accuracy == .likely ? fence.area?.depth : nil
+        stays[number] = [:]
+        let centreAt = centre.flatMap { fixes[$0.device]?.timestamp } ?? .min
+        for device in fixes.keys { decide(number, device, at: max(fixes[device]?.timestamp ?? 0, centreAt)) }
+    }
+
+    mutating func remove(_ number: Int32) {
+        fences[number] = nil
+        centres[number] = nil
+        stays[number] = nil
+    }
+
+    mutating func clear(_ device: UInt32) {
+        fixes[device] = nil
+        for fence in fences.keys { stays[fence]?[device] = nil }
+        for (fence, centre) in centres where centre.device == device { stays[fence] = [:] }
+    }
+}
+
+@Suite("Geofences beside their twin")
+struct FenceTwinTests {
+    /// Where the devices are: a town, the antimeridian in the south, the far north.
+    private static let towns = [(43.73, 7.42), (-17.0, 180.0), (78.2, -179.99)]
+
+    private static func place(_ random: inout SplitMix64, _ town: (Double, Double), _ spread: Double) -> (Double, Double) {
+        let latitude = town.0 + Double.random(in: -spread...spread, using: &random)
+        var longitude = town.1 + Double.random(in: -spread...spread, using: &random) * 2
+        if longitude > 180 { longitude -= 360 } else if longitude < -180 { longitude += 360 }
+        return (latitude, longitude)
+    }
+
+    private static func area(_ random: inout SplitMix64, _ town: (Double, Double)) throws -> FenceArea {
+        let (latitude, longitude) = place(&random, town, 0.01)
+        let size = random.pick([0.0005, 0.002, 0.01, 0.3])
+        switch random.below(3) {
+        case 0: return FenceArea(try Area.Circle(latitude: latitude, longitude: longitude, radius: size * 100_000))
+        case 1:
+            let east = longitude + size > 180 ? longitude + size - 360 : longitude + size
+            return FenceArea(try Area.Box(west: longitude, south: latitude, east: east, north: latitude + size))
+        default:
+            let points = [(0.0, 0.0), (1, 0.1), (0.6, 0.5), (0.9, 1), (0.1, 0.8), (0, 0)].map { x, y in
+                let degrees = longitude + x * size
+                return Area.Polygon.Vertex(longitude: degrees > 180 ? degrees - 360 : degrees, latitude: latitude + y * size)
+            }
+            return FenceArea([try Area.Polygon(rings: [points])])
+        }
+    }
+
+    @Test("Random fences, moves, clearings and deletions leave the same devices inside, and effects say so")
+    func twin() throws {
+        var random = SplitMix64.forTest()
+        var engine = GeofenceEngine()
+        var naive = NaiveFences()
+        var told: [Int32: Set<UInt32>] = [:]
+        var effects: [FenceEffect] = []
+        for device in 0..<UInt32(24) {
+            let identity = FenceDevice(
+                id: "d\(device)", owner: random.pick(["a", "b", nil]), groups: random.chance(30) ? ["g"] : [])
+            engine.restore(device, identity, nil)
+            naive.devices[device] = identity
+        }
+        var now: Int64 = 0
+        for step in 0..<3000 {
+            now += Int64(random.below(20_000))
+            effects.removeAll()
+            switch random.below(100) {
+            case 0..<6:
+                let number = Int32(random.below(30))
+                if naive.fences[number] != nil {
+                    engine.remove(number, at: now, into: &effects)
+                    naive.remove(number)
+                } else {
+                    let rule = FenceRule(
+                        accuracy: random.pick(FenceRule.Accuracy.allCases), exitMargin: random.pick([0.0, 10, 200]))
+                    let centre: (device: UInt32, radius: Double)? =
+                        random.chance(25) ? (device: UInt32(random.below(24)), radius: random.pick([50.0, 800])) : nil
+                    let town = random.pick(Self.towns)
+                    let area = centre == nil ? try Self.area(&random, town) : nil
+                    let fence = Fence(
+                        rule: rule, area: area,
+                        isEnabled: random.chance(95), owner: random.pick(["a", "b"]),
+                        devices: random.pick([[], [], ["d1*"], ["g", "d3"]]))
+                    engine.insert(number, fence, around: centre, at: now, into: &effects)
+                    naive.insert(number, fence, centre)
+                }
+            case 6..<9:
+                let device = UInt32(random.below(24))
+                engine.clear(device, at: now, into: &effects)
+                naive.clear(device)
+            default:
+                let device = UInt32(random.below(24))
+                let spread = random.pick([0.001, 0.01, 0.3])
+                let (latitude, longitude) = Self.place(&random, Self.towns[Int(device) % 3], spread)
+                let fix = FenceFix(
+                    latitude: latitude, longitude: longitude, accuracy: random.pick([0.0, 5, 30, 90, 400, 5000]), timestamp: now,
+                    heardAt: now)
+                engine.move(device, to: fix, into: &effects)
+                naive.move(device, to: fix)
+            }
+            for effect in effects {
+                switch effect {
+                case .entered(let fence, let device, _, _):
+                    #expect(told[fence, default: []].insert(device).inserted)
+                case .exited(let fence, let device, _, _, _, _):
+                    #expect(told[fence, default: []].remove(device) != nil)
+                case .dwelled: Issue.record("nobody asked for dwelling")
+                }
+            }
+            for number in Int32(0)..<30 {
+                let expected = (naive.stays[number] ?? [:]).keys.sorted()
+                let found = engine.members(of: number)
+                guard found == expected, told[number, default: []].sorted() == expected else {
+                    Issue.record("step \(step), fence \(number): \(found), not \(expected)")
+                    return
+                }
+            }
+        }
+    }
+}
