@@ -176,7 +176,7 @@ struct SessionTests {
         try await withDoor { bench in
             bench.note(status("i", 5, "offline"), retain: true)
             #expect(bench.door.otherDaemon == nil)
-            bench.door.wasOnline = true
+            bench.door.onlineAt = 0
             bench.note(status("i", 5, "offline"), retain: true)
             #expect(bench.door.otherDaemon?.contains("copy") == true)
         }

@@ -62,15 +62,27 @@ extension HTTPResponder {
     private static func items(of body: [UInt8]) throws(WireError) -> [Result<LiveArrival, WireError>] {
         let parser = JSONParser()
         if body.first(where: { !isSpace($0) }) == UInt8(ascii: "[") {
-            return try parser.read(body) { root throws(WireError) in root.elements.map(item) }
+            return try parser.read(body) { root throws(WireError) in
+                try checkCount(root.elements.lazy.map { _ in 1 }.prefix(itemsMax + 1).reduce(0, +))
+                return root.elements.map(item)
+            }
         }
-        return body.split(separator: UInt8(ascii: "\n")).filter { !$0.allSatisfy(isSpace) }.map { line in
+        let lines = body.split(separator: UInt8(ascii: "\n"), maxSplits: itemsMax + 1).filter { !$0.allSatisfy(isSpace) }
+        try checkCount(lines.count)
+        return lines.map { line in
             do throws(WireError) {
                 return try parser.read(Array(line)) { root throws(WireError) in item(root) }
             } catch {
                 return .failure(error)
             }
         }
+    }
+
+    /// No smaller ones than of 50 bytes fit into a body: what is no update is answered at more length than it has.
+    private static let itemsMax = 20_000
+
+    private static func checkCount(_ count: Int) throws(WireError) {
+        guard count <= itemsMax else { throw WireError(.tooLarge, "a request has at most \(itemsMax) updates") }
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }

@@ -23,6 +23,12 @@ final class EventStream: Sendable {
         /// Nothing but a sign of life.
         case signOfLife
 
+        /// What counts towards ``EventStream/bytesMax``: what is resumed is kept by the daemon anyway.
+        var weight: Int {
+            if case .message(let message) = self, message.isResumed { return 64 }
+            return bytes
+        }
+
         var bytes: Int {
             switch self {
             case .message(let message): message.payload.count + message.path.utf8.count + 64
@@ -52,12 +58,18 @@ final class EventStream: Sendable {
     let client: String
     /// Empty: everything.
     private let filters: [TopicFilter]
+    /// Told of each reply that nobody will read.
+    private let dropped: @Sendable (HTTPDoor.Reply) -> Void
     private let state = Mutex(State())
 
-    init(dataset: String, client: String, filters: [TopicFilter] = []) {
+    init(
+        dataset: String, client: String, filters: [TopicFilter] = [],
+        dropped: @escaping @Sendable (HTTPDoor.Reply) -> Void = { _ in }
+    ) {
         self.dataset = dataset
         self.client = client
         self.filters = filters
+        self.dropped = dropped
     }
 
     func wants(_ path: String) -> Bool { filters.isEmpty || filters.contains { $0.matches(path) } }
@@ -72,47 +84,60 @@ final class EventStream: Sendable {
         if isDue { notify() }
     }
 
+    /// The connection is gone, and what was kept to notify it.
+    func forgetReader() { state.withLock { $0.notify = nil } }
+
     enum Appended {
         case waits, conflated, ended
     }
 
     @discardableResult
     func append(_ item: Item, replacing token: UInt64 = 0) -> Appended {
-        let (appended, notify) = state.withLock { state -> (Appended, (@Sendable () -> Void)?) in
-            guard state.end == nil else { return (.ended, nil) }
+        let (appended, notify, lost) = state.withLock { state -> (Appended, (@Sendable () -> Void)?, Deque<Item>) in
+            guard state.end == nil else { return (.ended, nil, []) }
             if token != 0, state.bytes >= Self.slowBytes, let place = state.places[token], place >= state.removedCount {
                 let index = place - state.removedCount
-                state.bytes += item.bytes - state.items[index].bytes
+                state.bytes += item.weight - state.items[index].weight
                 state.items[index] = item
-                return (.conflated, nil)
+                return (.conflated, nil, [])
             }
             state.items.append(item)
-            state.bytes += item.bytes
+            state.bytes += item.weight
             if token != 0, state.bytes >= Self.slowBytes {
                 state.places[token] = state.removedCount + state.items.count - 1
             }
-            if state.bytes > Self.bytesMax { Self.end(&state, .tooSlow) }
-            return (.waits, Self.due(&state))
+            let lost = state.bytes > Self.bytesMax ? Self.end(&state, .tooSlow) : []
+            return (.waits, Self.due(&state), lost)
         }
+        drop(lost)
         notify?()
         return appended
     }
 
     func end(_ end: StreamEnd) {
-        let notify = state.withLock { state -> (@Sendable () -> Void)? in
-            guard state.end == nil else { return nil }
-            Self.end(&state, end)
-            return Self.due(&state)
+        let (notify, lost) = state.withLock { state -> ((@Sendable () -> Void)?, Deque<Item>) in
+            guard state.end == nil else { return (nil, []) }
+            let lost = Self.end(&state, end)
+            return (Self.due(&state), lost)
         }
+        drop(lost)
         notify?()
     }
 
-    private static func end(_ state: inout State, _ end: StreamEnd) {
+    /// - Returns: What waited and goes nowhere.
+    private static func end(_ state: inout State, _ end: StreamEnd) -> Deque<Item> {
         state.end = end
-        guard end != .goingAway else { return }
-        state.items.removeAll()
-        state.places = [:]
-        state.bytes = 0
+        guard end != .goingAway else { return [] }
+        defer {
+            state.items = []
+            state.places = [:]
+            state.bytes = 0
+        }
+        return state.items
+    }
+
+    private func drop(_ items: Deque<Item>) {
+        for case .reply(let reply) in items { dropped(reply) }
     }
 
     private static func due(_ state: inout State) -> (@Sendable () -> Void)? {
@@ -130,9 +155,9 @@ final class EventStream: Sendable {
             while bytes < limit, let item = state.items.popFirst() {
                 items.append(item)
                 bytes += item.bytes
+                state.bytes -= item.weight
                 state.removedCount += 1
             }
-            state.bytes -= bytes
             if state.items.isEmpty {
                 state.isNotified = false
                 state.places = [:]
@@ -152,4 +177,6 @@ struct StreamMessage: Sendable {
     var payload: [UInt8]
     /// Of what can be resumed from here.
     var cursor: Int64?
+    /// It is sent again to somebody who missed it.
+    var isResumed = false
 }

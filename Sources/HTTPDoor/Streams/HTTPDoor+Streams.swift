@@ -35,7 +35,10 @@ extension HTTPDoor {
         if isGap {
             stream.append(.message(StreamMessage(path: "gap", payload: Array("{\"since\":\"\(cursor)\"}".utf8))))
         }
-        for message in messages where stream.wants(message.path) { stream.append(.message(message)) }
+        for var message in messages where stream.wants(message.path) {
+            message.isResumed = true
+            stream.append(.message(message))
+        }
         return nil
     }
 

@@ -62,9 +62,15 @@ extension HTTPResponder {
 }
 
 extension RequestHead {
+    /// Each message is compared with all filters of a stream.
+    private static let filtersMax = 32
+
     /// MQTT filters, comma-separated.
     func topicFilters() throws(HTTPRefusal) -> [TopicFilter] {
         guard let text = parameter("topics"), !text.isEmpty else { return [] }
+        guard text.utf8.count(where: { $0 == UInt8(ascii: ",") }) < Self.filtersMax else {
+            throw .invalid("`topics` has more than \(Self.filtersMax) filters", field: "topics")
+        }
         var filters: [TopicFilter] = []
         for filter in text.split(separator: ",").map(String.init) {
             do throws(TopicFilterError) {

@@ -50,6 +50,8 @@ final class SocketHandler: ChannelDuplexHandler {
     func channelInactive(context: ChannelHandlerContext) {
         let stream = stream
         stream.end(.gone)
+        stream.forgetReader()
+        partial = nil
         door.submit { $0.close(stream) }
         context.fireChannelInactive()
     }
@@ -74,7 +76,8 @@ final class SocketHandler: ChannelDuplexHandler {
     }
 
     private func take(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) {
-        var bytes = partial ?? []
+        // Taken out, so that it is appended to in its place.
+        var bytes = partial.take() ?? []
         guard bytes.count + frame.length <= Self.messageBytesMax else { return close(context, .messageTooLarge) }
         bytes.append(contentsOf: frame.unmaskedData.readableBytesView)
         partial = frame.fin ? nil : bytes

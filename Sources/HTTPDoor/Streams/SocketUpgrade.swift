@@ -69,7 +69,8 @@ extension HTTPDoor {
         }
         let caller = try callers.caller(of: head, for: head.path[1])
         let cursor = try head.cursor(named: "since", head.parameter("since"))
-        return .stream(EventStream(dataset: head.path[1], client: caller.client), since: cursor)
+        let stream = EventStream(dataset: head.path[1], client: caller.client) { [weak self] in self?.written($0) }
+        return .stream(stream, since: cursor)
     }
 
     /// Login and access are the broker's; one that trusts this machine is reached by who is trusted here only.

@@ -38,7 +38,7 @@ extension Settings {
             let isAny = listenHost == "0.0.0.0" || listenHost == "::"
             return BrokerAddress(host: isAny ? "127.0.0.1" : listenHost, port: listenPort, asksWho: usersFile != nil)
         }
-        return broker.tls == nil ? BrokerAddress(host: broker.host, port: broker.port, asksWho: true) : nil
+        return broker.tls == nil ? BrokerAddress(host: broker.host, port: broker.port, asksWho: broker.username != nil) : nil
     }
 
     /// Lines of the printed configuration.
