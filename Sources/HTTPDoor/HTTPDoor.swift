@@ -20,7 +20,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     private let wakeCore: @Sendable () -> Void
     private let inbox = Mutex(Inbox())
     /// When the core's thread was last here, on its monotonic clock.
-    private let turnAt = Atomic<Int64>(.min)
+    private let turnAt: Atomic<Int64>
     /// Bytes of replies that connections have not written, by the queue of who asked.
     private let unwritten = Mutex<[UInt32: Int]>([:])
     private var waiting: [UInt64: WaitingReply] = [:]
@@ -70,6 +70,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         self.wakeCore = wakeCore
         callers = Callers(configuration)
         connections = ConnectionCounts(configuration.limits)
+        turnAt = Atomic(core.clock.monotonic())
         signOfLifeAt = core.clock.monotonic() + Self.signOfLifeMilliseconds
         messageFile = configuration.folder.map(MessageFile.init)
         let now = core.clock.now()
@@ -118,10 +119,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     }
 
     /// Milliseconds since the core's loop last turned.
-    var standstill: Int64 {
-        let at = turnAt.load(ordering: .relaxed)
-        return at == .min ? .max : core.clock.monotonic() - at
-    }
+    var standstill: Int64 { core.clock.monotonic() - turnAt.load(ordering: .relaxed) }
 
     /// No connection is left, or none is waited for any longer: what comes now is not taken in.
     func close() {

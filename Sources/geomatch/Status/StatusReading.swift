@@ -12,7 +12,7 @@ final class StatusReading: ConnectionWorker, @unchecked Sendable {
     private var endsAt = Int64.max
 
     /// Retained messages follow SUBACK at once; a broker with none says nothing, so the silence must have an end.
-    private static let patience: Int64 = 1000
+    private static let patience: Int64 = 2000
 
     init(_ topics: ClientTopics) { filters = [topics.status, topics.datasetStatus] }
 

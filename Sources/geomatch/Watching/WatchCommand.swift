@@ -114,7 +114,9 @@ struct WatchCommand: AsyncParsableCommand {
             let watching = Watching(
                 configuration, subject: subject, filters: try filters(configuration.topics), count: count, asJSON: output.json)
             try await withClient(configuration) { client in
-                async let _: Void = Self.warn(configuration, device: device)
+                // Not waited for: a warning that does not come keeps nobody watching.
+                let warning = Task { [device] in await Self.warn(configuration, device: device) }
+                defer { warning.cancel() }
                 try await client.run(watching)
             }
         }

@@ -34,16 +34,22 @@ final class SpawnedProgram {
         (input, out, errors) = (pipes[0][1], pipes[1][0], pipes[2][0])
     }
 
-    /// What standard error says until it holds `part`, or ends.
+    /// What standard error says until it holds `part`, or ends, within half a minute.
     func errors(until part: String) -> String { Self.text(errors, until: part) }
 
-    /// What standard output says until it holds `part`, or ends.
+    /// The same of standard output.
     func output(until part: String) -> String { Self.text(out, until: part) }
 
     private static func text(_ descriptor: Int32, until part: String) -> String {
         var text: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)
+        let end = ContinuousClock.now + .seconds(30)
         while !String(decoding: text, as: UTF8.self).contains(part) {
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&waiting, 1, 100) > 0 else {
+                guard ContinuousClock.now < end else { break }
+                continue
+            }
             let count = read(descriptor, &chunk, chunk.count)
             if count <= 0 { break }
             text += chunk[..<count]
@@ -66,6 +72,11 @@ final class SpawnedProgram {
             close(input)
         }
         writer.start()
+        // What does not end fails its test, and keeps no other waiting.
+        let processID = processID
+        let patience = DispatchWorkItem { kill(processID, SIGKILL) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + 60, execute: patience)
+        defer { patience.cancel() }
         let said = Reading(out).text()
         let error = failure.text()
         var status: Int32 = 0

@@ -263,7 +263,7 @@ struct ReplicationTests {
                         // Ended somewhere on its way, and opened again from the file.
                         let (running, client) = (store, phones[place].client)
                         let exchange = Task { _ = try? await running.sync(with: client) }
-                        for _ in 0..<seed.below(200) { await Task.yield() }
+                        try? await Task.sleep(for: .microseconds(seed.below(5000)))
                         exchange.cancel()
                         await exchange.value
                         await client.close()
