@@ -25,8 +25,14 @@ public enum ParameterType: String, Sendable {
                 "expiresIn", "n", "rssiOffset", "latitude", "longitude", "horizontalAccuracy",
             ]
         ),
-        (.boolean, ["autoCreateDevices", "derivedOccupancy", "excludeSelf", "snapshot", "debug", "activities", "enabled", "outlines"]),
-        (.object, ["structure", "location", "carries", "ranging", "properties", "within", "places", "circle", "area", "notification"]),
+        (
+            .boolean,
+            ["autoCreateDevices", "derivedOccupancy", "excludeSelf", "snapshot", "debug", "activities", "enabled", "outlines"]
+        ),
+        (
+            .object,
+            ["structure", "location", "carries", "ranging", "properties", "within", "places", "circle", "area", "notification"]
+        ),
         (.array, ["domains", "group", "pushers", "categories", "tags", "devices", "docs", "items", "bbox"]),
         (.textOrObject, ["criteria"]),
         (.any, ["parents"]),
