@@ -45,7 +45,7 @@ let package = Package(
         .target(name: "Geodesy", swiftSettings: strict),
         .target(
             name: "Geofencing", dependencies: ["Geodesy", .product(name: "HeapModule", package: "swift-collections")],
-            swiftSettings: unchecked),
+            swiftSettings: strict),
         .target(name: "LiveTopics", swiftSettings: strict),
         .target(name: "OpeningHours", swiftSettings: strict),
         .target(name: "Ranging", dependencies: ["EngineMemory", "Geodesy"], swiftSettings: strict),
