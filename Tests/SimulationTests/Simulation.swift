@@ -1,4 +1,4 @@
-import DaemonCore
+@testable import DaemonCore
 import Datasets
 import Logging
 import MemoryStore
@@ -184,7 +184,7 @@ final class Simulation {
         if let trace {
             for message in batch { trace("\(now) in \(message.topic) \(String(decoding: message.payload, as: UTF8.self))") }
         }
-        let isWritable = disk.isWritable
+        let isWritable = disk.isWritable && loop.core.loading == nil
         let known = twin.met
         for message in batch { recount(message, isWritable: isWritable) }
         loop.linkReceived(buffer.batch(0..<batch.count))
