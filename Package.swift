@@ -266,6 +266,7 @@ let package = Package(
             name: "HTTPDoorTests",
             dependencies: [
                 "DaemonCore", "Datasets", "HTTPDoor", "MemoryStore", "SeededRandom", "Wire",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

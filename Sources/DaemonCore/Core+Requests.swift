@@ -22,7 +22,8 @@ extension Core {
             return handle(envelope, at: now)
         }
         let request = RequestQueues.Waiting(
-            dataset: envelope.dataset, name: envelope.name, body: Array(envelope.body), answer: envelope.answer)
+            dataset: envelope.dataset, name: envelope.name, body: Array(envelope.body), answer: envelope.answer,
+            isConfined: envelope.isConfined)
         guard !queues.append(request, to: number) else { return }
         envelope.answer.load = 0
         hub.refuse(
@@ -46,7 +47,9 @@ extension Core {
             if hub.isLoading(request.dataset) { answer.load = 0 }
             request.body.withUnsafeBytes {
                 handle(
-                    Envelope(dataset: request.dataset, client: client, name: request.name, body: $0, answer: answer), at: now)
+                    Envelope(
+                        dataset: request.dataset, client: client, name: request.name, body: $0, answer: answer,
+                        isConfined: request.isConfined), at: now)
             }
         }
         return true

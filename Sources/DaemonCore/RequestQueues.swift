@@ -32,6 +32,7 @@ struct RequestQueues {
         var name: String
         var body: [UInt8]
         var answer: ReturnAddress
+        var isConfined = false
 
         /// What it occupies, its place in the queue included.
         var bytes: Int { body.count + dataset.utf8.count + name.utf8.count + answer.bytes.count + 192 }

@@ -46,6 +46,7 @@ extension Hub {
     func removeDataset(_ dataset: Dataset, _ turn: inout Turn) {
         liveSubscribers.removeAll(of: dataset, &turn)
         followers.removeAll(of: dataset.id)
+        accessKeys.removeAll(of: dataset.id)
         datasets[dataset.id] = nil
         deletedDatasets[dataset.id] = turn.now
         let replies = dataset.replies.afterDeletion()

@@ -57,6 +57,8 @@ public final class Hub {
     /// The live update that is being handled, where its sender waits to hear what became of it.
     var answered: AnsweredUpdate?
     /// Scratch for one update's properties.
+    /// The keys that requests made; doors look into it from any thread.
+    public let accessKeys = AccessKeys()
     var properties: [UInt8] = []
     var beaconEffects: [BeaconEffect] = []
     private var lastSecondAt: Int64 = 0
@@ -142,6 +144,7 @@ public final class Hub {
             forgetOld(&turn)
             liveSubscribers.repair(at: now)
             followers.advance(&turn)
+            accessKeys.advance(&turn)
         }
         if now - writtenBehindAt >= Self.writeBehindMilliseconds || now < writtenBehindAt {
             writtenBehindAt = now

@@ -21,6 +21,8 @@ public struct HubConfiguration: Sendable {
     public var webhooksAllowPrivate = false
     /// Whether there is a time zone of this IANA name.
     public var isTimeZone: @Sendable (String) -> Bool = { _ in true }
+    /// Makes the keys that requests ask for; nil: none are made.
+    public var signKey: (@Sendable (KeyClaims) -> SignedKey)?
     /// Names this daemon's store.
     public var instance = ""
 
@@ -91,6 +93,8 @@ public struct HubLimits: Sendable {
     public var beaconsInSight = 5_000_000
     /// For each client.
     public var beaconMonitors = 100
+    /// Of all datasets together.
+    public var accessKeys = 100_000
     /// Matches sent and not known to have arrived.
     public var inflightMatches = 1000
     /// Updates that wait for a suspended dataset, until newer ones replace those of their topic.

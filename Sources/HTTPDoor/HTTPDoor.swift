@@ -54,6 +54,9 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     var durable: DurableMessages
     let messageFile: MessageFile?
     var signOfLifeAt: Int64
+    /// When keys of streams were last looked at, and as of how many removals.
+    var keysCheckedAt: Int64 = 0
+    var keyRemovalsSeen = 0
     /// From a match to its leaving.
     var matchDelay = Histogram()
 
@@ -68,7 +71,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         self.configuration = configuration
         self.core = core
         self.wakeCore = wakeCore
-        callers = Callers(configuration)
+        callers = Callers(configuration, made: core.hub.accessKeys, now: core.clock.now)
         connections = ConnectionCounts(configuration.limits)
         turnAt = Atomic(core.clock.monotonic())
         signOfLifeAt = core.clock.monotonic() + Self.signOfLifeMilliseconds
@@ -121,6 +124,12 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     /// Milliseconds since the core's loop last turned.
     var standstill: Int64 { core.clock.monotonic() - turnAt.load(ordering: .relaxed) }
 
+    /// Takes other keys of the configuration file and other origins; what is connected with a key that is gone is cut off.
+    public func reload(keys: [FileKey], origins: OriginPatterns) {
+        callers.reload(keys: keys, origins: origins)
+        wakeCore()
+    }
+
     /// No connection is left, or none is waited for any longer: what comes now is not taken in.
     func close() {
         inbox.withLock { $0.isClosed = true }
@@ -172,7 +181,9 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         let address = ReturnAddress(door: number, bytes: withUnsafeBytes(of: lastReply) { Array($0) })
         request.body.withUnsafeBytes { body in
             core.receive(
-                Envelope(dataset: request.dataset, client: request.client, name: request.name, body: body, answer: address))
+                Envelope(
+                    dataset: request.dataset, client: request.client, name: request.name, body: body, answer: address,
+                    isConfined: request.isConfined))
         }
     }
 
@@ -230,4 +241,12 @@ struct APIRequest: Sendable {
     /// `resource/verb`.
     var name: String
     var body: [UInt8]
+    /// Whoever asks may name this dataset only.
+    var isConfined = false
+}
+
+extension APIRequest {
+    init(dataset: String, caller: Caller, name: String, body: [UInt8]) {
+        self.init(dataset: dataset, client: caller.client, name: name, body: body, isConfined: caller.dataset != nil)
+    }
 }

@@ -2,7 +2,7 @@
 public enum Kind: Int, CaseIterable, Sendable {
     case dataset, deletedDataset, structure, category, place, verification, device, publication, subscription, pair, visit
     case circumstance, held, placeVisit, stay, geofence, geofenceVisit, incident, liveState, liveSubscription, beaconMonitor,
-        follower, match, reply
+        follower, accessKey, match, reply
 
     /// Lent, not copied: it is looked at with every change.
     public var row: KindRow {
@@ -107,6 +107,12 @@ public enum Kind: Int, CaseIterable, Sendable {
                 BeaconMonitorRecord.self, "beaconMonitor", key: 3,
                 "dataset client id proximityUUID major minor devices createdAt"),
             KindRow(FollowerRecord.self, "follower", key: 2, "dataset client since lease leaseUntil").readAlone(),
+            // A key for all datasets is of a dataset that cannot be.
+            KindRow(
+                AccessKeyRecord.self, "accessKey", key: 2,
+                "dataset id client name createdAt expiresAt digest lastUsedAt"
+            )
+            .amended(by: [AccessKeyUse.self]),
             // A start reads which matches there are, and the bodies of those that are owed.
             KindRow(
                 MatchRecord.self, "match", key: 1,

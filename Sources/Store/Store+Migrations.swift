@@ -168,6 +168,19 @@ extension Store {
         }
     }
 
+    static func registerAccessKeys(in migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("access keys") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE accessKey (
+                        dataset TEXT NOT NULL, id TEXT NOT NULL, client TEXT NOT NULL, name TEXT NOT NULL, createdAt INTEGER NOT NULL,
+                        expiresAt INTEGER, digest BLOB NOT NULL, lastUsedAt INTEGER,
+                        PRIMARY KEY (dataset, id)
+                    ) STRICT, WITHOUT ROWID;
+                    """)
+        }
+    }
+
     private static let changeFeed = """
         CREATE TABLE feed (
             dataset TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL, purgedThrough INTEGER NOT NULL

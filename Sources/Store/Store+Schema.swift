@@ -21,6 +21,7 @@ extension Store {
         registerPlaceRows(in: &migrator)
         registerLivePositions(in: &migrator)
         registerGeofences(in: &migrator)
+        registerAccessKeys(in: &migrator)
         return migrator
     }()
 

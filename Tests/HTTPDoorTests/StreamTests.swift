@@ -186,7 +186,7 @@ struct StreamTests {
 
     @Test("A reader that keeps up gets everything, a slow one the newest of each live topic")
     func conflation() {
-        let stream = EventStream(dataset: "d", client: "c")
+        let stream = EventStream(dataset: "d", caller: Caller(client: "c"))
         #expect(stream.append(message("1"), replacing: 7) == .waits)
         #expect(stream.append(message("2"), replacing: 7) == .waits)
         #expect(texts(stream.take(bytes: .max).items) == ["1", "2"])
@@ -200,7 +200,7 @@ struct StreamTests {
 
     @Test("A reader with 8 MiB waiting is ended, and told so though it takes nothing")
     func bound() {
-        let stream = EventStream(dataset: "d", client: "c")
+        let stream = EventStream(dataset: "d", caller: Caller(client: "c"))
         for _ in 0..<9 { stream.append(message("x", bytes: 1 << 20)) }
         #expect(stream.isTooSlow && stream.append(message("y")) == .ended)
         let (items, end) = stream.take(bytes: .max)

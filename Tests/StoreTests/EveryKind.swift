@@ -9,7 +9,7 @@ import Records
 enum EveryKind {
     static let dataset = "city"
 
-    static var changes: [DurableChange] { older + geofences }
+    static var changes: [DurableChange] { older + geofences + accessKeys }
 
     /// What there was before geofences.
     static var older: [DurableChange] { objects + circumstances + whatGoesOn + feed + deletions }
@@ -37,6 +37,18 @@ enum EveryKind {
                 GeofenceVisitRecord(
                     dataset: dataset, geofence: "client/plain", deviceID: "tag", id: "event", since: 13, hasDwelled: true)),
             .put(event), .incidentProgress(number: 5, settled: 1, fate: .expired),
+        ]
+    }
+
+    private static var accessKeys: [DurableChange] {
+        [
+            .put(
+                AccessKeyRecord(
+                    dataset: dataset, id: "used", client: "client", name: "Key é", createdAt: 1, expiresAt: 2, digest: [0, 255])),
+            .put(
+                AccessKeyRecord(
+                    dataset: AccessKeyRecord.anyDataset, id: "plain", client: "client", name: "n", createdAt: 1, digest: [1])),
+            .useAccessKey(dataset: dataset, id: "used", at: 3),
         ]
     }
 

@@ -141,6 +141,7 @@ extension Hub {
     // MARK: Loading
 
     private func beginReloading(_ name: String) {
+        accessKeys.removeAll(of: name)
         guard let dataset = datasets[name] else { return }
         outbox.forgetChanges(of: name)
         dataset.reset()

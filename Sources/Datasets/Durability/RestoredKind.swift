@@ -137,6 +137,12 @@ final class RestoredKind: Sendable {
                 },
                 reload: { hub, key, found in hub.reload(follower: key, found) }
             ) { hub, record, _ in if hub.datasets[record.dataset] != nil { hub.followers.restore(record) } },
+            RestoredKind(
+                AccessKeyRecord.self, delete: { hub, key in hub.accessKeys.remove(key.id) },
+                amend: { hub, amendment in
+                    if let use = amendment as? AccessKeyUse { hub.accessKeys.restore(use) }
+                }
+            ) { hub, record, _ in hub.accessKeys.insert(record) },
             RestoredKind(MatchRecord.self) { hub, record, how throws(WireError) in try hub.restore(record, again: how.isAgain) },
             RestoredKind(ReplyRecord.self) { hub, record, _ in hub.restore(record) },
         ]

@@ -43,8 +43,7 @@ extension Hub {
 
     func listDatasets(_ parameters: Parameters, _ client: RequestingClient) throws(WireError) -> [UInt8] {
         let page = try Page(parameters)
-        let administrators = configuration.administrators
-        let visible = datasets.keys.filter { administrators.allow(client: client.name, in: $0) }
+        let visible = datasets.keys.filter { administers($0, client) }
         return page.encode("datasets", sorting: visible, id: { $0 }, item: { id in datasets[id].map(describe) })
     }
 

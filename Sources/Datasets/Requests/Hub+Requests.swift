@@ -35,7 +35,7 @@ extension Hub {
         let request = Request.parse(envelope.body, padded: envelope.isPadded, using: parser)
         let context = ReplyContext(
             address: envelope.answer, requestId: request.requestId, request: envelope.name, dataset: envelope.dataset,
-            client: envelope.client)
+            client: envelope.client, isConfined: envelope.isConfined)
         let received = ReceivedRequest(context: context, request: request, bytes: envelope.body.count)
         if isSuspended(envelope.dataset) { wait(received, &turn) } else { handle(received, &turn) }
     }
@@ -45,7 +45,7 @@ extension Hub {
         let request = Request.parse(envelope.body, padded: envelope.isPadded, using: parser)
         let context = ReplyContext(
             address: envelope.answer, requestId: request.requestId, request: envelope.name, dataset: envelope.dataset,
-            client: envelope.client)
+            client: envelope.client, isConfined: envelope.isConfined)
         datasets[context.dataset]?.requestCounters.failed += 1
         reply(context.encode(error), to: context, &turn)
     }
@@ -140,7 +140,8 @@ extension Hub {
     func client(of context: ReplyContext) -> RequestingClient {
         RequestingClient(
             name: context.client,
-            isAdministrator: configuration.administrators.allow(client: context.client, in: context.dataset))
+            isAdministrator: configuration.administrators.allow(client: context.client, in: context.dataset),
+            onlyDataset: context.isConfined ? context.dataset : nil)
     }
 
     private func call(_ dataset: Dataset, _ client: RequestingClient, _ parameters: JSONObject, _ turn: Turn) -> Call {

@@ -9,11 +9,14 @@ public struct Envelope {
     /// The body is followed by at least 64 readable bytes.
     public var isPadded: Bool
     public var answer: ReturnAddress
+    /// Who asks may name this dataset only, whatever its client may.
+    public var isConfined: Bool
 
     public init(
         dataset: String, client: String, name: String, body: UnsafeRawBufferPointer, isPadded: Bool = false,
-        answer: ReturnAddress
+        answer: ReturnAddress, isConfined: Bool = false
     ) {
+        self.isConfined = isConfined
         self.dataset = dataset
         self.client = client
         self.name = name

@@ -65,6 +65,8 @@ struct ReplyContext: Sendable {
     var request: String
     var dataset: String
     var client: String
+    /// See ``Envelope/isConfined``.
+    var isConfined = false
     /// The first reply to its `requestId` is given again: it asked for nothing new.
     var isRepeated = false
 }

@@ -1,35 +1,61 @@
 import Crypto
+import Datasets
 import LiveTopics
+import Synchronization
 
 /// Who asks, as far as keys and addresses tell.
 struct Caller: Equatable, Sendable {
     var client: String
     /// The only dataset it may name; nil: any.
     var dataset: String?
+    /// Of the key that it came with; nil: its address is trusted.
+    var keyDigest: [UInt8]?
 }
 
 /// Tells who asks: a key says it, or an address that is trusted.
-struct Callers: Sendable {
-    /// By the hash of the key: looking one up takes as long whatever it has in common with another.
-    private let keys: [SHA256.Digest: Caller]
-    private let trustsLoopback: Bool
-    private let origins: OriginPatterns
+final class Callers: Sendable {
+    /// What a reload may change.
+    private struct Held {
+        /// Keys of the configuration file, by digest: looking one up takes as long whatever it has in common with another.
+        var keys: [[UInt8]: Caller]
+        var origins: OriginPatterns
+    }
 
-    init(_ configuration: HTTPDoorConfiguration) {
+    private let held: Mutex<Held>
+    private let made: AccessKeys
+    private let now: @Sendable () -> Int64
+    private let trustsLoopback: Bool
+    private let reloads = Atomic(0)
+
+    /// - Parameter made: The keys that requests made.
+    init(_ configuration: HTTPDoorConfiguration, made: AccessKeys, now: @escaping @Sendable () -> Int64) {
         trustsLoopback = configuration.trustsLoopback
-        origins = configuration.origins
-        keys = Dictionary(
-            configuration.keys.map { key in
-                (Self.hash(key.key), Caller(client: key.client, dataset: key.dataset == "*" ? nil : key.dataset))
+        self.made = made
+        self.now = now
+        held = Mutex(Held(keys: Self.callers(configuration.keys), origins: configuration.origins))
+    }
+
+    private static func callers(_ keys: [FileKey]) -> [[UInt8]: Caller] {
+        Dictionary(
+            keys.map { key in
+                let digest = KeySigner.digest(of: key.key)
+                return (digest, Caller(client: key.client, dataset: key.dataset == "*" ? nil : key.dataset, keyDigest: digest))
             }, uniquingKeysWith: { first, _ in first })
     }
 
-    private static func hash(_ key: String) -> SHA256.Digest { SHA256.hash(data: Array(key.utf8)) }
+    /// Takes other keys of the file and other origins.
+    func reload(keys: [FileKey], origins: OriginPatterns) {
+        let keys = Self.callers(keys)
+        held.withLock { $0 = Held(keys: keys, origins: origins) }
+        reloads.add(1, ordering: .releasing)
+    }
+
+    var origins: OriginPatterns { held.withLock { $0.origins } }
 
     /// Who asks; a dataset that is named must be theirs.
     func caller(of head: RequestHead, for dataset: String?) throws(HTTPRefusal) -> Caller {
         guard let credentials = head.credentials else { return try trusted(head) }
-        guard credentials.key.utf8.count <= Self.keyBytesMax, let caller = keys[Self.hash(credentials.key)],
+        guard credentials.key.utf8.count <= Self.keyBytesMax, let caller = holder(of: credentials.key),
             credentials.user.map({ $0 == caller.client }) ?? true
         else { throw .unauthorized("the key is unknown, has expired or was deleted") }
         if let own = caller.dataset, let dataset, own != dataset {
@@ -38,7 +64,28 @@ struct Callers: Sendable {
         return caller
     }
 
+    private func holder(of key: String) -> Caller? {
+        let digest = KeySigner.digest(of: key)
+        if let caller = held.withLock({ $0.keys[digest] }) { return caller }
+        return made.use(digest, at: now()).map { record in
+            Caller(client: record.client, dataset: record.isForAll ? nil : record.dataset, keyDigest: digest)
+        }
+    }
+
     private static let keyBytesMax = 4096
+
+    // MARK: What lasts longer than a request
+
+    /// Whether a caller's key is still one.
+    func isGood(_ caller: Caller) -> Bool {
+        guard let digest = caller.keyDigest else { return true }
+        return made.isGood(digest, at: now()) || held.withLock { $0.keys[digest] == caller }
+    }
+
+    /// Rises whenever keys are removed.
+    var removalCount: Int { made.removalCount + reloads.load(ordering: .acquiring) }
+
+    // MARK: Trust
 
     /// Whoever asks from this machine, by a name of this machine and not for a page of somebody else's.
     private func trusted(_ head: RequestHead) throws(HTTPRefusal) -> Caller {
@@ -46,7 +93,7 @@ struct Callers: Sendable {
             throw .unauthorized("a key is required: `Authorization: Bearer KEY`, `api-key: KEY` or `?key=KEY`")
         }
         try checkPage(head)
-        return Caller(client: head.client ?? "http", dataset: nil)
+        return Caller(client: head.client ?? "http")
     }
 
     /// A page of somebody else's must not reach the daemon of whoever looks at it, under whatever name.

@@ -123,6 +123,24 @@ enum Base64Text {
         return bytes
     }
 
+    private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    /// For URLs, without padding (RFC 4648, section 5).
+    static func url(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        var (bits, count) = (UInt32(0), 0)
+        for byte in bytes {
+            bits = bits << 8 | UInt32(byte)
+            count += 8
+            while count >= 6 {
+                count -= 6
+                text.append(digits[Int(bits >> UInt32(count) & 63)])
+            }
+        }
+        if count > 0 { text.append(digits[Int(bits << UInt32(6 - count) & 63)]) }
+        return String(decoding: text, as: UTF8.self)
+    }
+
     /// Of both alphabets (RFC 4648, sections 4 and 5).
     private static func value(of byte: UInt8) -> UInt8? {
         switch byte {

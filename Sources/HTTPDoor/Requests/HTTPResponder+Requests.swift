@@ -16,13 +16,13 @@ extension HTTPResponder {
         }
         let caller = try exchange.door.callers.caller(of: head, for: dataset)
         if !isReading, let form = Self.form(of: exchange.contentType), let parameter = Self.importParameter(of: name) {
-            let request = APIRequest(dataset: dataset, client: caller.client, name: name, body: [])
+            let request = APIRequest(dataset: dataset, caller: caller, name: name, body: [])
             return try await importFile(exchange, form, as: parameter, request)
         }
         var body = isReading ? try parameters(head, of: row) : try await exchange.body(upTo: RequestPayload.payloadBytesMax)
         if body.allSatisfy({ $0 == 0x20 || (0x09...0x0D).contains($0) }) { body = Array("{}".utf8) }
         if let key = head.fields[.idempotencyKey] { body = try Self.identify(body, by: key) }
-        let request = APIRequest(dataset: dataset, client: caller.client, name: name, body: body)
+        let request = APIRequest(dataset: dataset, caller: caller, name: name, body: body)
         guard let reply = await exchange.door.ask(request) else {
             throw HTTPRefusal.unavailable("the request was not answered in time, or the daemon ends: repeat it")
         }

@@ -140,13 +140,13 @@ final class HTTPResponder: Sendable {
 
     /// What lets a page of a configured origin read the answer.
     private func crossOrigin(_ head: RequestHead) -> HTTPFields {
-        guard let origin = head.origin, door.configuration.origins.allow(origin) else { return [:] }
+        guard let origin = head.origin, door.callers.origins.allow(origin) else { return [:] }
         return [.accessControlAllowOrigin: origin, .vary: "Origin"]
     }
 
     private func preflight(_ head: RequestHead) -> HTTPAnswer {
         var answer = HTTPAnswer.empty(.noContent)
-        guard let origin = head.origin, door.configuration.origins.allow(origin) else {
+        guard let origin = head.origin, door.callers.origins.allow(origin) else {
             answer.fields[.allow] = "GET, HEAD, POST, DELETE, OPTIONS"
             return answer
         }

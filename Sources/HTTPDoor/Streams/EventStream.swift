@@ -55,7 +55,8 @@ final class EventStream: Sendable {
     private static let slowBytes = 256 << 10
 
     let dataset: String
-    let client: String
+    let caller: Caller
+    var client: String { caller.client }
     /// Empty: everything.
     private let filters: [TopicFilter]
     /// Told of each reply that nobody will read.
@@ -63,11 +64,11 @@ final class EventStream: Sendable {
     private let state = Mutex(State())
 
     init(
-        dataset: String, client: String, filters: [TopicFilter] = [],
+        dataset: String, caller: Caller, filters: [TopicFilter] = [],
         dropped: @escaping @Sendable (HTTPDoor.Reply) -> Void = { _ in }
     ) {
         self.dataset = dataset
-        self.client = client
+        self.caller = caller
         self.filters = filters
         self.dropped = dropped
     }

@@ -25,6 +25,7 @@ extension HTTPDoor {
         guard core.hub.configuration.mayName(stream.dataset, stream.client) else {
             return WireError(.unauthorized, "`\(stream.client)` may not name the dataset `\(stream.dataset)`")
         }
+        guard callers.isGood(stream.caller) else { return WireError(.unauthorized, "the key has expired or was deleted") }
         let key = StreamKey(dataset: stream.dataset, client: stream.client)
         guard streams[key, default: []].count < Self.streamsPerClient else {
             return WireError(.limit, "`\(stream.client)` has \(Self.streamsPerClient) streams, the maximum")
@@ -61,10 +62,19 @@ extension HTTPDoor {
     }
 
     func advanceStreams(at now: Int64) {
+        endStreamsOfLostKeys(at: now)
         durable.advance(to: core.clock.now())
         guard now >= signOfLifeAt, !streams.isEmpty else { return }
         signOfLifeAt = now + Self.signOfLifeMilliseconds
         for stream in streams.values.joined() { stream.append(.signOfLife) }
+    }
+
+    /// At once where keys were removed, within a second where they expired.
+    private func endStreamsOfLostKeys(at now: Int64) {
+        let removals = callers.removalCount
+        guard removals != keyRemovalsSeen || now >= keysCheckedAt + 1000 else { return }
+        (keyRemovalsSeen, keysCheckedAt) = (removals, now)
+        for stream in streams.values.joined() where !callers.isGood(stream.caller) { stream.end(.notAllowed) }
     }
 
     /// Sockets are promised one each 20 s, event streams each 15 s.

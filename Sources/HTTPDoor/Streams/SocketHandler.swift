@@ -87,7 +87,7 @@ final class SocketHandler: ChannelDuplexHandler {
     private func request(_ bytes: [UInt8], _ context: ChannelHandlerContext) {
         guard String(validating: bytes, as: UTF8.self) != nil else { return close(context, .dataInconsistentWithMessage) }
         do throws(WireError) {
-            let request = try Self.read(bytes, dataset: stream.dataset, client: stream.client)
+            let request = try Self.read(bytes, dataset: stream.dataset, caller: stream.caller)
             let stream = stream
             outstanding += 1
             door.submit { $0.receive(request, on: stream) }
@@ -103,7 +103,7 @@ final class SocketHandler: ChannelDuplexHandler {
     }
 
     /// `{"request":"live/subscribe",…parameters}`
-    private static func read(_ bytes: [UInt8], dataset: String, client: String) throws(WireError) -> APIRequest {
+    private static func read(_ bytes: [UInt8], dataset: String, caller: Caller) throws(WireError) -> APIRequest {
         let value: JSONValue
         do throws(JSONError) {
             value = try JSONValue.parse(bytes)
@@ -117,7 +117,7 @@ final class SocketHandler: ChannelDuplexHandler {
         object["request"] = nil
         var writer = JSONWriter()
         writer.object(object)
-        return APIRequest(dataset: dataset, client: client, name: name, body: writer.bytes)
+        return APIRequest(dataset: dataset, caller: caller, name: name, body: writer.bytes)
     }
 
     func read(context: ChannelHandlerContext) {

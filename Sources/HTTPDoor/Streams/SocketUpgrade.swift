@@ -69,7 +69,7 @@ extension HTTPDoor {
         }
         let caller = try callers.caller(of: head, for: head.path[1])
         let cursor = try head.cursor(named: "since", head.parameter("since"))
-        let stream = EventStream(dataset: head.path[1], client: caller.client) { [weak self] in self?.written($0) }
+        let stream = EventStream(dataset: head.path[1], caller: caller) { [weak self] in self?.written($0) }
         return .stream(stream, since: cursor)
     }
 

@@ -250,7 +250,9 @@ struct Daemon {
         let status = StatusMessage(version: version, instance: identity, startedAt: CoreClock.system.now())
         let health = Health()
         let access = AccessInForce(settings.accessRules)
-        let restored = try restoredHub(identity: identity, store: store, broker: endpoint.name, access: access)
+        let signer = try keySigner()
+        let restored = try restoredHub(
+            identity: identity, store: store, broker: endpoint.name, access: access, signKey: signer.sign)
         let topics = Topics(prefix: settings.topicsPrefix)
         let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
         let core = Core(hub: restored.hub, seed: seed, logger: log, health: health)
@@ -279,7 +281,8 @@ struct Daemon {
             policy: AddressPolicy(allowsPrivate: settings.webhooksAllowPrivate), version: version, daemon: daemon)
         let reload = ReloadService(
             hangups: hangups,
-            reloading: Reloading(settings: settings, reread: reread, access: access, broker: embedded, door: door, log: log))
+            reloading: Reloading(
+                settings: settings, reread: reread, access: access, broker: embedded, door: door, http: daemon.http, log: log))
         let notify = NotifyService(health: health, wake: { [weak door] in door?.wake() })
         let services: [any Service] = [EmbeddedBrokerService(broker: embedded), journal, service, webhooks, reload, notify]
         return (daemon, services + (http.map { [$0] } ?? []))
@@ -328,8 +331,17 @@ struct Daemon {
         throw .configuration("adapters[\(index)].filter: \(problem)")
     }
 
+    private func keySigner() throws(Failure) -> KeySigner {
+        do throws(KeySigner.Failure) {
+            return try KeySigner(file: "\(settings.dataDirectory)/signing-key.pem")
+        } catch {
+            throw .configuration(error.description)
+        }
+    }
+
     private func restoredHub(
-        identity: String, store: Store, broker: String, access: AccessInForce
+        identity: String, store: Store, broker: String, access: AccessInForce,
+        signKey: @escaping @Sendable (KeyClaims) -> SignedKey
     ) throws(Failure) -> (hub: Hub, filters: [String]) {
         var configuration = HubConfiguration()
         configuration.naming = Topics(prefix: settings.topicsPrefix).naming
@@ -343,6 +355,7 @@ struct Daemon {
         configuration.isTimeZone = { TimeZone(identifier: $0) != nil }
         configuration.webhooksAllowPrivate = settings.webhooksAllowPrivate
         configuration.instance = identity
+        configuration.signKey = signKey
         let hub = Hub(configuration)
         let now = CoreClock.system.now()
         var filters: [String] = []

@@ -1,3 +1,4 @@
+import HTTPDoor
 import Logging
 import MQTTDoor
 import MQTTLink
@@ -16,24 +17,26 @@ final class AccessInForce: Sendable {
     }
 }
 
-/// Takes what may change while the daemon runs: users, access, certificates, adapters, log level.
+/// Takes what may change while the daemon runs: users, access, certificates, adapters, keys and origins of HTTP, log level.
 final class Reloading: Sendable {
     private let inForce: Mutex<Settings>
     private let reread: @Sendable () throws(SettingsError) -> Settings
     private let access: AccessInForce
     private let broker: EmbeddedBroker?
     private let door: MQTTDoor
+    private let http: HTTPDoor?
     private let log: Logger
 
     init(
         settings: Settings, reread: @escaping @Sendable () throws(SettingsError) -> Settings, access: AccessInForce,
-        broker: EmbeddedBroker?, door: MQTTDoor, log: Logger
+        broker: EmbeddedBroker?, door: MQTTDoor, http: HTTPDoor?, log: Logger
     ) {
         inForce = Mutex(settings)
         self.reread = reread
         self.access = access
         self.broker = broker
         self.door = door
+        self.http = http
         self.log = log
     }
 
@@ -62,6 +65,7 @@ final class Reloading: Sendable {
         }
         LogThreshold.level = next.logLevel
         access.rules = next.accessRules
+        http?.reload(keys: next.keys, origins: OriginPatterns(next.http?.origins ?? []))
         broker?.reload(grants: next.grants, adapterFilters: next.adapters.map(\.filter))
         let changed = next.keysThatDiffer(from: old)
         log.info(
@@ -81,6 +85,8 @@ extension Settings {
         settings.liveReaders = other.liveReaders
         settings.access = other.access
         settings.adapters = other.adapters
+        settings.keys = other.keys
+        settings.http?.origins = other.http?.origins ?? []
         return settings
     }
 
@@ -88,7 +94,10 @@ extension Settings {
     func keysThatDiffer(from other: Settings) -> [String] {
         let (mine, others) = (sections, other.sections)
         let names = mine.map(\.key) + others.map(\.key).filter { key in !mine.contains { $0.key == key } }
-        return names.filter { key in mine.first { $0.key == key }?.text != others.first { $0.key == key }?.text }
+        return names.filter { key in
+            // Keys themselves are not printed.
+            mine.first { $0.key == key }?.text != others.first { $0.key == key }?.text || key == "keys" && keys != other.keys
+        }
     }
 
     private var sections: [(key: String, text: String)] {

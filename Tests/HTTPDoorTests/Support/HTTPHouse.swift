@@ -21,6 +21,7 @@ final class HTTPHouse: @unchecked Sendable {
     init(_ configuration: HTTPDoorConfiguration, _ adjust: (inout HubConfiguration) -> Void = { _ in }) {
         var hub = HubConfiguration()
         hub.naming = Naming(root: "geomatch/") { dataset, client in "geomatch/\(dataset)/\(client)/" }
+        hub.signKey = KeySigner().sign
         adjust(&hub)
         core = Core(
             hub: Hub(hub), seed: (1, 2), logger: Logger(label: "http") { _ in SwiftLogNoOpLogHandler() }, health: Health())

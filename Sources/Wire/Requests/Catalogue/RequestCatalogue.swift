@@ -1,7 +1,7 @@
 /// What each request takes. The table of requests says who carries it out; this says what may stand in it.
 public enum RequestCatalogue {
     public static let all: [RequestDescription] =
-        datasets + structure + devices + geofences + publications + subscriptions + matches + live + beacons + places
+        datasets + keys + structure + devices + geofences + publications + subscriptions + matches + live + beacons + places
         + circumstances + changes
 
     public static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
@@ -84,6 +84,25 @@ public enum RequestCatalogue {
             "dataset/import", "Import venues, buildings, floors, rooms and locations (administrators).",
             [RequestField("structure", "a GeoJSON FeatureCollection", required: true)],
             example: "--client admin dataset import structure:=\"$(cat building.geojson)\""),
+    ]
+
+    // MARK: Keys
+
+    private static let keys = [
+        RequestDescription(
+            "key/create", "Make a key with which a client may use HTTP (administrators). It is shown this once.",
+            [
+                RequestField("client", "the client that it stands for", required: true),
+                RequestField(
+                    "dataset", "the only dataset that it is good for; default: this one; * for all (administrators of all)"),
+                RequestField("name", "at most 256 characters, for people; default: the client"),
+                RequestField("expiresIn", "seconds for which it is good, 1…3153600000; default: until it is deleted"),
+            ], example: "--client admin key create client=guide-1 expiresIn=30d"),
+        RequestDescription(
+            "key/list", "List the keys of the dataset (administrators).", page, example: "--client admin key list"),
+        RequestDescription(
+            "key/delete", "Delete a key: what is connected with it is cut off (administrators).", [id],
+            example: "--client admin key delete 42622069-f5c3-450d-80cd-49a9d0049c92"),
     ]
 
     // MARK: Structure

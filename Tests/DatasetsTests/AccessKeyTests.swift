@@ -1,0 +1,53 @@
+import Testing
+import Wire
+
+@testable import Datasets
+@testable import Records
+
+@Suite("Keys over restarts and refusals")
+struct AccessKeyTests {
+    private func harness() -> HubHarness {
+        HubHarness { configuration in
+            configuration.signKey = { SignedKey(text: "key \($0.id)", digest: Array($0.id.utf8)) }
+        }
+    }
+
+    @Test("A key outlives a restart with when it was last used, and its deletion does, too")
+    func restart() throws {
+        let harness = harness()
+        let kept = try #require(harness.result("key/create", #"{"client":"ann"}"#, client: "admin")?["id"]?.text)
+        let gone = try #require(
+            harness.result("key/create", #"{"client":"ann","dataset":"*"}"#, client: "admin")?["id"]?.text)
+        #expect(harness.hub.accessKeys.use(Array(kept.utf8), at: harness.now)?.client == "ann")
+        let usedAt = harness.now
+        harness.advance(milliseconds: 61_000)
+        #expect(harness.result("key/delete", "{\"id\":\"\(gone)\"}", client: "admin")?["state"]?.text == "deleted")
+        harness.restart()
+        #expect(harness.hub.accessKeys[kept]?.lastUsedAt == usedAt)
+        #expect(harness.hub.accessKeys.isGood(Array(kept.utf8), at: harness.now))
+        #expect(harness.hub.accessKeys[gone] == nil)
+    }
+
+    @Test("Where the store refuses, a key that was made never was, and one that was deleted is there again")
+    func refusal() throws {
+        let harness = harness()
+        let id = try #require(harness.result("key/create", #"{"client":"ann","dataset":"*"}"#, client: "admin")?["id"]?.text)
+        harness.isDiskFull = true
+        #expect(harness.refusal("key/delete", "{\"id\":\"\(id)\"}", client: "admin") == "internal")
+        #expect(harness.hub.accessKeys.isGood(Array(id.utf8), at: harness.now))
+        #expect(harness.refusal("key/create", #"{"client":"bob"}"#, client: "admin") == "internal")
+        #expect(harness.hub.accessKeys.count == 1)
+    }
+
+    @Test("Keys are not in the change feed")
+    func feed() {
+        let harness = harness()
+        _ = harness.result("key/create", #"{"client":"ann"}"#, client: "admin")
+        #expect(harness.result("changes/get", #"{"since":0}"#, client: "admin")?["rows"]?.asArray?.isEmpty == true)
+    }
+
+    @Test("Without a signer no keys are made")
+    func noSigner() {
+        #expect(HubHarness().refusal("key/create", #"{"client":"ann"}"#, client: "admin") == "unsupported")
+    }
+}
