@@ -18,6 +18,8 @@ extension Core {
             repliesNoted = 0
             swap(&turn.effects, &current)
             for reference in doors { reference.door.send(current.output) }
+            for recipient in current.endedSubscriptions { for reference in doors { reference.door.subscriptionEnded(recipient) } }
+            for dataset in current.hiddenDatasets { for reference in doors { reference.door.forgetPositions(of: dataset) } }
             poster?.post(current.posts)
             keep(current.takeUncommitted())
             for query in current.queries { enqueue(query) }

@@ -11,7 +11,7 @@ extension Core {
     public func receive(_ envelope: Envelope) {
         let now = clock.monotonic()
         var envelope = envelope
-        let number = queues.number(of: envelope.client, at: now)
+        let number = queues.number(of: envelope.client, in: envelope.dataset, at: now)
         envelope.answer.queue = number
         envelope.answer.receivedAt = Meters.seconds
         let load = RequestTable.load(of: envelope.name)

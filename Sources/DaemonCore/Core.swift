@@ -111,6 +111,11 @@ public final class Core {
     /// Ends a batch: does what the hub wants.
     public func end() { perform() }
 
+    /// The broker refused filters; a new connection begins at none.
+    public func noteRefusedSubscriptions(_ count: Int, isNew: Bool = false) {
+        meters.refusedSubscriptions = (isNew ? 0 : meters.refusedSubscriptions) + count
+    }
+
     // MARK: What becomes of notifications
 
     /// - Parameter refusal: Why it was refused for good; nil: it arrived.

@@ -29,6 +29,8 @@ public struct Meters: Sendable {
     public var commits = Histogram()
     /// How often notifications could leave again.
     public var openings = 0
+    /// Of the filters that were asked for on this connection, those that the broker refused.
+    public var refusedSubscriptions = 0
     public var posts = (taken: 0, refused: 0, failed: 0)
 
     public init() {}

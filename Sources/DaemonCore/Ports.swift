@@ -25,6 +25,10 @@ public protocol Door: AnyObject {
     func bring() -> Bool
     /// Whether a message of a live subscription is for this door alone.
     func keepsForItself(_ notification: Notification) -> Bool
+    /// A live subscription ended, or began anew under the same id.
+    func subscriptionEnded(_ recipient: Recipient)
+    /// Nobody but owners and administrators may know where devices of a dataset were: what the door keeps of that goes.
+    func forgetPositions(of dataset: String)
 }
 
 extension Door {
@@ -34,6 +38,10 @@ extension Door {
     public func bring() -> Bool { false }
     /// What is a client's is for all doors.
     public func keepsForItself(_ notification: Notification) -> Bool { false }
+    /// It is the same to the door who asked for them.
+    public func subscriptionEnded(_ recipient: Recipient) {}
+    /// It keeps none.
+    public func forgetPositions(of dataset: String) {}
     /// Nobody keeps it.
     public func eraseInput(_ topic: String) {}
 }

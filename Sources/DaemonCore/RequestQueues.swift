@@ -38,8 +38,14 @@ struct RequestQueues {
         var bytes: Int { body.count + dataset.utf8.count + name.utf8.count + answer.bytes.count + 192 }
     }
 
+    /// Whose queue it is: clients of one name in two datasets are two.
+    private struct Owner: Hashable {
+        var dataset: String
+        var client: String
+    }
+
     private final class Queue {
-        let client: String
+        let owner: Owner
         var waiting = Deque<Waiting>()
         var waitingBytes = 0
         var loadInHand = 0
@@ -50,8 +56,8 @@ struct RequestQueues {
         var allowanceAt: Int64
         var answeredAt: Int64
 
-        init(of client: String, allowance: Int64, at now: Int64) {
-            self.client = client
+        init(of owner: Owner, allowance: Int64, at now: Int64) {
+            self.owner = owner
             self.allowance = allowance
             allowanceAt = now
             answeredAt = now
@@ -62,7 +68,7 @@ struct RequestQueues {
 
     let bounds: Bounds
     private var queues: [UInt32: Queue] = [:]
-    private var numbers: [String: UInt32] = [:]
+    private var numbers: [Owner: UInt32] = [:]
     private var lastNumber: UInt32 = 0
     /// The queues in which something waits, the next first.
     private var round = Deque<UInt32>()
@@ -81,23 +87,24 @@ struct RequestQueues {
     var clientCount: Int { queues.count }
 
     /// The number of a client's queue.
-    mutating func number(of client: String, at now: Int64) -> UInt32 {
-        if let number = numbers[client] { return number }
+    mutating func number(of client: String, in dataset: String, at now: Int64) -> UInt32 {
+        let owner = Owner(dataset: dataset, client: client)
+        if let number = numbers[owner] { return number }
         if queues.count >= sweepAt { sweep() }
         lastNumber &+= 1
         // Replies to requests of nobody bear 0.
         if lastNumber == 0 { lastNumber = 1 }
-        numbers[client] = lastNumber
-        queues[lastNumber] = Queue(of: client, allowance: bounds.burstMilliseconds, at: now)
+        numbers[owner] = lastNumber
+        queues[lastNumber] = Queue(of: owner, allowance: bounds.burstMilliseconds, at: now)
         return lastNumber
     }
 
-    func client(of number: UInt32) -> String { queues[number]?.client ?? "" }
+    func client(of number: UInt32) -> String { queues[number]?.owner.client ?? "" }
 
     private mutating func sweep() {
         for (number, queue) in queues where queue.isIdle {
             queues[number] = nil
-            numbers[queue.client] = nil
+            numbers[queue.owner] = nil
         }
         sweepAt = max(1024, queues.count * 2)
     }

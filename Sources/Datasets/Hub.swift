@@ -57,6 +57,8 @@ public final class Hub {
     /// The live update that is being handled, where its sender waits to hear what became of it.
     var answered: AnsweredUpdate?
     /// Scratch for one update's properties.
+    /// What datasets counted that are deleted.
+    public internal(set) var figuresOfDeleted = DatasetFigures.sum([])
     /// The keys that requests made; doors look into it from any thread.
     public let accessKeys = AccessKeys()
     var properties: [UInt8] = []
@@ -110,6 +112,7 @@ public final class Hub {
         noteOutdatedPushes(turn.effects.changes.dropFirst(turn.effects.changesSeenByFollowers))
         followers.announce(&turn)
         outbox.announce(&turn)
+        turn.effects.endedSubscriptions += liveSubscribers.takeEnded()
     }
 
     /// Lets time pass: expiries, matches due again, diagnostics, status, what is written behind.

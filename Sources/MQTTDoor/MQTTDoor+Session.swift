@@ -15,6 +15,7 @@ extension MQTTDoor {
                 "session": "\(sessionPresent ? "resumed" : "new")",
             ])
         if !sessionPresent { session.held = [] }
+        core.noteRefusedSubscriptions(0, isNew: true)
         session.mark = nil
         session.additions = [:]
         session.removals = [:]
@@ -47,6 +48,7 @@ extension MQTTDoor {
 
     /// The filters that the broker refused and that are needed.
     private func refused(_ filters: [String], _ granted: [UInt8]) -> [String] {
+        core.noteRefusedSubscriptions(granted.count { $0 >= 0x80 })
         // Other daemons may remain unseen.
         let all = zip(filters, granted).filter { $0.1 >= 0x80 && $0.0 != topics.status }.map(\.0)
         let needed = all.filter { !BrokerFilters.isOptional($0, prefix: topics.prefix) }

@@ -9,7 +9,7 @@ final class RequestQueueTests {
 
     private func request(_ client: String, load: UInt8 = 1, bytes: Int = 10) -> RequestQueues.Waiting {
         var answer = ReturnAddress(door: 0)
-        answer.queue = queues.number(of: client, at: 0)
+        answer.queue = queues.number(of: client, in: "d", at: 0)
         answer.load = load
         return RequestQueues.Waiting(dataset: "d", name: "x/y", body: Array(repeating: 0, count: bytes), answer: answer)
     }
@@ -94,9 +94,19 @@ final class RequestQueueTests {
         #expect(serve(at: 10_000) == "eve" && serve(at: 10_000) == nil)
     }
 
+    @Test("Clients of one name in two datasets do not wait for each other")
+    func datasets() {
+        let (mine, again) = (queues.number(of: "eve", in: "d", at: 0), queues.number(of: "eve", in: "d", at: 1))
+        let other = queues.number(of: "eve", in: "e", at: 0)
+        #expect(mine == again && mine != other)
+        queues.used(1000, by: mine)
+        let goes = [mine, other].map { queues.goesAtOnce($0, load: 1, doorBytes: 0, at: 0) }
+        #expect(goes == [false, true])
+    }
+
     @Test("Clients that ask no more are forgotten")
     func sweep() {
-        for index in 0..<5000 { _ = queues.number(of: "client\(index)", at: 0) }
+        for index in 0..<5000 { _ = queues.number(of: "client\(index)", in: "d", at: 0) }
         #expect(queues.clientCount < 2048)
     }
 

@@ -109,4 +109,30 @@ struct AccessTests {
         let many = OriginPatterns([String(repeating: "*a", count: 200) + "b"])
         #expect(!many.allow(String(repeating: "a", count: 10_000)))
     }
+
+    @Test("Behind a proxy the last address it names has the limit of an address")
+    func forwarded() async throws {
+        try await withHTTP({
+            $0.isBehindProxy = true
+            $0.trustsLoopback = false
+            $0.keys = [FileKey(key: "museum-key", dataset: "museum", client: "ann")]
+            $0.limits.connectionsPerAddress = 2
+        }) { house in
+            let connection = try Connection(to: house.port)
+            func open(_ address: String) throws -> Socket {
+                try Socket(to: house.port, "/api/museum/socket?key=museum-key", fields: ["X-Forwarded-For": address])
+            }
+            func status(_ address: String) throws -> Int {
+                try connection.ask("GET", "/api/museum/nothing/here?key=museum-key", fields: ["X-Forwarded-For": address]).status
+            }
+            var sockets = [try open("198.51.100.7, 192.0.2.1"), try open("192.0.2.1")]
+            #expect(try status("192.0.2.1") == 503)
+            #expect(throws: Connection.Failure.self) { _ = try open("203.0.113.9, 192.0.2.1") }
+            #expect(try status("192.0.2.2") == 404)
+            sockets.removeFirst()
+            var isFree = false
+            for _ in 0..<1000 where !isFree { isFree = try status("192.0.2.1") == 404 }
+            #expect(isFree)
+        }
+    }
 }

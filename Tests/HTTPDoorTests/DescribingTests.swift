@@ -61,6 +61,30 @@ struct DescribingTests {
         }
     }
 
+    @Test("Counters without names of datasets do not fall where one is deleted")
+    func deletedDataset() async throws {
+        try await withHTTP({ $0.tellsDatasets = false }) { house in
+            let connection = try Connection(to: house.port)
+            for dataset in ["a", "b"] {
+                let made = try connection.ask("POST", "/api/\(dataset)/device/create", #"{"deviceType":"MobileDevice"}"#)
+                #expect(made.status == 200, "\(made)")
+            }
+            func created() throws -> Substring? {
+                let text = try connection.ask("GET", "/metrics").text
+                return text.firstMatch(of: /geomatch_requests_total\{resource="device",verb="create",outcome="ok"\} (\d+)/)?.1
+            }
+            let before = try created()
+            #expect(before == "2")
+            #expect(try connection.ask("POST", "/api/b/dataset/delete?client=admin").status == 200)
+            #expect(try created() == "2")
+            let text = try connection.ask("GET", "/metrics").text
+            #expect(text.contains("geomatch_devices 1\n"), "\(text)")
+            for name in ["geomatch_mqtt_inbound_queue_messages", "geomatch_mqtt_subscription_refused"] {
+                #expect(text.contains("\n\(name) 0\n"), "\(name)")
+            }
+        }
+    }
+
     @Test("The OpenAPI document has every request, with a GET for those that change nothing")
     func openAPI() async throws {
         try await withHTTP { house in

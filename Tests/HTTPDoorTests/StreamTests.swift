@@ -123,25 +123,35 @@ struct StreamTests {
         }
     }
 
-    @Test("A socket that may not be is not opened")
+    @Test("A socket that may not be is refused with the status and the error of a request")
     func refused() async throws {
-        try await withHTTP({ $0.keys = [FileKey(key: "museum-key", dataset: "museum", client: "ann")] }) { house in
-            func opens(_ path: String, _ fields: [String: String] = [:]) throws -> Bool {
-                let connection = try Connection(to: house.port)
-                return (try? Socket.upgrade(connection, path, fields: fields))?.status == 101
+        try await withHTTP(
+            { $0.keys = [FileKey(key: "museum-key", dataset: "museum", client: "ann")] },
+            hub: { $0.mayName = { _, client in client != "nobody" } }
+        ) { house in
+            func refusal(_ path: String, _ fields: [String: String] = [:]) throws -> String {
+                let answer = try Socket.upgrade(try Connection(to: house.port), path, fields: fields)
+                return "\(answer.status) \(answer.error ?? "")"
             }
-            #expect(try opens("/api/museum/socket?key=museum-key"))
-            for path in [
-                "/api/d/socket?key=wrong-key", "/api/d/socket?key=museum-key", "/api/d/socket?since=x", "/nothing", "/mqtt",
-            ] {
-                #expect(try !opens(path), "\(path)")
-            }
-            #expect(try !opens("/api/d/socket", ["Origin": "https://evil.example"]))
-            #expect(try !opens("/api/d/socket", ["Sec-WebSocket-Version": "8"]))
-            #expect(try Connection(to: house.port).ask("GET", "/api/d/socket").status == 426)
-            // One whose client can be none is closed.
-            let socket = try Socket(to: house.port, "/api/d/socket?client=status")
-            #expect(try socket.next().code == 1008)
+            #expect(try refusal("/api/museum/socket?key=museum-key") == "101 ")
+            #expect(try refusal("/api/d/socket?key=wrong-key") == "401 unauthorized")
+            #expect(try refusal("/api/d/socket?key=museum-key") == "403 forbidden")
+            #expect(try refusal("/api/d/socket?since=x") == "400 invalid")
+            #expect(try refusal("/nothing") == "404 notFound")
+            #expect(try refusal("/healthz") == "200 ")
+            #expect(try refusal("/mqtt") == "404 notFound")
+            #expect(try refusal("/api/d/socket", ["Origin": "https://evil.example"]) == "403 forbidden")
+            #expect(try refusal("/api/d/socket", ["Sec-WebSocket-Version": "8"]) == "426 invalid")
+            #expect(try refusal("/api/d/socket?client=status") == "401 unauthorized")
+            #expect(try refusal("/api/d/socket?client=nobody") == "401 unauthorized")
+            #expect(try refusal("/api/live/socket") == "400 invalid")
+            let plain = try Connection(to: house.port).ask("GET", "/api/d/socket")
+            #expect(plain.status == 426, "\(plain)")
+            // Some clients ask for HTTP/2 with each request.
+            let other = try Connection(to: house.port)
+            let answer = try other.ask("GET", "/healthz", fields: ["Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c"])
+            #expect(answer.status == 200 && answer.fields["connection"] == "close", "\(answer)")
+            #expect(other.ends())
         }
     }
 
@@ -253,5 +263,79 @@ struct StreamTests {
         #expect(messages.bytes == 0)
         // Of a client whose messages are all gone nothing is kept but that.
         #expect(messages.messages(after: 0, for: key).isGap && !messages.messages(after: 10_299, for: key).isGap)
+    }
+
+    @Test("Where too much is kept for those who resume, whoever has most loses its oldest")
+    func share() {
+        var messages = DurableMessages(startedAfter: 0, bytesMax: 100_000)
+        let (large, small) = (StreamKey(dataset: "d", client: "large"), StreamKey(dataset: "d", client: "small"))
+        for number in 1...10 { _ = messages.append("m", [1], number: Int64(number), for: small, at: 0) }
+        for number in 11...200 {
+            _ = messages.append("m", [UInt8](repeating: 0, count: 5000), number: Int64(number), for: large, at: 0)
+        }
+        for number in 201...210 { _ = messages.append("m", [1], number: Int64(number), for: small, at: 0) }
+        #expect(messages.bytes <= 100_000)
+        #expect(messages.messages(after: 0, for: small).messages.count == 20 && !messages.messages(after: 0, for: small).isGap)
+        let left = messages.messages(after: 0, for: large)
+        #expect(left.isGap && left.messages.last?.cursor == 200 && (10...20).contains(left.messages.count))
+    }
+
+    @Test("What was sent before a dataset's positions became private is not sent again, in this life and the next")
+    func privatePositions() async throws {
+        let folder = NSTemporaryDirectory() + "http-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await withHTTP({ $0.folder = folder }) { house in
+            let connection = try Connection(to: house.port)
+            try prepare(connection)
+            let events = try stream(house, "client=me&topics=match/%23")
+            try move(connection, 43.7301)
+            _ = try events.read(until: "event: match/phone/s\n")
+            let update = try connection.ask("POST", "/api/d/dataset/update?client=admin", #"{"livePositions":"none"}"#)
+            #expect(update.status == 200, "\(update)")
+            let resumed = try stream(house, "client=me&since=0")
+            #expect(try resumed.read(until: "\n\n").contains("event: gap\n"))
+            try move(connection, 43.7302)
+            let first = try resumed.read(until: "\n\n")
+            #expect(first.contains("event: match/phone/s\n") && first.contains("43.7302"), "\(first)")
+            let last = await house.door.onCore { door in
+                door.messageFile?.flush()
+                return door.durable.lastNumber
+            }
+            let contents = MessageFile(folder: folder).read(at: 0)
+            #expect(contents.messages.map(\.number) == [last], "\(contents)")
+            #expect((contents.after ?? 0) < last ?? 0 && contents.after != 0)
+        }
+    }
+
+    @Test("A socket's live subscription that ends, or is made anew over another door, is no longer the socket's")
+    func subscribedElsewhere() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            let socket = try Socket(to: house.port, "/api/d/socket?client=me")
+            let other = try Socket(to: house.port, "/api/d/socket?client=me")
+            func subscriptions() async -> Int? {
+                await house.door.onCore { $0.socketSubscriptions.count + $0.subscriptionsOfSockets.count }
+            }
+            try move(connection, 43.73)
+            for id in ["a", "b"] {
+                socket.send(#"{"request":"live/subscribe","criteria":"d/#","id":"\#(id)"}"#)
+                #expect(try socket.next { $0.json["result"] != nil }.json["request"] == "live/subscribe")
+            }
+            #expect(await subscriptions() == 3)
+            let ended = try connection.ask("POST", "/api/d/live/unsubscribe?client=me", #"{"id":"b"}"#)
+            #expect(ended.status == 200, "\(ended)")
+            #expect(await subscriptions() == 2)
+            let anew = try connection.ask("POST", "/api/d/live/subscribe?client=me", #"{"id":"a","criteria":"d/#"}"#)
+            #expect(anew.status == 200, "\(anew)")
+            #expect(await subscriptions() == 0)
+            // It is for all who listen to the client now, and outlives the socket.
+            try move(connection, 43.7301)
+            #expect(try other.next { $0.json["topic"] != nil }.json["topic"]?.asString == "live/a")
+            socket.send([], opcode: 8)
+            _ = try socket.next { $0.opcode == 8 }
+            #expect(socket.connection.ends())
+            #expect(try connection.ask("GET", "/api/d/live/list?client=me").text.contains("\"a\""))
+        }
     }
 }

@@ -49,7 +49,10 @@ extension Hub {
         let hides = livePositions == .none
         guard dataset.hidesPositions != hides else { return }
         let states = liveStates.all.filter { $0.dataset === dataset && $0.isWhereabouts && $0.payload != nil }
-        if hides { for state in states { liveSubscribers.hide(state, &turn) } }
+        if hides {
+            for state in states { liveSubscribers.hide(state, &turn) }
+            turn.effects.hiddenDatasets.append(dataset.id)
+        }
         dataset.hidesPositions = hides
         for state in states {
             state.number = liveStates.nextNumber()

@@ -24,6 +24,8 @@ final class LiveSubscribers {
     /// What left of late, and what of it is to be reported again.
     var recentlyLeft = Deque<RecentlyLeft>()
     var leftAgain: [RecentlyLeft] = []
+    /// Those that ended since that was last asked.
+    private var ended: [Recipient] = []
     /// When the first lease may be over.
     private var nextLeaseEnd: Int64 = .max
     /// When the last second began.
@@ -73,6 +75,7 @@ final class LiveSubscribers {
 
     func remove(_ subscription: LiveSubscription) {
         subscription.isGone = true
+        ended.append(subscription.recipient)
         forgetHeld(of: subscription)
         if subscription.snapshot != nil {
             subscription.snapshot = nil
@@ -81,6 +84,12 @@ final class LiveSubscribers {
         }
         subscription.dataset.liveSubscriptions.remove(subscription)
         handles.remove(subscription)
+    }
+
+    /// Those that ended since the last call, or began anew under the same id.
+    func takeEnded() -> [Recipient] {
+        defer { ended.removeAll(keepingCapacity: true) }
+        return ended
     }
 
     /// Lets go of all of a dataset; what they saw inside their areas has left.

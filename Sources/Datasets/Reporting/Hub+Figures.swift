@@ -15,6 +15,45 @@ public struct DatasetFigures: Sendable {
 extension Hub {
     /// The figures of every dataset, in order.
     public var figures: [DatasetFigures] { orderedDatasets.map(\.figures) }
+
+    /// How many updates and requests wait for datasets that take nothing in at present.
+    public var waitingInputCount: Int { waiting.count }
+}
+
+extension DatasetFigures {
+    /// All of them together, without a name.
+    public static func sum(_ all: [DatasetFigures]) -> DatasetFigures {
+        DatasetFigures(
+            dataset: "", updates: sum(all.flatMap(\.updates), of: \.outcome, \.count),
+            requests: sum(all.flatMap(\.requests), of: { "\($0.request) \($0.outcome)" }, \.count),
+            matches: sum(all.flatMap(\.matches), of: \.outcome, \.count),
+            matchesPending: all.reduce(0) { $0 + $1.matchesPending }, objects: sum(all.flatMap(\.objects), of: \.kind, \.count))
+    }
+
+    private static func sum<Entry>(
+        _ entries: [Entry], of name: (Entry) -> String, _ count: WritableKeyPath<Entry, Int>
+    ) -> [Entry] {
+        var sums: [Entry] = []
+        var places: [String: Int] = [:]
+        for entry in entries {
+            if let place = places[name(entry)] {
+                sums[place][keyPath: count] += entry[keyPath: count]
+            } else {
+                places[name(entry)] = sums.count
+                sums.append(entry)
+            }
+        }
+        return sums
+    }
+
+    /// What still counts of a dataset that is deleted: what was pending is dropped.
+    var afterDeletion: DatasetFigures {
+        var figures = self
+        for index in matches.indices where matches[index].outcome == "dropped" { figures.matches[index].count += matchesPending }
+        figures.matchesPending = 0
+        figures.objects = []
+        return figures
+    }
 }
 
 extension Dataset {

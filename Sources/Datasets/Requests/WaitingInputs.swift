@@ -43,6 +43,9 @@ struct WaitingInputs {
     /// What comes in for a dataset has to wait behind what waits.
     func isWaiting(_ dataset: String) -> Bool { !queues.isEmpty && dataset != active && queues[dataset] != nil }
 
+    /// How many wait, of all datasets.
+    var count: Int { queues.values.reduce(0) { $0 + $1.count } }
+
     /// - Returns: false where too many wait, in number or bytes.
     mutating func append(_ request: ReceivedRequest, to dataset: String) -> Bool {
         queues[dataset, default: Queue()].append(request, limits)
@@ -109,7 +112,8 @@ extension WaitingInputs {
         private var requestCount = 0
         private var requestBytes = 0
 
-        var isEmpty: Bool { updateCount + requestCount == 0 }
+        var count: Int { updateCount + requestCount }
+        var isEmpty: Bool { count == 0 }
 
         mutating func append(_ request: ReceivedRequest, _ limits: HubLimits) -> Bool {
             guard requestCount < limits.waitingRequests, requestBytes + request.bytes <= limits.waitingRequestBytes else {

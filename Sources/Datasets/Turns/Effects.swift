@@ -22,6 +22,10 @@ public struct Effects: Sendable {
     public var datasetsChanged = false
     /// Live topics on which somebody may still keep what was sent, for good: it is to be erased.
     public var erasedInputs: [String] = []
+    /// Live subscriptions that ended, or began anew under the same id.
+    public var endedSubscriptions: [Recipient] = []
+    /// Datasets in which from now on nobody but owners and administrators may know where devices are, or were.
+    public var hiddenDatasets: [String] = []
     /// For the log.
     public var notices: [Notice] = []
     /// How many of the changes followers of the feed know of already.
@@ -31,7 +35,8 @@ public struct Effects: Sendable {
 
     public var isEmpty: Bool {
         output.isEmpty && held.isEmpty && changes.isEmpty && sequels.isEmpty && posts.isEmpty && queries.isEmpty
-            && !datasetsChanged && erasedInputs.isEmpty && notices.isEmpty
+            && !datasetsChanged && erasedInputs.isEmpty && endedSubscriptions.isEmpty && hiddenDatasets.isEmpty
+            && notices.isEmpty
     }
 
     /// A request waits for some of the changes.
@@ -48,6 +53,8 @@ public struct Effects: Sendable {
         queries.removeAll(keepingCapacity: true)
         datasetsChanged = false
         erasedInputs.removeAll()
+        endedSubscriptions.removeAll()
+        hiddenDatasets.removeAll()
         notices.removeAll(keepingCapacity: true)
         changesSeenByFollowers = 0
     }

@@ -38,6 +38,12 @@ struct RequestHead: Sendable {
     /// The name a trusted client gives itself.
     var client: String? { parameter("client") ?? self["Geomatch-Client"] }
 
+    /// Of whoever asks a proxy before us, as it says last.
+    var forwardedAddress: String? {
+        let last = self["X-Forwarded-For"]?.split(separator: ",").last?.filter { !$0.isWhitespace }
+        return last.flatMap { $0.isEmpty ? nil : String($0.prefix(64)) }
+    }
+
     /// A key, and the name that came with it.
     var credentials: (key: String, user: String?)? {
         if let authorization = fields[.authorization] {

@@ -97,6 +97,8 @@ struct ConnectionChannel: HTTPChannelHandler {
         configuration.enableResponseHeaderValidation = false
         configuration.decoderConfiguration = decoderLimits
         let use = try pipeline.configureUpgradableHTTPServerPipeline(configuration: configuration)
+        let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+        try pipeline.addHandler(UpgradeGate(sockets), position: .after(decoder))
         try pipeline.addHandler(ExchangeHandler(patience))
         return use
     }
@@ -126,7 +128,7 @@ struct ConnectionChannel: HTTPChannelHandler {
     }
 
     private func refuse(_ channel: any Channel) async {
-        let body = HTTPRefusal.unavailable("there are too many connections: try again later").body
+        let body = HTTPRefusal.tooManyConnections.body
         let head =
             "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-type: application/json\r\n"
             + "content-length: \(body.count)\r\n\r\n"

@@ -6,6 +6,17 @@ final class ConnectionCounts: Sendable {
     private struct Counts {
         var all = 0
         var byAddress: [String: Int] = [:]
+
+        mutating func enter(_ address: String, _ maximum: Int) -> Bool {
+            guard byAddress[address, default: 0] < maximum else { return false }
+            byAddress[address, default: 0] += 1
+            return true
+        }
+
+        mutating func leave(_ address: String) {
+            guard let count = byAddress[address] else { return }
+            byAddress[address] = count > 1 ? count - 1 : nil
+        }
     }
 
     private let counts = Mutex(Counts())
@@ -25,13 +36,17 @@ final class ConnectionCounts: Sendable {
         return true
     }
 
+    /// Counts what comes of an address through a proxy, whose own connections are of its address.
+    ///
+    /// - Returns: false where there is too much: it is not counted.
+    func enter(_ address: String) -> Bool { counts.withLock { $0.enter(address, limits.connectionsPerAddress) } }
+
+    func leave(_ address: String) { counts.withLock { $0.leave(address) } }
+
     private func take(_ address: String?) -> Bool {
         counts.withLock { counts in
             guard counts.all < limits.connections else { return false }
-            if let address {
-                guard counts.byAddress[address, default: 0] < limits.connectionsPerAddress else { return false }
-                counts.byAddress[address, default: 0] += 1
-            }
+            if let address, !counts.enter(address, limits.connectionsPerAddress) { return false }
             counts.all += 1
             return true
         }
@@ -40,8 +55,7 @@ final class ConnectionCounts: Sendable {
     private func giveBack(_ address: String?) {
         counts.withLock { counts in
             counts.all -= 1
-            guard let address, let count = counts.byAddress[address] else { return }
-            counts.byAddress[address] = count > 1 ? count - 1 : nil
+            if let address { counts.leave(address) }
         }
     }
 }

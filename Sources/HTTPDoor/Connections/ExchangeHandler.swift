@@ -55,10 +55,11 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
             return
         }
         switch Self.unwrapOutboundIn(data) {
-        case .head(let head) where head.status.code >= 200:
+        case .head(var head) where head.status.code >= 200:
             isAnswering = true
             if head.headers["connection"].contains("close") { closesAfterAnswer = true }
-            context.write(data, promise: promise)
+            if closesAfterAnswer { head.headers.replaceOrAdd(name: "connection", value: "close") }
+            context.write(Self.wrapOutboundOut(.head(head)), promise: promise)
         case .head, .body: context.write(data, promise: promise)
         case .end:
             isAnswering = false
@@ -80,6 +81,11 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard let error = error as? HTTPParserError else { return context.fireErrorCaught(error) }
         // Whoever reads the body must not take a part of it for the whole, as it were where the answer closes the channel first.
         context.fireErrorCaught(error)
+        // A request whose body breaks is answered by whoever reads it, who may have carried out a part of it.
+        if isReadingBody, !isAnswering, inProgress == 1, !isOver {
+            closesAfterAnswer = true
+            return
+        }
         refuse(error == .headerOverflow ? Self.headTooLarge : Self.malformed, context)
     }
 

@@ -7,10 +7,14 @@ import HTTPTypes
 /// Everything that is told, gathered on the core's thread in one go.
 struct MetricsFigures: Sendable {
     var datasets: [DatasetFigures]
+    /// What datasets counted that are deleted.
+    var deleted: DatasetFigures
     var meters: Meters
     var matchDelay: Histogram
     var isOnline: Bool
-    var inbound: Int
+    var requestsWaiting: Int
+    /// Of a dataset that takes nothing in at present.
+    var inputsWaiting: Int
     var isWritable: Bool
 }
 
@@ -44,16 +48,23 @@ extension HTTPResponder {
 extension HTTPDoor {
     var figures: MetricsFigures {
         MetricsFigures(
-            datasets: core.hub.figures, meters: core.meters, matchDelay: matchDelay, isOnline: core.health.isOnline,
-            inbound: core.waitingRequests, isWritable: core.log?.isWritable ?? false)
+            datasets: core.hub.figures, deleted: core.hub.figuresOfDeleted, meters: core.meters, matchDelay: matchDelay,
+            isOnline: core.health.isOnline, requestsWaiting: core.waitingRequests, inputsWaiting: core.hub.waitingInputCount,
+            isWritable: core.log?.isWritable ?? false)
     }
 }
 
 extension MetricsText {
     mutating func write(_ figures: MetricsFigures, of door: HTTPDoor) {
-        write(figures.datasets, perDataset: door.configuration.tellsDatasets)
+        if door.configuration.tellsDatasets {
+            write(figures.datasets) { [("dataset", $0.dataset)] }
+        } else {
+            write([.sum(figures.datasets + [figures.deleted])]) { _ in [] }
+        }
         histogram("geomatch_request_duration_seconds", "From a request's arrival to its reply.", figures.meters.requests)
-        histogram("geomatch_update_to_match_seconds", "From a match to its leaving for its recipient.", figures.matchDelay)
+        histogram(
+            "geomatch_update_to_match_seconds", "From the batch that an update came in with to the leaving of the match.",
+            figures.matchDelay)
         histogram("geomatch_store_commit_seconds", "From a change to its being durable.", figures.meters.commits)
         gauge("geomatch_store_writable", "1 while the store takes changes.", figures.isWritable ? 1 : 0)
         if let bytes = door.configuration.storeBytes() {
@@ -63,7 +74,14 @@ extension MetricsText {
         counter(
             "geomatch_mqtt_reconnects_total", "How often the daemon was online again.",
             Double(max(0, figures.meters.openings - 1)))
-        gauge("geomatch_requests_waiting", "Requests that wait in their clients' queues.", Double(figures.inbound))
+        gauge(
+            "geomatch_mqtt_subscription_refused", "Filters of this connection that the broker refused.",
+            Double(figures.meters.refusedSubscriptions))
+        gauge(
+            "geomatch_mqtt_inbound_queue_messages", "Updates and requests that came in and wait to be handled.",
+            Double(figures.requestsWaiting + figures.inputsWaiting))
+        gauge(
+            "geomatch_requests_waiting", "Requests that wait in their clients' queues.", Double(figures.requestsWaiting))
         let posts = figures.meters.posts
         counter(
             "geomatch_pusher_requests_total", "Posts to webhooks, by outcome.",
@@ -75,25 +93,9 @@ extension MetricsText {
         writeProcess()
     }
 
-    private mutating func write(_ datasets: [DatasetFigures], perDataset: Bool) {
+    private mutating func write(_ datasets: [DatasetFigures], labels: (DatasetFigures) -> Labels) {
         func samples(_ values: (DatasetFigures) -> [(labels: Labels, count: Int)]) -> [(labels: Labels, value: Double)] {
-            guard !perDataset else {
-                return datasets.flatMap { dataset in
-                    values(dataset).map { ([("dataset", dataset.dataset)] + $0.labels, Double($0.count)) }
-                }
-            }
-            var sums: [(labels: Labels, value: Double)] = []
-            var places: [String: Int] = [:]
-            for value in datasets.flatMap(values) {
-                let key = value.labels.map(\.value).joined(separator: " ")
-                if let place = places[key] {
-                    sums[place].value += Double(value.count)
-                } else {
-                    places[key] = sums.count
-                    sums.append((value.labels, Double(value.count)))
-                }
-            }
-            return sums
+            datasets.flatMap { dataset in values(dataset).map { (labels(dataset) + $0.labels, Double($0.count)) } }
         }
         counter(
             "geomatch_updates_total", "Live updates, by what became of them.",
@@ -118,7 +120,7 @@ extension MetricsText {
         {
             gauge(
                 "geomatch_\(kind)", "How many \(kind.replacing("_", with: " ")) there are.",
-                samples { [([], $0.objects[index].count)] })
+                samples { $0.objects.indices.contains(index) ? [([], $0.objects[index].count)] : [] })
         }
     }
 

@@ -39,9 +39,8 @@ struct FeatureSplitter {
 
     init(_ form: Form) { self.form = form }
 
-    /// - Returns: The features that ended in these bytes.
-    mutating func take(_ bytes: some Sequence<UInt8>) throws(WireError) -> [[UInt8]] {
-        var features: [[UInt8]] = []
+    /// Appends the features that ended in these bytes; where it throws, those before what is wrong.
+    mutating func take(_ bytes: some Sequence<UInt8>, into features: inout [[UInt8]]) throws(WireError) {
         for byte in bytes {
             offset += 1
             switch form {
@@ -50,7 +49,6 @@ struct FeatureSplitter {
             case .sequence: try separate(byte, at: 0x1E, &features)
             }
         }
-        return features
     }
 
     /// - Returns: What the end of the file ends.

@@ -28,30 +28,32 @@ extension HTTPResponder {
         _ exchange: HTTPExchange, _ form: FeatureSplitter.Form, as parameter: String, _ request: APIRequest
     ) async throws -> Routed {
         var splitter = FeatureSplitter(form)
-        var part = ImportPart(parameter)
-        var sums = ImportSums()
+        var file = ImportedFile(request, part: ImportPart(parameter), door: door)
         do {
             for try await bytes in exchange.parts {
-                for feature in try splitter.take(bytes.readableBytesView) {
-                    if !part.hasRoom(for: feature) { try await carryOut(&part, request, &sums) }
-                    part.append(feature)
-                }
+                var features: [[UInt8]] = []
+                let taken = Result { () throws(WireError) in try splitter.take(bytes.readableBytesView, into: &features) }
+                try await file.append(features)
+                try taken.get()
             }
-            for feature in try splitter.finish() {
-                if !part.hasRoom(for: feature) { try await carryOut(&part, request, &sums) }
-                part.append(feature)
-            }
+            try await file.append(try splitter.finish())
             // A file without features is answered by the request, too: it checks who asks.
-            try await carryOut(&part, request, &sums)
-        } catch let error as WireError {
-            // The file broke, or a part was refused: what came before the break is still to be carried out.
-            if !part.isEmpty { try? await carryOut(&part, request, &sums) }
-            return .answer(Self.broken(HTTPRefusal(error), sums))
-        } catch let refusal as HTTPRefusal {
-            return .answer(Self.broken(refusal, sums))
+            try await file.carryOut()
+        } catch {
+            // The file or its stream broke, or a part was refused: what came before the break is still carried out.
+            if !file.part.isEmpty { try? await file.carryOut() }
+            return .answer(Self.broken(Self.refusal(for: error), file.sums))
         }
-        let reply: JSONValue = ["request": .string(request.name), "result": sums.object]
+        let reply: JSONValue = ["request": .string(request.name), "result": file.sums.object]
         return .answer(HTTPAnswer(.ok, json: reply.serialised()))
+    }
+
+    private static func refusal(for error: any Error) -> HTTPRefusal {
+        switch error {
+        case let refusal as HTTPRefusal: refusal
+        case let error as WireError: HTTPRefusal(error)
+        default: .brokenBody
+        }
     }
 
     /// What came before is kept, and told.
@@ -67,8 +69,29 @@ extension HTTPResponder {
         answer.body = writer.bytes
         return answer
     }
+}
 
-    private func carryOut(_ part: inout ImportPart, _ request: APIRequest, _ sums: inout ImportSums) async throws {
+/// A file that is carried out in parts.
+private struct ImportedFile {
+    private let request: APIRequest
+    private let door: HTTPDoor
+    var part: ImportPart
+    var sums = ImportSums()
+
+    init(_ request: APIRequest, part: ImportPart, door: HTTPDoor) {
+        self.request = request
+        self.part = part
+        self.door = door
+    }
+
+    mutating func append(_ features: [[UInt8]]) async throws {
+        for feature in features {
+            if !part.hasRoom(for: feature) { try await carryOut() }
+            part.append(feature)
+        }
+    }
+
+    mutating func carryOut() async throws {
         var request = request
         request.body = part.take()
         guard let reply = await door.ask(request) else {

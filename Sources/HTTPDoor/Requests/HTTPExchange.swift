@@ -1,6 +1,7 @@
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
+import NIOHTTP1
 import Synchronization
 import Wire
 
@@ -26,14 +27,18 @@ struct HTTPExchange {
         if let length, length > limit { throw HTTPRefusal.tooLarge(limit) }
         var bytes: [UInt8] = []
         defer { bodies.giveBack(bytes.count) }
-        for try await part in request.body {
-            guard bytes.count + part.readableBytes <= limit else { throw HTTPRefusal.tooLarge(limit) }
-            guard bodies.take(part.readableBytes) else {
-                throw HTTPRefusal.unavailable("too many bodies are being read: try again later")
+        do {
+            for try await part in request.body {
+                guard bytes.count + part.readableBytes <= limit else { throw HTTPRefusal.tooLarge(limit) }
+                guard bodies.take(part.readableBytes) else {
+                    throw HTTPRefusal.unavailable("too many bodies are being read: try again later")
+                }
+                bytes.append(contentsOf: part.readableBytesView)
             }
-            bytes.append(contentsOf: part.readableBytesView)
+        } catch is HTTPParserError {
+            throw HTTPRefusal.brokenBody
         }
-        if let length, bytes.count < length { throw HTTPRefusal.invalid("the body ends before its length") }
+        if let length, bytes.count < length { throw HTTPRefusal.brokenBody }
         return bytes
     }
 

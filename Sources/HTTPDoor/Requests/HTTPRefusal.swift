@@ -44,11 +44,15 @@ struct HTTPRefusal: Error, Equatable {
         HTTPRefusal(.contentTooLarge, .tooLarge, "the body has more than \(limit >> 10) KiB, the maximum here")
     }
 
+    static let brokenBody = invalid("the body is broken: it ends before its length, or its chunks cannot be read")
+
     static func unavailable(_ message: String) -> HTTPRefusal {
         var refusal = HTTPRefusal(.serviceUnavailable, .internal, message)
         refusal.fields[.retryAfter] = "1"
         return refusal
     }
+
+    static let tooManyConnections = unavailable("there are too many connections: try again later")
 
     var answer: HTTPAnswer {
         var answer = HTTPAnswer(status, json: body)

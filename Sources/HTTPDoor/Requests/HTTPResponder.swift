@@ -21,9 +21,15 @@ final class HTTPResponder: Sendable {
     ) async throws {
         let routed: Routed
         var cross: HTTPFields = [:]
+        var address: String?
+        defer { if let address { door.connections.leave(address) } }
         do {
             let exchange = try HTTPExchange(request, on: channel, door: door, bodies: bodies)
             cross = crossOrigin(exchange.head)
+            if let forwarded = door.forwardedAddress(of: exchange.head) {
+                guard door.connections.enter(forwarded) else { throw HTTPRefusal.tooManyConnections }
+                address = forwarded
+            }
             if request.headers[.expect]?.lowercased() == "100-continue", request.method != .get {
                 try checkLength(of: request)
                 try await writer.writeInformationalHead(HTTPResponse(status: .continue))
@@ -92,8 +98,8 @@ final class HTTPResponder: Sendable {
         case "api" where head.path.count == 4: return try await request(exchange)
         case "api" where head.path.count == 3 && head.path[2] == "live": return try await updates(exchange)
         case "api" where head.path.count == 3 && head.path[2] == "events": return try await events(exchange)
-        case "api" where head.path.count == 3 && head.path[2] == "socket": throw try socketRefusal(head)
-        case "mqtt" where head.path.count == 1: throw try socketRefusal(head)
+        case "api" where head.path.count == 3 && head.path[2] == "socket": throw try await socketRefusal(head)
+        case "mqtt" where head.path.count == 1: throw try await socketRefusal(head)
         case "api" where head.path.count == 9 && head.path[2] == "live": return try await update(exchange)
         case "in" where head.path.count == 2: return try await phone(exchange)
         default: throw HTTPRefusal.noPath("/" + head.path.joined(separator: "/"))
@@ -101,9 +107,14 @@ final class HTTPResponder: Sendable {
     }
 
     /// Why a request for a socket became none.
-    private func socketRefusal(_ head: RequestHead) throws(HTTPRefusal) -> HTTPRefusal {
-        guard head.method == .get else { throw .method(head.method, allow: "GET") }
-        _ = try door.socket(head)
+    private func socketRefusal(_ head: RequestHead) async throws -> HTTPRefusal {
+        guard head.method == .get else { throw HTTPRefusal.method(head.method, allow: "GET") }
+        if case .stream(let stream, _) = try door.socket(head) {
+            guard let refusal = await door.onCore({ $0.refusal(of: stream) }) else {
+                throw HTTPRefusal.unavailable("the daemon ends: try again later")
+            }
+            if let refusal { throw refusal }
+        }
         var refusal = HTTPRefusal(
             HTTPResponse.Status(code: 426, reasonPhrase: "Upgrade Required"), .invalid,
             "this path is a WebSocket: connect with an upgrade, version 13")

@@ -21,6 +21,16 @@ struct DurableMessages {
         /// What is up to here may be gone.
         var goneThrough: Int64
         var lastNumber: Int64
+        var bytes = 0
+
+        /// Clients of one class have up to twice as much as each other.
+        var sizeClass: Int { Int.bitWidth - bytes.leadingZeroBitCount }
+
+        mutating func forgetFirst() {
+            let first = entries.removeFirst()
+            goneThrough = first.number
+            bytes -= DurableMessages.cost(first.message)
+        }
     }
 
     static let lifetimeMilliseconds: Int64 = 3_600_000
@@ -28,6 +38,8 @@ struct DurableMessages {
     /// Of all clients.
     private let bytesMax: Int
     private var clients: [StreamKey: Client] = [:]
+    /// Who has how much, see ``Client/sizeClass``.
+    private var sizeClasses = [Set<StreamKey>](repeating: [], count: Int.bitWidth + 1)
     private(set) var bytes = 0
     /// Up to here messages of clients that are not known here may be gone.
     private var startedAfter: Int64
@@ -56,25 +68,44 @@ struct DurableMessages {
     ///
     /// - Returns: false where it came before, and is sent again to who did not acknowledge it.
     mutating func append(_ path: String, _ payload: [UInt8], number: Int64, for key: StreamKey, at now: Int64) -> Bool {
-        var client = clients.removeValue(forKey: key) ?? Client(goneThrough: startedAfter, lastNumber: 0)
-        defer { clients[key] = client }
-        guard number > client.lastNumber else { return false }
-        client.lastNumber = number
-        lastNumber = max(lastNumber, number)
+        guard number > clients[key]?.lastNumber ?? 0 else { return false }
         let message = StreamMessage(path: path, payload: payload, cursor: number)
-        client.entries.append(Entry(number: number, at: now, message: message))
-        bytes += Self.cost(message)
-        forget(&client, at: now)
+        lastNumber = max(lastNumber, number)
+        change(key) { client in
+            client.lastNumber = number
+            client.entries.append(Entry(number: number, at: now, message: message))
+            client.bytes += Self.cost(message)
+            Self.forgetOld(&client, at: now)
+        }
+        // Whoever has most loses its oldest.
+        while bytes > bytesMax, let largest = sizeClasses.last(where: { !$0.isEmpty })?.first {
+            change(largest) { $0.forgetFirst() }
+        }
         return true
     }
 
-    private mutating func forget(_ client: inout Client, at now: Int64) {
-        while let first = client.entries.first,
-            now - first.at >= Self.lifetimeMilliseconds || client.entries.count > Self.countMax || bytes > bytesMax
-        {
-            client.entries.removeFirst()
-            client.goneThrough = first.number
-            bytes -= Self.cost(first.message)
+    private mutating func change(_ key: StreamKey, _ body: (inout Client) -> Void) {
+        var client = clients.removeValue(forKey: key) ?? Client(goneThrough: startedAfter, lastNumber: 0)
+        let (former, formerClass) = (client.bytes, client.sizeClass)
+        body(&client)
+        bytes += client.bytes - former
+        if client.sizeClass != formerClass || former == 0 {
+            sizeClasses[formerClass].remove(key)
+            sizeClasses[client.sizeClass].insert(key)
+        }
+        clients[key] = client
+    }
+
+    private static func forgetOld(_ client: inout Client, at now: Int64) {
+        while let first = client.entries.first, now - first.at >= lifetimeMilliseconds || client.entries.count > countMax {
+            client.forgetFirst()
+        }
+    }
+
+    /// Forgets what clients of a dataset could be sent again: who resumes is told of a gap.
+    mutating func forget(dataset: String) {
+        for key in clients.keys where key.dataset == dataset {
+            change(key) { client in while !client.entries.isEmpty { client.forgetFirst() } }
         }
     }
 
@@ -92,11 +123,12 @@ struct DurableMessages {
 
     private mutating func sweep(at now: Int64) {
         sweepAt = now + 60_000
-        for (key, client) in clients {
-            var client = client
-            forget(&client, at: now)
-            clients[key] = client.entries.isEmpty ? nil : client
-            if client.entries.isEmpty { startedAfter = max(startedAfter, client.goneThrough) }
+        for key in Array(clients.keys) {
+            change(key) { Self.forgetOld(&$0, at: now) }
+            guard let client = clients[key], client.entries.isEmpty else { continue }
+            sizeClasses[client.sizeClass].remove(key)
+            clients[key] = nil
+            startedAfter = max(startedAfter, client.goneThrough)
         }
     }
 

@@ -12,10 +12,8 @@ struct SocketSubscription: Hashable {
 }
 
 extension HTTPDoor {
-    /// Opens a stream, with what came after a cursor first.
-    ///
-    /// - Returns: Why it cannot be.
-    func open(_ stream: EventStream, since cursor: Int64?) -> WireError? {
+    /// Why a stream cannot be opened; nil: it can.
+    func refusal(of stream: EventStream) -> WireError? {
         guard Name.isClient(stream.client) else {
             return WireError(.unauthorized, "`\(stream.client.prefix(80))` can be no client: 1 to 64 of A-Z a-z 0-9 . _ -")
         }
@@ -26,10 +24,19 @@ extension HTTPDoor {
             return WireError(.unauthorized, "`\(stream.client)` may not name the dataset `\(stream.dataset)`")
         }
         guard callers.isGood(stream.caller) else { return WireError(.unauthorized, "the key has expired or was deleted") }
-        let key = StreamKey(dataset: stream.dataset, client: stream.client)
-        guard streams[key, default: []].count < Self.streamsPerClient else {
+        let open = streams[StreamKey(dataset: stream.dataset, client: stream.client)]?.count ?? 0
+        guard open < Self.streamsPerClient else {
             return WireError(.limit, "`\(stream.client)` has \(Self.streamsPerClient) streams, the maximum")
         }
+        return nil
+    }
+
+    /// Opens a stream, with what came after a cursor first.
+    ///
+    /// - Returns: Why it cannot be.
+    func open(_ stream: EventStream, since cursor: Int64?) -> WireError? {
+        if let refusal = refusal(of: stream) { return refusal }
+        let key = StreamKey(dataset: stream.dataset, client: stream.client)
         streams[key, default: []].append(stream)
         guard let cursor else { return nil }
         let (isGap, messages) = durable.messages(after: cursor, for: key)
@@ -138,6 +145,26 @@ extension HTTPDoor {
         notification.isLive && socket(of: notification.recipient) != nil
     }
 
+    public func subscriptionEnded(_ recipient: Recipient) {
+        guard !socketSubscriptions.isEmpty, let id = recipient.liveSubscription else { return }
+        let key = StreamKey(dataset: recipient.dataset, client: recipient.client)
+        forget(SocketSubscription(key: key, id: id))
+    }
+
+    private func forget(_ subscription: SocketSubscription) {
+        guard let stream = socketSubscriptions.removeValue(forKey: subscription) else { return }
+        subscriptionsOfSockets[ObjectIdentifier(stream)]?.remove(subscription)
+        if subscriptionsOfSockets[ObjectIdentifier(stream)]?.isEmpty == true {
+            subscriptionsOfSockets[ObjectIdentifier(stream)] = nil
+        }
+    }
+
+    public func forgetPositions(of dataset: String) {
+        let now = core.clock.now()
+        durable.forget(dataset: dataset)
+        messageFile?.forget(dataset: dataset, through: durable.lastNumber, at: now)
+    }
+
     /// A request that came on a socket; its reply goes there.
     func receive(_ request: APIRequest, on stream: EventStream) {
         guard !stream.isEnded else { return }
@@ -151,6 +178,7 @@ extension HTTPDoor {
         }
         let key = StreamKey(dataset: stream.dataset, client: stream.client)
         let subscription = SocketSubscription(key: key, id: id)
+        forget(subscription)
         socketSubscriptions[subscription] = stream
         if stream.isEnded { return unsubscribe(subscription) }
         subscriptionsOfSockets[ObjectIdentifier(stream), default: []].insert(subscription)

@@ -47,6 +47,9 @@ final class MessageFile: Sendable {
                 guard case .object(let object)? = try? JSONValue.parse(Array(line)) else { continue }
                 if let after = object["after"]?.asInt64 {
                     if contents.after == nil { contents.after = after }
+                } else if let dataset = object["forgotten"]?.asString, let last = object["through"]?.asInt64 {
+                    contents.messages.removeAll { $0.key.dataset == dataset }
+                    contents.after = max(contents.after ?? last, last)
                 } else if let stored = Stored(object) {
                     contents.messages.append(stored)
                 }
@@ -78,6 +81,21 @@ final class MessageFile: Sendable {
                 turnOver(at: stored.at, after: last)
             }
             write(stored.line)
+        }
+    }
+
+    /// Has what there is of a dataset read no more.
+    ///
+    /// - Parameter last: The highest number so far.
+    func forget(dataset: String, through last: Int64, at now: Int64) {
+        queue.async { [self] in
+            if descriptor < 0 { goOn(at: now) }
+            if descriptor < 0 { turnOver(at: now, after: last) }
+            write(
+                JSONWriter.object { writer in
+                    writer.member("forgotten", dataset)
+                    writer.member("through", last)
+                } + [0x0A])
         }
     }
 

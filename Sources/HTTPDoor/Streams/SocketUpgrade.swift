@@ -33,6 +33,38 @@ struct SocketUpgrade: Sendable {
         }
     }
 
+    /// Whether a request may become a WebSocket, as far as it, the core and the limits say; it counts from then on.
+    func mayUpgrade(_ head: HTTPRequestHead, on channel: any Channel) -> EventLoopFuture<Bool> {
+        let decided = channel.eventLoop.makePromise(of: Bool.self)
+        switch isHandshake(head) ? target(of: head, on: channel) : nil {
+        case .stream(let stream, _):
+            let isTaken = door.submit { door in decided.succeed(door.refusal(of: stream) == nil) }
+            if !isTaken { decided.succeed(false) }
+        case .broker: decided.succeed(true)
+        case nil: decided.succeed(false)
+        }
+        return decided.futureResult.map { mayUpgrade in
+            guard mayUpgrade, let address = forwardedAddress(of: head) else { return mayUpgrade }
+            guard door.connections.enter(address) else { return false }
+            channel.closeFuture.whenComplete { _ in door.connections.leave(address) }
+            return true
+        }
+    }
+
+    /// As the upgrade handler will see it (RFC 6455, section 4.2.1).
+    private func isHandshake(_ head: HTTPRequestHead) -> Bool {
+        let connection = head.headers[canonicalForm: "connection"].map { $0.lowercased() }
+        let protocols = head.headers[canonicalForm: "upgrade"].map { $0.lowercased() }
+        return connection.contains("upgrade") && protocols == ["websocket"] && head.headers["Sec-WebSocket-Version"] == ["13"]
+            && head.headers["Sec-WebSocket-Key"].count == 1 && head.headers["content-length"].allSatisfy { $0 == "0" }
+            && !head.headers.contains(name: "transfer-encoding")
+    }
+
+    private func forwardedAddress(of head: HTTPRequestHead) -> String? {
+        guard let request = try? HTTPRequest(head, secure: false, splitCookie: false) else { return nil }
+        return (try? RequestHead(request, from: nil, isEncrypted: false)).flatMap(door.forwardedAddress)
+    }
+
     private func configure(_ channel: any Channel, _ head: HTTPRequestHead) throws {
         let pipeline = channel.pipeline.syncOperations
         let exchange = try pipeline.handler(type: ExchangeHandler.self)
@@ -61,6 +93,11 @@ enum SocketTarget {
 }
 
 extension HTTPDoor {
+    /// Whose limits count, where only a proxy knows.
+    func forwardedAddress(of head: RequestHead) -> String? {
+        configuration.isBehindProxy ? head.forwardedAddress : nil
+    }
+
     /// What a request for a WebSocket leads to, or why it may not.
     func socket(_ head: RequestHead) throws(HTTPRefusal) -> SocketTarget {
         if head.path == ["mqtt"] { return .broker(try broker(head)) }
