@@ -15,6 +15,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     let callers: Callers
     let connections: ConnectionCounts
     let ownTracks = HTTPDoor.ownTracksAdapter()
+    /// For the old clients, which ask for them each second.
+    let matchPages = MatchPages()
     /// Among the core's doors.
     let number = 1
     private let wakeCore: @Sendable () -> Void
@@ -40,6 +42,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         case socket(EventStream, subscribes: Bool)
         /// A live subscription of a socket that is gone is known until it is deleted.
         case unsubscription(SocketSubscription, EventStream?)
+        /// What waited for a socket of an old client, behind a match.
+        case matchSocket(MatchSocket, behind: String?)
     }
 
     private struct WaitingReply {
@@ -51,6 +55,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     var socketSubscriptions: [SocketSubscription: EventStream] = [:]
     /// The same by socket.
     var subscriptionsOfSockets: [ObjectIdentifier: Set<SocketSubscription>] = [:]
+    var matchSockets = MatchSockets()
     var durable: DurableMessages
     let messageFile: MessageFile?
     var signOfLifeAt: Int64
@@ -203,6 +208,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
             if stream.append(.reply(reply)) == .ended { written(reply) }
         case .unsubscription(let subscription, let stream):
             if socketSubscriptions[subscription] === stream { socketSubscriptions[subscription] = nil }
+        case .matchSocket(let socket, let id): received(reply.bytes, for: socket, behind: id)
         }
     }
 

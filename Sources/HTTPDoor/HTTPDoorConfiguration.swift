@@ -13,6 +13,8 @@ public struct HTTPDoorConfiguration: Sendable {
     /// The last `X-Forwarded-For` is the address of whoever asks.
     public var isBehindProxy = false
     public var keys: [FileKey] = []
+    /// The match sockets of Matchmore's clients open with a key only, which those clients do not send.
+    public var matchSocketsNeedKeys = false
     public var limits = HTTPLimits()
     /// Which live topics of a dataset a client may publish.
     public var writes: @Sendable (_ dataset: String, _ client: String) -> LiveReach = { _, _ in .all }

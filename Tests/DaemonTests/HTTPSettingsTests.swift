@@ -39,6 +39,15 @@ struct HTTPSettingsTests {
         #expect(try read(flags: ["users": "f"]).httpConfiguration?.broker?.asksWho == true)
     }
 
+    @Test("Match sockets need keys where the file says so")
+    func matchSockets() throws {
+        #expect(try read().httpConfiguration?.matchSocketsNeedKeys == false)
+        let settings = try read(file: "http: {matchmore-socket-key: required}")
+        #expect(settings.httpConfiguration?.matchSocketsNeedKeys == true)
+        #expect(try read(file: settings.text).httpConfiguration?.matchSocketsNeedKeys == true)
+        #expect(refusal(file: "http: {matchmore-socket-key: maybe}")?.key == "http.matchmore-socket-key")
+    }
+
     @Test("Keys of the file are read, and never shown")
     func keys() throws {
         let settings = try read(

@@ -35,6 +35,15 @@ public final class AccessKeys: Sendable {
         state.withLock { state in state.ids[digest].flatMap { state.records[$0] }?.isGood(at: now) ?? false }
     }
 
+    /// Whether a client has one that is good for a dataset.
+    public func haveKey(of client: String, for dataset: String, at now: Int64) -> Bool {
+        state.withLock { state in
+            state.records.values.contains { record in
+                record.client == client && (record.isForAll || record.dataset == dataset) && record.isGood(at: now)
+            }
+        }
+    }
+
     /// Rises whenever one is removed.
     public var removalCount: Int { removals.load(ordering: .acquiring) }
 

@@ -87,9 +87,19 @@ final class Callers: Sendable {
 
     // MARK: Trust
 
+    /// Whether there is a key of a client that is good for a dataset.
+    func haveKey(of client: String?, for dataset: String) -> Bool {
+        guard let client else { return false }
+        let isGood = { (caller: Caller) in caller.client == client && (caller.dataset ?? dataset) == dataset }
+        return held.withLock { $0.keys.values.contains(where: isGood) } || made.haveKey(of: client, for: dataset, at: now())
+    }
+
+    /// Whether no key is needed from where this comes.
+    func trusts(_ head: RequestHead) -> Bool { trustsLoopback && head.isFromLoopback }
+
     /// Whoever asks from this machine, by a name of this machine and not for a page of somebody else's.
-    private func trusted(_ head: RequestHead) throws(HTTPRefusal) -> Caller {
-        guard trustsLoopback, head.isFromLoopback else {
+    func trusted(_ head: RequestHead) throws(HTTPRefusal) -> Caller {
+        guard trusts(head) else {
             throw .unauthorized("a key is required: `Authorization: Bearer KEY`, `api-key: KEY` or `?key=KEY`")
         }
         try checkPage(head)

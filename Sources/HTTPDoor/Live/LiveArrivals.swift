@@ -15,6 +15,8 @@ struct LiveBatch: Sendable {
     var dataset: String
     var client: String
     var arrivals: [LiveArrival]
+    /// That the client may publish them was checked.
+    var isAllowed = false
     var answers: [UpdateAnswer] = []
     /// Who waits for all of it; nil: the daemon ends, or its dataset did not go on in time.
     var continuation: CheckedContinuation<[UpdateAnswer]?, Never>
@@ -23,12 +25,16 @@ struct LiveBatch: Sendable {
 
 extension HTTPDoor {
     /// Hands updates over and waits to hear what became of them, in order.
-    func update(_ dataset: String, by client: String, _ arrivals: [LiveArrival]) async -> [UpdateAnswer]? {
+    ///
+    /// - Parameter isAllowed: That the client may publish them was checked.
+    func update(
+        _ dataset: String, by client: String, _ arrivals: [LiveArrival], isAllowed: Bool = false
+    ) async -> [UpdateAnswer]? {
         await withCheckedContinuation { continuation in
             let isTaken = submit { door in
                 door.proceed(
                     LiveBatch(
-                        dataset: dataset, client: client, arrivals: arrivals, continuation: continuation,
+                        dataset: dataset, client: client, arrivals: arrivals, isAllowed: isAllowed, continuation: continuation,
                         until: door.core.clock.monotonic() + Self.suspensionMilliseconds))
             }
             if !isTaken { continuation.resume(returning: nil) }
@@ -45,7 +51,8 @@ extension HTTPDoor {
         var batch = batch
         for _ in 0..<Self.portion {
             guard batch.answers.count < batch.arrivals.count else { return batch.continuation.resume(returning: batch.answers) }
-            let answer = receive(batch.arrivals[batch.answers.count], of: batch.dataset, by: batch.client)
+            let answer = receive(
+                batch.arrivals[batch.answers.count], of: batch.dataset, by: batch.isAllowed ? nil : batch.client)
             if answer == .suspended { return suspend(batch) }
             batch.answers.append(answer)
         }
@@ -53,9 +60,10 @@ extension HTTPDoor {
         guard submit({ $0.proceed(rest) }) else { return batch.continuation.resume(returning: nil) }
     }
 
-    private func receive(_ arrival: LiveArrival, of dataset: String, by client: String) -> UpdateAnswer {
+    /// - Parameter client: Who must be allowed to; nil: that was checked.
+    private func receive(_ arrival: LiveArrival, of dataset: String, by client: String?) -> UpdateAnswer {
         do throws(WireError) {
-            try checkWriter(client, of: arrival.topic, in: dataset)
+            if let client { try checkWriter(client, of: arrival.topic, in: dataset) }
         } catch {
             return .refused(error)
         }

@@ -40,6 +40,14 @@ struct HTTPRefusal: Error, Equatable {
         return refusal
     }
 
+    static var upgradeRequired: HTTPRefusal {
+        var refusal = HTTPRefusal(
+            HTTPResponse.Status(code: 426, reasonPhrase: "Upgrade Required"), .invalid,
+            "this path is a WebSocket: connect with an upgrade, version 13")
+        refusal.fields[.upgrade] = "websocket"
+        return refusal
+    }
+
     static func tooLarge(_ limit: Int) -> HTTPRefusal {
         HTTPRefusal(.contentTooLarge, .tooLarge, "the body has more than \(limit >> 10) KiB, the maximum here")
     }

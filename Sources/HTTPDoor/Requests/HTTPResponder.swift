@@ -102,6 +102,8 @@ final class HTTPResponder: Sendable {
         case "mqtt" where head.path.count == 1: throw try await socketRefusal(head)
         case "api" where head.path.count == 9 && head.path[2] == "live": return try await update(exchange)
         case "in" where head.path.count == 2: return try await phone(exchange)
+        case "v5": return try await matchmore(exchange)
+        case _ where head.isMatchSocket: return .answer(await matchSocketRefusal(exchange))
         default: throw HTTPRefusal.noPath("/" + head.path.joined(separator: "/"))
         }
     }
@@ -115,11 +117,7 @@ final class HTTPResponder: Sendable {
             }
             if let refusal { throw refusal }
         }
-        var refusal = HTTPRefusal(
-            HTTPResponse.Status(code: 426, reasonPhrase: "Upgrade Required"), .invalid,
-            "this path is a WebSocket: connect with an upgrade, version 13")
-        refusal.fields[.upgrade] = "websocket"
-        return refusal
+        return .upgradeRequired
     }
 
     private func probe(_ head: RequestHead, _ answer: () -> HTTPAnswer) throws(HTTPRefusal) -> HTTPAnswer {
@@ -151,12 +149,20 @@ final class HTTPResponder: Sendable {
 
     /// What lets a page of a configured origin read the answer.
     private func crossOrigin(_ head: RequestHead) -> HTTPFields {
+        if head.isMatchmore { return [.accessControlAllowOrigin: "*"] }
         guard let origin = head.origin, door.callers.origins.allow(origin) else { return [:] }
         return [.accessControlAllowOrigin: origin, .vary: "Origin"]
     }
 
     private func preflight(_ head: RequestHead) -> HTTPAnswer {
         var answer = HTTPAnswer.empty(.noContent)
+        if head.isMatchmore {
+            answer.fields[.accessControlAllowMethods] = "GET, HEAD, POST, PATCH, DELETE"
+            answer.fields[.accessControlAllowHeaders] =
+                "api-key, Authorization, Content-Type, Accept, Cache-Control, X-Requested-With, Geomatch-Client"
+            answer.fields[.accessControlMaxAge] = "600"
+            return answer
+        }
         guard let origin = head.origin, door.callers.origins.allow(origin) else {
             answer.fields[.allow] = "GET, HEAD, POST, DELETE, OPTIONS"
             return answer

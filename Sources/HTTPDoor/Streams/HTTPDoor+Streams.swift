@@ -66,6 +66,7 @@ extension HTTPDoor {
     /// No stream outlives the daemon.
     func endStreams() {
         for stream in streams.values.joined() { stream.end(.goingAway) }
+        for stream in matchSockets.streams { stream.end(.goingAway) }
     }
 
     func advanceStreams(at now: Int64) {
@@ -82,6 +83,7 @@ extension HTTPDoor {
         guard removals != keyRemovalsSeen || now >= keysCheckedAt + 1000 else { return }
         (keyRemovalsSeen, keysCheckedAt) = (removals, now)
         for stream in streams.values.joined() where !callers.isGood(stream.caller) { stream.end(.notAllowed) }
+        for stream in matchSockets.streams where !callers.isGood(stream.caller) { stream.end(.notAllowed) }
     }
 
     /// Sockets are promised one each 20 s, event streams each 15 s.
@@ -100,6 +102,7 @@ extension HTTPDoor {
                 MessageFile.Stored(number: number, at: now, key: key, path: recipient.path, payload: bytes), after: last)
             noteDelay(of: bytes, on: recipient.path)
             tell(StreamMessage(path: recipient.path, payload: bytes, cursor: number), to: key)
+            if !matchSockets.isEmpty { tellMatchSockets(recipient, bytes, number: number) }
             return
         }
         guard !streams.isEmpty else { return }

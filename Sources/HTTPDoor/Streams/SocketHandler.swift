@@ -205,7 +205,7 @@ final class SocketHandler: ChannelDuplexHandler {
 }
 
 extension StreamEnd {
-    fileprivate var code: WebSocketErrorCode {
+    var code: WebSocketErrorCode {
         switch self {
         case .goingAway: .goingAway
         case .tooSlow: .unknown(1013)

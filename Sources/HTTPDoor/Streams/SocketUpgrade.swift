@@ -29,6 +29,7 @@ struct SocketUpgrade: Sendable {
         switch target(of: head, on: channel) {
         case .stream: [:]
         case .broker: ["Sec-WebSocket-Protocol": "mqtt"]
+        case .matches(let target): target.offersKey ? ["Sec-WebSocket-Protocol": "api-key"] : [:]
         case nil: nil
         }
     }
@@ -39,6 +40,9 @@ struct SocketUpgrade: Sendable {
         switch isHandshake(head) ? target(of: head, on: channel) : nil {
         case .stream(let stream, _):
             let isTaken = door.submit { door in decided.succeed(door.refusal(of: stream) == nil) }
+            if !isTaken { decided.succeed(false) }
+        case .matches(let target):
+            let isTaken = door.submit { door in decided.succeed((try? door.openable(target)) != nil) }
             if !isTaken { decided.succeed(false) }
         case .broker: decided.succeed(true)
         case nil: decided.succeed(false)
@@ -73,6 +77,7 @@ struct SocketUpgrade: Sendable {
         switch target(of: head, on: channel) {
         case .stream(let stream, let cursor): try pipeline.addHandler(SocketHandler(stream, since: cursor, door: door))
         case .broker(let address): try pipeline.addHandler(PipeSocketHandler(address))
+        case .matches(let target): try pipeline.addHandler(MatchSocketHandler(target, door: door))
         case nil: throw ChannelError.inappropriateOperationForState
         }
     }
@@ -90,6 +95,7 @@ struct SocketUpgrade: Sendable {
 enum SocketTarget {
     case stream(EventStream, since: Int64?)
     case broker(BrokerAddress)
+    case matches(MatchSocketTarget)
 }
 
 extension HTTPDoor {
@@ -101,6 +107,7 @@ extension HTTPDoor {
     /// What a request for a WebSocket leads to, or why it may not.
     func socket(_ head: RequestHead) throws(HTTPRefusal) -> SocketTarget {
         if head.path == ["mqtt"] { return .broker(try broker(head)) }
+        if head.isMatchSocket { return .matches(try matchSocket(head)) }
         guard head.path.count == 3, head.path[0] == "api", head.path[2] == "socket" else {
             throw .noPath("/" + head.path.joined(separator: "/"))
         }

@@ -9,6 +9,8 @@ struct HTTPSettings: Sendable {
     var origins: [String] = []
     /// A proxy stands before it: no address is trusted.
     var isBehindProxy = false
+    /// The match sockets of Matchmore's clients open with a key only.
+    var matchSocketsNeedKeys = false
     /// PEM files, the certificate with its chain.
     var tls: (certificateFile: String, keyFile: String)?
 
@@ -26,6 +28,7 @@ extension Settings {
         configuration.trustsLoopback = usersFile == nil && !http.isBehindProxy
         configuration.isBehindProxy = http.isBehindProxy
         configuration.keys = keys
+        configuration.matchSocketsNeedKeys = http.matchSocketsNeedKeys
         configuration.limits = httpLimits
         configuration.broker = brokerAddress
         configuration.tellsDatasets = metricsPerDataset
@@ -53,6 +56,7 @@ extension Settings {
         return [
             "http:", "  listen: \(Self.quoted(http.listen))", "  origins: \(Self.list(http.origins))",
             "  behind-proxy: \(http.isBehindProxy)",
+            "  matchmore-socket-key: \(http.matchSocketsNeedKeys ? "required" : "optional")",
         ] + (files ?? [])
     }
 }

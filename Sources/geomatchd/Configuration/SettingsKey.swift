@@ -54,6 +54,7 @@ struct SettingsKey: Sendable {
         SettingsKey(
             "http.origins", "origins such as https://map.example.org, comma-separated or a list; * is any run", fileOnly: true),
         SettingsKey("http.behind-proxy", "true or false", fileOnly: true),
+        SettingsKey("http.matchmore-socket-key", "required or optional", fileOnly: true),
         SettingsKey("http.tls.certificate-file", "a PEM file", fileOnly: true),
         SettingsKey("http.tls.key-file", "a PEM file", fileOnly: true),
         SettingsKey("metrics.per-dataset", "true or false", fileOnly: true),

@@ -25,6 +25,7 @@ extension SettingsReader {
         var http = HTTPSettings()
         http.origins = try value("http.origins", parse: Self.origins) ?? []
         http.isBehindProxy = try value("http.behind-proxy", parse: Self.boolean) ?? false
+        http.matchSocketsNeedKeys = try value("http.matchmore-socket-key", parse: Self.required) ?? false
         http.tls = try readCertificate()
         let named = try value("http", parse: Place.init)
         let ofTable = try value("http.listen", parse: Place.init)
@@ -57,6 +58,14 @@ extension SettingsReader {
             problem:
                 "\(host) is reached from other machines, where keys and positions could be read on the way: give `http.tls` with certificate-file and key-file, or `http.behind-proxy: true` where a proxy of yours encrypts, or listen on 127.0.0.1"
         )
+    }
+
+    private static func required(_ text: String) -> Bool? {
+        switch text {
+        case "required": true
+        case "optional": false
+        default: nil
+        }
     }
 
     /// `https://map.example.org`, `http://localhost:*`.

@@ -1,0 +1,142 @@
+import NIOCore
+import NIOWebSocket
+
+/// A socket of an old client: ids of matches go out as text, and nothing else does; what comes in as text means nothing.
+///
+/// A text `ping` would be taken for the id of a match, so that signs of life are frames of the protocol. It belongs to its event loop.
+final class MatchSocketHandler: ChannelInboundHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias OutboundOut = WebSocketFrame
+
+    private let door: HTTPDoor
+    private let target: MatchSocketTarget
+    private let stream: EventStream
+    /// The last that was written.
+    private var last: StreamMessage?
+    private var heardAt = NIODeadline.now()
+    private var signsOfLife: RepeatedTask?
+    private var isClosing = false
+
+    private static let signOfLife = TimeAmount.seconds(20)
+    /// A client that answers none of them for so long is gone.
+    private static let silenceMax = TimeAmount.seconds(90)
+    /// So long the other side may take to close.
+    private static let lingering = TimeAmount.seconds(2)
+
+    init(_ target: MatchSocketTarget, door: HTTPDoor) {
+        self.target = target
+        self.door = door
+        stream = EventStream(dataset: target.device.world, caller: target.caller ?? Caller(client: ""))
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let loop = context.eventLoop
+        let handler = NIOLoopBound((self, context), eventLoop: loop)
+        stream.onWaiting {
+            loop.execute {
+                let (handler, context) = handler.value
+                handler.drain(context)
+            }
+        }
+        signsOfLife = loop.scheduleRepeatedTask(initialDelay: Self.signOfLife, delay: Self.signOfLife) { _ in
+            let (handler, context) = handler.value
+            handler.showLife(context)
+        }
+        let (stream, target) = (stream, target)
+        if !door.submit({ $0.open(stream, for: target) }) { stream.end(.goingAway) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { signsOfLife?.cancel() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        signsOfLife?.cancel()
+        stream.forgetReader()
+        if !isClosing { leave() }
+        context.fireChannelInactive()
+    }
+
+    /// Nothing more is written: what comes about from now on waits.
+    private func leave() {
+        isClosing = true
+        let (stream, device, last) = (stream, target.device, last)
+        stream.end(.gone)
+        door.submit { $0.close(stream, of: device, last: last) }
+    }
+
+    private func showLife(_ context: ChannelHandlerContext) {
+        guard heardAt + Self.silenceMax > .now() else { return context.close(promise: nil) }
+        guard !isClosing, context.channel.isWritable else { return }
+        write(context, .ping, ByteBuffer())
+        context.flush()
+    }
+
+    // MARK: In
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isClosing else { return }
+        let frame = Self.unwrapInboundIn(data)
+        heardAt = .now()
+        guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return close(context, .protocolError) }
+        switch frame.opcode {
+        case .ping where frame.fin:
+            guard context.channel.isWritable else { return }
+            write(context, .pong, frame.unmaskedData)
+            context.flush()
+        case .connectionClose: close(context, .normalClosure)
+        case .text, .binary, .continuation, .pong: break
+        default: close(context, .protocolError)
+        }
+    }
+
+    // MARK: Out
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { drain(context) }
+        context.fireChannelWritabilityChanged()
+    }
+
+    private static let portionBytes = 64 << 10
+
+    private func drain(_ context: ChannelHandlerContext) {
+        guard !isClosing else { return }
+        while context.channel.isWritable {
+            let (items, end) = stream.take(bytes: Self.portionBytes)
+            for case .message(let message) in items {
+                write(context, .text, ByteBuffer(bytes: message.payload))
+                last = message
+            }
+            context.flush()
+            if let end { return close(context, end.code) }
+            if items.isEmpty { return }
+        }
+        if stream.isTooSlow { close(context, StreamEnd.tooSlow.code) }
+    }
+
+    private func write(_ context: ChannelHandlerContext, _ opcode: WebSocketOpcode, _ data: ByteBuffer) {
+        context.write(Self.wrapOutboundOut(WebSocketFrame(fin: true, opcode: opcode, data: data)), promise: nil)
+    }
+
+    // MARK: The end
+
+    private func close(_ context: ChannelHandlerContext, _ code: WebSocketErrorCode) {
+        guard !isClosing else { return }
+        leave()
+        var data = ByteBuffer()
+        data.write(webSocketErrorCode: code)
+        write(context, .connectionClose, data)
+        context.flush()
+        let handler = NIOLoopBound(context, eventLoop: context.eventLoop)
+        context.close(mode: .output, promise: nil)
+        context.eventLoop.scheduleTask(in: Self.lingering) { handler.value.close(promise: nil) }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case is ChannelShouldQuiesceEvent: close(context, .goingAway)
+        case ChannelEvent.inputClosed: context.close(promise: nil)
+        default: context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}

@@ -1,0 +1,24 @@
+import Wire
+
+// /v5/devices/{deviceId}/matches: clients ask each second, mostly for what they have.
+
+extension MatchmoreExchange {
+    func listMatches(of device: String) async throws -> HTTPAnswer {
+        let summary = try await summary(of: device)
+        guard let newest = summary.newestMatch else { return HTTPAnswer(.ok, json: Array("[]".utf8)) }
+        let key = MatchPages.Key(world: caller.world, device: device, newest: newest, count: summary.matchCount)
+        if let page = door.matchPages.page(key) { return HTTPAnswer(.ok, json: page) }
+        let matches = try await askAll("match/list", [("deviceId", .string(device))], "matches")
+        let page = JSONValue.array(matches.compactMap { MatchmoreObjects.match($0, of: caller.world) }).serialised()
+        door.matchPages.keep(page, for: key)
+        return HTTPAnswer(.ok, json: page)
+    }
+
+    func getMatch(_ id: String, of device: String) async throws -> HTTPAnswer {
+        let match = try await ask("match/get", [("id", .string(id))])
+        guard match["subscription"]?.asObject?["deviceId"]?.asString == device,
+            let answer = MatchmoreObjects.match(match, of: caller.world)
+        else { throw WireError(.notFound, "the device `\(device.prefix(128))` has no match `\(id.prefix(128))`") }
+        return found(answer)
+    }
+}
