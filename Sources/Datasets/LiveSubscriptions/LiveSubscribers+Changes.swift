@@ -115,6 +115,9 @@ extension LiveSubscribers {
             subject.facts?.position = current?.payload.flatMap { LiveMessage.position(inPayload: $0, using: parser) }
             subject.isWhereItsDeviceIs = true
         }
+        if subject.facts != nil, subject.facts?.position == nil {
+            subject.facts?.position = state.dataset.structure.position(ofTopic: state.topic)
+        }
         return subject.facts
     }
 

@@ -44,6 +44,14 @@ struct Outline {
         }
     }
 
+    /// The middle of the box around its first polygon.
+    var middle: Position? {
+        guard let box = polygons.first?.bounds else { return nil }
+        let longitude = box.west + box.width / 2
+        return Position(
+            latitude: (box.south + box.north) / 2, longitude: longitude > 180 ? longitude - 360 : longitude)
+    }
+
     func contains(_ position: Position) -> Bool {
         polygons.contains { $0.contains(latitude: position.latitude, longitude: position.longitude) }
     }

@@ -107,6 +107,15 @@ final class StructureBook {
         return found
     }
 
+    /// The middle of what a topic names, such as a room: where something is that no device says.
+    func position(ofTopic topic: String) -> Position? {
+        guard tree.hasOutlines else { return nil }
+        var levels = topic.utf8.split(separator: UInt8(ascii: "/")).dropFirst().prefix(StructureLevel.allCases.count)
+            .map { LevelCoding.decode($0) ?? LiveTopic.notApplicable }
+        while levels.last == LiveTopic.notApplicable { levels.removeLast() }
+        return tree.node(at: levels)?.outline?.middle
+    }
+
     private func find(_ update: LiveUpdate, on topic: String) -> (found: Whereabouts?, stated: StatedLevels?) {
         guard let position = update.position else { return (nil, nil) }
         // Taken out and put back, so that it is changed in place.
