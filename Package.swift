@@ -119,7 +119,7 @@ let package = Package(
         .target(
             name: "HTTPDoor",
             dependencies: [
-                "DaemonCore", "Datasets", "LiveTopics", "Wire",
+                "CZlib", "DaemonCore", "Datasets", "LiveTopics", "Wire",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -136,6 +136,7 @@ let package = Package(
                 .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
+            resources: [.embedInCode("Page/Files")],
             swiftSettings: strict),
         .target(
             name: "Webhooks",

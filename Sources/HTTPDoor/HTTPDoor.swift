@@ -14,6 +14,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     public let configuration: HTTPDoorConfiguration
     let callers: Callers
     let connections: ConnectionCounts
+    let page: Page
     let ownTracks = HTTPDoor.ownTracksAdapter()
     /// For the old clients, which ask for them each second.
     let matchPages = MatchPages()
@@ -39,7 +40,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     /// Who waits for a reply.
     enum Asker {
         case exchange(CheckedContinuation<Reply?, Never>)
-        case socket(EventStream, subscribes: Bool)
+        /// - Parameter request: `resource/verb`.
+        case socket(EventStream, request: String)
         /// A live subscription of a socket that is gone is known until it is deleted.
         case unsubscription(SocketSubscription, EventStream?)
         /// What waited for a socket of an old client, behind a match.
@@ -56,6 +58,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     /// The same by socket.
     var subscriptionsOfSockets: [ObjectIdentifier: Set<SocketSubscription>] = [:]
     var matchSockets = MatchSockets()
+    /// Sockets that hear of all clients of a dataset.
+    var watchers: [String: [Watcher]] = [:]
     var durable: DurableMessages
     let messageFile: MessageFile?
     var signOfLifeAt: Int64
@@ -77,6 +81,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         self.core = core
         self.wakeCore = wakeCore
         callers = Callers(configuration, made: core.hub.accessKeys, now: core.clock.now)
+        page = Page(configuration.page)
         connections = ConnectionCounts(configuration.limits)
         turnAt = Atomic(core.clock.monotonic())
         signOfLifeAt = core.clock.monotonic() + Self.signOfLifeMilliseconds
@@ -171,7 +176,10 @@ public final class HTTPDoor: Door, @unchecked Sendable {
             switch item.kind {
             case .reply(let address) where address.door == number: reply(batch.bytes[item.payload], to: address)
             case .notification(let notification): notify(notification, batch.bytes[item.payload])
-            case .reply, .liveState, .diagnostic, .status: break
+            case .diagnostic(let kind):
+                tell(batch.text(item.name), "diagnostics/\(kind)", batch.bytes[item.payload])
+            case .status: tell(batch.text(item.name), "status", batch.bytes[item.payload])
+            case .reply, .liveState: break
             }
         }
     }
@@ -183,7 +191,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         lastReply += 1
         let until = core.clock.monotonic() + configuration.limits.replySeconds * 1000
         waiting[lastReply] = WaitingReply(asker: asker, until: until)
-        let address = ReturnAddress(door: number, bytes: withUnsafeBytes(of: lastReply) { Array($0) })
+        let isOpen = if case .socket = asker { true } else { false }
+        let address = ReturnAddress(door: number, bytes: withUnsafeBytes(of: lastReply) { Array($0) }, isOpen: isOpen)
         request.body.withUnsafeBytes { body in
             core.receive(
                 Envelope(
@@ -202,8 +211,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         case .exchange(let continuation):
             hold(reply)
             continuation.resume(returning: reply)
-        case .socket(let stream, let subscribes):
-            if subscribes { subscribed(reply.bytes, on: stream) }
+        case .socket(let stream, let request):
+            answered(request, reply.bytes, on: stream)
             hold(reply)
             if stream.append(.reply(reply)) == .ended { written(reply) }
         case .unsubscription(let subscription, let stream):

@@ -27,6 +27,7 @@ public struct HTTPDoorConfiguration: Sendable {
     public var storeBytes: @Sendable () -> Int? = { nil }
     /// Where messages are kept for those who resume; nil: not beyond this life.
     public var folder: String?
+    public var page = PageConfiguration()
     /// The daemon's.
     public var version = ""
 

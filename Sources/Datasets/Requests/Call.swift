@@ -11,6 +11,8 @@ struct Call {
     var documents: [KnownDocument?]?
     /// Of the pushed document it is carried out for.
     var stamp: PushStamp?
+    /// See ``ReturnAddress/isOpen``.
+    var isOpen = false
 }
 
 extension Call {

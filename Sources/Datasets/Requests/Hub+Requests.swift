@@ -134,7 +134,9 @@ extension Hub {
             return try performFirst(row, parameters, client, context, &turn)
         }
         try checkNames()
-        return try perform(row, call(dataset, client, parameters, turn), &turn)
+        var call = call(dataset, client, parameters, turn)
+        call.isOpen = context.address.isOpen
+        return try perform(row, call, &turn)
     }
 
     func client(of context: ReplyContext) -> RequestingClient {

@@ -37,10 +37,13 @@ public struct ReturnAddress: Sendable {
     public var load: UInt8 = 0
     /// When the request came, in seconds of the core's own clock.
     public var receivedAt = 0.0
+    /// Whoever asks stays connected, and what a request streams follows its reply.
+    public var isOpen: Bool
 
-    public init(door: Int, bytes: [UInt8] = []) {
+    public init(door: Int, bytes: [UInt8] = [], isOpen: Bool = false) {
         self.door = door
         self.bytes = bytes
+        self.isOpen = isOpen
     }
 
     /// Nobody waits for the reply.

@@ -101,6 +101,10 @@ final class HTTPResponder: Sendable {
         case "api" where head.path.count == 3 && head.path[2] == "socket": throw try await socketRefusal(head)
         case "mqtt" where head.path.count == 1: throw try await socketRefusal(head)
         case "api" where head.path.count == 9 && head.path[2] == "live": return try await update(exchange)
+        case "" where head.path.count == 1: return .answer(try probe(head) { page(head, "index.html") })
+        case "page" where head.path.count == 2: return .answer(try probe(head) { page(head, head.path[1]) })
+        case "page" where head.path.count == 5 && head.path[1] == "tiles":
+            return .answer(try probe(head) { tile(head.path[2...]) })
         case "in" where head.path.count == 2: return try await phone(exchange)
         case "v5": return try await matchmore(exchange)
         case _ where head.isMatchSocket: return .answer(await matchSocketRefusal(exchange))

@@ -58,6 +58,7 @@ extension HTTPDoor {
         let key = StreamKey(dataset: stream.dataset, client: stream.client)
         streams[key]?.removeAll { $0 === stream }
         if streams[key]?.isEmpty == true { streams[key] = nil }
+        endWatching(stream)
         for subscription in subscriptionsOfSockets.removeValue(forKey: ObjectIdentifier(stream)) ?? [] {
             if socketSubscriptions[subscription] === stream { unsubscribe(subscription) }
         }
@@ -103,6 +104,7 @@ extension HTTPDoor {
             noteDelay(of: bytes, on: recipient.path)
             tell(StreamMessage(path: recipient.path, payload: bytes, cursor: number), to: key)
             if !matchSockets.isEmpty { tellMatchSockets(recipient, bytes, number: number) }
+            tellWatchers(StreamMessage(path: recipient.path, payload: bytes), of: key)
             return
         }
         guard !streams.isEmpty else { return }
@@ -171,7 +173,7 @@ extension HTTPDoor {
     /// A request that came on a socket; its reply goes there.
     func receive(_ request: APIRequest, on stream: EventStream) {
         guard !stream.isEnded else { return }
-        send(request, for: .socket(stream, subscribes: request.name == "live/subscribe"))
+        send(request, for: .socket(stream, request: request.name))
     }
 
     /// The reply to a subscription comes before anything that it brings.

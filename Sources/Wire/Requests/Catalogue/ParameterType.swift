@@ -27,7 +27,10 @@ public enum ParameterType: String, Sendable {
         ),
         (
             .boolean,
-            ["autoCreateDevices", "derivedOccupancy", "excludeSelf", "snapshot", "debug", "activities", "enabled", "outlines"]
+            [
+                "autoCreateDevices", "derivedOccupancy", "excludeSelf", "snapshot", "debug", "activities", "enabled", "outlines",
+                "homeAssistant",
+            ]
         ),
         (
             .object,

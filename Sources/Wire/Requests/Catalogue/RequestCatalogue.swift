@@ -81,6 +81,8 @@ public enum RequestCatalogue {
             "dataset/delete", "Delete the dataset with all it holds (administrators).", [revision],
             example: "--client admin --dataset museum dataset delete"),
         RequestDescription(
+            "dataset/watch", "Stream status and diagnostics of the dataset to the socket.", [], example: "dataset watch"),
+        RequestDescription(
             "dataset/import", "Import venues, buildings, floors, rooms and locations (administrators).",
             [RequestField("structure", "a GeoJSON FeatureCollection", required: true)],
             example: "--client admin dataset import structure:=\"$(cat building.geojson)\""),
@@ -255,6 +257,7 @@ public enum RequestCatalogue {
         RequestField("excludeSelf", "true or false: a device does not match itself; default false"),
         RequestField("pushers", "at most 16 of mqtt:TOPIC, https://…, http://…; default none"),
         RequestField("secret", "1–1024 bytes that webhooks are signed with"),
+        RequestField("homeAssistant", "true or false: Home Assistant discovers its matches as an event; default false"),
     ]
 
     private static let subscriptions = [
@@ -287,6 +290,9 @@ public enum RequestCatalogue {
                 RequestField("publicationId", "the id of a publication", required: true),
                 RequestField("subscriptionId", "the id of a subscription", required: true),
             ], example: "match explain publicationId=offer subscriptionId=thirsty"),
+        RequestDescription(
+            "match/watch", "Stream the matches of all clients to the socket (administrators).", [],
+            example: "match watch"),
     ]
 
     // MARK: Live data
@@ -380,6 +386,9 @@ public enum RequestCatalogue {
             "circumstance/evaluate", "Evaluate a circumstance for a device.",
             [id, deviceID, RequestField("debug", "true or false: with a trace; default false")],
             example: "circumstance evaluate id=coffee deviceId=phone debug=true"),
+        RequestDescription(
+            "circumstance/watch", "Stream the circumstances of all clients to the socket (administrators).", [],
+            example: "circumstance watch"),
         RequestDescription(
             "circumstance/evaluateAll", "Evaluate those without `when` for a device.", [deviceID] + page,
             example: "circumstance evaluateAll deviceId=phone"),

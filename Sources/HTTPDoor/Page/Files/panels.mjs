@@ -1,0 +1,185 @@
+// The parts of the page that are text: lists, details, and the table. What is shown already stays where it is, so that nobody loses
+// the place or the focus.
+
+import {el, name, time, age, count, metres, plain} from './text.mjs';
+import {fills, fillOf} from './draw.mjs';
+
+/** Has the children of a list be those of some items, each made once; `update` follows what changes. */
+function sync(list, items, key, make, update = () => {}) {
+  const known = (list.known ??= new Map());
+  const wanted = new Set();
+  items.forEach((item, i) => {
+    const id = key(item);
+    wanted.add(id);
+    if (!known.has(id)) known.set(id, make(item));
+    const node = known.get(id);
+    update(node, item);
+    if (list.children[i] !== node) list.insertBefore(node, list.children[i] ?? null);
+  });
+  for (const [id, node] of known) {
+    if (wanted.has(id)) continue;
+    node.remove();
+    known.delete(id);
+  }
+}
+
+const moment = (at) => el('time', {datetime: new Date(at).toISOString()}, time(at));
+const pick = (id, onPick) => el('button', {type: 'button', class: 'plain', onclick: (event) => onPick(id, event.shiftKey)}, name(id, 60));
+
+export function showMatches(list, matches, onMatch) {
+  sync(list, matches, (match) => match.id, (match) => el('li', {},
+    moment(match.createdAt), ' ',
+    el('button', {type: 'button', class: 'plain', onclick: () => onMatch(match)},
+      name(match.publication.deviceId, 30), match.event === 'ended' ? ' ⇹ ' : ' ↔ ', name(match.subscription.deviceId, 30)),
+    ' ', el('small', {}, match.event === 'ended' ? `ended (${match.reason ?? ''}), ` : '',
+      name(match.publication.topic, 30), Number.isFinite(match.distance) ? `, ${metres(match.distance)}` : '')));
+}
+
+export function showCircumstances(list, events, onPick) {
+  sync(list, events, (event) => event.incidentId, (event) => el('li', {},
+    moment(event.timestamp), ' ', name(event.name || event.circumstanceId, 40), ' ', el('small', {}, event.when ?? ''), ' ',
+    pick(event.deviceId, onPick),
+    event.error ? el('span', {class: 'fail'}, ` ${event.error.message}`)
+      : event.atPlaces?.length ? el('small', {}, ' at ', name(plain(event.atPlaces.map((p) => p.name ?? p.place_id ?? p)), 60)) : null));
+}
+
+export function showDiagnostics(list, diagnostics) {
+  sync(list, diagnostics, (diagnostic) => (diagnostic.key ??= Symbol('diagnostic')), (diagnostic) => el('li', {},
+    moment(diagnostic.at), ' ', el('small', {}, diagnostic.kind, diagnostic.count > 1 ? ` × ${count(diagnostic.count)}` : ''), ' ',
+    name(diagnostic.topic, 80), el('br'), el('span', {class: 'fail'}, diagnostic.message ?? diagnostic.error ?? '')));
+}
+
+export function showPairs(list, pairs) {
+  list.replaceChildren(...pairs.flatMap(([term, value]) => [el('dt', {}, term), el('dd', {}, value instanceof Node ? value : plain(value))]));
+}
+
+/** What stands at the bottom of the map: what the colours mean. */
+export function showLegend(legend, model, now, isDark) {
+  const hasRooms = model.rooms.size > 0;
+  const colours = fills[isDark ? 'dark' : 'light'];
+  const box = (i) => { const mark = el('i'); mark.style.background = colours[i]; return mark; };
+  const shapes = [el('span', {}, '● device'), el('span', {}, '○ not heard of for 5 min')];
+  if ([...model.devices.values()].some((device) => device.isGateway)) shapes.push(el('span', {}, '■ gateway'));
+  if (model.places.length) shapes.push(el('span', {}, '◆ place'));
+  if (hasRooms) shapes.push(el('span', {}, 'people in a room: ', box(0), 'empty ', box(1), box(2), box(3), box(4), ' ', box(5), 'full'));
+  if ([...model.rooms.values()].some((room) => model.occupancy(room, now)?.isStale)) shapes.push(el('span', {}, '(n) older than 15 min'));
+  const text = shapes.map((shape) => shape.textContent).join();
+  if (legend.dataset.text !== text + isDark) legend.replaceChildren(...shapes);
+  legend.dataset.text = text + isDark;
+}
+
+// Details
+
+const objectPairs = (object, leaveOut = []) => Object.entries(object).filter(([key, value]) =>
+  !leaveOut.includes(key) && value !== '' && !(Array.isArray(value) && !value.length));
+
+const folded = (title, items, make) => [el('h3', {}, `${title} (${count(items.length)})`),
+  items.length ? el('ol', {}, ...items.map((item) => el('li', {}, ...make(item)))) : el('small', {}, 'none that you may see')];
+
+const dialogList = (pairs) => { const list = el('dl'); showPairs(list, pairs); return list; };
+
+export function deviceDetails({id, device, live, states, publications, subscriptions, note}, now) {
+  const properties = live?.properties ?? device?.location ?? {};
+  const at = live?.at ?? device?.location?.timestamp;
+  const parts = [el('h2', {}, name(id, 128)), el('p', {}, el('small', {}, 'Click another device, or Shift-click, for why the two did or did not match. Esc ends.'))];
+  if (note) parts.push(el('p', {class: 'fail'}, note));
+  if (at) parts.push(el('p', {}, `Position of ${time(at)}, ${age(now - at)} ago`));
+  const pairs = objectPairs(properties, ['timestamp']);
+  if (live) pairs.push(['topic', live.topic]);
+  if (device) pairs.push(...objectPairs(device, ['id', 'location', 'revision', 'createdAt', 'updatedAt', 'deviceToken']));
+  parts.push(dialogList(pairs));
+  for (const update of states) {
+    const domain = update.topic.split('/')[6];
+    parts.push(dialogList([[domain, `${plain(update.properties)} (${age(now - update.timestamp)} ago)`]]));
+  }
+  if (publications) parts.push(...folded('Publications', publications, (p) => [
+    name(p.topic, 60), ' ', el('small', {}, `${metres(p.range)} `, plain(p.properties)), ' ', el('small', {}, name(p.id, 40))]));
+  if (subscriptions) parts.push(...folded('Subscriptions', subscriptions, (s) => [
+    name(s.topic, 60), ' ', el('small', {}, `${metres(s.range)} `, s.selector ?? '', ' ', s.mode === 'visit' ? 'visits' : ''), ' ', el('small', {}, name(s.id, 40))]));
+  return parts;
+}
+
+export function roomDetails(room, occupancy, states, devices, now, onPick) {
+  const parts = [el('h2', {}, name(room.name || room.id, 128)), el('p', {}, el('small', {}, `${room.level} `, name(room.key, 200)))];
+  const pairs = [];
+  if (occupancy) pairs.push(['people', `${occupancy.people}${occupancy.capacity ? ` of ${occupancy.capacity}` : ''}, ${age(now - occupancy.at)} ago`]);
+  else pairs.push(['people', 'not known']);
+  for (const update of states) {
+    const levels = update.topic.split('/');
+    if (levels[6] !== 'occupancy' && levels[5] === '-') pairs.push([levels[6], `${plain(update.properties)}, ${age(now - update.timestamp)} ago`]);
+  }
+  parts.push(dialogList(pairs), ...folded('Devices', devices, (device) => [pick(device.id, onPick)]));
+  return parts;
+}
+
+export function placeDetails(place) {
+  return [el('h2', {}, name(place.name || place.id, 128)), dialogList(objectPairs(place.properties, ['name']))];
+}
+
+export function explanation(ids, {explained, total, why}) {
+  const parts = [el('h2', {}, 'Why did ', name(ids[0], 40), ' and ', name(ids[1], 40), ' match, or not?')];
+  if (why) parts.push(el('p', {}, why));
+  for (const pair of explained) {
+    parts.push(el('h3', {class: pair.matches ? 'pass' : 'fail'},
+      pair.error ? 'Not known: ' : pair.matches ? 'Would match now: ' : 'Would not match now: ',
+      name(pair.publication.id, 40), ' → ', name(pair.subscription.id, 40)));
+    if (pair.error) parts.push(el('p', {}, pair.error));
+    else parts.push(el('ol', {}, ...pair.checks.map((check) => el('li', {class: check.pass ? 'pass' : 'fail'},
+      check.pass ? '✓ ' : '✗ ', el('b', {}, check.check), ' ', el('small', {}, plain(check.detail))))));
+  }
+  if (total > explained.length) parts.push(el('p', {}, el('small', {}, `${explained.length} of ${total} pairs are shown.`)));
+  return parts;
+}
+
+// The table: the same for keyboards and screen readers
+
+const rowsMax = 500;
+
+function tableOf(caption, heads) {
+  return el('table', {}, el('caption', {}, caption), el('thead', {}, el('tr', {}, ...heads.map((head) => el('th', {scope: 'col'}, head)))), el('tbody'));
+}
+
+function fillRow(row, cells) {
+  cells.forEach((cell, i) => {
+    const td = row.children[i + 1];
+    if (td.textContent !== cell) td.textContent = cell;
+  });
+}
+
+export class Table {
+  constructor(section, onPick) {
+    this.onPick = onPick;
+    this.devices = tableOf('Devices', ['Id', 'Latitude', 'Longitude', 'Accuracy', 'Floor', 'Room', 'Speed', 'Heard of']);
+    this.rooms = tableOf('Rooms', ['Room', 'Floor', 'People', 'Capacity', 'Heard of']);
+    this.matches = tableOf('Matches', ['Publisher', 'Subscriber', 'Topic', 'Distance', 'At']);
+    this.note = el('p', {});
+    section.append(this.note, this.devices, this.rooms, this.matches);
+  }
+
+  body(table, items, key, first, cells, isStale) {
+    sync(table.tBodies[0], items, key,
+      (item) => el('tr', {}, el('th', {scope: 'row'}, first(item)), ...cells(item).map(() => el('td'))),
+      (row, item) => { fillRow(row, cells(item)); row.classList.toggle('stale', isStale(item)); });
+  }
+
+  show(model, floor, now) {
+    const devices = [...model.devices.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    const rooms = [...model.rooms.values()];
+    this.note.textContent = devices.length > rowsMax || rooms.length > rowsMax
+      ? `The first ${rowsMax} of ${count(devices.length)} devices and ${count(rooms.length)} rooms in view are listed; zoom in or search for others.`
+      : 'What is in view. The first column selects; a second device, or Shift, explains why the two did or did not match.';
+    this.body(this.devices, devices.slice(0, rowsMax), (d) => d.id, (d) => pick(d.id, this.onPick), (d) => [
+      d.latitude.toFixed(6), d.longitude.toFixed(6), d.accuracy ? metres(d.accuracy) : '', d.floor ?? plain(d.floorIndex ?? ''),
+      d.levels[4] === '-' ? '' : d.levels[4], Number.isFinite(d.properties.speed) ? `${d.properties.speed} m/s` : '', `${age(now - d.at)} ago`,
+    ], (d) => model.isStale(d, now));
+    this.body(this.rooms, rooms.slice(0, rowsMax), (r) => r.key, (r) => name(r.name || r.id, 60), (r) => {
+      const figure = model.occupancy(r, now);
+      return [r.parents.floor ?? '', figure ? String(figure.people) : 'not known', figure?.capacity ? String(figure.capacity) : '', figure ? `${age(now - figure.at)} ago` : ''];
+    }, (r) => model.occupancy(r, now)?.isStale ?? true);
+    this.body(this.matches, model.matches, (m) => m.id, (m) => name(m.publication.deviceId, 60), (m) => [
+      m.subscription.deviceId, m.publication.topic, Number.isFinite(m.distance) ? metres(m.distance) : '', time(m.createdAt),
+    ], () => false);
+  }
+}
+
+export {fillOf};

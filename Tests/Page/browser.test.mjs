@@ -1,0 +1,169 @@
+// The page as people see it: a daemon, and a real Chromium.
+
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import {Browser} from './support/browser.mjs';
+import {Daemon, sleep} from './support/daemon.mjs';
+import {build, at} from './support/house.mjs';
+
+let daemon, browser;
+const options = {timeout: 40000};
+
+test.before(async () => {
+  [daemon, browser] = await Promise.all([Daemon.start(['--datasets', 'demo,empty']), Browser.start()]);
+  await build(daemon);
+}, {timeout: 60000});
+test.after(async () => {
+  await browser?.close();
+  await daemon?.end();
+}, {timeout: 20000});
+
+/** A tab with the page, when it is online. */
+async function open(t, hash = '#demo', {search = '?client=me', wait = true, ...look} = {}) {
+  const page = await browser.open(`${daemon.url}${search}${hash}`, look);
+  t.after(() => page.close());
+  if (wait) await page.until("document.getElementById('status').className === 'online' && geomatch.model.generation > 0", 15000);
+  return page;
+}
+
+const move = (id, x, y, more = {}) => daemon.publish({[`-/-/-/-/${id}/position`]: {...at(x, y), horizontalAccuracy: 2, ...more}});
+
+test('devices appear where they are and move, without a request to any other host', options, async (t) => {
+  await move('phone', 25, 25);
+  const page = await open(t);
+  await page.until("geomatch.drawing.shown?.some((d) => d.id === 'phone')");
+  const before = await page.placeOf('phone');
+  await move('phone', 35, 25);
+  await page.until(`geomatch.drawing.shown.find((d) => d.id === 'phone').px + document.getElementById('map').getBoundingClientRect().left > ${before[0] + 20}`);
+  assert.ok(page.requests.every((url) => url.startsWith(daemon.url) || url.startsWith('data:')), page.requests.join());
+  assert.deepEqual(page.problems, []);
+  assert.ok(page.received > 5000 && page.received <= 60 * 1024 + 20000, `${page.received} bytes with data`);
+});
+
+test('the first picture is there within a second', options, async (t) => {
+  const page = await open(t);
+  const paint = await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime");
+  t.diagnostic(`first contentful paint after ${Math.round(paint)} ms`);
+  assert.ok(paint < (process.env.GEOMATCH_TEST_ALL ? 1000 : 5000), `${paint} ms`);
+});
+
+test('rooms show how many are in them, on the floor that is chosen, which stands in the address', options, async (t) => {
+  await daemon.publish({'v/h/0/a/-/occupancy': {nrOfPeople: 3}, 'v/h/1/b/-/occupancy': {nrOfPeople: 4}});
+  const page = await open(t);
+  await page.until("geomatch.model.figures.get('v/h/0/a')?.people === 3");
+  assert.equal(await page.evaluate("document.getElementById('floor').value"), '0');
+  await page.evaluate("(() => { const floor = document.getElementById('floor'); floor.value = '1'; floor.dispatchEvent(new Event('change')); })()");
+  await page.until("location.hash.endsWith('/1')");
+  const again = await open(t, await page.evaluate('location.hash'));
+  assert.equal(await again.evaluate("document.getElementById('floor').value"), '1');
+});
+
+test('a match is a line and stands in the list; a click on a device shows it, a second one explains', options, async (t) => {
+  await move('phone', 25, 25);
+  const page = await open(t);
+  await page.until("geomatch.drawing.shown?.some((d) => d.id === 'cafe') && geomatch.drawing.shown.some((d) => d.id === 'phone')");
+  await move('phone', 9, 5);
+  await page.until("document.getElementById('matches').innerText.includes('phone')");
+  assert.equal(await page.evaluate('geomatch.model.freshMatches(Date.now()).length'), 1);
+  await page.until("geomatch.model.devices.get('phone').properties.latitude < 43.7301");
+  await sleep(200);
+  await page.click(...(await page.placeOf('cafe')));
+  await page.until("document.getElementById('details').innerText.includes('PinDevice') && document.getElementById('details').innerText.includes('coffee')");
+  await page.click(...(await page.placeOf('phone')), 8);
+  await page.until("/Would (not )?match now/.test(document.getElementById('details').innerText)");
+  assert.match(await page.text('#details'), /selector/);
+  await page.key('Escape');
+  await page.until("document.getElementById('details').innerText === ''");
+});
+
+test('an administrator sees the matches of all', options, async (t) => {
+  await move('phone', 25, 25);
+  const page = await open(t, '#demo', {search: '?client=admin'});
+  await page.until("document.getElementById('matchScope').innerText === 'Of all clients of the dataset.'");
+  await move('phone', 8, 5);
+  await page.until("document.getElementById('matches').innerText.includes('cafe')");
+});
+
+test('the table shows the same, and is worked with keys alone', options, async (t) => {
+  await move('phone', 25, 25);
+  const page = await open(t);
+  await page.evaluate("document.getElementById('tables').focus()");
+  await page.key('Enter', 'Enter', '\r');
+  await page.until("!document.getElementById('table').hidden && document.getElementById('table').innerText.includes('phone')");
+  await page.evaluate("[...document.querySelectorAll('#table th button')].find((b) => b.textContent === 'phone').focus()");
+  await page.key('Enter', 'Enter', '\r');
+  await page.until("document.getElementById('details').innerText.includes('thirsty')");
+  const {nodes} = await page.send('Accessibility.getFullAXTree');
+  const names = nodes.map((node) => `${node.role?.value} ${node.name?.value}`);
+  for (const wanted of ['table Devices', 'table Rooms', 'button Table', 'searchbox Search by id', 'button Zoom in']) assert.ok(names.includes(wanted), wanted);
+});
+
+test('what leaves the view goes, and what enters it appears', options, async (t) => {
+  await move('far', 2000, 0);
+  await move('phone', 25, 25);
+  const {latitude, longitude} = at(25, 25);
+  const page = await open(t, `#demo/18/${latitude}/${longitude}`);
+  await page.until("geomatch.model.devices.has('phone')");
+  assert.ok(!(await page.evaluate("geomatch.model.devices.has('far')")));
+  await page.evaluate(`location.hash = '#demo/18/${at(2000, 0).latitude}/${at(2000, 0).longitude}'`);
+  await page.until("geomatch.model.devices.has('far') && !geomatch.model.devices.has('phone')", 9000);
+});
+
+test('search finds what is not in view', options, async (t) => {
+  await move('far', 2000, 0);
+  const {latitude, longitude} = at(25, 25);
+  const page = await open(t, `#demo/18/${latitude}/${longitude}`);
+  await page.evaluate("(() => { const query = document.getElementById('query'); query.value = 'far'; query.form.requestSubmit(); })()");
+  await page.until("document.getElementById('details').innerText.includes('far') && geomatch.drawing.shown?.some((d) => d.id === 'far')");
+});
+
+test('names are text, whatever they are', options, async (t) => {
+  const names = ['<img src=x onerror=alert(1)>', 'أحمد‮evil', '👩‍👩‍👧‍👦', 'x'.repeat(128), '<script>document.title="bad"</script>'];
+  for (const [i, id] of names.entries()) {
+    await daemon.ask('device/create', {deviceType: 'PinDevice', id, name: id, location: at(-10 + 2 * i, -10)});
+  }
+  const page = await open(t);
+  await page.until(`${names.length} <= [...geomatch.model.devices.keys()].filter((id) => ${JSON.stringify(names)}.includes(id)).length`);
+  await page.evaluate("document.getElementById('tables').click()");
+  await page.until("document.getElementById('table').innerText.includes('<img src=x')");
+  await page.click(...(await page.evaluate("(() => { const box = [...document.querySelectorAll('#table th button')].find((b) => b.textContent.startsWith('<img')).getBoundingClientRect(); return [box.left + 5, box.top + 5]; })()")));
+  await page.until("document.querySelector('#details h2')?.innerText.startsWith('<img')");
+  assert.equal(await page.evaluate("document.querySelectorAll('#table img, #details img, #table script, #details script').length"), 0);
+  assert.notEqual(await page.evaluate('document.title'), 'bad');
+  assert.deepEqual(page.problems, []);
+  for (const id of names) await daemon.ask('device/delete', {id});
+});
+
+test('what is refused stands under diagnostics', options, async (t) => {
+  const page = await open(t);
+  await sleep(300);
+  await daemon.publish({'-/-/-/-/broken/position': {lat: 430, lon: 7}}).catch(() => {});
+  await page.until("document.getElementById('diagnostics').textContent.includes('broken')");
+});
+
+test('an empty dataset says what to do, and a missing one is waited for', options, async (t) => {
+  const page = await open(t, '#empty');
+  await page.until("document.getElementById('empty').innerText.includes('demo building')");
+  const missing = await open(t, '#nowhere', {wait: false});
+  await missing.until("document.getElementById('status').innerText.includes('There is no dataset nowhere')");
+  await daemon.ask('device/create', {deviceType: 'MobileDevice'}, {dataset: 'nowhere'});
+  await missing.until("document.getElementById('status').className === 'online'", 9000);
+});
+
+test('without a dataset in the address it is chosen', options, async (t) => {
+  const page = await open(t, '', {search: '?client=admin', wait: false});
+  await page.until("document.getElementById('ask').open && document.getElementById('ask').innerText.includes('demo')");
+});
+
+test('a wall display shows the map and nothing to press', options, async (t) => {
+  const page = await open(t, '#demo', {search: '?client=me&kiosk'});
+  const hidden = await page.evaluate("['tables', 'query', 'side', 'nearer'].every((id) => document.getElementById(id).getClientRects().length === 0)");
+  assert.ok(hidden);
+  assert.ok(await page.evaluate("document.getElementById('status').getClientRects().length > 0"));
+});
+
+test('on a phone nothing sticks out', options, async (t) => {
+  const page = await open(t, '#demo', {width: 390, height: 844, mobile: true});
+  assert.ok(await page.evaluate('document.documentElement.scrollWidth <= 390'));
+  assert.ok(await page.evaluate("document.getElementById('map').clientHeight > 300"));
+});
