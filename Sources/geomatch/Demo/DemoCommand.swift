@@ -9,6 +9,7 @@ struct DemoCommand: ParsableCommand {
             Examples:
               geomatch demo building
               geomatch --dataset museum demo building --speed 300 --people 50
+              geomatch demo city
             """,
-        subcommands: [BuildingDemoCommand.self])
+        subcommands: [BuildingDemoCommand.self, CityDemoCommand.self])
 }

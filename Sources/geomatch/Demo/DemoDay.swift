@@ -66,7 +66,6 @@ struct DemoDay {
         figures.people = people
     }
 
-    var isOver: Bool { second >= seconds }
     /// `13:30`, of the simulated day.
     var clock: String { Self.clock(second) }
 

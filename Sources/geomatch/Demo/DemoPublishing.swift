@@ -1,13 +1,47 @@
 import GeomatchClient
 import Wire
 
+/// Something that goes on by the second.
+protocol DemoScene {
+    var second: Int { get }
+    /// How long it lasts.
+    var seconds: Int { get }
+    /// What time it is there, for people.
+    var clock: String { get }
+    /// What it was like, for programs and for people.
+    var details: JSONObject { get }
+    var outcome: String { get }
+    /// Goes on by a second.
+    ///
+    /// - Returns: What is told in it, in order.
+    mutating func next() -> [DemoDay.Update]
+}
+
+extension DemoScene {
+    var isOver: Bool { second >= seconds }
+}
+
+extension DemoDay: DemoScene {
+    var details: JSONObject {
+        [
+            "people": .integer(Int64(figures.people)), "rooms": .integer(Int64(building.rooms.count)),
+            "floors": .integer(Int64(building.floors)),
+        ]
+    }
+
+    var outcome: String {
+        "\(figures.people) people (\(figures.mostInside) at once), \(building.deskCount) desks, "
+            + "\(building.rooms.count) rooms on \(building.floors) floors; \(faults)"
+    }
+}
+
 /// Publishes a day at a multiple of real time, each update with the moment it goes out.
 ///
 /// What the broker had not acknowledged when a connection was lost goes out again, in order, and the day stands still meanwhile.
 /// Guarded by the connection's lock until it is done.
-final class DemoPublishing: ConnectionWorker, @unchecked Sendable {
+final class DemoPublishing<Scene: DemoScene>: ConnectionWorker, @unchecked Sendable {
     private let topics: ClientTopics
-    private var day: DemoDay
+    private var day: Scene
     private let speed: Double
     private var progress: ProgressLine
     private var queue: ArraySlice<DemoDay.Update> = []
@@ -24,12 +58,12 @@ final class DemoPublishing: ConnectionWorker, @unchecked Sendable {
     private var refusedCount = 0
     private var unheardCount = 0
 
-    private static let unacknowledgedMax = 200
+    private static var unacknowledgedMax: Int { 200 }
     /// Simulated seconds in one turn of the loop, so that it also reads and writes.
-    private static let burst = 100
+    private static var burst: Int { 100 }
 
     /// - Parameter speed: Above 0.
-    init(_ topics: ClientTopics, day: DemoDay, speed: Double, progress: ProgressLine) {
+    init(_ topics: ClientTopics, day: Scene, speed: Double, progress: ProgressLine) {
         self.day = day
         self.speed = speed
         self.progress = progress
@@ -42,22 +76,22 @@ final class DemoPublishing: ConnectionWorker, @unchecked Sendable {
 
     /// For programs.
     func result(isComplete: Bool, seed: UInt64) -> JSONValue {
-        [
+        var result: JSONObject = [
             "complete": .bool(isComplete), "seed": .integer(Int64(clamping: seed)), "updates": .integer(Int64(published)),
-            "seconds": .double(seconds), "people": .integer(Int64(day.figures.people)),
-            "rooms": .integer(Int64(day.building.rooms.count)), "floors": .integer(Int64(day.building.floors)),
-            "refused": .integer(Int64(refusedCount)), "unheard": .integer(Int64(unheardCount)),
-            "connectionsLost": .integer(Int64(lossCount)),
+            "seconds": .double(seconds),
         ]
+        for member in day.details.members { result[member.key] = member.value }
+        result["refused"] = .integer(Int64(refusedCount))
+        result["unheard"] = .integer(Int64(unheardCount))
+        result["connectionsLost"] = .integer(Int64(lossCount))
+        return .object(result)
     }
 
     /// One line for standard error.
     func summary(isComplete: Bool) -> String {
-        let figures = day.figures
         var text = "\(isComplete ? "the day is over" : "interrupted at \(day.clock)"): \(published) updates in "
         text += "\(PlainText.decimal(seconds, 1)) s (\(PlainText.decimal(Double(published) / seconds, 0))/s), "
-        text += "\(figures.people) people (\(figures.mostInside) at once), \(day.building.deskCount) desks, "
-        text += "\(day.building.rooms.count) rooms on \(day.building.floors) floors; \(day.faults)"
+        text += day.outcome
         if lossCount > 0 { text += "; connection lost \(lossCount) times" }
         if refusedCount > 0 { text += "; \(refusedCount) refused by the broker" }
         if unheardCount > 0 { text += "; \(unheardCount) while nobody listened: is geomatchd running?" }
