@@ -65,6 +65,7 @@ let package = Package(
             ],
             swiftSettings: unchecked),
         .target(name: "Places", dependencies: ["CPrefetch", "EngineMemory", "Geodesy"], swiftSettings: unchecked),
+        .target(name: "HomeAssistant", dependencies: ["LiveTopics", "Wire"], swiftSettings: strict),
         .target(
             name: "Wire",
             dependencies: ["CSimdJSON", "Geodesy", "LiveTopics", "Ranging", "Selectors"],
@@ -112,7 +113,7 @@ let package = Package(
         .target(
             name: "MQTTDoor",
             dependencies: [
-                "DaemonCore", "Datasets", "LiveTopics", "MQTTLink", "Wire",
+                "DaemonCore", "Datasets", "HomeAssistant", "LiveTopics", "MQTTLink", "Wire",
                 .product(name: "DequeModule", package: "swift-collections"), .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -229,6 +230,7 @@ let package = Package(
             name: "CircumstancesTests", dependencies: ["CircumstanceLanguage", "Circumstances", "Geodesy", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
         .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "PlaceTrials", "Places", "SeededRandom"]),
+        .testTarget(name: "HomeAssistantTests", dependencies: ["HomeAssistant", "Wire"]),
         .testTarget(name: "WireTests", dependencies: ["Ranging", "Wire", "SeededRandom"]),
         .testTarget(
             name: "DatasetsTests",

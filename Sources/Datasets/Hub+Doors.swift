@@ -52,4 +52,24 @@ extension Hub {
     public func posted(_ token: UInt64, _ outcome: WebhookOutcome, _ turn: inout Turn) {
         outbox.posted(DeliveryToken(raw: token), outcome, &turn)
     }
+
+    // MARK: What a door may want to know
+
+    /// Every live topic that is known to all.
+    public func forEachLiveTopic(_ body: (_ dataset: String, _ topic: String) -> Void) {
+        for state in liveStates.all where state.payload != nil && !state.isPrivate { body(state.dataset.id, state.topic) }
+    }
+
+    /// Every subscription of a dataset whose owner wants its matches to be events of Home Assistant.
+    public func forEachEventSubscription(
+        of dataset: String, _ body: (_ device: String, _ subscription: String, _ recipient: Recipient) -> Void
+    ) {
+        guard let geomatching = datasets[dataset]?.geomatching else { return }
+        for subscription in geomatching.allSubscriptions where subscription.record.homeAssistant {
+            body(subscription.record.deviceId, subscription.record.id, subscription.recipient)
+        }
+    }
+
+    /// Whether positions of a dataset are for owners and administrators only.
+    public func hidesPositions(_ dataset: String) -> Bool { datasets[dataset]?.hidesPositions ?? false }
 }

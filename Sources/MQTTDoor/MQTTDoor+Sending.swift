@@ -22,6 +22,9 @@ extension MQTTDoor {
             if notification.isAssured { core.delivered(notification.token, refusal: nil) }
             return
         }
+        if case .liveState = item.kind {
+            discover(UnsafeRawBufferPointer(rebasing: bytes[item.name]), isKnown: !item.payload.isEmpty)
+        }
         topic.removeAll(keepingCapacity: true)
         guard let sending = topics.spell(item, bytes, liveQoS: configuration.liveQoS, door: number, into: &topic) else { return }
         topic.append(0)

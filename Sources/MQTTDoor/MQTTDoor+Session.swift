@@ -14,7 +14,9 @@ extension MQTTDoor {
                 "broker": "\(configuration.broker)", "mqtt": "\(protocolVersion == 5 ? "5" : "3.1.1")",
                 "session": "\(sessionPresent ? "resumed" : "new")",
             ])
-        if !sessionPresent { session.held = [] }
+        // What an earlier life retained for Home Assistant may be there without the session.
+        if !sessionPresent { session.held = session.held.filter { $0 == configuration.homeAssistant.filter } }
+        discovery.forgetRetained()
         core.noteRefusedSubscriptions(0, isNew: true)
         session.mark = nil
         session.additions = [:]
@@ -50,7 +52,9 @@ extension MQTTDoor {
     private func refused(_ filters: [String], _ granted: [UInt8]) -> [String] {
         core.noteRefusedSubscriptions(granted.count { $0 >= 0x80 })
         // Other daemons may remain unseen.
-        let all = zip(filters, granted).filter { $0.1 >= 0x80 && $0.0 != topics.status }.map(\.0)
+        let all = zip(filters, granted).filter { filter, code in
+            code >= 0x80 && filter != topics.status && filter != configuration.homeAssistant.filter
+        }.map(\.0)
         let needed = all.filter { !BrokerFilters.isOptional($0, prefix: topics.prefix) }
         if needed.count < all.count {
             core.logger.notice("malformed request topics are not reported: the broker refuses to let us read them")
@@ -132,6 +136,7 @@ extension MQTTDoor {
         publishUnsent()
         eraseInputs()
         core.doorOpened(holding: session.mark ?? 0)
+        beginDiscovery()
         core.logger.info(
             "online",
             metadata: ["broker": "\(configuration.broker)", "datasets": .stringConvertible(core.hub.datasetNames.count)])
@@ -182,6 +187,7 @@ extension MQTTDoor {
             datasets: core.hub.datasetNames, readsEveryDataset: configuration.readsEveryDataset, prefix: topics.prefix,
             inputQoS: configuration.inputQoS, mark: topics.mark(configuration.instance), adapters: configuration.adapters)
             + [BrokerFilters.Filter(filter: topics.status, qos: 0)]
+            + (readsDiscovery ? [BrokerFilters.Filter(filter: configuration.homeAssistant.filter, qos: 0)] : [])
     }
 
     /// What the broker holds for us while we are away, but for our own mark.

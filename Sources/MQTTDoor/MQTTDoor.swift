@@ -1,6 +1,7 @@
 import DaemonCore
 import Datasets
 import DequeModule
+import HomeAssistant
 import Logging
 import MQTTLink
 import Synchronization
@@ -22,6 +23,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         public var adapters: [AdapterRule]
         /// Whether it ends where another daemon was at the broker before: not on a broker of its own, where no other belongs.
         public var yields: Bool
+        public var homeAssistant = HomeAssistantSettings()
 
         public init(
             broker: String, topics: Topics, instance: String, readsEveryDataset: Bool, inputQoS: Int32, liveQoS: Int32 = 0,
@@ -45,6 +47,13 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     /// Among the core's doors.
     let number = 0
     let ownTree: [UInt8]
+    let discoveryTree: [UInt8]
+    var discovery: Discovery
+    /// Whether each dataset that was seen is for Home Assistant.
+    var discovered: [String: Bool] = [:]
+    var nextDiscoveryAt: Int64 = 0
+    /// Nothing is discovered, and nothing retained is left of an earlier life.
+    var isDiscoveryRemoved = false
     public var link: (any BrokerLink)?
     /// What other ecosystems publish, where the configuration names any.
     private var adapters: Adapters
@@ -93,6 +102,9 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         self.core = core
         adapters = Adapters(configuration.adapters)
         ownTree = Array(configuration.topics.own.utf8)
+        discoveryTree = Array(configuration.homeAssistant.tree.utf8)
+        discovery = Discovery(
+            Discovery.Naming(prefix: configuration.topics.prefix, version: configuration.status.version))
         session.held = Set(heldFilters)
         core.add(self)
     }
@@ -164,7 +176,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         core.begin()
         for index in 0..<batch.count {
             let message = batch[index]
-            if !isOwn(message) && !adapt(message) { receive(message) }
+            if !isOwn(message) && !isDiscovery(message) && !adapt(message) { receive(message) }
         }
         core.end()
         if case .probing = session.phase { awaitProbe() }
@@ -234,7 +246,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         var next = core.tick()
         checkProbe(at: core.clock.monotonic())
         if session.phase == .online, !unsent.isEmpty { publishUnsent() }
-        next = min(next, settleBroker(at: core.clock.now()))
+        next = min(next, settleBroker(at: core.clock.now()), settleDiscovery(at: core.clock.now()))
         if stopsAt != nil { end() }
         return next
     }

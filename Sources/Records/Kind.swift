@@ -48,7 +48,7 @@ public enum Kind: Int, CaseIterable, Sendable {
                 """
                 dataset id deviceId topic range duration selector matchTTL matchDTL excludeSelf pushers hints owner createdAt updatedAt \
                 revision matched delivered retried expired dropped lastMatchAt lastError mode exitMargin dwell staleAfter accuracy floor \
-                secret
+                secret homeAssistant
                 """
             )
             .fed(.subscription).referring("deviceId", to: .device, goes: .deleted).evaluated(.deletion)

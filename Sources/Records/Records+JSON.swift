@@ -81,6 +81,7 @@ extension SubscriptionRecord: JSONObjectEncodable {
         writer.member("floor", floor.rawValue)
         writer.member("excludeSelf", excludeSelf)
         writer.member("pushers", pushers)
+        if homeAssistant { writer.member("homeAssistant", true) }
         writer.stamps(createdAt, updatedAt, owner: owner, revision)
     }
 

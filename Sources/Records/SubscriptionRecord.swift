@@ -27,6 +27,8 @@ public struct SubscriptionRecord: Equatable, Sendable {
     public var pushers: [String]
     /// What webhooks are signed with. Write-only: no reply, match or log ever holds it.
     public var secret: String?
+    /// Home Assistant discovers its matches as events.
+    public var homeAssistant = false
     public var delivery: Delivery
     public var hints: [String]
     public var owner: String?
@@ -102,6 +104,7 @@ extension SubscriptionRecord: DurableRecord {
         fields.write(accuracy.rawValue)
         fields.write(floor.rawValue)
         fields.write(secret)
+        fields.write(homeAssistant)
     }
 
     public init(from fields: inout some FieldReader) throws(MalformedRow) {
@@ -124,6 +127,7 @@ extension SubscriptionRecord: DurableRecord {
         accuracy = try fields.word()
         floor = try fields.word()
         secret = fields.optionalText()
+        homeAssistant = fields.flag()
     }
 
     public var feedEntry: FeedEntry? {

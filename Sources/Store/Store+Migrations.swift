@@ -166,6 +166,9 @@ extension Store {
                     ALTER TABLE incident ADD COLUMN fate INTEGER NOT NULL DEFAULT 0;
                     """)
         }
+        migrator.registerMigration("home assistant") { db in
+            try db.execute(sql: "ALTER TABLE subscription ADD COLUMN homeAssistant INTEGER NOT NULL DEFAULT 0")
+        }
     }
 
     static func registerAccessKeys(in migrator: inout DatabaseMigrator) {

@@ -156,10 +156,11 @@ struct Geomatchd: AsyncParsableCommand {
         }
         let daemon = settings.broker?.username ?? "geomatchd"
         let users = try users(of: settings).filter { $0 != daemon }
-        return AccessList(
+        var list = AccessList(
             prefix: settings.topicsPrefix, users: users, daemon: daemon, adapterFilters: settings.adapters.map(\.filter),
-            grants: settings.grants
-        ).text(for: .mosquitto(datasets: settings.datasets))
+            grants: settings.grants)
+        list.discoveryPrefix = settings.discoveryPrefix
+        return list.text(for: .mosquitto(datasets: settings.datasets))
     }
 
     /// Says why on standard error, and ends with this code.

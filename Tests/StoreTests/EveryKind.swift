@@ -21,7 +21,12 @@ enum EveryKind {
             number: 5, dataset: dataset, id: "e", source: .geofence, sourceID: "plain", owner: "client", createdAt: 13,
             body: [0x7B, 0x7D])
         (event.pushers, event.secret) = (["https://example.com/é"], "s3cret é")
+        var wanted = SubscriptionRecord(
+            dataset: dataset, id: "wanted", deviceId: "tag", topic: "taxi", range: 10, duration: 60, owner: "client",
+            createdAt: 6, updatedAt: 6, revision: "1-w")
+        wanted.homeAssistant = true
         return [
+            .put(wanted),
             .put(
                 GeofenceRecord(
                     dataset: dataset, owner: "client", id: "owntracks/home", name: "Home é",

@@ -99,7 +99,7 @@ extension Hub {
             try require(["topic", "range", "duration"], of: given)
             optional = [
                 "selector", "matchTTL", "matchDTL", "mode", "exitMargin", "dwell", "staleAfter", "accuracy", "floor",
-                "excludeSelf",
+                "excludeSelf", "homeAssistant",
                 "pushers",
             ]
             return update.filled(with: optional)

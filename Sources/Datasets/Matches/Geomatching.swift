@@ -111,6 +111,9 @@ final class Geomatching {
 
     // MARK: Subscriptions
 
+    /// All there are, by reference.
+    var allSubscriptions: some Sequence<Subscription> { subscriptionsByReference.lazy.compactMap { $0 } }
+
     func subscriptions(of device: Device) -> [Subscription] {
         engine.subscriptions(of: device.reference).compactMap(subscription)
     }

@@ -88,6 +88,7 @@ extension Hub {
         if parameters.has("matchTTL") { record.matchTTL = try parameters.optionalNumber("matchTTL", in: 0..., unit: "seconds") }
         if parameters.has("matchDTL") { record.matchDTL = try parameters.optionalNumber("matchDTL", in: 0..., unit: "metres") }
         if parameters.has("excludeSelf") { record.excludeSelf = try parameters.optionalBool("excludeSelf") ?? false }
+        if parameters.has("homeAssistant") { record.homeAssistant = try parameters.optionalBool("homeAssistant") ?? false }
         if parameters.has("pushers") {
             record.pushers = try parameters.optionalStrings("pushers", count: 0...Pusher.countMaximum) ?? []
         }

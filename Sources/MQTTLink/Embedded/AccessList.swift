@@ -42,6 +42,8 @@ public struct AccessList: Sendable {
     public var adapterFilters: [String]
     /// What each of the users may do; `nil` where everybody reads and writes live data of every dataset.
     public var grants: (@Sendable (_ user: String) -> [Grant])?
+    /// Where Home Assistant discovers, which those read who read all live data of a dataset, and the daemon alone writes; `nil`: nowhere.
+    public var discoveryPrefix: String?
 
     public init(
         prefix: String = "", users: [String] = [], daemon: String? = nil, adapterFilters: [String] = [],
@@ -60,7 +62,9 @@ public struct AccessList: Sendable {
         if let grants {
             parts = [ownTree] + users.map { part(of: $0, grants($0), reader) }
         } else {
-            parts = [forEverybody] + (adapterFilters.isEmpty ? [] : [adapterPart]) + (users.isEmpty ? [] : [exceptions])
+            parts =
+                [forEverybody] + discoveryPart + (adapterFilters.isEmpty ? [] : [adapterPart])
+                + (users.isEmpty ? [] : [exceptions])
         }
         return (begin + parts).joined(separator: "\n")
     }
@@ -110,6 +114,23 @@ public struct AccessList: Sendable {
         """
     }
 
+    private var discoveryPart: [String] {
+        guard let discoveryPrefix else { return [] }
+        return [
+            """
+            # What Home Assistant discovers: seven levels of it are no live update.
+            pattern deny \(Self.sevenLevels(below: discoveryPrefix))
+            pattern read \(discoveryPrefix)/#
+
+            """
+        ]
+    }
+
+    private static func sevenLevels(below prefix: String) -> String {
+        let levels = prefix.split(separator: "/", omittingEmptySubsequences: false).count
+        return prefix + String(repeating: "/+", count: max(0, 7 - levels))
+    }
+
     private var adapterPart: String {
         adapterFilters.reduce("# What adapters read of other ecosystems.\n") { $0 + "pattern write \($1)\n" } + "\n"
     }
@@ -151,6 +172,8 @@ public struct AccessList: Sendable {
         for grant in grants {
             for dataset in levels(for: grant.dataset, reader) { lines += self.lines(of: user, grant, dataset) }
         }
+        if let discoveryPrefix { lines.append("topic deny \(Self.sevenLevels(below: discoveryPrefix))") }
+        if let discoveryPrefix, grants.contains(where: { $0.reads == .all }) { lines.append("topic read \(discoveryPrefix)/#") }
         let writes = Set(grants.map(\.writes))
         if let reach = [Reach.all, .own].first(where: writes.contains) {
             lines += adapterFilters.compactMap { Self.adapterFilter($0, reach, user) }.map { "topic write \($0)" }

@@ -36,6 +36,8 @@ public struct EmbeddedBrokerConfiguration: Sendable {
     public var encryptedListener: EncryptedListener?
     /// What each user may see and publish of live data; `nil` for everything.
     public var grants: (@Sendable (_ user: String) -> [AccessList.Grant])?
+    /// Where Home Assistant discovers; nil: nowhere.
+    public var discoveryPrefix: String?
     /// Seconds between two writings of its memory to disk at least, and bytes of it a second at most: mosquitto writes everything
     /// each time, and does nothing else meanwhile.
     public var savesSeconds = 1
@@ -71,6 +73,8 @@ public struct EmbeddedBrokerConfiguration: Sendable {
     }
 
     func accessList(_ users: [String]) -> AccessList {
-        AccessList(prefix: topicsPrefix, users: users, adapterFilters: adapterFilters, grants: grants)
+        var list = AccessList(prefix: topicsPrefix, users: users, adapterFilters: adapterFilters, grants: grants)
+        list.discoveryPrefix = discoveryPrefix
+        return list
     }
 }

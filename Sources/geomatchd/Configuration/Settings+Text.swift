@@ -25,6 +25,11 @@ extension Settings {
         lines += ["topics:", "  prefix: \(Self.quoted(topicsPrefix))"]
         lines += ["live:", "  qos: \(liveQoS)", "  input-qos: \(liveInputQoS)", "  readers: \(Self.list(liveReaders))"]
         lines += ["metrics:", "  per-dataset: \(metricsPerDataset)"]
+        lines += tilesLines
+        lines += [
+            "home-assistant:", "  datasets: \(Self.list(homeAssistant.datasets))",
+            "  prefix: \(Self.quoted(homeAssistant.prefix))",
+        ]
         lines += accessLines + adapterLines
         lines.append(keys.isEmpty ? "keys: []" : "keys:  # \(keys.count), which are not shown")
         lines.append("\(SettingsLimit.section):")

@@ -1,3 +1,4 @@
+import MQTTDoor
 import Datasets
 import HTTPDoor
 import Logging
@@ -39,6 +40,9 @@ struct Settings: Sendable {
     var httpLimits = HTTPLimits()
     /// Metrics say of which dataset.
     var metricsPerDataset = true
+    /// What the page draws below the data; nil: nothing.
+    var tiles: PageTiles?
+    var homeAssistant = HomeAssistantSettings()
     var limits = HubLimits()
     var adapters: [AdapterRule] = []
 

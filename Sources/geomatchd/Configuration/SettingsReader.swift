@@ -76,6 +76,8 @@ struct SettingsReader {
         settings.connectionsMaximum =
             try integer(SettingsKey.connections, SettingsKey.connectionsAllowed) ?? settings.connectionsMaximum
         settings.metricsPerDataset = try value("metrics.per-dataset", parse: Self.boolean) ?? settings.metricsPerDataset
+        settings.tiles = try readTiles()
+        settings.homeAssistant = try readHomeAssistant(beside: settings)
         settings.httpLimits.connections =
             try integer(SettingsKey.httpConnections, SettingsKey.connectionsAllowed) ?? settings.httpLimits.connections
         settings.adapters = try readAdapters(settings)

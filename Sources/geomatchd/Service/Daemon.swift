@@ -200,6 +200,7 @@ struct Daemon {
         configuration.adapterFilters = settings.adapters.map(\.filter)
         configuration.encryptedListener = settings.encryptedListener
         configuration.grants = settings.grants
+        configuration.discoveryPrefix = settings.discoveryPrefix
         configuration.connectionsMaximum = connectionsMaximum()
         let broker = EmbeddedBroker(configuration)
         do throws(EmbeddedBrokerError) {
@@ -256,13 +257,13 @@ struct Daemon {
         let topics = Topics(prefix: settings.topicsPrefix)
         let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
         let core = Core(hub: restored.hub, seed: seed, logger: log, health: health)
-        let door = MQTTDoor(
-            MQTTDoor.Configuration(
-                broker: endpoint.name, topics: topics, instance: identity,
-                readsEveryDataset: settings.broker == nil || settings.autoCreateDatasets,
-                inputQoS: Int32(settings.liveInputQoS), liveQoS: Int32(settings.liveQoS), status: status,
-                adapters: settings.adapters, yields: settings.broker != nil),
-            core: core, heldFilters: restored.filters)
+        var configuration = MQTTDoor.Configuration(
+            broker: endpoint.name, topics: topics, instance: identity,
+            readsEveryDataset: settings.broker == nil || settings.autoCreateDatasets,
+            inputQoS: Int32(settings.liveInputQoS), liveQoS: Int32(settings.liveQoS), status: status,
+            adapters: settings.adapters, yields: settings.broker != nil)
+        configuration.homeAssistant = settings.homeAssistant
+        let door = MQTTDoor(configuration, core: core, heldFilters: restored.filters)
         let daemon = RunningDaemon(core: core, door: door)
         let http = try httpService(of: daemon, access: access)
         var link = MQTTLinkConfiguration(endpoint: endpoint, clientID: clientID, persistentSession: true)
@@ -297,6 +298,11 @@ struct Daemon {
             }
         } catch {
             throw .configuration(error.description)
+        }
+        do {
+            configuration.page.tiles = try settings.tileSource()
+        } catch {
+            throw .configuration("page.mbtiles: the file cannot be used: \(error)")
         }
         configuration.version = version
         configuration.folder = settings.dataDirectory
