@@ -43,6 +43,10 @@ final class Dataset {
     var requestCounters = RequestCounters()
     /// Requests by name and outcome.
     var requestOutcomes: [RequestOutcome: Int] = [:]
+    /// How far clients have replicated.
+    var checkpoints = Checkpoints()
+    /// How many documents the feed shows, by reader and where it then ended.
+    var feedCounts: [String: (last: Int64, count: FeedCount)] = [:]
     let diagnostics: Diagnostics
     let matchAccount: MatchAccount
     var status = StatusReport()
@@ -101,6 +105,8 @@ final class Dataset {
         occupancy = nil
         positionsWithoutDevice.removeAll()
         documentCount = 0
+        checkpoints = Checkpoints()
+        feedCounts = [:]
     }
 
     /// A live topic has a state from now on, or none any more.

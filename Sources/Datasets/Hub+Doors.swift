@@ -33,6 +33,9 @@ extension Hub {
     /// The highest number of a match or an event so far.
     public var lastDeliveryNumber: Int64 { outbox.lastNumber }
 
+    /// Has the next change of a dataset's feed leave as ``Output/Kind/feedChange``, once.
+    public func watchFeed(of dataset: String) { followers.watch(dataset) }
+
     /// Notifications can leave: what waits goes out, and again what left before and has not arrived by now. It may come twice, under the
     /// same id.
     public func doorOpened(_ turn: inout Turn) {

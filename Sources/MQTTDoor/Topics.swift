@@ -110,6 +110,7 @@ public struct Topics: Sendable {
             topic += bytes[item.name]
             topic += "/status".utf8
             return Sending(qos: 1, retain: true)
+        case .feedChange: return nil
         }
     }
 

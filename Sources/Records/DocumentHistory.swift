@@ -6,6 +6,8 @@ public struct DocumentHistory: Equatable, Sendable {
     public private(set) var leaves: [DocumentLeaf] = []
     /// Revisions that are no leaves any more, or never will be.
     public private(set) var ancestors: Set<String> = []
+    /// Which revision was made from which, as far as it was asked for or added.
+    public private(set) var links: Set<RevisionLink> = []
 
     /// The most leaves of one document: beyond, a further one is refused.
     public static let leavesMaximum = 64
@@ -13,9 +15,10 @@ public struct DocumentHistory: Equatable, Sendable {
     public init() {}
 
     /// - Parameter leaves: In any order.
-    public init(leaves: [DocumentLeaf], ancestors: Set<String>) {
+    public init(leaves: [DocumentLeaf], ancestors: Set<String>, links: Set<RevisionLink> = []) {
         self.leaves = leaves.sorted { $0.wins(over: $1) }
-        self.ancestors = ancestors
+        self.ancestors = links.reduce(into: ancestors) { $0.insert($1.parent) }
+        self.links = links
     }
 
     public var winner: DocumentLeaf? { leaves.first }
@@ -31,23 +34,26 @@ public struct DocumentHistory: Equatable, Sendable {
         case conflict
     }
 
-    /// Whether one more revision, with this parent, would be one leaf too many.
-    public func isFull(for leaf: DocumentLeaf, parent: RevisionID?) -> Bool {
+    /// Whether one more revision, with these ancestors, would be one leaf too many.
+    public func isFull(for leaf: DocumentLeaf, ancestors lineage: [RevisionID]) -> Bool {
         guard leaves.count >= Self.leavesMaximum, !isKnown(leaf.revision) else { return false }
-        return !leaves.contains { $0.revision == parent }
+        return !leaves.contains { lineage.contains($0.revision) }
     }
 
-    /// Adds a revision; the parent it names stops being a leaf, also where that comes later.
+    /// Adds a revision; the ancestors it names stop being leaves, also where those come later.
     ///
-    /// - Parameter parent: Of a lower generation: nobody is their own ancestor.
-    public mutating func add(_ leaf: DocumentLeaf, parent: RevisionID?) -> Fate {
+    /// - Parameter lineage: The parent first, each of a lower generation than the one before: nobody is their own ancestor.
+    public mutating func add(_ leaf: DocumentLeaf, ancestors lineage: [RevisionID]) -> Fate {
         let isNew = !isKnown(leaf.revision)
         var replaces = false
-        if let parent, parent < leaf.revision {
+        var child = leaf.revision
+        for ancestor in lineage where ancestor.generation < child.generation {
             let count = leaves.count
-            leaves.removeAll { $0.revision == parent }
-            replaces = leaves.count < count
-            ancestors.insert(parent.text)
+            leaves.removeAll { $0.revision == ancestor }
+            replaces = replaces || leaves.count < count
+            ancestors.insert(ancestor.text)
+            links.insert(RevisionLink(child.text, from: ancestor.text))
+            child = ancestor
         }
         guard isNew else { return replaces ? .written : .exists }
         let place = leaves.firstIndex { leaf.wins(over: $0) } ?? leaves.endIndex
@@ -70,4 +76,35 @@ public struct DocumentHistory: Equatable, Sendable {
     public func isKnown(_ revision: RevisionID) -> Bool {
         ancestors.contains(revision.text) || leaves.contains { $0.revision == revision }
     }
+
+    /// The ancestors of a revision, the parent first, as far as they are known without a gap.
+    public func lineage(of revision: RevisionID, limit: Int = .max) -> [RevisionID] {
+        var parents: [String: RevisionID] = [:]
+        for link in links {
+            guard let parent = RevisionID(link.parent) else { continue }
+            // Who lies may name two: every store decides for the same.
+            if let known = parents[link.child], parent < known { continue }
+            parents[link.child] = parent
+        }
+        var lineage: [RevisionID] = []
+        var last = revision
+        while lineage.count < limit, let parent = parents[last.text], parent.generation == last.generation - 1 {
+            lineage.append(parent)
+            last = parent
+        }
+        return lineage
+    }
+}
+
+/// One revision was made from another.
+public struct RevisionLink: Hashable, Comparable, Sendable {
+    public var parent: String
+    public var child: String
+
+    public init(_ child: String, from parent: String) {
+        self.parent = parent
+        self.child = child
+    }
+
+    public static func < (left: Self, right: Self) -> Bool { (left.parent, left.child) < (right.parent, right.child) }
 }

@@ -12,9 +12,12 @@ public struct DocumentRecord: Equatable, Sendable {
     public var leaves: [DocumentLeaf]
     /// Revisions that are no leaves any more, or never will be; those known already may be left out.
     public var ancestors: [String]
+    /// Which revision was made from which; what is known already may be left out.
+    public var links: [RevisionLink]
 
     public init(
-        dataset: String, type: String, id: String, owner: String?, reader: String?, leaves: [DocumentLeaf], ancestors: [String]
+        dataset: String, type: String, id: String, owner: String?, reader: String?, leaves: [DocumentLeaf], ancestors: [String],
+        links: [RevisionLink] = []
     ) {
         self.dataset = dataset
         self.type = type
@@ -23,6 +26,7 @@ public struct DocumentRecord: Equatable, Sendable {
         self.reader = reader
         self.leaves = leaves
         self.ancestors = ancestors
+        self.links = links
     }
 }
 

@@ -8,6 +8,8 @@ public struct FeedPage: Equatable, Sendable {
     public var rows: [FeedRow]
     /// There are further rows behind these.
     public var isPart: Bool
+    /// How many documents of the whole feed the reader sees, and how many deleted ones; nil where that was not asked for.
+    public var count: FeedCount?
 
     public init(last: Int64, purgedThrough: Int64, rows: [FeedRow], isPart: Bool) {
         self.last = last
@@ -24,20 +26,34 @@ public struct FeedRow: Equatable, Sendable {
     public var id: String
     public var revision: String
     public var isDeleted: Bool
-    /// The revisions of the other leaves that are live, best first.
-    public var conflicts: [String]
+    /// The other leaves, best first, without what they say.
+    public var losers: [DocumentLeaf]
     /// nil for objects of ours, and where it is deleted.
     public var content: [UInt8]?
 
     public init(
-        seq: Int64, type: String, id: String, revision: String, isDeleted: Bool, conflicts: [String], content: [UInt8]?
+        seq: Int64, type: String, id: String, revision: String, isDeleted: Bool, losers: [DocumentLeaf], content: [UInt8]?
     ) {
         self.seq = seq
         self.type = type
         self.id = id
         self.revision = revision
         self.isDeleted = isDeleted
-        self.conflicts = conflicts
+        self.losers = losers
         self.content = content
+    }
+
+    /// The revisions of the other leaves that are live, best first.
+    public var conflicts: [String] { losers.filter { !$0.isDeleted }.map(\.revision.text) }
+}
+
+/// How many documents a feed shows to a reader.
+public struct FeedCount: Equatable, Sendable {
+    public var live: Int
+    public var deleted: Int
+
+    public init(live: Int, deleted: Int) {
+        self.live = live
+        self.deleted = deleted
     }
 }

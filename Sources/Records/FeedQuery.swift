@@ -9,6 +9,8 @@ public struct FeedQuery: Equatable, Sendable {
     public var bytes: Int
     /// Whose objects it may see beside those for everybody; nil for all.
     public var reader: String?
+    /// The documents are to be counted, too, unless the feed still ends here.
+    public var countsUnlessAt: Int64?
 
     public init(dataset: String, since: Int64, limit: Int, bytes: Int, reader: String?) {
         self.dataset = dataset

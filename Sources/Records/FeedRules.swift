@@ -15,10 +15,10 @@ package struct DocumentUpdate {
     package var isDeleted = false
     /// Who has it and who may read it beside administrators, nil for everybody; without both, they stay.
     package var people: (owner: String?, reader: String?)?
-    /// Revisions that are no leaves any more.
-    package var ancestors: [String] = []
-    /// The leaves that lost are no leaves any more, either.
-    package var endsConflicts = false
+    /// What the revision was made from.
+    package var parent: String?
+    /// Live leaves that lost and are deleted, too: the revision, and that of its deletion.
+    package var buried: [RevisionLink] = []
 }
 
 /// The rules of the change feed, for every store.
@@ -34,20 +34,21 @@ package enum FeedRules {
         var update = DocumentUpdate(revision: revision, people: (owner, reader))
         if let known {
             guard known.isDeleted || !known.text.hasSameBytes(as: revision) else { return nil }
-            update.ancestors = [known.text]
+            update.parent = known.text
         }
         return update
     }
 
     /// An object of ours is gone.
     ///
-    /// - Parameter losers: The revisions of its other leaves.
+    /// - Parameter losers: The revisions of its other leaves that are live. They are deleted with it: who has one of them as a leaf would
+    ///   otherwise see it win.
     /// - Returns: nil where it is deleted already, or never was.
     package static func burying(_ known: KnownRevision?, losers: [String]) -> DocumentUpdate? {
         guard let known, !known.isDeleted else { return nil }
         return DocumentUpdate(
-            revision: RevisionID.ofDeletion(after: known.text), isDeleted: true, ancestors: [known.text] + losers,
-            endsConflicts: true)
+            revision: RevisionID.ofDeletion(after: known.text), isDeleted: true, parent: known.text,
+            buried: losers.map { RevisionLink(RevisionID.ofDeletion(after: $0), from: $0) })
     }
 
     /// Generations so far behind are not remembered: one that comes again is a conflict that loses.
@@ -70,8 +71,15 @@ extension DocumentRecord {
 }
 
 extension DocumentLookup {
-    /// What is pushed of a document that is not ours changes nothing of what is stored of its other leaves.
-    package var wantsContent: Bool { revisions.isEmpty || DocumentType(rawValue: type) != nil }
+    /// Whether it is wanted what a leaf says.
+    package func wantsContent(of revision: RevisionID, isWinner: Bool, within budget: inout ContentBudget, _ bytes: Int) -> Bool {
+        switch reading {
+        case .leaves: false
+        case .contents: (revisions.isEmpty || revisions.contains(revision.text)) && budget.add(bytes)
+        // What is pushed of a document that is not ours changes nothing of what is stored of its other leaves.
+        case nil: !isWinner && (revisions.isEmpty || DocumentType(rawValue: type) != nil)
+        }
+    }
 }
 
 extension FeedPage {

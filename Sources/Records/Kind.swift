@@ -2,7 +2,7 @@
 public enum Kind: Int, CaseIterable, Sendable {
     case dataset, deletedDataset, structure, category, place, verification, device, publication, subscription, pair, visit
     case circumstance, held, placeVisit, stay, geofence, geofenceVisit, incident, liveState, liveSubscription, beaconMonitor,
-        follower, accessKey, match, reply
+        follower, accessKey, checkpoint, match, reply
 
     /// Lent, not copied: it is looked at with every change.
     public var row: KindRow {
@@ -113,6 +113,7 @@ public enum Kind: Int, CaseIterable, Sendable {
                 "dataset id client name createdAt expiresAt digest lastUsedAt"
             )
             .amended(by: [AccessKeyUse.self]),
+            KindRow(CheckpointRecord.self, "checkpoint", key: 3, "dataset client id number at body"),
             // A start reads which matches there are, and the bodies of those that are owed.
             KindRow(
                 MatchRecord.self, "match", key: 1,

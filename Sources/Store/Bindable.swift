@@ -81,6 +81,8 @@ struct Columns {
         guard let start = sqlite3_column_blob(statement, column) else { return [] }
         return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
     }
+    /// Of a text or of bytes.
+    func count(_ column: Int32) -> Int { Int(sqlite3_column_bytes(statement, column)) }
     func optionalBytes(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : bytes(column) }
 
     fileprivate func utf8(_ column: Int32) -> UnsafeBufferPointer<UInt8> {

@@ -39,14 +39,18 @@ extension Store {
     static func bury(_ type: DocumentType, _ id: String, in dataset: String, _ db: Database, _ places: PlaceRows) throws {
         guard let known = try row(of: Entered(dataset, type.rawValue, id), db, places) else { return }
         var losers: [String] = []
-        try db.rows("SELECT revision FROM leaf WHERE document = ?", known.row) { losers.append($0.text(0)) }
+        try db.rows("SELECT revision FROM leaf WHERE document = ? AND deleted = 0", known.row) { losers.append($0.text(0)) }
         guard let update = FeedRules.burying(known.revision, losers: losers) else { return }
         try write(update, to: known.row, of: dataset, db)
     }
 
     private static func write(_ update: DocumentUpdate, to row: Int64, of dataset: String, _ db: Database) throws {
-        for revision in update.ancestors { try addAncestor(revision, of: row, db) }
-        if update.endsConflicts { try db.run("DELETE FROM leaf WHERE document = ?", row) }
+        if let parent = update.parent { try addAncestor(parent, of: update.revision, in: row, db) }
+        for link in update.buried {
+            try db.run("DELETE FROM leaf WHERE document = ? AND revision = ?", row, link.parent)
+            try db.run("INSERT OR REPLACE INTO leaf VALUES (?, ?, 1, x'')", row, link.child)
+            try addAncestor(link.parent, of: link.child, in: row, db)
+        }
         let seq = try nextSeq(of: dataset, db)
         let rest = "seq = ?2, revision = ?3, deleted = ?4, buriedAt = NULL, content = NULL"
         if let people = update.people {
@@ -92,7 +96,9 @@ extension Store {
         for (leaf, content) in zip(record.leaves, contents).dropFirst() {
             try db.run("INSERT INTO leaf VALUES (?, ?, ?, ?)", row, leaf.revision.text, leaf.isDeleted, content)
         }
-        for revision in record.ancestors { try addAncestor(revision, of: row, db) }
+        for link in record.links { try addAncestor(link.parent, of: link.child, in: row, db) }
+        let parents = Set(record.links.map(\.parent))
+        for revision in record.ancestors where !parents.contains(revision) { try addAncestor(revision, of: "", in: row, db) }
     }
 
     private static func storedContent(of revision: String, in known: KnownRow, _ db: Database) throws -> [UInt8] {
@@ -180,8 +186,10 @@ extension Store {
         return seq
     }
 
-    private static func addAncestor(_ revision: String, of row: Int64, _ db: Database) throws {
-        try db.run("INSERT OR IGNORE INTO ancestor VALUES (?, ?, ?)", row, RevisionID(revision)?.generation ?? 0, revision)
+    /// - Parameter child: Empty where it is not known.
+    private static func addAncestor(_ revision: String, of child: String, in row: Int64, _ db: Database) throws {
+        try db.run(
+            "INSERT OR IGNORE INTO ancestor VALUES (?, ?, ?, ?)", row, RevisionID(revision)?.generation ?? 0, revision, child)
         guard let generation = FeedRules.forgottenGenerations(adding: revision) else { return }
         try db.run("DELETE FROM ancestor WHERE document = ? AND generation < ?", row, generation)
     }

@@ -39,10 +39,11 @@ extension Store {
                 page.last = $0.int64(0)
                 page.purgedThrough = $0.int64(1)
             }
+            if let end = query.countsUnlessAt, end != page.last { page.count = try Self.count(query, db) }
             var bytes = 0
             let visit = { (row: Columns) in
                 try page.add(
-                    FeedRow(row, losers: try Self.losers(of: row.int64(0), withContent: false, db)), within: query, &bytes)
+                    FeedRow(row, losers: try Self.losers(of: row.int64(0), db)), within: query, &bytes)
             }
             let columns = "SELECT row, seq, type, id, revision, deleted, content FROM document WHERE dataset = ?1"
             let limit = query.limit + 1
@@ -59,23 +60,43 @@ extension Store {
         }
     }
 
+    private static func count(_ query: FeedQuery, _ db: Database) throws -> FeedCount {
+        var count = FeedCount(live: 0, deleted: 0)
+        let sql = "SELECT deleted, count(*) FROM document WHERE dataset = ?1"
+        let visit = { (row: Columns) in
+            if row.flag(0) { count.deleted += row.int(1) } else { count.live += row.int(1) }
+        }
+        if let reader = query.reader {
+            try db.rows("\(sql) AND reader IN ('', ?2) GROUP BY deleted", query.dataset, reader, visit: visit)
+        } else {
+            try db.rows("\(sql) GROUP BY deleted", query.dataset, visit: visit)
+        }
+        return count
+    }
+
     /// What is known of documents, in the order asked; nil where there is none.
     public func documents(_ lookups: [DocumentLookup]) throws(StoreError) -> [KnownDocument?] {
         do {
-            return try placeSnapshot { db, places in try lookups.map { try Self.document($0, db, places) } }
+            return try placeSnapshot { db, places in
+                var budget = ContentBudget()
+                return try lookups.map { try Self.document($0, db, places, &budget) }
+            }
         } catch {
             throw StoreError(error)
         }
     }
 
-    private static func document(_ lookup: DocumentLookup, _ db: Database, _ places: PlaceRows) throws -> KnownDocument? {
+    private static func document(
+        _ lookup: DocumentLookup, _ db: Database, _ places: PlaceRows, _ budget: inout ContentBudget
+    ) throws -> KnownDocument? {
         let key = Entered(lookup.dataset, lookup.type, lookup.id)
         guard !places.condemned.contains(lookup.dataset), let known = try row(of: key, db, places) else { return nil }
-        var found: (row: Int64, owner: String?, reader: String, winner: DocumentLeaf)?
-        try db.rows("SELECT row, owner, reader, revision, deleted FROM document WHERE row = ?", known.row) { row in
+        var found: (row: Int64, owner: String?, reader: String, winner: DocumentLeaf, seq: Int64)?
+        try db.rows("SELECT row, owner, reader, revision, deleted, seq, content FROM document WHERE row = ?", known.row) { row in
             guard let revision = RevisionID(row.text(3)) else { throw StoreError.corrupt }
-            let winner = DocumentLeaf(revision: revision, isDeleted: row.flag(4))
-            found = (row.int64(0), row.optionalText(1), row.text(2), winner)
+            let content = row.content(6, ofWinner: true, revision, lookup, &budget)
+            let winner = DocumentLeaf(revision: revision, isDeleted: row.flag(4), content: content)
+            found = (row.int64(0), row.optionalText(1), row.text(2), winner, row.int64(5))
         }
         guard let found else { return nil }
         var ancestors: Set<String> = []
@@ -85,18 +106,25 @@ extension Store {
                 RevisionID(revision)?.generation ?? 0, revision
             ) { _ in ancestors.insert(revision) }
         }
+        var links: Set<RevisionLink> = []
+        if lookup.wantsLinks {
+            try db.rows("SELECT revision, child FROM ancestor WHERE document = ? AND child <> ''", found.row) {
+                links.insert(RevisionLink($0.text(1), from: $0.text(0)))
+            }
+        }
+        let losers = try losers(of: found.row, db) { $0.content(2, ofWinner: false, $1, lookup, &budget) }
         return KnownDocument(
             owner: found.owner, reader: found.reader.isEmpty ? nil : found.reader,
-            history: DocumentHistory(
-                leaves: [found.winner] + (try losers(of: found.row, withContent: lookup.wantsContent, db)), ancestors: ancestors))
+            history: DocumentHistory(leaves: [found.winner] + losers, ancestors: ancestors, links: links), seq: found.seq)
     }
 
-    private static func losers(of row: Int64, withContent: Bool, _ db: Database) throws -> [DocumentLeaf] {
+    private static func losers(
+        of row: Int64, _ db: Database, content: (Columns, RevisionID) -> [UInt8]? = { _, _ in nil }
+    ) throws -> [DocumentLeaf] {
         var losers: [DocumentLeaf] = []
         try db.rows("SELECT revision, deleted, content FROM leaf WHERE document = ?", row) { row in
             guard let revision = RevisionID(row.text(0)) else { throw StoreError.corrupt }
-            losers.append(
-                DocumentLeaf(revision: revision, isDeleted: row.flag(1), content: withContent ? row.bytes(2) : nil))
+            losers.append(DocumentLeaf(revision: revision, isDeleted: row.flag(1), content: content(row, revision)))
         }
         return losers.sorted { $0.wins(over: $1) }
     }
@@ -106,6 +134,16 @@ extension FeedRow {
     fileprivate init(_ row: Columns, losers: [DocumentLeaf]) {
         self.init(
             seq: row.int64(1), type: row.text(2), id: row.text(3), revision: row.text(4), isDeleted: row.flag(5),
-            conflicts: losers.filter { !$0.isDeleted }.map(\.revision.text), content: row.optionalBytes(6))
+            losers: losers, content: row.optionalBytes(6))
+    }
+}
+
+extension Columns {
+    /// What a leaf says, where that is wanted.
+    fileprivate func content(
+        _ column: Int32, ofWinner isWinner: Bool, _ revision: RevisionID, _ lookup: DocumentLookup, _ budget: inout ContentBudget
+    ) -> [UInt8]? {
+        guard lookup.wantsContent(of: revision, isWinner: isWinner, within: &budget, count(column)) else { return nil }
+        return isWinner ? optionalBytes(column) : bytes(column)
     }
 }

@@ -184,6 +184,27 @@ extension Store {
         }
     }
 
+    /// Which revision was made from which, and how far clients have replicated. What an ancestor had become was not kept before.
+    static func registerReplication(in migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("replication") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE lineage (
+                        document INTEGER NOT NULL, generation INTEGER NOT NULL, revision TEXT NOT NULL, child TEXT NOT NULL,
+                        PRIMARY KEY (document, generation, revision, child)
+                    ) STRICT, WITHOUT ROWID;
+                    INSERT INTO lineage SELECT document, generation, revision, '' FROM ancestor;
+                    DROP TABLE ancestor;
+                    ALTER TABLE lineage RENAME TO ancestor;
+                    CREATE TABLE checkpoint (
+                        dataset TEXT NOT NULL, client TEXT NOT NULL, id TEXT NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL,
+                        body BLOB NOT NULL,
+                        PRIMARY KEY (dataset, client, id)
+                    ) STRICT, WITHOUT ROWID;
+                    """)
+        }
+    }
+
     private static let changeFeed = """
         CREATE TABLE feed (
             dataset TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL, purgedThrough INTEGER NOT NULL

@@ -22,6 +22,7 @@ extension Store {
         registerLivePositions(in: &migrator)
         registerGeofences(in: &migrator)
         registerAccessKeys(in: &migrator)
+        registerReplication(in: &migrator)
         return migrator
     }()
 

@@ -10,6 +10,7 @@ struct MemoryFeed {
         /// The winner first.
         var leaves: [DocumentLeaf]
         var ancestors: Set<String> = []
+        var links: Set<RevisionLink> = []
         var owner: String?
         var reader: String?
         var buriedAt: Int64?
@@ -22,6 +23,12 @@ struct MemoryFeed {
             ancestors.insert(ancestor)
             guard let generation = FeedRules.forgottenGenerations(adding: ancestor) else { return }
             ancestors = ancestors.filter { (RevisionID($0)?.generation ?? 0) >= generation }
+            links = links.filter { (RevisionID($0.parent)?.generation ?? 0) >= generation }
+        }
+
+        mutating func add(_ link: RevisionLink) {
+            links.insert(link)
+            add(ancestor: link.parent)
         }
     }
 
@@ -42,7 +49,8 @@ struct MemoryFeed {
 
     mutating func bury(type: DocumentType, id: String, in dataset: String) {
         guard let known = documents[[.text(dataset), .text(type.rawValue), .text(id)]],
-            let update = FeedRules.burying(known.known, losers: known.leaves.dropFirst().map(\.revision.text))
+            let update = FeedRules.burying(
+                known.known, losers: known.leaves.dropFirst().filter { !$0.isDeleted }.map(\.revision.text))
         else { return }
         write(update, to: known)
     }
@@ -50,9 +58,14 @@ struct MemoryFeed {
     private mutating func write(_ update: DocumentUpdate, to document: Document) {
         guard let revision = RevisionID(update.revision) else { return }
         var document = document
-        for ancestor in update.ancestors { document.add(ancestor: ancestor) }
-        let losers = update.endsConflicts ? [] : document.leaves.dropFirst()
-        document.leaves = [DocumentLeaf(revision: revision, isDeleted: update.isDeleted)] + losers
+        if let parent = update.parent { document.add(RevisionLink(update.revision, from: parent)) }
+        var losers = Array(document.leaves.dropFirst())
+        for link in update.buried {
+            losers.removeAll { $0.revision.text == link.parent || $0.revision.text == link.child }
+            if let child = RevisionID(link.child) { losers.append(DocumentLeaf(revision: child, isDeleted: true, content: [])) }
+            document.add(link)
+        }
+        document.leaves = [DocumentLeaf(revision: revision, isDeleted: update.isDeleted)] + losers.sorted { $0.wins(over: $1) }
         if let people = update.people { (document.owner, document.reader) = people }
         (document.buriedAt, document.seq) = (nil, nextSeq(document.dataset))
         documents[document.key] = document
@@ -63,12 +76,13 @@ struct MemoryFeed {
         let known = documents[[.text(record.dataset), .text(record.type), .text(record.id)]]
         var document = Document(
             dataset: record.dataset, type: record.type, id: record.id, seq: nextSeq(record.dataset), leaves: record.leaves,
-            ancestors: known?.ancestors ?? [], owner: record.owner, reader: record.reader)
+            ancestors: known?.ancestors ?? [], links: known?.links ?? [], owner: record.owner, reader: record.reader)
         for index in record.leaves.indices where record.leaves[index].content == nil {
             let former = known?.leaves.first { $0.revision == record.leaves[index].revision }
             document.leaves[index].content = former?.content ?? []
         }
         document.leaves[0].content = record.content(ofWinner: document.leaves[0].content ?? [])
+        for link in record.links { document.add(link) }
         for revision in record.ancestors { document.add(ancestor: revision) }
         documents[document.key] = document
     }
@@ -111,18 +125,33 @@ struct MemoryFeed {
             $0.dataset.hasSameBytes(as: query.dataset) && $0.seq > query.since
                 && (query.reader == nil || $0.reader == nil || $0.reader == query.reader)
         }
+        if let end = query.countsUnlessAt, end != page.last {
+            let all = documents.filter {
+                $0.dataset.hasSameBytes(as: query.dataset)
+                    && (query.reader == nil || $0.reader == nil || $0.reader == query.reader)
+            }
+            let deleted = all.count { $0.leaves[0].isDeleted }
+            page.count = FeedCount(live: all.count - deleted, deleted: deleted)
+        }
         var bytes = 0
         for document in visible.sorted(by: { $0.seq < $1.seq }) { page.add(FeedRow(document), within: query, &bytes) }
         return page
     }
 
-    func document(_ lookup: DocumentLookup) -> KnownDocument? {
+    func document(_ lookup: DocumentLookup, _ budget: inout ContentBudget) -> KnownDocument? {
         documents[[.text(lookup.dataset), .text(lookup.type), .text(lookup.id)]].map { document in
             var leaves = document.leaves
-            for index in leaves.indices where index == 0 || !lookup.wantsContent { leaves[index].content = nil }
+            for index in leaves.indices {
+                let (leaf, bytes) = (leaves[index], leaves[index].content?.count ?? 0)
+                let isWanted = lookup.wantsContent(of: leaf.revision, isWinner: index == 0, within: &budget, bytes)
+                if !isWanted { leaves[index].content = nil }
+            }
             return KnownDocument(
                 owner: document.owner, reader: document.reader,
-                history: DocumentHistory(leaves: leaves, ancestors: document.ancestors.intersection(lookup.revisions)))
+                history: DocumentHistory(
+                    leaves: leaves, ancestors: document.ancestors.intersection(lookup.revisions),
+                    links: lookup.wantsLinks ? document.links : []),
+                seq: document.seq)
         }
     }
 }
@@ -132,6 +161,7 @@ extension FeedRow {
         let winner = document.leaves[0]
         self.init(
             seq: document.seq, type: document.type, id: document.id, revision: winner.revision.text, isDeleted: winner.isDeleted,
-            conflicts: document.leaves.dropFirst().filter { !$0.isDeleted }.map(\.revision.text), content: winner.content)
+            losers: document.leaves.dropFirst().map { DocumentLeaf(revision: $0.revision, isDeleted: $0.isDeleted) },
+            content: winner.content)
     }
 }

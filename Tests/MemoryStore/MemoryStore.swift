@@ -225,7 +225,10 @@ public struct MemoryStore {
     public func feedPage(_ query: FeedQuery) -> FeedPage { feed.page(query) }
 
     /// What is known of documents, in the order asked.
-    public func documents(_ lookups: [DocumentLookup]) -> [KnownDocument?] { lookups.map(feed.document) }
+    public func documents(_ lookups: [DocumentLookup]) -> [KnownDocument?] {
+        var budget = ContentBudget()
+        return lookups.map { feed.document($0, &budget) }
+    }
 
     private var listedMatches: [MatchRecord] {
         rows(of: Kind.match.row, nil, since: .min).filter(\.isListed).compactMap { record(.match, $0.fields) as? MatchRecord }

@@ -9,7 +9,7 @@ import Records
 enum EveryKind {
     static let dataset = "city"
 
-    static var changes: [DurableChange] { older + geofences + accessKeys }
+    static var changes: [DurableChange] { older + geofences + accessKeys + replication }
 
     /// What there was before geofences.
     static var older: [DurableChange] { objects + circumstances + whatGoesOn + feed + deletions }
@@ -176,6 +176,14 @@ enum EveryKind {
             .put(ReplyRecord(dataset: dataset, client: "client", requestId: "r", at: 17, body: [0x7B, 0x7D])),
             .putFilters(broker: "embedded", ["city/#", "park/#"]),
             .put(FollowerRecord(dataset: dataset, client: "client", since: 2, lease: 3600, leaseUntil: 18)),
+        ]
+    }
+
+    private static var replication: [DurableChange] {
+        [
+            .put(
+                CheckpointRecord(
+                    dataset: dataset, client: "client", id: "phöne", number: 3, at: 18, body: Array("{\"last\":2}".utf8)))
         ]
     }
 

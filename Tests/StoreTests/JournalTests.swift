@@ -383,7 +383,7 @@ struct JournalTests {
         var questions = Journal.Questions()
         for token in 1...2000 as ClosedRange<UInt64> { questions.append(token) { _ in .failed } }
         let row = FeedRow(
-            seq: 1, type: "note", id: "n", revision: "1-a", isDeleted: false, conflicts: [],
+            seq: 1, type: "note", id: "n", revision: "1-a", isDeleted: false, losers: [],
             content: [UInt8](repeating: 0, count: bytes))
         let answer = StoreAnswer.feed(FeedPage(last: 1, purgedThrough: 0, rows: [row], isPart: false))
         var tokens: [UInt64] = []

@@ -51,7 +51,7 @@ struct FollowerToken {
 
 /// What a page of a feed was asked for.
 enum FeedUse: Equatable, Sendable {
-    case get
+    case get(RowContent)
     /// Seconds of the lease.
     case follow(since: Int64?, lease: Double)
     case unfollow

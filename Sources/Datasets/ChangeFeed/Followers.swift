@@ -15,6 +15,8 @@ final class Followers {
     private var lastNumber: UInt32 = 0
     /// Notifications can leave.
     private var isOpen = false
+    /// Datasets whose next change a door wants to hear of.
+    private var watched: Set<String> = []
 
     init(administrators: AccessPatterns) { self.administrators = administrators }
 
@@ -69,7 +71,7 @@ final class Followers {
 
     /// Followers of what this turn changes hear of it when it is durable: the store answers in order.
     func announce(_ turn: inout Turn) {
-        guard !byNumber.isEmpty else { return }
+        guard !byNumber.isEmpty || !watched.isEmpty else { return }
         var changed: [String] = []
         for change in turn.effects.changes.dropFirst(turn.effects.changesSeenByFollowers) where change.changesFeed {
             guard let name = change.dataset, changed.last != name else { continue }
@@ -77,10 +79,14 @@ final class Followers {
         }
         turn.effects.changesSeenByFollowers = turn.effects.changes.count
         for name in Set(changed).sorted() {
+            if watched.remove(name) != nil { turn.effects.output.append(.feedChange, name: name, payload: []) }
             for follower in byClient[name]?.values ?? [:].values { follower.mayLag = true }
             askFor(name, &turn)
         }
     }
+
+    /// Has the next change of a dataset's feed leave as ``Output/Kind/feedChange``, once.
+    func watch(_ dataset: String) { watched.insert(dataset) }
 
     /// Asks the store for those of a dataset that may lag.
     private func askFor(_ dataset: String, _ turn: inout Turn) {

@@ -14,7 +14,13 @@ extension Hub {
         try checkStoreId(call)
         let since = try call.parameters.since() ?? 0
         let limit = try call.parameters.listLimit()
-        return .query(.feed(query(since: since, limit: limit, call)), .feed(.get))
+        let shows = RowContent(
+            leaves: try call.parameters.optionalBool("leaves") ?? false,
+            documents: try call.parameters.optionalBool("content") ?? true,
+            counts: try call.parameters.optionalBool("counts") ?? false)
+        var query = query(since: since, limit: limit, call)
+        if shows.counts { query.countsUnlessAt = call.dataset.feedCounts[query.reader ?? ""]?.last ?? -1 }
+        return .query(.feed(query), .feed(.get(shows)))
     }
 
     /// Without `since` it goes on where it is, or begins with what comes from now on. The store is asked where the feed ends before
@@ -66,9 +72,10 @@ extension Hub {
         guard case .feed(let use) = query.use else { return encodeEnd(page, of: dataset) }
         if dataset.isBeingDeleted { throw .unknownDataset(dataset.id) }
         switch use {
-        case .get:
+        case .get(let shows):
             try check(feed.since, page)
-            return encode(page, since: feed.since, of: dataset).bytes
+            let counted = shows.counts ? count(feed, page, in: dataset) : nil
+            return encode(page, since: feed.since, of: dataset, shows, counted).bytes
         case .follow(let since, let lease):
             if let since { try check(since, page) }
             let client = query.reply.client
@@ -87,6 +94,17 @@ extension Hub {
             return encodeEnd(page, of: dataset)
         }
     }
+
+    /// Counting takes as long as the feed is: it is done once for each place where it ends.
+    private func count(_ feed: FeedQuery, _ page: FeedPage, in dataset: Dataset) -> FeedCount? {
+        let reader = feed.reader ?? ""
+        guard let count = page.count else { return dataset.feedCounts[reader]?.count ?? FeedCount(live: 0, deleted: 0) }
+        if dataset.feedCounts.count >= Self.readersCounted { dataset.feedCounts = [:] }
+        dataset.feedCounts[reader] = (page.last, count)
+        return count
+    }
+
+    private static let readersCounted = 1000
 
     private func check(_ since: Int64, _ page: FeedPage) throws(WireError) {
         guard since <= page.last else {
@@ -144,7 +162,7 @@ extension Hub {
     ///
     /// - Returns: Also `last`, and how many rows there are.
     func encode(
-        _ page: FeedPage, since: Int64, of dataset: Dataset
+        _ page: FeedPage, since: Int64, of dataset: Dataset, _ shows: RowContent = RowContent(), _ counted: FeedCount? = nil
     ) -> Followers.Message {
         var rows = JSONWriter()
         rows.beginArray()
@@ -152,7 +170,7 @@ extension Hub {
         var count = 0
         var isPart = page.isPart
         for row in page.rows {
-            if let text = encode(row, of: dataset) {
+            if let text = encode(row, of: dataset, shows) {
                 guard count == 0 || rows.bytes.count + text.count < Page.maximumBytes else {
                     isPart = true
                     break
@@ -173,26 +191,33 @@ extension Hub {
         writer.key("rows")
         writer.raw(rows.bytes)
         if isPart { writer.member("more", true) }
+        if let counted {
+            writer.member("documents", counted.live)
+            writer.member("deleted", counted.deleted)
+        }
+        if shows.leaves { writer.member("end", page.last) }
         writer.endObject()
         return (writer.bytes, last, count, isPart)
     }
 
-    private func encode(_ row: FeedRow, of dataset: Dataset) -> [UInt8]? {
+    private func encode(_ row: FeedRow, of dataset: Dataset, _ shows: RowContent) -> [UInt8]? {
         var content = row.content
         if !row.isDeleted, let type = DocumentType(rawValue: row.type) {
             guard revision(of: type, row.id, in: dataset) == row.revision else { return nil }
-            content = self.content(of: type, row.id, in: dataset)
+            if shows.documents { content = self.content(of: type, row.id, in: dataset) }
         }
         return JSONWriter.object { writer in
             writer.member("seq", row.seq)
             // Two clients may have geofences of one id: the feed knows them by their paths.
             let isGeofence = row.type == DocumentType.geofence.rawValue
             writer.member("id", isGeofence ? GeofenceRecord.id(inPath: row.id) : row.id)
+            if isGeofence, shows.leaves { writer.member("path", row.id) }
             writer.member("type", row.type)
             writer.member("revision", row.revision)
             if row.isDeleted { writer.member("deleted", true) }
             if !row.conflicts.isEmpty { writer.member("conflicts", row.conflicts) }
-            if !row.isDeleted, let content {
+            if shows.leaves { writer.member("leaves", [row.revision] + row.losers.map(\.revision.text)) }
+            if !row.isDeleted, shows.documents, let content {
                 writer.key("doc")
                 writer.raw(content)
             }
@@ -204,4 +229,13 @@ extension Parameters {
     fileprivate func since() throws(WireError) -> Int64? {
         try optionalInteger("since", in: 0...Int.max).map(Int64.init)
     }
+}
+
+/// What a page of the feed shows beside the revision of each document.
+struct RowContent: Equatable, Sendable {
+    /// The revisions of all leaves.
+    var leaves = false
+    var documents = true
+    /// How many documents there are.
+    var counts = false
 }

@@ -11,7 +11,11 @@ extension Hub {
         let values = try call.parameters.array("docs", count: 0...Self.pushedMaximum)
         var documents: [PushedDocument] = []
         documents.reserveCapacity(values.count)
-        for (index, value) in values.enumerated() { documents.append(try PushedDocument(value, at: index)) }
+        let histories = try call.parameters.optionalArray("histories", count: values.count...values.count)
+        let areEdits = try call.parameters.optionalBool("edits") ?? false
+        for (index, value) in values.enumerated() {
+            documents.append(try PushedDocument(value, at: index, history: histories?[index], isEdit: areEdits))
+        }
         var push = Push(documents, in: call.dataset.id)
         guard !documents.isEmpty else { return .result(encode([], [])) }
         guard let known = call.documents else {
@@ -27,7 +31,7 @@ extension Hub {
         {
             take(place, of: &push, call, &results, &turn)
         }
-        return .result(encode(documents, results))
+        return .result(encode(push.documents, results))
     }
 
     /// Goes on with the push that waits for documents, and then with what waited for it.
@@ -98,12 +102,13 @@ extension Hub {
         throws(WireError) -> DocumentHistory.Fate
     {
         if let fault = document.fault { throw fault }
+        if document.isEdit { try document.checkEdit(of: known.history) }
         let (type, id) = (document.key.type.text, document.key.id.text)
         guard known.history.winner == nil || call.client.reaches(owner: known.owner) else {
             throw WireError(.forbidden, "the \(type) `\(id)` belongs to another client", field: "id")
         }
         var leaf = DocumentLeaf(revision: document.revision, isDeleted: document.isDeleted, content: try document.content())
-        guard !known.history.isFull(for: leaf, parent: document.parent) else {
+        guard !known.history.isFull(for: leaf, ancestors: document.lineage) else {
             throw WireError(.limit, "the document has \(DocumentHistory.leavesMaximum) leaves, the maximum; settle its conflicts")
         }
         let isOurs = DocumentType(rawValue: type) != nil
@@ -120,7 +125,7 @@ extension Hub {
         {
             known.history.describeWinner(content)
         }
-        return known.history.add(leaf, parent: document.parent)
+        return known.history.add(leaf, ancestors: document.lineage)
     }
 
     /// Makes the outcome durable, and the object, where it is one of ours, what the winner says.
@@ -135,7 +140,8 @@ extension Hub {
         if former.history.winner == nil, DocumentType(rawValue: key.type.text) == nil { call.dataset.documentCount += 1 }
         let record = DocumentRecord(
             dataset: call.dataset.id, type: key.type.text, id: key.id.text, owner: known.owner, reader: known.reader,
-            leaves: known.history.leaves, ancestors: known.history.ancestors.subtracting(former.history.ancestors).sorted())
+            leaves: known.history.leaves, ancestors: known.history.ancestors.subtracting(former.history.ancestors).sorted(),
+            links: known.history.links.subtracting(former.history.links).sorted())
         // What follows it is then no further revision.
         turn.effects.insert(.putDocument(record), before: { $0.documentKey == key && !$0.isBurial }, since: start)
     }

@@ -2,7 +2,7 @@ import Records
 
 /// The documents of one push and what is known of them.
 struct Push {
-    let documents: [PushedDocument]
+    private(set) var documents: [PushedDocument]
     /// What the store is asked, once for each document whatever is pushed of it.
     private(set) var lookups: [DocumentLookup] = []
     /// By the place of a lookup: which documents are about it, in the order sent.
@@ -22,6 +22,7 @@ struct Push {
                 makesDevice.append(false)
                 lookups.append(
                     DocumentLookup(dataset: dataset, type: document.key.type.text, id: document.key.id.text, revisions: []))
+                lookups[place].wantsLinks = true
             }
             parts[place].append(index)
             lookups[place].revisions.append(document.revision.text)
@@ -31,5 +32,10 @@ struct Push {
 
     func key(at place: Int) -> DocumentKey { DocumentKey(type: lookups[place].type, id: lookups[place].id) }
 
-    mutating func take(_ found: [KnownDocument?]) { known = found }
+    mutating func take(_ found: [KnownDocument?]) {
+        known = found
+        for (place, known) in known.enumerated() {
+            for index in parts[place] where documents[index].isEdit { documents[index].decide(over: known?.history) }
+        }
+    }
 }

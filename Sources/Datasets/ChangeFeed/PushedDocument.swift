@@ -6,8 +6,10 @@ import Records
 struct PushedDocument {
     var key: DocumentKey
     var revision: RevisionID
-    /// The revision it was made from.
-    var parent: RevisionID?
+    /// The revisions it was made from, its parent first.
+    var lineage: [RevisionID] = []
+    /// It is a plain write over what is current, and its revision is decided here.
+    var isEdit = false
     var isDeleted: Bool
     /// Its members as sent.
     var members: JSONObject
@@ -17,8 +19,14 @@ struct PushedDocument {
     /// Bytes of the longest document as it is kept: a row of the feed must fit into a message.
     static let bytesMaximum = 192 << 10
 
+    /// The most ancestors that are remembered of what one push says.
+    private static let ancestorsMaximum = 1000
+
+    /// - Parameters:
+    ///   - history: Its ancestors as sent, the parent first.
+    ///   - isEdit: Its revision is decided later.
     /// - Throws: `invalid`, field `docs`, where the whole push is refused: no valid `id`, `type`, `revision` or `parent`.
-    init(_ value: JSONValue, at index: Int) throws(WireError) {
+    init(_ value: JSONValue, at index: Int, history: JSONValue? = nil, isEdit: Bool = false) throws(WireError) {
         func refusal(_ rule: String) -> WireError { WireError(.invalid, "`docs[\(index)]` \(rule)", field: "docs") }
         guard let members = value.asObject else { throw refusal("must be an object") }
         func name(_ key: String) throws(WireError) -> String {
@@ -36,18 +44,66 @@ struct PushedDocument {
             return revision
         }
         key = DocumentKey(type: try name("type"), id: try name("id"))
-        self.revision = try revision("revision", members["revision"]?.asString)
-        if let parent = members["parent"], parent != .null { self.parent = try revision("parent", parent.asString) }
+        self.revision = try revision("revision", isEdit ? Self.undecided : members["revision"]?.asString)
+        self.isEdit = isEdit
+        if let parent = members["parent"], parent != .null { lineage = [try revision("parent", parent.asString)] }
         self.members = members
         isDeleted = members["deleted"]?.asBool ?? false
         if let deleted = members["deleted"], deleted != .null, deleted.asBool == nil {
             fault = WireError(.invalid, "`deleted` must be true or false", field: "deleted")
-        } else if let parent, parent.generation >= self.revision.generation {
+        } else if let history, !take(history) {
+            fault = WireError(
+                .invalid,
+                "`histories[\(index)]` must list the ancestors of \(self.revision.text), the parent first, each of a lower generation",
+                field: "histories")
+        } else if let parent = lineage.first, !isEdit, parent.generation >= self.revision.generation {
             fault = WireError(
                 .invalid,
                 "`parent` must be of a lower generation than `revision`: \(parent.text) is not before \(self.revision.text)",
                 field: "parent")
         }
+    }
+
+    private static let undecided = "1-0"
+
+    /// - Returns: false where that is no history of this revision.
+    private mutating func take(_ history: JSONValue) -> Bool {
+        guard let texts = history.asArray else { return false }
+        var ancestors: [RevisionID] = []
+        for text in texts.prefix(Self.ancestorsMaximum) {
+            guard let ancestor = text.asString.flatMap(RevisionID.init),
+                ancestor.generation < (ancestors.last ?? revision).generation
+            else { return false }
+            ancestors.append(ancestor)
+        }
+        if let parent = lineage.first, let first = ancestors.first, first != parent { return false }
+        if !ancestors.isEmpty { lineage = ancestors }
+        return true
+    }
+
+    /// Gives a plain write its revision: the next one after what it is written over.
+    mutating func decide(over known: DocumentHistory?) {
+        if lineage.isEmpty, let winner = known?.winner, winner.isDeleted { lineage = [winner.revision] }
+        let text = Revision.next(after: lineage.first?.text, content: JSONValue.object(members).serialised())
+        if let decided = RevisionID(text) { revision = decided }
+    }
+
+    /// Refuses a plain write over what is not current.
+    func checkEdit(of known: DocumentHistory) throws(WireError) {
+        guard let winner = known.winner else {
+            if isDeleted { throw WireError(.notFound, "there is no \(key.type.text) `\(key.id.text)`", field: "id") }
+            guard lineage.isEmpty else { throw isNotCurrent }
+            return
+        }
+        guard let parent = lineage.first else {
+            if isDeleted && winner.isDeleted { throw WireError(.notFound, "it is deleted already", field: "id") }
+            throw isNotCurrent
+        }
+        guard known.leaves.contains(where: { $0.revision == parent }) else { throw isNotCurrent }
+    }
+
+    private var isNotCurrent: WireError {
+        WireError(.conflict, "the document has another revision by now: read it, and name that as `parent`", field: "parent")
     }
 
     /// The document as it is kept and shown: `{"id","type","revision",…}`, without what only a push has; empty for a deleted one.

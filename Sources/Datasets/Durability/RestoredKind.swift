@@ -143,6 +143,10 @@ final class RestoredKind: Sendable {
                     if let use = amendment as? AccessKeyUse { hub.accessKeys.restore(use) }
                 }
             ) { hub, record, _ in hub.accessKeys.insert(record) },
+            RestoredKind(
+                CheckpointRecord.self,
+                delete: { hub, key in hub.dataset(of: key)?.checkpoints.remove(client: key.text(1), id: key.text(2)) }
+            ) { hub, record, _ in hub.datasets[record.dataset]?.checkpoints.insert(record) },
             RestoredKind(MatchRecord.self) { hub, record, how throws(WireError) in try hub.restore(record, again: how.isAgain) },
             RestoredKind(ReplyRecord.self) { hub, record, _ in hub.restore(record) },
         ]

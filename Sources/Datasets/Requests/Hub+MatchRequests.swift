@@ -38,6 +38,9 @@ extension Hub {
             guard case .documents(let lookups) = query.kind, let lookup = lookups.first else {
                 throw .unknownDataset(context.dataset)
             }
+            if case .documents(let content) = query.use {
+                return encode(documents, lookups, withContent: content, for: client, in: dataset)
+            }
             return try result(documents.first ?? nil, lookup, limit: query.limit, for: client)
         case .matches(let matches):
             let visible = matches.filter { client.reaches(owner: $0.owner) }

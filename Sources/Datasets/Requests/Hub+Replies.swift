@@ -14,7 +14,7 @@ extension Hub {
             guard let dataset = datasets[context.dataset] else { return }
             return followers.answer(finding, to: number, { self.encode($0, since: $1, of: dataset) }, &turn)
         case .push: return resumePush(context, finding, &turn)
-        case .feed, .reply: break
+        case .feed, .reply, .documents: break
         }
         let repeated = takeWaiting(for: context)
         do throws(WireError) {

@@ -132,6 +132,9 @@ public enum RequestTable {
         RequestRow("changes/unfollow", .ask(Hub.unfollowChanges)),
         RequestRow("changes/conflicts", .ask(Hub.listConflicts)),
         RequestRow("changes/push", .push),
+        RequestRow("changes/documents", .ask(Hub.getDocuments)),
+        RequestRow("checkpoint/get", .read(Hub.getCheckpoint)),
+        RequestRow("checkpoint/put", .change(Hub.putCheckpoint)),
     ]
 
     /// See ``RequestRow/load``; an unknown request is refused at once.

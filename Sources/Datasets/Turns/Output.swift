@@ -48,6 +48,8 @@ public struct Output: Sendable {
         case diagnostic(String)
         /// The counters of a dataset, or none any more where the payload is empty. `name` is the dataset.
         case status
+        /// The feed of a dataset goes on, as a door wanted to know. `name` is the dataset.
+        case feedChange
     }
 
     public var kind: Kind

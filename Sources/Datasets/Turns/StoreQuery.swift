@@ -32,6 +32,10 @@ public struct StoreQuery: Sendable {
         case feed(FeedUse)
         /// A push goes on.
         case push
+        /// Documents are read.
+        ///
+        /// - Parameter content: With what their leaves say.
+        case documents(content: Bool)
     }
 }
 

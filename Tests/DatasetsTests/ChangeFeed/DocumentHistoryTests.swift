@@ -53,7 +53,7 @@ struct DocumentHistoryTests {
                 for (leaf, parent) in added.shuffled(using: &random) {
                     let before = history
                     let wasKnown = history.isKnown(leaf.revision)
-                    let fate = history.add(leaf, parent: parent)
+                    let fate = history.add(leaf, ancestors: parent.map { [$0] } ?? [])
                     // One that comes after its child is known, but may still take the place of its parent.
                     #expect(fate == (wasKnown ? (history.leaves.count < before.leaves.count ? .written : .exists) : fate))
                     if fate == .exists { #expect(wasKnown) }
@@ -65,7 +65,7 @@ struct DocumentHistoryTests {
                 conflicts += history.losers.count
                 // The same again changes nothing.
                 let settled = history
-                for (leaf, parent) in added { #expect(history.add(leaf, parent: parent) == .exists) }
+                for (leaf, parent) in added { #expect(history.add(leaf, ancestors: parent.map { [$0] } ?? []) == .exists) }
                 #expect(history == settled)
             }
         }

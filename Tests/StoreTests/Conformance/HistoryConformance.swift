@@ -46,7 +46,8 @@ struct HistoryConformance {
                     DocumentRecord(
                         dataset: "city", type: random.pick(["note", "device"]), id: "d\(random.below(6))",
                         owner: random.chance(50) ? "client" : nil, reader: random.chance(50) ? "client" : nil,
-                        leaves: leaves.sorted { $0.wins(over: $1) }, ancestors: ["1-p\(random.below(4))"])))
+                        leaves: leaves.sorted { $0.wins(over: $1) }, ancestors: ["1-p\(random.below(4))"],
+                        links: leaves.map { RevisionLink($0.revision.text, from: "1-p\(random.below(4))") })))
         }
         if random.chance(10) { changes.append(.forgetTombstones(before: instant - 5, at: instant)) }
         let follower = FollowerRecord(
@@ -66,6 +67,7 @@ struct HistoryConformance {
                 query.since = Int64(random.below(60))
                 query.limit = 1 + random.below(20)
                 query.bytes = 1 + random.below(4000)
+                query.countsUnlessAt = Int64(random.below(60))
                 try #require(try store.feedPage(query) == memory.feedPage(query), comment)
             }
             var lookups: [DocumentLookup] = []
@@ -75,7 +77,10 @@ struct HistoryConformance {
             ] {
                 for id in 0..<6 {
                     let revisions = random.chance(50) ? ["1-p0", "1-p1", "2-2", "9-z"] : []
-                    lookups.append(DocumentLookup(dataset: dataset, type: type, id: "\(prefix)\(id)", revisions: revisions))
+                    var lookup = DocumentLookup(dataset: dataset, type: type, id: "\(prefix)\(id)", revisions: revisions)
+                    lookup.wantsLinks = random.chance(50)
+                    lookup.reading = random.pick([nil, .leaves, .contents])
+                    lookups.append(lookup)
                 }
             }
             try #require(try store.documents(lookups) == memory.documents(lookups), comment)

@@ -30,13 +30,17 @@ public enum ParameterType: String, Sendable {
             [
                 "autoCreateDevices", "derivedOccupancy", "excludeSelf", "snapshot", "debug", "activities", "enabled", "outlines",
                 "homeAssistant",
+                "leaves", "content", "counts", "edits",
             ]
         ),
         (
             .object,
-            ["structure", "location", "carries", "ranging", "properties", "within", "places", "circle", "area", "notification"]
+            [
+                "structure", "location", "carries", "ranging", "properties", "within", "places", "circle", "area", "notification",
+                "value",
+            ]
         ),
-        (.array, ["domains", "group", "pushers", "categories", "tags", "devices", "docs", "items", "bbox"]),
+        (.array, ["domains", "group", "pushers", "categories", "tags", "devices", "docs", "items", "bbox", "histories"]),
         (.textOrObject, ["criteria"]),
         (.any, ["parents"]),
     ]

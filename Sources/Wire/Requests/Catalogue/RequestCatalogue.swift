@@ -399,9 +399,17 @@ public enum RequestCatalogue {
     private static let since = RequestField("since", "a place in the feed, from 0")
     private static let store = RequestField("storeId", "the feed that `since` belongs to: another one by now is a conflict")
 
+    private static let checkpointID = RequestField("id", "1 to 512 bytes", required: true)
+
     private static let changes = [
         RequestDescription(
-            "changes/get", "Read the change feed.", [since, RequestField("limit", "1…1000 rows; default 1000"), store],
+            "changes/get", "Read the change feed.",
+            [
+                since, RequestField("limit", "1…1000 rows; default 1000"), store,
+                RequestField("leaves", "true or false: all leaves of each document; default false"),
+                RequestField("content", "true or false: what the documents say; default true"),
+                RequestField("counts", "true or false: how many documents there are; default false"),
+            ],
             example: "changes get since=0 limit=10"),
         RequestDescription(
             "changes/follow", "Stream the change feed.", [since, lease, store], example: "changes follow since=0"),
@@ -412,7 +420,24 @@ public enum RequestCatalogue {
             example: "changes conflicts type=note id=1"),
         RequestDescription(
             "changes/push", "Push documents that were written offline.",
-            [RequestField("docs", "at most 1000 documents {\"id\",\"type\",\"revision\",…}", required: true)],
+            [
+                RequestField("docs", "at most 1000 documents {\"id\",\"type\",\"revision\",…}", required: true),
+                RequestField("histories", "for each document, the revisions it was made from, its parent first"),
+                RequestField("edits", "true or false: only over the revision that is current, which is `parent`; default false"),
+            ],
             example: "changes push docs='[{\"id\":\"1\",\"type\":\"note\",\"revision\":\"1-a\"}]'"),
+        RequestDescription(
+            "changes/documents", "Read documents with all their leaves.",
+            [
+                RequestField("docs", "at most 1000 of {\"type\",\"id\",\"revision\"?,\"revisions\"?}", required: true),
+                RequestField("content", "true or false: what each leaf says; default true"),
+            ],
+            example: "changes documents docs='[{\"type\":\"note\",\"id\":\"1\"}]'"),
+        RequestDescription(
+            "checkpoint/get", "Read how far a replication is.", [checkpointID], example: "checkpoint get id=phone"),
+        RequestDescription(
+            "checkpoint/put", "Remember how far a replication is.",
+            [checkpointID, RequestField("value", "an object of at most 64 KiB", required: true)],
+            example: "checkpoint put id=phone value='{\"last\":5}'"),
     ]
 }
