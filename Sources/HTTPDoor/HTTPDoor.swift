@@ -66,6 +66,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     /// When keys of streams were last looked at, and as of how many removals.
     var keysCheckedAt: Int64 = 0
     var keyRemovalsSeen = 0
+    /// Who waits for a feed to go on, by dataset.
+    var feedWaits = FeedWaits()
     /// From a match to its leaving.
     var matchDelay = Histogram()
 
@@ -151,7 +153,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     /// What waits here is bounded for each reader, and holds nobody up.
     public var backlog: Int { 0 }
     public func wake() { wakeCore() }
-    public func datasetsChanged() {}
+    public func datasetsChanged() { feedWaits.signalAll(.change) }
     public func replyBytes(of queue: UInt32) -> Int { unwritten.withLock { $0[queue] ?? 0 } }
 
     /// So long what came in is handled before others have their turn, in milliseconds.
@@ -163,6 +165,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         expire(at: now)
         resumeSuspended(at: now)
         advanceStreams(at: now)
+        feedWaits.advance(to: now)
         for count in 0... {
             guard let work = inbox.withLock({ $0.work.popFirst() }) else { return false }
             work(self)
@@ -179,6 +182,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
             case .diagnostic(let kind):
                 tell(batch.text(item.name), "diagnostics/\(kind)", batch.bytes[item.payload])
             case .status: tell(batch.text(item.name), "status", batch.bytes[item.payload])
+            case .feedChange: feedChanged(String(decoding: batch.bytes[item.name], as: UTF8.self))
             case .reply, .liveState: break
             }
         }

@@ -47,6 +47,7 @@ final class HTTPResponder: Sendable {
             let status = HTTPResponse.Status(code: ReplyStatus.read(reply.bytes))
             try await write(HTTPAnswer(status, json: reply.bytes), cross, to: writer, of: request, isAlone: isAlone)
         case .events(let stream): try await write(stream, cross, to: writer, of: request, isAlone: isAlone)
+        case .portions(let portions): try await write(portions, cross, to: writer, of: request, isAlone: isAlone)
         }
     }
 
@@ -55,6 +56,7 @@ final class HTTPResponder: Sendable {
         case answer(HTTPAnswer)
         case reply(HTTPDoor.Reply)
         case events(EventStream)
+        case portions(PortionedAnswer)
     }
 
     /// Before a body is asked for with `100 Continue`.
@@ -105,6 +107,7 @@ final class HTTPResponder: Sendable {
         case "page" where head.path.count == 2: return .answer(try probe(head) { page(head, head.path[1]) })
         case "page" where head.path.count == 5 && head.path[1] == "tiles":
             return .answer(try probe(head) { tile(head.path[2...]) })
+        case "couch" where head.path.count >= 2: return await couch(exchange)
         case "in" where head.path.count == 2: return try await phone(exchange)
         case "v5": return try await matchmore(exchange)
         case _ where head.isMatchSocket: return .answer(await matchSocketRefusal(exchange))
@@ -155,7 +158,10 @@ final class HTTPResponder: Sendable {
     private func crossOrigin(_ head: RequestHead) -> HTTPFields {
         if head.isMatchmore { return [.accessControlAllowOrigin: "*"] }
         guard let origin = head.origin, door.callers.origins.allow(origin) else { return [:] }
-        return [.accessControlAllowOrigin: origin, .vary: "Origin"]
+        var fields: HTTPFields = [.accessControlAllowOrigin: origin, .vary: "Origin"]
+        // PouchDB's requests carry credentials always.
+        if head.path.first == "couch" { fields[.accessControlAllowCredentials] = "true" }
+        return fields
     }
 
     private func preflight(_ head: RequestHead) -> HTTPAnswer {
@@ -168,10 +174,10 @@ final class HTTPResponder: Sendable {
             return answer
         }
         guard let origin = head.origin, door.callers.origins.allow(origin) else {
-            answer.fields[.allow] = "GET, HEAD, POST, DELETE, OPTIONS"
+            answer.fields[.allow] = "GET, HEAD, POST, PUT, DELETE, OPTIONS"
             return answer
         }
-        answer.fields[.accessControlAllowMethods] = "GET, HEAD, POST, DELETE"
+        answer.fields[.accessControlAllowMethods] = "GET, HEAD, POST, PUT, DELETE"
         answer.fields[.accessControlAllowHeaders] =
             "Authorization, Content-Type, api-key, Idempotency-Key, Geomatch-Client, Last-Event-ID"
         answer.fields[.accessControlMaxAge] = "600"

@@ -68,6 +68,7 @@ extension HTTPDoor {
     func endStreams() {
         for stream in streams.values.joined() { stream.end(.goingAway) }
         for stream in matchSockets.streams { stream.end(.goingAway) }
+        feedWaits.end()
     }
 
     func advanceStreams(at now: Int64) {

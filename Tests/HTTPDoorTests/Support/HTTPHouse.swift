@@ -13,18 +13,28 @@ import Synchronization
 final class HTTPHouse: @unchecked Sendable {
     let core: Core
     let door: HTTPDoor
-    let log = MemoryLog()
+    let log: MemoryLog
     private(set) var port = 0
     private let bell = Bell()
     private let ended = DispatchSemaphore(value: 0)
 
-    init(_ configuration: HTTPDoorConfiguration, _ adjust: (inout HubConfiguration) -> Void = { _ in }) {
+    /// - Parameter store: What a former life left behind.
+    init(
+        _ configuration: HTTPDoorConfiguration, on store: MemoryStore = MemoryStore(),
+        _ adjust: (inout HubConfiguration) -> Void = { _ in }
+    ) {
+        log = MemoryLog(store)
         var hub = HubConfiguration()
         hub.naming = Naming(root: "geomatch/") { dataset, client in "geomatch/\(dataset)/\(client)/" }
         hub.signKey = KeySigner().sign
         adjust(&hub)
+        let restored = Hub(hub)
+        for change in store.restored() {
+            do { try restored.restore(change, at: 0) } catch { preconditionFailure("\(error.message) at \(change)") }
+        }
+        restored.endRestoration(liveNumber: store.highestLiveNumber, matchNumber: store.highestMatchNumber)
         core = Core(
-            hub: Hub(hub), seed: (1, 2), logger: Logger(label: "http") { _ in SwiftLogNoOpLogHandler() }, health: Health())
+            hub: restored, seed: (1, 2), logger: Logger(label: "http") { _ in SwiftLogNoOpLogHandler() }, health: Health())
         core.log = log
         door = HTTPDoor(configuration, core: core, wakeCore: { [bell] in bell.ring() })
     }
@@ -95,10 +105,10 @@ final class Bell: Sendable {
 /// Runs `body` with a door on a free port.
 func withHTTP<Result: Sendable>(
     _ adjust: (inout HTTPDoorConfiguration) -> Void = { _ in }, hub: (inout HubConfiguration) -> Void = { _ in },
-    _ body: (HTTPHouse) async throws -> Result
+    on store: MemoryStore = MemoryStore(), _ body: (HTTPHouse) async throws -> Result
 ) async throws -> Result {
     var configuration = HTTPDoorConfiguration()
     configuration.port = 0
     adjust(&configuration)
-    return try await HTTPHouse(configuration, hub).serving(body)
+    return try await HTTPHouse(configuration, on: store, hub).serving(body)
 }

@@ -1,0 +1,206 @@
+import HTTPTypes
+import Wire
+
+// /couch/{dataset}: what PouchDB, and whatever speaks CouchDB's replication, asks of a database.
+
+extension HTTPResponder {
+    /// Bytes of a body with documents: a hundred of the longest, as replicators send them together.
+    private static let documentsBodyMax = 32 << 20
+
+    func couch(_ exchange: HTTPExchange) async -> Routed {
+        do {
+            do {
+                return try await answerCouch(exchange)
+            } catch let refusal as HTTPRefusal {
+                throw CouchRefusal(refusal)
+            } catch let error as WireError {
+                throw CouchRefusal(error)
+            } catch let error as JSONError {
+                throw CouchRefusal(WireError(error))
+            }
+        } catch let refusal as CouchRefusal {
+            return .answer(refusal.answer)
+        } catch {
+            return .answer(CouchRefusal(HTTPRefusal.unavailable("the request could not be read")).answer)
+        }
+    }
+
+    private func answerCouch(_ exchange: HTTPExchange) async throws -> Routed {
+        let head = exchange.head
+        var path = head.path.dropFirst()
+        if path.last == "" { path = path.dropLast() }
+        guard let name = path.popFirst() else {
+            try allow(head, "GET, HEAD")
+            _ = try exchange.door.callers.caller(of: head, for: nil)
+            return .answer(try await welcome())
+        }
+        let caller = try exchange.door.callers.caller(of: head, for: name)
+        let database = CouchDatabase(door: exchange.door, name: name, client: caller.client)
+        guard let first = path.popFirst() else { return try await self.database(exchange, database) }
+        if first == "_local" {
+            return try await local(exchange, database, id: path.joined(separator: "/"))
+        }
+        guard path.isEmpty else {
+            guard first.utf8.first != UInt8(ascii: "_") else { throw CouchRefusal.notFound("there is no such path here") }
+            throw CouchRefusal.attachments
+        }
+        switch first {
+        case "_changes":
+            try allow(head, "GET, POST")
+            let body = head.method == .post ? try await object(exchange) : [:]
+            return try await changes(head, body, database)
+        case "_revs_diff":
+            try allow(head, "POST")
+            return try await revisionsDiff(try await object(exchange), database)
+        case "_bulk_get":
+            try allow(head, "POST")
+            return try await bulkGet(head, try await object(exchange), database)
+        case "_bulk_docs":
+            try allow(head, "POST")
+            return try await bulkDocuments(try await exchange.body(upTo: Self.documentsBodyMax), database)
+        case "_all_docs":
+            try allow(head, "GET, POST")
+            let body = head.method == .post ? try await object(exchange) : [:]
+            return try await allDocuments(head, body, database)
+        case "_ensure_full_commit":
+            // Nothing is answered before it is durable.
+            try allow(head, "POST")
+            return .answer(HTTPAnswer(.created, json: Array(#"{"ok":true,"instance_start_time":"0"}"#.utf8)))
+        case _ where first.utf8.first == UInt8(ascii: "_"):
+            throw CouchRefusal.notFound("`\(first.prefix(80))` is not offered here")
+        default: return try await document(exchange, database, id: first)
+        }
+    }
+
+    func allow(_ head: RequestHead, _ methods: String) throws(HTTPRefusal) {
+        guard methods.split(separator: ", ").contains(where: { $0 == head.method.rawValue }) else {
+            throw .method(head.method, allow: methods)
+        }
+    }
+
+    /// A body that is a JSON object.
+    func object(_ exchange: HTTPExchange, upTo limit: Int? = nil) async throws -> JSONObject {
+        let bytes = try await exchange.body(upTo: limit ?? door.configuration.limits.bodyBytes)
+        guard !bytes.isEmpty else { return [:] }
+        guard let object = try JSONValue.parse(bytes).asObject else {
+            throw CouchRefusal.badRequest("the body must be a JSON object")
+        }
+        return object
+    }
+
+    // MARK: The server and the database
+
+    private func welcome() async throws -> HTTPAnswer {
+        guard let instance = await door.onCore({ $0.core.hub.configuration.instance }) else {
+            throw HTTPRefusal.unavailable("the daemon ends")
+        }
+        return HTTPAnswer(
+            .ok,
+            json: JSONWriter.object { writer in
+                writer.member("couchdb", "Welcome")
+                // Of the protocol that is spoken.
+                writer.member("version", "3.0.0")
+                writer.member("uuid", instance)
+                writer.key("vendor")
+                writer.beginObject()
+                writer.member("name", "geomatch")
+                writer.member("version", door.configuration.version)
+                writer.endObject()
+            })
+    }
+
+    private func database(_ exchange: HTTPExchange, _ database: CouchDatabase) async throws -> Routed {
+        let head = exchange.head
+        switch head.method {
+        case .get, .head: return .answer(try await information(database))
+        case .put:
+            try await create(database)
+            return .answer(HTTPAnswer(.created, json: Array(#"{"ok":true}"#.utf8)))
+        case .post:
+            let edit = try CouchEdit(try await object(exchange), isReplicated: false)
+            return .answer(try await write(edit, database, .created))
+        default: throw HTTPRefusal.method(head.method, allow: "GET, HEAD, PUT, POST")
+        }
+    }
+
+    /// Administrators create datasets, and everybody does on first use, where that is on.
+    private func create(_ database: CouchDatabase) async throws {
+        do {
+            _ = try await database.page(since: 0, limit: 1, withContent: false)
+            throw CouchRefusal(.preconditionFailed, "file_exists", "the dataset exists already")
+        } catch let error as WireError where error.code == .unknownDataset {}
+        do {
+            _ = try await database.ask("dataset/create")
+        } catch let error as WireError where error.code == .unauthorized {
+            do {
+                // A first import creates a dataset, be it of nothing.
+                _ = try await database.ask("place/import") { writer in
+                    writer.key("places")
+                    writer.raw(Array(#"{"type":"FeatureCollection","features":[]}"#.utf8))
+                }
+            } catch let missing as WireError where missing.code == .unknownDataset {
+                throw error
+            }
+        }
+    }
+
+    private func information(_ database: CouchDatabase) async throws -> HTTPAnswer {
+        let page = try await database.page(since: 0, limit: 1, withContent: false, counting: true)
+        return HTTPAnswer(
+            .ok,
+            json: JSONWriter.object { writer in
+                writer.member("db_name", database.name)
+                writer.member("update_seq", CouchSequence(page.end, of: page.store).text)
+                writer.member("doc_count", page.documents)
+                writer.member("doc_del_count", page.deleted)
+                writer.member("instance_start_time", "0")
+                writer.member("purge_seq", 0)
+                writer.member("compact_running", false)
+            })
+    }
+
+    // MARK: Checkpoints
+
+    private func local(_ exchange: HTTPExchange, _ database: CouchDatabase, id: String) async throws -> Routed {
+        let head = exchange.head
+        switch head.method {
+        case .get, .head:
+            let record = try await database.ask("checkpoint/get") { $0.member("id", id) }
+            try await database.checkResumable(record["value"]?.asObject?["last_seq"]?.asString)
+            return .answer(
+                HTTPAnswer(
+                    .ok,
+                    json: JSONWriter.object { writer in
+                        writer.member("_id", "_local/\(id)")
+                        writer.member("_rev", "0-\(record["number"]?.asInt64 ?? 1)")
+                        for member in record["value"]?.asObject?.members ?? [] {
+                            writer.key(member.key)
+                            writer.value(member.value)
+                        }
+                    }))
+        case .put:
+            var value = try await object(exchange)
+            value["_id"] = nil
+            value["_rev"] = nil
+            let kept = value
+            let record = try await database.ask("checkpoint/put") { writer in
+                writer.member("id", id)
+                writer.key("value")
+                writer.object(kept)
+            }
+            return .answer(Self.written("_local/\(id)", "0-\(record["number"]?.asInt64 ?? 1)", .created))
+        default: throw HTTPRefusal.method(head.method, allow: "GET, HEAD, PUT")
+        }
+    }
+
+    /// `{"ok":true,"id","rev"}`
+    static func written(_ id: String, _ revision: String, _ status: HTTPResponse.Status) -> HTTPAnswer {
+        HTTPAnswer(
+            status,
+            json: JSONWriter.object { writer in
+                writer.member("ok", true)
+                writer.member("id", id)
+                writer.member("rev", revision)
+            })
+    }
+}
