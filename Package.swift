@@ -139,13 +139,36 @@ let package = Package(
             ],
             resources: [.embedInCode("Page/Files")],
             swiftSettings: strict),
+        // What webhooks and push services have in common: turns, connections, checked addresses.
         .target(
-            name: "Webhooks",
+            name: "Posting",
             dependencies: [
                 "Datasets",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Webhooks",
+            dependencies: [
+                "Datasets", "Posting",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Push",
+            dependencies: [
+                "Datasets", "Posting", "Wire",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -163,9 +186,8 @@ let package = Package(
         .executableTarget(
             name: "geomatchd",
             dependencies: [
-                "DaemonCore", "Datasets", "HTTPDoor", "LiveTopics", "MQTTDoor", "MQTTLink", "Records", "Store", "Webhooks",
-                "Wire",
-                "Yams",
+                "DaemonCore", "Datasets", "HTTPDoor", "LiveTopics", "MQTTDoor", "MQTTLink", "Push", "Records", "Store",
+                "Webhooks", "Wire", "Yams",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -249,8 +271,17 @@ let package = Package(
         .testTarget(
             name: "WebhooksTests",
             dependencies: [
-                "Datasets", "SeededRandom", "WebhookReceiver", "Webhooks", .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "Datasets", "Posting", "SeededRandom", "WebhookReceiver", "Webhooks",
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
+        .testTarget(
+            name: "PushTests",
+            dependencies: [
+                "Datasets", "Posting", "Push", "SeededRandom", "WebhookReceiver", "Wire",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
+            exclude: ["Support/apns.mjs", "Support/judge.py"]),
         .testTarget(
             name: "DaemonTests",
             dependencies: [

@@ -21,6 +21,7 @@ extension Core {
             for recipient in current.endedSubscriptions { for reference in doors { reference.door.subscriptionEnded(recipient) } }
             for dataset in current.hiddenDatasets { for reference in doors { reference.door.forgetPositions(of: dataset) } }
             poster?.post(current.posts)
+            if !current.pushes.isEmpty { pushPoster?.post(current.pushes) }
             keep(current.takeUncommitted())
             for query in current.queries { enqueue(query) }
             for notice in current.notices { logger.notice(notice) }

@@ -15,6 +15,9 @@ public final class Core {
     public let health: Health
     public var log: (any DurableLog)?
     public var poster: (any Poster)?
+    public var pushPoster: (any PushPoster)?
+    /// When the log was last told of what keeps a push service from taking anything.
+    var faultsToldAt: [PushKind: Int64] = [:]
     /// Each keeps the core; the core keeps none of them.
     private(set) var doors: [DoorReference] = []
     var turn: Turn
@@ -185,13 +188,29 @@ public final class Core {
             }
         }
         for (token, outcome) in poster?.collect() ?? [] {
-            meters.count(outcome)
+            meters.count(outcome, of: "webhook")
             hub.posted(token, outcome, &turn)
+        }
+        for result in pushPoster?.collect() ?? [] {
+            meters.count(result.outcome, of: result.kind.rawValue)
+            if case .misconfigured(let reason) = result.outcome { tell(reason, of: result.kind) }
+            hub.posted(result.token, result.outcome, &turn)
         }
         hub.continueWaiting(&turn)
         _ = serveWaiting()
         perform()
     }
+
+    /// What only the operator can mend is told once a minute.
+    private func tell(_ reason: String, of kind: PushKind) {
+        let now = clock.monotonic()
+        if let last = faultsToldAt[kind], now - last < Self.faultPause { return }
+        faultsToldAt[kind] = now
+        meters.pushFaults[kind, default: 0] += 1
+        logger.error("push service refuses", metadata: ["service": "\(kind.rawValue)", "reason": "\(reason)"])
+    }
+
+    private static let faultPause: Int64 = 60_000
 
     /// Live states go to the disk while it has little else to do; each portion that is done wakes the loop for the next.
     private func writeBehind() {

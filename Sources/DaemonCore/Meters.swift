@@ -31,16 +31,41 @@ public struct Meters: Sendable {
     public var openings = 0
     /// Of the filters that were asked for on this connection, those that the broker refused.
     public var refusedSubscriptions = 0
-    public var posts = (taken: 0, refused: 0, failed: 0)
+    /// Posts to webhooks and push services.
+    public private(set) var posts: [PostLabels: Int] = [:]
+    /// For how many minutes each service took nothing for a reason that the operator has to mend.
+    public var pushFaults: [PushKind: Int] = [:]
+
+    /// What is said of a post.
+    public struct PostLabels: Hashable, Sendable {
+        public var kind: String
+        public var outcome: String
+
+        public init(_ kind: String, _ outcome: String) {
+            self.kind = kind
+            self.outcome = outcome
+        }
+
+        /// All that can be said, in order.
+        public static let all: [PostLabels] =
+            ["taken", "refused", "failed"].map { PostLabels("webhook", $0) }
+            + PushKind.allCases.flatMap { kind in
+                ["taken", "refused", "failed", "gone", "misconfigured"].map { PostLabels(kind.rawValue, $0) }
+            }
+    }
 
     public init() {}
 
-    mutating func count(_ outcome: WebhookOutcome) {
-        switch outcome {
-        case .taken: posts.taken += 1
-        case .refused: posts.refused += 1
-        case .failed: posts.failed += 1
-        }
+    mutating func count(_ outcome: PostOutcome, of kind: String) {
+        let word =
+            switch outcome {
+            case .taken: "taken"
+            case .refused: "refused"
+            case .failed: "failed"
+            case .gone: "gone"
+            case .misconfigured: "misconfigured"
+            }
+        posts[PostLabels(kind, word), default: 0] += 1
     }
 
     /// Seconds of a clock that is never set.

@@ -86,7 +86,13 @@ public struct LoadFailure: Error, CustomStringConvertible {
 /// What posts to webhooks, each post once.
 public protocol Poster: AnyObject {
     func post(_ posts: [WebhookPost])
-    func collect() -> [(token: UInt64, outcome: WebhookOutcome)]
+    func collect() -> [(token: UInt64, outcome: PostOutcome)]
+}
+
+/// What hands messages to push services, each once.
+public protocol PushPoster: AnyObject {
+    func post(_ posts: [PushPost])
+    func collect() -> [PushResult]
 }
 
 /// What time it is, in milliseconds.

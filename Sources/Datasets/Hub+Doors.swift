@@ -51,9 +51,11 @@ extension Hub {
         followers.close()
     }
 
-    /// What became of a ``WebhookPost``.
-    public func posted(_ token: UInt64, _ outcome: WebhookOutcome, _ turn: inout Turn) {
-        outbox.posted(DeliveryToken(raw: token), outcome, &turn)
+    /// What became of a ``WebhookPost`` or a ``PushPost``.
+    public func posted(_ token: UInt64, _ outcome: PostOutcome, _ turn: inout Turn) {
+        let token = DeliveryToken(raw: token)
+        if case .gone = outcome { noteGone(token, &turn) }
+        outbox.posted(token, outcome, &turn)
     }
 
     // MARK: What a door may want to know

@@ -19,6 +19,8 @@ public struct HubConfiguration: Sendable {
     public var reservedDatasets: [String: String] = [:]
     /// Webhooks may be posted to loopback, link-local and private addresses.
     public var webhooksAllowPrivate = false
+    /// The push services that are set up.
+    public var push = PushOffer()
     /// Whether there is a time zone of this IANA name.
     public var isTimeZone: @Sendable (String) -> Bool = { _ in true }
     /// Makes the keys that requests ask for; nil: none are made.

@@ -21,6 +21,10 @@ public struct CircumstanceRecord: Equatable, Sendable {
     /// A trace goes with each message.
     public var debug: Bool
     public var isEnabled: Bool
+    /// Where its events go beside its topic.
+    public var pushers: [String] = []
+    /// `{"title","body"}` of its push messages, as it was sent.
+    public var notification: String?
     public var createdAt: Int64
     public var updatedAt: Int64
     public var revision: String
@@ -111,6 +115,8 @@ public struct IncidentRecord: Equatable, Sendable {
     /// Where it goes beside its topic, as that was when it was made.
     public var pushers: [String] = []
     public var secret: String?
+    /// What push services are handed, as JSON; nil where it is for none.
+    public var push: String?
     /// A bit for each target that is complete, and the worst that became of those.
     public var settled: UInt32 = 0
     public var fate = MatchFate.delivered
@@ -149,6 +155,8 @@ extension CircumstanceRecord: DurableRecord {
         fields.write(createdAt)
         fields.write(updatedAt)
         fields.write(revision)
+        fields.write(list: pushers.isEmpty ? nil : pushers)
+        fields.write(notification)
     }
 
     public init(from fields: inout some FieldReader) throws(MalformedRow) {
@@ -160,6 +168,8 @@ extension CircumstanceRecord: DurableRecord {
             tags: try fields.list(), devices: try fields.list(), nearRadius: fields.double(), exitMargin: fields.double(),
             debug: fields.flag(), isEnabled: fields.flag(), createdAt: fields.int64(), updatedAt: fields.int64(),
             revision: fields.text())
+        pushers = try fields.optionalList() ?? []
+        notification = fields.optionalText()
     }
 
     public var feedEntry: FeedEntry? {
@@ -244,6 +254,7 @@ extension IncidentRecord: DurableRecord {
         fields.write(secret)
         fields.write(Int64(settled))
         fields.write(fate.rank)
+        fields.write(push)
     }
 
     public init(from fields: inout some FieldReader) throws(MalformedRow) {
@@ -257,6 +268,7 @@ extension IncidentRecord: DurableRecord {
         settled = UInt32(truncatingIfNeeded: fields.int64())
         guard let fate = MatchFate(rank: fields.int()) else { throw MalformedRow() }
         self.fate = fate
+        push = fields.optionalText()
     }
 }
 

@@ -14,6 +14,8 @@ public struct DeviceRecord: Equatable, Sendable {
     public var carries: BeaconIdentity?
     /// How it ranges the beacons it sees; nil: as everybody.
     public var ranging: RangingSettings?
+    /// The push targets, as texts, that their services call gone.
+    public var goneTargets: [String] = []
     /// The client that created it; nil for a device made by its first position.
     public var owner: String?
     public var createdAt: Int64
@@ -60,6 +62,7 @@ extension DeviceRecord: DurableRecord {
         fields.write(ranging?.n)
         fields.write(ranging?.rssiOffset)
         fields.write(ranging?.filter.rawValue)
+        fields.write(list: goneTargets.isEmpty ? nil : goneTargets)
     }
 
     public init(from fields: inout some FieldReader) throws(MalformedRow) {
@@ -69,13 +72,28 @@ extension DeviceRecord: DurableRecord {
             owner: fields.optionalText(), createdAt: fields.int64(), updatedAt: fields.int64(), revision: fields.text())
         carries = .read(from: &fields)
         let (n, rssiOffset) = (fields.double(), fields.double())
-        if !fields.isNull { ranging = RangingSettings(n: n, rssiOffset: rssiOffset, filter: try fields.word()) }
+        if fields.isNull {
+            fields.skip()
+        } else {
+            ranging = RangingSettings(n: n, rssiOffset: rssiOffset, filter: try fields.word())
+        }
+        goneTargets = try fields.optionalList() ?? []
     }
 
     /// Every client may know the beacons of its dataset.
     public var feedEntry: FeedEntry? {
         .object(type: .device, id: id, revision: revision, owner: owner, reader: type == .beacon ? nil : owner)
     }
+}
+
+/// Which push targets of a device are gone.
+public struct GoneTargetsAmendment: RecordAmendment {
+    public static var kind: Kind { .device }
+    public static let columns = ["goneTargets"]
+    public let key: RecordKey
+    public let targets: [String]
+
+    public func write(to fields: inout some FieldWriter) { fields.write(list: targets.isEmpty ? nil : targets) }
 }
 
 extension BeaconIdentity {
@@ -93,6 +111,9 @@ extension BeaconIdentity {
 }
 
 extension DurableChange {
+    package static func putGoneTargets(dataset: String, deviceId: String, _ targets: [String]) -> Self {
+        .amend(GoneTargetsAmendment(key: RecordKey(.device, dataset, deviceId), targets: targets))
+    }
     /// Removes the device with its publications, subscriptions, their pairs and visits, what is held of it, where it was, and its
     /// matches, those still to be delivered apart.
     package static func deleteDevice(dataset: String, id: String) -> Self { .delete(RecordKey(.device, dataset, id)) }

@@ -183,11 +183,8 @@ extension GeofenceRecord {
         writer.member("staleAfter", optional: rule.staleAfter.map { Double($0) / 1000 })
         writer.member("accuracy", rule.accuracy.rawValue)
         writer.member("floor", rule.floor.rawValue)
-        writer.member("pushers", pushers)
-        if let notification {
-            writer.key("notification")
-            writer.raw(Array(notification.utf8))
-        }
+        writer.member(pushers: pushers)
+        writer.member(notification: notification)
         writer.member("enabled", isEnabled)
         writer.member("createdAt", createdAt)
         writer.member("updatedAt", updatedAt)

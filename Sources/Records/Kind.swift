@@ -34,10 +34,10 @@ public enum Kind: Int, CaseIterable, Sendable {
                 DeviceRecord.self, "device", key: 2,
                 """
                 dataset id type name groupNames platform deviceToken proximityUUID major minor owner createdAt updatedAt revision \
-                carriedUUID carriedMajor carriedMinor rangingExponent rangingOffset rangingFilter
+                carriedUUID carriedMajor carriedMinor rangingExponent rangingOffset rangingFilter goneTargets
                 """
             )
-            .fed(.device),
+            .fed(.device).amended(by: [GoneTargetsAmendment.self]),
             KindRow(
                 PublicationRecord.self, "publication", key: 2,
                 "dataset id deviceId topic range duration properties owner createdAt updatedAt revision"
@@ -48,7 +48,7 @@ public enum Kind: Int, CaseIterable, Sendable {
                 """
                 dataset id deviceId topic range duration selector matchTTL matchDTL excludeSelf pushers hints owner createdAt updatedAt \
                 revision matched delivered retried expired dropped lastMatchAt lastError mode exitMargin dwell staleAfter accuracy floor \
-                secret homeAssistant
+                secret homeAssistant notification
                 """
             )
             .fed(.subscription).referring("deviceId", to: .device, goes: .deleted).evaluated(.deletion)
@@ -68,7 +68,8 @@ public enum Kind: Int, CaseIterable, Sendable {
             KindRow(
                 CircumstanceRecord.self, "circumstance", key: 2,
                 """
-                dataset id owner expression trigger name tags devices nearRadius exitMargin debug enabled createdAt updatedAt revision
+                dataset id owner expression trigger name tags devices nearRadius exitMargin debug enabled createdAt updatedAt revision \
+                pushers notification
                 """
             )
             .fed(.circumstance),
@@ -93,7 +94,7 @@ public enum Kind: Int, CaseIterable, Sendable {
                 .evaluated([.put, .deletion]),
             KindRow(
                 IncidentRecord.self, "incident", key: 1,
-                "number dataset id sourceId owner createdAt body source pushers secret settled fate"
+                "number dataset id sourceId owner createdAt body source pushers secret settled fate push"
             )
             .counted(.match).evaluated(.put).amended(by: [IncidentProgress.self]),
             KindRow(LiveStateRecord.self, "liveState", key: 2, "dataset topic timestamp receivedAt number payload")
@@ -118,7 +119,7 @@ public enum Kind: Int, CaseIterable, Sendable {
             KindRow(
                 MatchRecord.self, "match", key: 1,
                 """
-                number dataset id deviceId subscriptionId publicationId owner createdAt pending pushers secret settled fate body
+                number dataset id deviceId subscriptionId publicationId owner createdAt pending pushers secret settled fate push body
                 """
             )
             .referring("deviceId", to: .device, goes: [.deleted, .forgotten]).counted(.match).evaluated(.put)

@@ -18,6 +18,8 @@ public struct MatchRecord: Equatable, Sendable {
     public var pushers: [String]
     /// What webhooks are signed with; nil once it is not pending.
     public var secret: String?
+    /// What push services are handed, as JSON; nil where it is for none.
+    public var push: String?
     /// A bit for each target that took it or never will: the match topic first, then the pushers.
     public var settled: UInt32 = 0
     /// The worst that became of those.
@@ -59,6 +61,7 @@ extension MatchRecord: DurableRecord {
         fields.write(secret)
         fields.write(Int64(settled))
         fields.write(fate.rank)
+        fields.write(push)
         fields.write(body)
     }
 
@@ -69,12 +72,14 @@ extension MatchRecord: DurableRecord {
         let pushers = try fields.optionalList() ?? []
         let (secret, settled, rank) = (fields.optionalText(), fields.int64(), fields.int())
         guard let fate = MatchFate(rank: rank) else { throw MalformedRow() }
+        let push = fields.optionalText()
         self.init(
             number: number, dataset: dataset, id: id, deviceId: deviceId, subscriptionId: subscriptionId,
             publicationId: publicationId, owner: owner, createdAt: createdAt, body: fields.bytes(), pending: pending,
             pushers: pushers, secret: secret)
         self.settled = UInt32(truncatingIfNeeded: settled)
         self.fate = fate
+        self.push = push
     }
 }
 
@@ -95,12 +100,13 @@ public struct MatchProgress: RecordAmendment {
 /// All targets of the match are settled: whom it was for, and what signed it, is nobody's business any more.
 public struct MatchEnd: RecordAmendment {
     public static var kind: Kind { .match }
-    public static let columns = ["pending", "pushers", "secret"]
+    public static let columns = ["pending", "pushers", "secret", "push"]
     public let key: RecordKey
 
     public func write(to fields: inout some FieldWriter) {
         fields.write(false)
         fields.write(list: nil)
+        fields.write(nil as String?)
         fields.write(nil as String?)
     }
 }

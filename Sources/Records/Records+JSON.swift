@@ -21,6 +21,24 @@ extension JSONWriter {
     }
 }
 
+extension JSONWriter {
+    /// Texts, and objects for browsers.
+    mutating func member(pushers: [String]) {
+        key("pushers")
+        beginArray()
+        for pusher in pushers {
+            if pusher.utf8.first == UInt8(ascii: "{") { raw(Array(pusher.utf8)) } else { string(pusher) }
+        }
+        endArray()
+    }
+
+    mutating func member(notification: String?) {
+        guard let notification else { return }
+        key("notification")
+        raw(Array(notification.utf8))
+    }
+}
+
 extension DatasetRecord: JSONObjectEncodable {
     package func encodeMembers(into writer: inout JSONWriter) {
         writer.member("id", id)
@@ -80,8 +98,9 @@ extension SubscriptionRecord: JSONObjectEncodable {
         writer.member("accuracy", accuracy.rawValue)
         writer.member("floor", floor.rawValue)
         writer.member("excludeSelf", excludeSelf)
-        writer.member("pushers", pushers)
+        writer.member(pushers: pushers)
         if homeAssistant { writer.member("homeAssistant", true) }
+        writer.member(notification: notification)
         writer.stamps(createdAt, updatedAt, owner: owner, revision)
     }
 
@@ -158,6 +177,8 @@ extension CircumstanceRecord: JSONObjectEncodable {
         writer.member("exitMargin", exitMargin)
         if debug { writer.member("debug", true) }
         writer.member("enabled", isEnabled)
+        if !pushers.isEmpty { writer.member(pushers: pushers) }
+        writer.member(notification: notification)
         writer.stamps(createdAt, updatedAt, owner: owner, revision)
     }
 }

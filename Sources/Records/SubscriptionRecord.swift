@@ -29,6 +29,8 @@ public struct SubscriptionRecord: Equatable, Sendable {
     public var secret: String?
     /// Home Assistant discovers its matches as events.
     public var homeAssistant = false
+    /// `{"title","body"}` of its push messages, as it was sent.
+    public var notification: String?
     public var delivery: Delivery
     public var hints: [String]
     public var owner: String?
@@ -105,6 +107,7 @@ extension SubscriptionRecord: DurableRecord {
         fields.write(floor.rawValue)
         fields.write(secret)
         fields.write(homeAssistant)
+        fields.write(notification)
     }
 
     public init(from fields: inout some FieldReader) throws(MalformedRow) {
@@ -128,6 +131,7 @@ extension SubscriptionRecord: DurableRecord {
         floor = try fields.word()
         secret = fields.optionalText()
         homeAssistant = fields.flag()
+        notification = fields.optionalText()
     }
 
     public var feedEntry: FeedEntry? {

@@ -205,6 +205,20 @@ extension Store {
         }
     }
 
+    static func registerPush(in migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("push") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE device ADD COLUMN goneTargets TEXT;
+                    ALTER TABLE subscription ADD COLUMN notification TEXT;
+                    ALTER TABLE circumstance ADD COLUMN pushers TEXT;
+                    ALTER TABLE circumstance ADD COLUMN notification TEXT;
+                    ALTER TABLE match ADD COLUMN push TEXT;
+                    ALTER TABLE incident ADD COLUMN push TEXT;
+                    """)
+        }
+    }
+
     private static let changeFeed = """
         CREATE TABLE feed (
             dataset TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL, purgedThrough INTEGER NOT NULL

@@ -23,6 +23,7 @@ extension Store {
         registerGeofences(in: &migrator)
         registerAccessKeys(in: &migrator)
         registerReplication(in: &migrator)
+        registerPush(in: &migrator)
         return migrator
     }()
 

@@ -162,7 +162,7 @@ struct DeliveryFaultTests {
         guard !run.harness.posts.isEmpty else { return }
         run.note("webhook answers")
         let post = run.pick(run.harness.posts)
-        let outcome: WebhookOutcome = run.pick([
+        let outcome: PostOutcome = run.pick([
             .taken(status: 200), .taken(status: 204), .refused(reason: "no"), .failed(reason: "no", retryAfter: nil),
             .failed(reason: "later", retryAfter: 3000),
         ])

@@ -92,16 +92,16 @@ final class HarnessDoor: Door {
 /// Remembers posts until a test answers for them.
 final class HarnessPoster: Poster {
     var posts: [WebhookPost] = []
-    private var outcomes: [(token: UInt64, outcome: WebhookOutcome)] = []
+    private var outcomes: [(token: UInt64, outcome: PostOutcome)] = []
 
     func post(_ posts: [WebhookPost]) { self.posts += posts }
 
-    func answer(_ post: WebhookPost, _ outcome: WebhookOutcome) {
+    func answer(_ post: WebhookPost, _ outcome: PostOutcome) {
         posts.removeAll { $0.token == post.token }
         outcomes.append((post.token, outcome))
     }
 
-    func collect() -> [(token: UInt64, outcome: WebhookOutcome)] {
+    func collect() -> [(token: UInt64, outcome: PostOutcome)] {
         defer { outcomes = [] }
         return outcomes
     }
@@ -126,5 +126,23 @@ final class NoticeLog: LogHandler, @unchecked Sendable {
     func log(event: LogEvent) {
         let metadata = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         lines.append(([event.message.description] + metadata).joined(separator: " "))
+    }
+}
+
+/// Remembers messages for push services until a test answers for them.
+final class HarnessPushPoster: PushPoster {
+    var posts: [PushPost] = []
+    private var results: [PushResult] = []
+
+    func post(_ posts: [PushPost]) { self.posts += posts }
+
+    func answer(_ post: PushPost, _ outcome: PostOutcome) {
+        posts.removeAll { $0.token == post.token }
+        results.append(PushResult(token: post.token, kind: post.target.kind, outcome: outcome))
+    }
+
+    func collect() -> [PushResult] {
+        defer { results = [] }
+        return results
     }
 }

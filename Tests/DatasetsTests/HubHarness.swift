@@ -15,6 +15,7 @@ final class HubHarness {
     let log = MemoryLog()
     private let door: HarnessDoor
     private let poster = HarnessPoster()
+    let pushPoster = HarnessPushPoster()
     private var configuration: HubConfiguration
     private var lives: UInt64 = 1
 
@@ -78,6 +79,7 @@ final class HubHarness {
         core = Self.core(configuration, log, clock, door, life: lives)
         core.log = log
         core.poster = poster
+        core.pushPoster = pushPoster
         connect()
     }
 
@@ -166,8 +168,15 @@ final class HubHarness {
     }
 
     /// What became of a post.
-    func answer(_ post: WebhookPost, _ outcome: WebhookOutcome = .taken(status: 200)) {
+    func answer(_ post: WebhookPost, _ outcome: PostOutcome = .taken(status: 200)) {
         poster.answer(post, outcome)
+        core.woken()
+        end()
+    }
+
+    /// What became of a message for a push service.
+    func answer(_ post: PushPost, _ outcome: PostOutcome = .taken(status: 200)) {
+        pushPoster.answer(post, outcome)
         core.woken()
         end()
     }
@@ -220,10 +229,12 @@ final class HubHarness {
         core = Self.core(configuration, log, clock, door, life: lives)
         core.log = log
         core.poster = poster
+        core.pushPoster = pushPoster
         for change in store.restored() { try? hub.restore(change, at: now) }
         hub.endRestoration(liveNumber: store.highestLiveNumber, matchNumber: store.highestMatchNumber)
         published.removeAll()
         posts.removeAll()
+        pushPoster.posts.removeAll()
         meanwhile()
         core.begin()
         core.doorOpened(holding: mark)

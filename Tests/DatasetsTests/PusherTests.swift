@@ -19,10 +19,18 @@ struct PusherTests {
         init(_ text: String, _ meaning: String) { (self.text, self.meaning) = (text, meaning) }
     }
 
+    private static func browser(
+        endpoint: String = "https://push.example/a",
+        p256dh: String = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+        auth: String = "BTBZMqHH6r4Tts7J_aSIgg", more: String = ""
+    ) -> String {
+        #"{"webpush":{"endpoint":"\#(endpoint)","keys":{"p256dh":"\#(p256dh)","auth":"\#(auth)"}\#(more)}}"#
+    }
+
     private static let long = String(repeating: "x", count: 1024 - "geomatch/d/alice/".utf8.count)
 
     @Test(
-        "mean the match topic, a topic below the owner's tree, or a webhook",
+        "mean the match topic, a topic below the owner's tree, a webhook, or a push service",
         arguments: [
             Row("ws", "match"), Row("localhost", "match"), Row("WS", "invalid"), Row("", "invalid"), Row("mqtt", "invalid"),
             Row("mqtt:a", "geomatch/d/alice/a"), Row("MQTT:a/b c/é", "geomatch/d/alice/a/b c/é"),
@@ -38,7 +46,17 @@ struct PusherTests {
             Row("mqtt:" + long + "x", "invalid"),
             Row("http://example.com/a?b", "http://example.com:80"), Row("HTTPS://example.com", "https://example.com:443"),
             Row("http://user@example.com/", "invalid"), Row("http:/x", "invalid"), Row("ftp://x", "invalid"),
-            Row("apns://x", "unsupported"), Row("fcm:x", "unsupported"),
+            Row("apns://0aF", "apns://0aF"), Row("APNS://x-_", "apns://x-_"), Row("apns://", "token of apns"),
+            Row("apns:", "invalid"), Row("apns:x", "invalid"), Row("apns:/x", "invalid"), Row("apns://a/b", "invalid"),
+            Row("apns://..", "invalid"), Row("apns://a\nb", "invalid"), Row("apns://a b", "invalid"), Row("apns://é", "invalid"),
+            Row("apns://" + String(repeating: "a", count: 256), "apns://" + String(repeating: "a", count: 256)),
+            Row("apns://" + String(repeating: "a", count: 257), "invalid"),
+            Row("fcm://", "token of fcm"), Row("fcm:x", "invalid"), Row("fcm://a:b/c%", "fcm://a:b/c%"),
+            Row("fcm://a\r\nb", "invalid"), Row("fcm://a\u{0}", "invalid"),
+            Row(browser(), browser()), Row(browser(p256dh: "BCVxsr7N"), "invalid"), Row(browser(auth: "BTBZMqHH6r4Tts7J_aSI"), "invalid"),
+            Row(browser(endpoint: "ftp://x"), "invalid"), Row(browser(more: #","x":1"#), "invalid"),
+            Row(browser(more: #","expirationTime":null"#), browser()), Row("{}", "invalid"), Row("{", "invalid"),
+            Row(#"{"webpush":1}"#, "invalid"), Row(#"{"webpush":{"endpoint":"https://x"}}"#, "invalid"),
         ])
     func meaning(_ row: Row) {
         let meaning: String
@@ -47,6 +65,8 @@ struct PusherTests {
             case .match: meaning = "match"
             case .path(let recipient): meaning = Self.naming.name(of: recipient)
             case .webhook(let url): meaning = url.origin
+            case .push(let target): meaning = target.text
+            case .device(let kind): meaning = "token of \(kind.rawValue)"
             }
         } catch {
             #expect(error.field == "pushers")

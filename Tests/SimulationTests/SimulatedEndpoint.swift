@@ -7,7 +7,7 @@ import DaemonCore
 final class SimulatedEndpoint: Poster {
     private let disk: SimulatedDisk
     private var underWay: [WebhookPost] = []
-    private var outcomes: [(token: UInt64, outcome: WebhookOutcome)] = []
+    private var outcomes: [(token: UInt64, outcome: PostOutcome)] = []
     /// Bodies by match id.
     private(set) var taken: [String: [UInt8]] = [:]
     private(set) var fault: String?
@@ -25,7 +25,7 @@ final class SimulatedEndpoint: Poster {
         if !disk.hasCrashed { underWay += posts }
     }
 
-    func collect() -> [(token: UInt64, outcome: WebhookOutcome)] {
+    func collect() -> [(token: UInt64, outcome: PostOutcome)] {
         defer { outcomes = [] }
         return outcomes
     }
@@ -38,7 +38,7 @@ final class SimulatedEndpoint: Poster {
             let post = underWay.remove(at: random.below(underWay.count))
             let luck = isHealed ? 0 : random.below(100)
             if luck < 80 { take(post) }
-            let outcome: WebhookOutcome =
+            let outcome: PostOutcome =
                 switch luck {
                 case ..<70: .taken(status: 200)
                 case ..<90: .failed(reason: "no answer", retryAfter: nil)

@@ -1,7 +1,7 @@
 import SeededRandom
 import Testing
 
-@testable import Webhooks
+@testable import Posting
 
 @Suite("The queue of posts")
 struct FairQueueTests {

@@ -1,7 +1,7 @@
 import SeededRandom
 import Testing
 
-@testable import Webhooks
+@testable import Posting
 
 @Suite("When an endpoint wants to be asked again")
 struct RetryAfterTests {

@@ -99,8 +99,7 @@ extension Hub {
             try require(["topic", "range", "duration"], of: given)
             optional = [
                 "selector", "matchTTL", "matchDTL", "mode", "exitMargin", "dwell", "staleAfter", "accuracy", "floor",
-                "excludeSelf", "homeAssistant",
-                "pushers",
+                "excludeSelf", "homeAssistant", "pushers", "notification",
             ]
             return update.filled(with: optional)
         case .place, .category, .circumstance, .geofence: break
@@ -124,7 +123,9 @@ extension JSONObject {
     /// Without what a document has and no request takes.
     var withoutMeta: JSONObject {
         var rest = self
-        for key in ["type", "revision", "parent", "deleted", "owner", "createdAt", "updatedAt", "delivery", "hints", "items"] {
+        for key in [
+            "type", "revision", "parent", "deleted", "owner", "createdAt", "updatedAt", "delivery", "hints", "pushState", "items",
+        ] {
             rest[key] = nil
         }
         return rest

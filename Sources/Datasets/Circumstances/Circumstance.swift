@@ -7,15 +7,23 @@ final class Circumstance {
     var record: CircumstanceRecord
     let expression: CircumstanceExpression
     let reference: CircumstanceRef
+    /// Where its events go beside its topic.
+    let pushers: [Pusher]
 
-    init(_ record: CircumstanceRecord, _ expression: CircumstanceExpression, reference: CircumstanceRef) {
+    init(
+        _ record: CircumstanceRecord, _ expression: CircumstanceExpression, _ pushers: [Pusher], reference: CircumstanceRef
+    ) {
         self.record = record
+        self.pushers = pushers
         self.expression = expression
         self.reference = reference
     }
 }
 
 extension CircumstanceRecord {
+    /// Of its events.
+    var recipient: Recipient { Recipient(dataset, owner, .circumstance, id) }
+
     func rule(_ expression: CircumstanceExpression) -> CircumstanceRule {
         CircumstanceRule(
             expression, trigger: trigger, owner: owner, devices: devices, nearRadius: nearRadius, exitMargin: exitMargin)

@@ -23,6 +23,21 @@ extension CircumstanceBook {
             createdAt: occurrence.timestamp, body: body)
     }
 
+    /// Has an event delivered.
+    func send(_ event: IncidentRecord, of circumstance: Circumstance, _ device: Device, _ turn: inout Turn) {
+        let record = circumstance.record
+        let isOwn = device.record.owner.map { $0.hasSameBytes(as: record.owner) } ?? true
+        shared.outbox.send(
+            event, to: Targets(circumstance.pushers, about: isOwn ? device.record : nil),
+            saying: {
+                PushMessage(
+                    [
+                        ("circumstanceId", record.id), ("incidentId", event.id), ("deviceId", device.record.id),
+                        ("event", "occurred"),
+                    ], record.notification, device: device.record)
+            }, account, &turn)
+    }
+
     // MARK: The message
 
     /// The trace of an expression repeats its parts at each level, up to a megabyte.

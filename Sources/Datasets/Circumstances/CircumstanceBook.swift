@@ -12,7 +12,7 @@ final class CircumstanceBook {
     let places: PlaceBook
     let structure: StructureBook
     let shared: Shared
-    private let account: MatchAccount
+    let account: MatchAccount
     /// The engine knows the devices: it does from the first circumstance or place on.
     private(set) var isActive = false
     /// Its dataset was restored, and nothing is evaluated before all of it is back.
@@ -70,7 +70,7 @@ final class CircumstanceBook {
     /// Registers a circumstance, or replaces the one of its id.
     @discardableResult
     func register(
-        _ record: CircumstanceRecord, _ expression: CircumstanceExpression, _ turn: inout Turn
+        _ record: CircumstanceRecord, _ expression: CircumstanceExpression, _ pushers: [Pusher], _ turn: inout Turn
     ) -> Circumstance {
         activate(at: turn.now)
         let known = circumstances[record.id]
@@ -79,7 +79,7 @@ final class CircumstanceBook {
         let reference = engine.register(
             record.rule(expression), replacing: known?.reference, isEnabled: record.isEnabled, at: turn.now, in: world,
             into: &effects)
-        let circumstance = Circumstance(record, expression, reference: reference)
+        let circumstance = Circumstance(record, expression, pushers, reference: reference)
         insert(circumstance)
         handleEffects(&turn)
         return circumstance
@@ -254,7 +254,7 @@ final class CircumstanceBook {
             case .stay(_, let stay): turn.keep(.put(StayRecord(dataset: dataset, deviceID: id, stay: stay)))
             case .occurred(let occurrence):
                 if let circumstance = circumstance(occurrence.circumstance) {
-                    shared.outbox.send(event(occurrence, of: circumstance, device, &turn), account, &turn)
+                    send(event(occurrence, of: circumstance, device, &turn), of: circumstance, device, &turn)
                 }
             }
             if let state = device.positionTopic, !states.contains(where: { $0 === state }) { states.append(state) }
@@ -274,7 +274,8 @@ final class CircumstanceBook {
         if let known = circumstances[record.id] { unregister(known) }
         let expression = try CircumstanceExpression(checking: record.expression)
         let reference = engine.restore(record.rule(expression), isEnabled: record.isEnabled, in: world)
-        insert(Circumstance(record, expression, reference: reference))
+        let pushers = try [Pusher](reading: record.pushers, of: record.recipient, naming: shared.naming)
+        insert(Circumstance(record, expression, pushers, reference: reference))
     }
 
     func restore(_ record: HeldRecord) {

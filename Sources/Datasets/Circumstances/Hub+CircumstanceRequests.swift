@@ -25,14 +25,17 @@ extension Hub {
             try parameters.optionalNumber("nearRadius", in: CircumstanceRule.nearRadiusRange, unit: "metres") ?? record.nearRadius
         record.exitMargin =
             try parameters.optionalNumber("exitMargin", in: CircumstanceRule.exitMarginRange, unit: "metres") ?? record.exitMargin
+        record.pushers = try parameters.pushers("pushers")
+        record.notification = try parameters.notification("notification")
         record.debug = try parameters.optionalBool("debug") ?? false
         guard known != nil || dataset.circumstances.count(of: owner) < configuration.limits.circumstances else {
             throw WireError(.limit, "the client has \(configuration.limits.circumstances) circumstances, the maximum")
         }
         record.isEnabled = call.stamp == nil ? true : try parameters.optionalBool("enabled") ?? true
         record.revision = call.revision(after: known?.record.revision, content: record.encoded())
+        let pushers = try readPushers(record.pushers, of: record.recipient, areNew: true)
         if call.endsBeforeEffects { return record.encoded() }
-        let circumstance = dataset.circumstances.register(record, expression, &turn)
+        let circumstance = dataset.circumstances.register(record, expression, pushers, &turn)
         return describe(circumstance, warnings: warnings(of: expression, in: dataset))
     }
 

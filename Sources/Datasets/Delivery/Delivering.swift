@@ -6,6 +6,7 @@ protocol Delivering: AnyObject {
     var delivery: Delivery { get set }
     /// Its counters changed since they were last made durable.
     var deliveryChanged: Bool { get set }
+    var pushers: [Pusher] { get }
     /// It is deleted: its events still on their way are counted for nobody.
     var isGone: Bool { get }
     /// Makes its counters durable.

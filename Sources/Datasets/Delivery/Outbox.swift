@@ -13,7 +13,7 @@ final class Outbox {
     private(set) var pending: [Int64: PendingDelivery] = [:]
     /// What goes out by doors: to recipients and `mqtt:` pushers.
     private var queues = ClientQueues()
-    /// What goes to webhooks.
+    /// What goes to webhooks and push services.
     private(set) var posts = PostQueues()
     /// Not yet durable, in order.
     private var held = Deque<Int64>()
@@ -62,17 +62,22 @@ final class Outbox {
         subscription.record.delivery.lastMatchAt = message.at
         deliveryChanged(subscription)
         lastNumber += 1
-        let delivery = PendingDelivery(
+        let targets = Targets(subscription.pushers, about: device.record)
+        var delivery = PendingDelivery(
             number: lastNumber, account: account, source: subscription, id: message.id, createdAt: message.at, body: body,
-            recipient: subscription.recipient, pushers: subscription.pushers, secret: subscription.record.secret)
+            recipient: subscription.recipient, pushers: targets.pushers, secret: subscription.record.secret)
+        delivery.take(targets, publication.record.id) {
+            PushMessage(message, publication.record, subscription.record, device: device.record)
+        }
         let obstacle = obstacle(to: delivery)
         var record = MatchRecord(
             number: lastNumber, dataset: subscription.record.dataset, id: message.id, deviceId: device.record.id,
             subscriptionId: subscription.record.id, publicationId: publication.record.id, owner: subscription.record.owner,
             createdAt: message.at, body: body, pending: obstacle == nil)
-        if obstacle == nil, !subscription.pushers.isEmpty {
-            record.pushers = subscription.pushers.map { $0.text(naming) }
-            record.secret = subscription.record.secret
+        if obstacle == nil, !targets.pushers.isEmpty {
+            record.pushers = targets.pushers.map { $0.text(naming) }
+            (record.secret, record.push) = (subscription.record.secret, delivery.push)
+            (record.settled, record.fate) = (delivery.completed, delivery.fate)
         }
         turn.keep(.put(record))
         keepNewest(lastNumber, of: device, &turn)
@@ -81,6 +86,7 @@ final class Outbox {
         } else {
             account.counters.pending += 1
             insert(delivery)
+            for (slot, reason) in targets.lost { report(.dropped, delivery, slot, because: reason, &turn) }
         }
     }
 
@@ -89,14 +95,21 @@ final class Outbox {
     /// - Parameters:
     ///   - record: Its number is given here.
     ///   - geofence: Whose event it is; nil for circumstances and beacons.
-    func send(_ record: IncidentRecord, of geofence: Geofence? = nil, _ account: MatchAccount, _ turn: inout Turn) {
+    ///   - targets: Where it goes beside its topic.
+    ///   - message: What push services are told of it.
+    func send(
+        _ record: IncidentRecord, of geofence: Geofence? = nil, to targets: Targets = Targets(),
+        saying message: () -> PushMessage? = { nil }, _ account: MatchAccount, _ turn: inout Turn
+    ) {
         var record = record
         record.number = lastNumber + 1
-        if let geofence, !geofence.pushers.isEmpty {
-            record.pushers = geofence.pushers.map { $0.text(naming) }
-            record.secret = geofence.record.secret
+        if !targets.pushers.isEmpty {
+            record.pushers = targets.pushers.map { $0.text(naming) }
+            record.secret = geofence?.record.secret
         }
-        let delivery = PendingDelivery(record, account, source: geofence, pushers: geofence?.pushers ?? [])
+        var delivery = PendingDelivery(record, account, source: geofence, pushers: targets.pushers)
+        delivery.take(targets, nil, message)
+        (record.push, record.settled, record.fate) = (delivery.push, delivery.completed, delivery.fate)
         if let geofence {
             geofence.delivery.matched += 1
             geofence.delivery.lastMatchAt = record.createdAt
@@ -114,6 +127,7 @@ final class Outbox {
         lastNumber = record.number
         turn.keep(.put(record))
         insert(delivery)
+        for (slot, reason) in targets.lost { report(.dropped, delivery, slot, because: reason, &turn) }
     }
 
     /// Counts matches that were not made, and says why.
@@ -202,6 +216,7 @@ final class Outbox {
                 number: record.number, account: account, source: subscription, id: record.id, createdAt: record.createdAt,
                 body: record.body, recipient: recipient,
                 pushers: try [Pusher](reading: record.pushers, of: recipient, naming: naming), secret: record.secret,
+                push: record.push, pair: PendingDelivery.pair(recipient, record.publicationId),
                 completed: record.settled, fate: record.fate))
     }
 
@@ -210,7 +225,7 @@ final class Outbox {
         noteNumber(record.number)
         guard pending[record.number] == nil else { return }
         geofence?.delivery.retried += 1
-        let recipient = Recipient(record.dataset, record.owner, .geofence, record.sourceID)
+        let recipient = PendingDelivery.recipient(of: record)
         insert(
             PendingDelivery(
                 record, account, source: geofence, pushers: try [Pusher](reading: record.pushers, of: recipient, naming: naming)))
@@ -246,7 +261,10 @@ final class Outbox {
             for token in delivery.outstanding {
                 switch delivery.target(token.slot) {
                 case .match, .path: queues.append(token, of: delivery.client)
-                case .webhook(let url): posts.append(token, to: url, of: delivery.client)
+                case .webhook(let url): posts.append(token, to: .webhook(url), of: delivery.client)
+                case .push(let target): posts.append(token, to: .push(target), of: delivery.client)
+                // Lost from the beginning.
+                case .device: break
                 }
             }
         }
@@ -267,19 +285,27 @@ final class Outbox {
     }
 
     private func sendPosts(_ turn: inout Turn) {
-        while let (token, url, attempts) = posts.next(at: turn.now) {
+        while let (token, target, attempts) = posts.next(at: turn.now) {
             guard let delivery = pending[token.number], delivery.isOutstanding(token.slot) else {
                 _ = posts.end(token, .silence, at: turn.now)
                 posts.forget(token)
                 continue
             }
             if attempts > 0 { countRetry(of: token) }
-            turn.effects.posts.append(
-                WebhookPost(token: token.raw, url: url, matchID: delivery.id, body: delivery.body, secret: delivery.secret))
+            switch target {
+            case .webhook(let url):
+                turn.effects.posts.append(
+                    WebhookPost(token: token.raw, url: url, matchID: delivery.id, body: delivery.body, secret: delivery.secret))
+            case .push(let target):
+                turn.effects.pushes.append(
+                    PushPost(
+                        token: token.raw, target: target, id: delivery.id, message: Array((delivery.push ?? "{}").utf8),
+                        pair: delivery.pair, expiresAt: delivery.givesUpAt))
+            }
         }
     }
 
-    /// Webhooks: those due again, and those whose hour is over.
+    /// Posts: those due again, and those whose hour is over.
     func advance(secondIsOver: Bool, _ turn: inout Turn) {
         if secondIsOver {
             let (pending, now) = (pending, turn.now)
@@ -308,7 +334,7 @@ final class Outbox {
     func returned(_ token: DeliveryToken) { queues.restore(token) }
 
     /// What became of a post.
-    func posted(_ token: DeliveryToken, _ outcome: WebhookOutcome, _ turn: inout Turn) {
+    func posted(_ token: DeliveryToken, _ outcome: PostOutcome, _ turn: inout Turn) {
         switch outcome {
         case .taken:
             guard posts.end(token, .success, at: turn.now) else { return }
@@ -318,8 +344,20 @@ final class Outbox {
             complete(token, as: .dropped, because: reason, &turn)
         case .failed(let reason, let retryAfter):
             fail(token, reason, retryAfter: retryAfter ?? 0, &turn)
+        case .misconfigured(let reason):
+            fail(token, reason, retryAfter: PostQueues.pauseMaximum, &turn)
+        case .gone(let reason):
+            let others = posts.removeAll(beside: token)
+            guard posts.end(token, .silence, at: turn.now) else { return }
+            for token in [token] + others { complete(token, as: .dropped, because: reason, &turn) }
         }
         send(&turn)
+    }
+
+    /// What a post under way is for; nil where that is over.
+    func underWay(_ token: DeliveryToken) -> (delivery: PendingDelivery, target: Pusher)? {
+        guard let delivery = pending[token.number], delivery.isOutstanding(token.slot) else { return nil }
+        return (delivery, delivery.target(token.slot))
     }
 
     private func fail(_ token: DeliveryToken, _ reason: String, retryAfter: Int64, _ turn: inout Turn) {
@@ -347,14 +385,7 @@ final class Outbox {
         let account = delivery.account
         // One that a request deleted counts on: it is there again where the store refuses that.
         let source = delivery.source
-        if let reason {
-            let target = delivery.target(token.slot).shown
-            source?.delivery.lastError = "\(target): \(reason)"
-            account.diagnostics.reportLoss(
-                fate, naming.name(of: delivery.recipient),
-                "the \(delivery.isIncident ? "incident" : "match") \(delivery.id) is lost for \(target): \(reason)",
-                to: delivery.recipient.client, &turn)
-        }
+        if let reason { report(fate, delivery, token.slot, because: reason, &turn) }
         if let source { deliveryChanged(source) }
         guard delivery.isComplete else {
             progressedMatches.insert(delivery.number)
@@ -370,6 +401,18 @@ final class Outbox {
         account.counters.pending -= 1
         account.counters.count(delivery.fate)
         if delivery.fate == .dropped { account.noteDropped(1) }
+    }
+
+    /// A target never gets a message.
+    private func report(
+        _ fate: MatchFate, _ delivery: PendingDelivery, _ slot: Int, because reason: String, _ turn: inout Turn
+    ) {
+        let target = delivery.target(slot).shown
+        delivery.source?.delivery.lastError = "\(target): \(reason)"
+        delivery.account.diagnostics.reportLoss(
+            fate, naming.name(of: delivery.recipient),
+            "the \(delivery.isIncident ? "incident" : "match") \(delivery.id) is lost for \(target): \(reason)",
+            to: delivery.recipient.client, &turn)
     }
 
     /// - Returns: The match as it is then; nil where that target was complete before, or the match is gone.
@@ -465,16 +508,34 @@ final class Outbox {
 
 extension PendingDelivery {
     fileprivate init(_ record: IncidentRecord, _ account: MatchAccount, source: Geofence?, pushers: [Pusher]) {
+        let recipient = Self.recipient(of: record)
+        self.init(
+            number: record.number, account: account, source: source, id: record.id, createdAt: record.createdAt,
+            body: record.body, recipient: recipient, pushers: pushers, secret: record.secret, push: record.push,
+            pair: Self.pair(recipient, record.push.flatMap(PushMessage.device)), isIncident: true, completed: record.settled,
+            fate: record.fate)
+    }
+
+    fileprivate static func recipient(of record: IncidentRecord) -> Recipient {
         let kind: Recipient.Kind =
             switch record.source {
             case .circumstance: .circumstance
             case .beacon: .beacon
             case .geofence: .geofence
             }
-        self.init(
-            number: record.number, account: account, source: source, id: record.id, createdAt: record.createdAt,
-            body: record.body, recipient: Recipient(record.dataset, record.owner, kind, record.sourceID), pushers: pushers,
-            secret: record.secret, isIncident: true, completed: record.settled, fate: record.fate)
+        return Recipient(record.dataset, record.owner, kind, record.sourceID)
+    }
+
+    /// Whose message it is, and what it is about.
+    fileprivate static func pair(_ recipient: Recipient, _ other: String?) -> String { "\(recipient.path) \(other ?? "")" }
+
+    /// Some of its targets are lost from the beginning, and push services are told what `message` says.
+    fileprivate mutating func take(_ targets: Targets, _ other: String?, _ message: () -> PushMessage?) {
+        if !targets.lost.isEmpty { (completed, fate) = (targets.settled, .dropped) }
+        guard targets.isPushed, let message = message() else { return }
+        let push = message.encoded()
+        self.push = push
+        pair = Self.pair(recipient, other ?? PushMessage.device(of: push))
     }
 }
 

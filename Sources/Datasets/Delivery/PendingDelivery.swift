@@ -16,6 +16,10 @@ struct PendingDelivery {
     /// As they were when the match was made.
     var pushers: [Pusher]
     var secret: String?
+    /// What push services are handed, as JSON.
+    var push: String?
+    /// What it is about, for those.
+    var pair = ""
     /// It is about a circumstance, beacons or a geofence, and counts as no match.
     var isIncident = false
     /// A bit for each target that has it or never will: the recipient first, then the pushers.
@@ -23,7 +27,7 @@ struct PendingDelivery {
     /// The worst that became of those.
     var fate = MatchFate.delivered
 
-    /// When its webhooks give up.
+    /// When its pushers give up.
     var givesUpAt: Int64 { createdAt + Self.givesUpAfterMilliseconds }
     var isComplete: Bool { completed.nonzeroBitCount > pushers.count }
     /// Those that are still to have it.

@@ -1,7 +1,7 @@
 import DequeModule
 import Records
 
-/// What waits for webhooks: a queue for each URL of each client, served in turn by client, then by host, then by URL.
+/// What waits for webhooks and push services: a queue for each target of each client, served in turn by client, then by host, then by URL.
 ///
 /// A queue that fails rests and is tried with one message at a time; a client has at most ``clientWindow`` posts under way and a
 /// host ``originWindow``, so that neither a dead endpoint, nor a hundred of them on a dead host, nor a client with a hundred slow
@@ -13,6 +13,8 @@ struct PostQueues {
     static let clientWindow = 128
     /// Posts under way to one host.
     static let originWindow = 32
+    /// Posts under way to a service that stands for all phones of a kind: both together leave room for webhooks.
+    static let serviceWindow = 96
     /// Posts under way for one queue while it answers.
     static let queueWindow = 8
     /// After so many failures in a row a queue rests between tries: less is a receiver that fails now and then.
@@ -34,6 +36,8 @@ struct PostQueues {
 
     final class Origin {
         let name: String
+        /// Posts under way at most.
+        var window = PostQueues.originWindow
         var inflight = 0
         var lineCount = 0
         /// What waits for a place among the posts to this host.
@@ -62,7 +66,7 @@ struct PostQueues {
 
     final class Queue {
         let key: Key
-        let url: WebhookURL
+        let target: PostTarget
         let line: Line
         /// Never tried, in order.
         var fresh = Deque<DeliveryToken>()
@@ -80,9 +84,9 @@ struct PostQueues {
         /// When it is looked at again; nil: when something happens to it.
         var alarmAt: Int64?
 
-        init(_ key: Key, _ url: WebhookURL, _ line: Line) {
+        init(_ key: Key, _ target: PostTarget, _ line: Line) {
             self.key = key
-            self.url = url
+            self.target = target
             self.line = line
         }
 
@@ -108,7 +112,7 @@ struct PostQueues {
 
     struct Key: Hashable {
         var client: String
-        var url: String
+        var target: String
     }
 
     struct LineKey: Hashable {
@@ -131,8 +135,8 @@ struct PostQueues {
 
     var inflight: Int { sent.count }
 
-    mutating func append(_ token: DeliveryToken, to url: WebhookURL, of client: String) {
-        let queue = queue(for: url, of: client)
+    mutating func append(_ token: DeliveryToken, to target: PostTarget, of client: String) {
+        let queue = queue(for: target, of: client)
         queue.fresh.append(token)
         line(up: queue)
     }
@@ -140,14 +144,14 @@ struct PostQueues {
     /// The next to post, if one may be posted now; it counts as under way.
     ///
     /// - Returns: Also how often it was tried before.
-    mutating func next(at now: Int64) -> (token: DeliveryToken, url: WebhookURL, attempts: Int)? {
+    mutating func next(at now: Int64) -> (token: DeliveryToken, target: PostTarget, attempts: Int)? {
         while sent.count < Self.window, let client = turns.popFirst() {
             client.isWaiting = false
             guard client.inflight < Self.clientWindow, let line = client.turns.popFirst() else { continue }
             defer { self.line(up: client) }
             line.isWaiting = false
             defer { self.line(up: line) }
-            guard line.origin.inflight < Self.originWindow, let queue = line.turns.popFirst() else { continue }
+            guard line.origin.inflight < line.origin.window, let queue = line.turns.popFirst() else { continue }
             queue.isWaiting = false
             guard queue.isReady(at: now), let token = queue.popReady(at: now) else {
                 setAlarm(queue)
@@ -158,7 +162,7 @@ struct PostQueues {
             line.origin.inflight += 1
             sent[token] = queue
             self.line(up: queue)
-            return (token, queue.url, attempts[token] ?? 0)
+            return (token, queue.target, attempts[token] ?? 0)
         }
         return nil
     }
@@ -218,6 +222,13 @@ struct PostQueues {
         queue.restsUntil = max(queue.restsUntil, notBefore)
     }
 
+    /// Takes away what waits beside one that is under way, as nothing goes there any more.
+    mutating func removeAll(beside token: DeliveryToken) -> [DeliveryToken] {
+        guard let queue = sent[token] else { return [] }
+        defer { (queue.fresh, queue.retries) = ([], []) }
+        return (queue.fresh + queue.retries.map(\.token)).sorted()
+    }
+
     /// Forgets how often it was tried: it is settled.
     mutating func forget(_ token: DeliveryToken) { attempts[token] = nil }
 
@@ -244,20 +255,23 @@ struct PostQueues {
         return over.sorted()
     }
 
+    static let pauseMaximum: Int64 = 300_000
+
     /// 1 s, doubled with each try, 5 min at most; milliseconds.
     static func pause(after tries: Int, _ chance: Double) -> Int64 {
-        let whole = min(Int64(1000) << Int64(min(max(tries, 1) - 1, 20)), 300_000)
+        let whole = min(Int64(1000) << Int64(min(max(tries, 1) - 1, 20)), pauseMaximum)
         return whole - Int64(Double(whole / 2) * chance)
     }
 
     // MARK: Parts
 
-    private mutating func queue(for url: WebhookURL, of client: String) -> Queue {
-        let key = Key(client: client, url: url.normalized)
+    private mutating func queue(for target: PostTarget, of client: String) -> Queue {
+        let key = Key(client: client, target: target.name)
         if let queue = queues[key] { return queue }
-        let line = line(of: client, to: url.origin)
+        let line = line(of: client, to: target.origin)
+        line.origin.window = target.window
         line.queueCount += 1
-        let queue = Queue(key, url, line)
+        let queue = Queue(key, target, line)
         queues[key] = queue
         return queue
     }
@@ -285,7 +299,7 @@ struct PostQueues {
 
     private mutating func line(up line: Line) {
         guard !line.isWaiting, !line.isBlocked, !line.turns.isEmpty else { return }
-        guard line.origin.inflight < Self.originWindow else {
+        guard line.origin.inflight < line.origin.window else {
             line.isBlocked = true
             line.origin.blocked.append(line)
             return

@@ -9,6 +9,9 @@ enum Pusher {
     /// Something else that is the owner's.
     case path(Recipient)
     case webhook(WebhookURL)
+    case push(PushTarget)
+    /// The `deviceToken` of the device that a message is about, as that is then.
+    case device(PushKind)
 
     /// At most so many for one subscription.
     static let countMaximum = 16
@@ -20,10 +23,14 @@ enum Pusher {
     /// `mqtt:` is followed by the topic below the owner's tree, or by a full topic that lies there.
     ///
     /// - Parameter recipient: Of every match of the subscription.
-    /// - Throws: ``WireError`` with the field `pushers`: `unsupported` for `apns:` and `fcm:`, else `invalid`.
+    /// - Throws: `invalid`, with the field `pushers`.
     init(_ text: String, of recipient: Recipient, naming: Naming) throws(WireError) {
         if text == "ws" || text == "localhost" {
             self = .match
+            return
+        }
+        if text.utf8.first == UInt8(ascii: "{"), let object = (try? JSONValue.parse(text))?.asObject {
+            self = .push(.web(try WebPushSubscription(object)))
             return
         }
         let scheme = text.prefix { $0 != ":" }.lowercased()
@@ -36,17 +43,31 @@ enum Pusher {
                 ? .match : .path(Recipient(recipient.dataset, recipient.client, path: path))
         case "http", "https":
             self = .webhook(try WebhookURL(text, field: "pushers"))
-        case "apns", "fcm":
-            throw WireError(
-                .unsupported,
-                "`\(scheme):` pushers are not offered: name a webhook (`https://…`) of a server of yours that pushes",
-                field: "pushers")
+        case "apns": self = try Self.token(.apns, text)
+        case "fcm": self = try Self.token(.fcm, text)
         default:
             throw WireError(
                 .invalid,
-                "a pusher is `mqtt:<topic below \(tree)>`, `http://…`, `https://…`, `ws` or `localhost`, not \"\(text.prefix(40))\"",
+                "a pusher is `mqtt:<topic below \(tree)>`, `http://…`, `https://…`, `apns://TOKEN`, `fcm://TOKEN`, {\"webpush\":…}, `ws` or `localhost`, not \"\(text.prefix(40))\"",
                 field: "pushers")
         }
+    }
+
+    /// `apns://TOKEN`; without a token it is the device's.
+    private static func token(_ kind: PushKind, _ text: String) throws(WireError) -> Pusher {
+        let token = text.dropFirst(kind.rawValue.count)
+        guard token.hasPrefix("://") else {
+            throw WireError(
+                .invalid, "a pusher of this kind is `\(kind.rawValue)://TOKEN`, or `\(kind.rawValue)://` for the device's token",
+                field: "pushers")
+        }
+        if token.utf8.count == 3 { return .device(kind) }
+        guard let target = PushTarget(kind, token: token.dropFirst(3)) else {
+            let allowed =
+                kind == .apns ? "1 to 256 letters, digits, - and _" : "1 to 4096 printable characters without spaces"
+            throw WireError(.invalid, "the token of an `\(kind.rawValue)://` pusher has \(allowed)", field: "pushers")
+        }
+        return .push(target)
     }
 
     private static func path(_ text: Substring, in tree: String, root: String) throws(WireError) -> String {
@@ -91,10 +112,12 @@ extension [Pusher] {
 
 extension Pusher {
     /// The same place, however it is spelled.
-    fileprivate func isSame(as other: Pusher) -> Bool {
+    func isSame(as other: Pusher) -> Bool {
         switch (self, other) {
         case (.path(let left), .path(let right)): left.path.hasSameBytes(as: right.path)
         case (.webhook(let left), .webhook(let right)): left.normalized == right.normalized
+        case (.push(let left), .push(let right)): left == right
+        case (.device(let left), .device(let right)): left == right
         default: false
         }
     }
@@ -105,6 +128,8 @@ extension Pusher {
         case .match: "ws"
         case .path(let recipient): "mqtt:\(naming.name(of: recipient))"
         case .webhook(let url): url.text
+        case .push(let target): target.text
+        case .device(let kind): "\(kind.rawValue)://"
         }
     }
 
@@ -114,6 +139,8 @@ extension Pusher {
         case .match: "the match topic"
         case .path: "an `mqtt:` pusher"
         case .webhook(let url): url.origin
+        case .push(let target): target.shown
+        case .device(let kind): "an `\(kind.rawValue)://` pusher"
         }
     }
 }

@@ -59,6 +59,10 @@ final class RestoredKind: Sendable {
                 DeviceRecord.self,
                 delete: { hub, key in
                     if let dataset = hub.dataset(of: key), let device = dataset.devices[key.id] { dataset.remove(device) }
+                },
+                amend: { hub, amendment in
+                    guard let amendment = amendment as? GoneTargetsAmendment else { return }
+                    hub.dataset(of: amendment.key)?.devices[amendment.key.id]?.record.goneTargets = amendment.targets
                 }
             ) { hub, record, _ in hub.restore(record) },
             RestoredKind(

@@ -23,7 +23,7 @@ extension Hub {
         }
         try check(area, call)
         if given == nil { record.id = turn.identifiers.uuid() }
-        let pushers = try readPushers(of: record, areNew: true)
+        let pushers = try readPushers(record.pushers, of: record.recipient, areNew: true)
         record.revision = call.revision(after: nil, content: record.encoded())
         activateGeofences(of: dataset, at: call.now)
         // First what is created, then the visits that begin with it.
@@ -52,7 +52,7 @@ extension Hub {
             record.area = String(decoding: value.serialised(), as: UTF8.self)
         }
         try applyGeofenceOptions(call, to: &record)
-        let pushers = try readPushers(of: record, areNew: parameters.has("pushers"))
+        let pushers = try readPushers(record.pushers, of: record.recipient, areNew: parameters.has("pushers"))
         record.updatedAt = call.updatedAt
         record.revision = call.revision(after: record.revision, content: record.encoded())
         turn.keep(.put(record))
@@ -153,9 +153,7 @@ extension Hub {
         }
         if parameters.has("accuracy") { record.rule.accuracy = try parameters.optionalChoice("accuracy") ?? .likely }
         if parameters.has("floor") { record.rule.floor = try parameters.optionalChoice("floor") ?? .any }
-        if parameters.has("pushers") {
-            record.pushers = try parameters.optionalStrings("pushers", count: 0...Pusher.countMaximum) ?? []
-        }
+        if parameters.has("pushers") { record.pushers = try parameters.pushers("pushers") }
         if parameters.has("secret") { record.secret = try parameters.optionalString("secret", bytes: 1...1024) }
         if parameters.has("notification") { record.notification = try parameters.notification("notification") }
         if parameters.has("enabled") { record.isEnabled = try parameters.optionalBool("enabled") ?? true }
@@ -181,16 +179,6 @@ extension Hub {
         try call.checkOwner(device.record.owner, of: "device", id, field: "area.around")
     }
 
-    private func readPushers(of record: GeofenceRecord, areNew: Bool) throws(WireError) -> [Pusher] {
-        let pushers = try [Pusher](reading: record.pushers, of: record.recipient, naming: naming)
-        guard areNew else { return pushers }
-        let policy = AddressPolicy(allowsPrivate: configuration.webhooksAllowPrivate)
-        for case .webhook(let url) in pushers {
-            if let refusal = policy.refusal(of: url) { throw WireError(.invalid, refusal, field: "pushers") }
-        }
-        return pushers
-    }
-
     private func describe(_ geofence: Geofence) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -211,12 +199,4 @@ extension Parameters {
 
     /// A hundred years.
     private static let secondsMax = 3_155_760_000.0
-
-    /// `{"title","body"}`, kept as it was sent.
-    fileprivate func notification(_ key: String) throws(WireError) -> String? {
-        guard let notification = try optionalNested(key), let value = value(key) else { return nil }
-        _ = try notification.optionalString("title", characters: 0...256)
-        _ = try notification.optionalString("body", characters: 0...4096)
-        return String(decoding: value.serialised(), as: UTF8.self)
-    }
 }

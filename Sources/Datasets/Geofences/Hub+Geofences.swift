@@ -161,11 +161,17 @@ extension Hub {
             turn.keep(.delete(visit.key))
         }
         event.visit = visit.id
+        let isOwn = device.record.owner.map { $0.hasSameBytes(as: geofence.record.owner) } ?? true
         outbox.send(
             IncidentRecord(
                 number: 0, dataset: dataset.id, id: id, source: .geofence, sourceID: geofence.record.id,
-                owner: geofence.record.owner, createdAt: turn.now, body: event.encoded()), of: geofence, dataset.matchAccount,
-            &turn)
+                owner: geofence.record.owner, createdAt: turn.now, body: event.encoded()),
+            of: geofence, to: Targets(geofence.pushers, about: isOwn ? device.record : nil),
+            saying: {
+                PushMessage(
+                    [("id", id), ("geofence", geofence.record.id), ("deviceId", device.record.id), ("event", event.event)],
+                    geofence.record.notification, device: device.record)
+            }, dataset.matchAccount, &turn)
     }
 
     // MARK: Restoring

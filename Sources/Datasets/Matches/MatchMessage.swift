@@ -10,6 +10,8 @@ struct MatchMessage {
         /// A visit began, or ended for a reason: what ties the two together is the id of the begin.
         case began
         case ended(visit: String, VisitEnd.Reason)
+
+        var word: String { if case .ended = self { "ended" } else { "matched" } }
     }
 
     /// Its own.
@@ -45,13 +47,11 @@ struct MatchMessage {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("id", id)
+        writer.member("event", event.word)
         switch event {
-        case .matched: writer.member("event", "matched")
-        case .began:
-            writer.member("event", "matched")
-            writer.member("visit", id)
+        case .matched: break
+        case .began: writer.member("visit", id)
         case .ended(let visit, let reason):
-            writer.member("event", "ended")
             writer.member("visit", visit)
             writer.member("reason", reason.word)
         }

@@ -87,6 +87,7 @@ extension Hub {
         if call.endsBeforeEffects { return record.encoded() }
         call.dataset.change(device, to: record)
         turn.keep(.put(record))
+        forgetGone(of: device, in: call.dataset, &turn)
         call.dataset.circumstances.identityChanged(device, &turn)
         fenceIdentityChanged(device, in: call.dataset, &turn)
         if let location {
@@ -196,6 +197,7 @@ extension Hub {
     private func describe(_ device: Device, _ call: Call) -> [UInt8] {
         JSONWriter.object { writer in
             device.record.encodeMembers(into: &writer)
+            if !device.record.goneTargets.isEmpty { writer.member("pushState", "gone") }
             if mayLocate(device, call), let location = device.positionTopic?.location(using: parser) {
                 writer.key("location")
                 writer.object(location)

@@ -28,11 +28,13 @@ extension Hub {
                 field: "deviceId")
         }
         if id == nil { record.id = turn.identifiers.uuid() }
-        let pushers = try readPushers(of: record, areNew: call.parameters.has("pushers"))
+        let pushers = try readPushers(
+            record.pushers, of: record.recipient, on: device, areNew: call.parameters.has("pushers"))
         record.hints = selector.hints
         record.revision = call.revision(after: nil, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
         let subscription = dataset.geomatching.add(record, selector, pushers, on: device, &turn)
+        forgetGone(of: device, in: dataset, &turn)
         return describe(subscription)
     }
 
@@ -60,12 +62,15 @@ extension Hub {
         let former = record.selector
         let selector = try applyOptions(call.parameters, to: &record)
         if record.selector != former { record.hints = selector.hints }
-        let pushers = try readPushers(of: record, areNew: call.parameters.has("pushers"))
+        let device = call.dataset.devices[record.deviceId]
+        let pushers = try readPushers(
+            record.pushers, of: record.recipient, on: device, areNew: call.parameters.has("pushers"))
         record.createdAt = call.stamp?.createdAt == nil ? record.createdAt : call.createdAt
         record.updatedAt = call.updatedAt
         record.revision = call.revision(after: record.revision, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
         call.dataset.geomatching.update(subscription, to: record, selector, pushers, &turn)
+        if let device { forgetGone(of: device, in: call.dataset, &turn) }
         return describe(subscription)
     }
 
@@ -74,6 +79,7 @@ extension Hub {
         try call.parameters.checkRevision(subscription.record.revision)
         call.dataset.geomatching.delete(subscription, &turn)
         recentMoves.note(removed: subscription, of: call.dataset.id)
+        if let device = call.dataset.devices[subscription.record.deviceId] { forgetGone(of: device, in: call.dataset, &turn) }
         return deleted(subscription.record.id)
     }
 
@@ -89,11 +95,10 @@ extension Hub {
         if parameters.has("matchDTL") { record.matchDTL = try parameters.optionalNumber("matchDTL", in: 0..., unit: "metres") }
         if parameters.has("excludeSelf") { record.excludeSelf = try parameters.optionalBool("excludeSelf") ?? false }
         if parameters.has("homeAssistant") { record.homeAssistant = try parameters.optionalBool("homeAssistant") ?? false }
-        if parameters.has("pushers") {
-            record.pushers = try parameters.optionalStrings("pushers", count: 0...Pusher.countMaximum) ?? []
-        }
+        if parameters.has("pushers") { record.pushers = try parameters.pushers("pushers") }
         try applyMatching(parameters, to: &record)
         if parameters.has("secret") { record.secret = try parameters.optionalString("secret", bytes: 1...1024) }
+        if parameters.has("notification") { record.notification = try parameters.notification("notification") }
         return selector
     }
 
@@ -114,19 +119,6 @@ extension Hub {
                 throw parameters.error("staleAfter", "must be above 0 seconds", not: parameters.value("staleAfter"))
             }
         }
-    }
-
-    /// Checks the pushers of a subscription that is about to be, and where webhooks may go.
-    ///
-    /// - Parameter areNew: What an operator allowed once and forbids by now is kept through other changes, and refused at each post.
-    private func readPushers(of record: SubscriptionRecord, areNew: Bool) throws(WireError) -> [Pusher] {
-        let pushers = try record.readPushers(naming)
-        guard areNew else { return pushers }
-        let policy = AddressPolicy(allowsPrivate: configuration.webhooksAllowPrivate)
-        for case .webhook(let url) in pushers {
-            if let refusal = policy.refusal(of: url) { throw WireError(.invalid, refusal, field: "pushers") }
-        }
-        return pushers
     }
 
     private func subscription(_ call: Call) throws(WireError) -> Subscription {

@@ -135,6 +135,7 @@ public enum RequestTable {
         RequestRow("changes/documents", .ask(Hub.getDocuments)),
         RequestRow("checkpoint/get", .read(Hub.getCheckpoint)),
         RequestRow("checkpoint/put", .change(Hub.putCheckpoint)),
+        RequestRow("push/key", .readAll(Hub.getPushKey)),
     ]
 
     /// See ``RequestRow/load``; an unknown request is refused at once.

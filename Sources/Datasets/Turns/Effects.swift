@@ -16,6 +16,8 @@ public struct Effects: Sendable {
     var sequels: [Sequel] = []
     /// To post to webhooks at once. What became of each goes to ``Hub/posted(_:_:_:)``.
     public var posts: [WebhookPost] = []
+    /// To hand to push services at once. What became of each goes to ``Hub/posted(_:_:_:)``.
+    public var pushes: [PushPost] = []
     /// Questions to the store, answered through ``Hub/answer(_:with:_:)``. They see the changes up to here, unless the store cannot be written.
     public var queries: [StoreQuery] = []
     /// The set of datasets has changed.
@@ -34,7 +36,7 @@ public struct Effects: Sendable {
     public init() {}
 
     public var isEmpty: Bool {
-        output.isEmpty && held.isEmpty && changes.isEmpty && sequels.isEmpty && posts.isEmpty && queries.isEmpty
+        output.isEmpty && held.isEmpty && changes.isEmpty && sequels.isEmpty && posts.isEmpty && pushes.isEmpty && queries.isEmpty
             && !datasetsChanged && erasedInputs.isEmpty && endedSubscriptions.isEmpty && hiddenDatasets.isEmpty
             && notices.isEmpty
     }
@@ -50,6 +52,7 @@ public struct Effects: Sendable {
         replies.removeAll(keepingCapacity: true)
         sequels.removeAll(keepingCapacity: true)
         posts.removeAll(keepingCapacity: true)
+        pushes.removeAll(keepingCapacity: true)
         queries.removeAll(keepingCapacity: true)
         datasetsChanged = false
         erasedInputs.removeAll()

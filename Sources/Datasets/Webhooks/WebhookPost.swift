@@ -18,14 +18,3 @@ public struct WebhookPost: Equatable, Sendable {
         self.secret = secret
     }
 }
-
-/// What became of one try to post a match.
-public enum WebhookOutcome: Equatable, Sendable {
-    /// The endpoint answered with this status, 200…299.
-    case taken(status: Int)
-    /// Not this time. `reason` is short and never quotes what the endpoint sent; `retryAfter` is how many milliseconds it wants to be
-    /// left alone, 0…3,600,000, where it said so.
-    case failed(reason: String, retryAfter: Int64?)
-    /// Never: the address policy forbids the address that was to be connected to.
-    case refused(reason: String)
-}

@@ -84,10 +84,12 @@ extension MetricsText {
             "geomatch_requests_waiting", "Requests that wait in their clients' queues.", Double(figures.requestsWaiting))
         let posts = figures.meters.posts
         counter(
-            "geomatch_pusher_requests_total", "Posts to webhooks, by outcome.",
-            [("taken", posts.taken), ("refused", posts.refused), ("failed", posts.failed)].map {
-                ([("kind", "webhook"), ("outcome", $0)], Double($1))
-            })
+            "geomatch_pusher_requests_total", "Posts to webhooks and push services, by outcome.",
+            Meters.PostLabels.all.map { ([("kind", $0.kind), ("outcome", $0.outcome)], Double(posts[$0] ?? 0)) })
+        counter(
+            "geomatch_push_faults_total",
+            "Minutes in which a push service took nothing for a reason that the operator has to mend.",
+            PushKind.allCases.map { ([("kind", $0.rawValue)], Double(figures.meters.pushFaults[$0] ?? 0)) })
         gauge("geomatch_http_connections", "Open connections of HTTP.", Double(door.connections.all))
         gauge("geomatch_build_info", "The version that runs.", [([("version", door.configuration.version)], 1)])
         writeProcess()

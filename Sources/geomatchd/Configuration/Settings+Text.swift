@@ -30,6 +30,7 @@ extension Settings {
             "home-assistant:", "  datasets: \(Self.list(homeAssistant.datasets))",
             "  prefix: \(Self.quoted(homeAssistant.prefix))",
         ]
+        lines += push.lines
         lines += accessLines + adapterLines
         lines.append(keys.isEmpty ? "keys: []" : "keys:  # \(keys.count), which are not shown")
         lines.append("\(SettingsLimit.section):")

@@ -25,6 +25,7 @@ struct Settings: Sendable {
     var administrators = ["admin"]
     var usersFile: String?
     var webhooksAllowPrivate = true
+    var push = PushSettings()
     var startTimeoutSeconds = 30.0
     var logLevel = Logger.Level.info
     var logFormat = LogFormat.text

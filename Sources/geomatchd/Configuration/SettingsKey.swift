@@ -26,7 +26,7 @@ struct SettingsKey: Sendable {
         return Nearness.nearest(to: key, of: keys).map { "did you mean \($0)?" } ?? "the keys are \(keys.joined(separator: ", "))"
     }
 
-    static let all: [SettingsKey] = named + SettingsLimit.all.map { SettingsKey($0.key, $0.takes, fileOnly: true) }
+    static let all: [SettingsKey] = named + push + SettingsLimit.all.map { SettingsKey($0.key, $0.takes, fileOnly: true) }
 
     /// A limit of the embedded mosquitto, and no maximum of the hub.
     static let connections = "limits.connections"

@@ -62,6 +62,7 @@ struct SettingsReader {
         try readHTTP(into: &settings)
         settings.autoCreateDatasets = try value("auto-create-datasets", parse: Self.boolean) ?? settings.isTrustedLoopback
         settings.webhooksAllowPrivate = try value("webhooks-allow-private", parse: Self.boolean) ?? settings.isTrustedLoopback
+        settings.push = try readPush(settings)
         settings.startTimeoutSeconds =
             try value("start-timeout") { Double($0).flatMap { (1...3600).contains($0) ? $0 : nil } }
             ?? settings.startTimeoutSeconds

@@ -5,6 +5,7 @@ import HTTPDoor
 import Logging
 import MQTTDoor
 import MQTTLink
+import Push
 import ServiceLifecycle
 import Store
 import Wire
@@ -252,8 +253,9 @@ struct Daemon {
         let health = Health()
         let access = AccessInForce(settings.accessRules)
         let signer = try keySigner()
+        let push = try pushConfiguration()
         let restored = try restoredHub(
-            identity: identity, store: store, broker: endpoint.name, access: access, signKey: signer.sign)
+            identity: identity, store: store, broker: endpoint.name, access: access, push: push.offer, signKey: signer.sign)
         let topics = Topics(prefix: settings.topicsPrefix)
         let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
         let core = Core(hub: restored.hub, seed: seed, logger: log, health: health)
@@ -278,15 +280,27 @@ struct Daemon {
             throw .configuration(error.description)
         }
         let journal = JournalService(store: store, daemon: daemon, log: log)
-        let webhooks = WebhooksService(
-            policy: AddressPolicy(allowsPrivate: settings.webhooksAllowPrivate), version: version, daemon: daemon)
+        let policy = AddressPolicy(allowsPrivate: settings.webhooksAllowPrivate)
+        let webhooks = WebhooksService(policy: policy, version: version, daemon: daemon)
+        let pushService = PushService(push, policy: policy, daemon: daemon)
         let reload = ReloadService(
             hangups: hangups,
             reloading: Reloading(
                 settings: settings, reread: reread, access: access, broker: embedded, door: door, http: daemon.http, log: log))
         let notify = NotifyService(health: health, wake: { [weak door] in door?.wake() })
-        let services: [any Service] = [EmbeddedBrokerService(broker: embedded), journal, service, webhooks, reload, notify]
+        let services: [any Service] = [
+            EmbeddedBrokerService(broker: embedded), journal, service, webhooks, pushService, reload, notify,
+        ]
         return (daemon, services + (http.map { [$0] } ?? []))
+    }
+
+    /// The push services with their keys.
+    private func pushConfiguration() throws(Failure) -> PushConfiguration {
+        do throws(PushConfigurationError) {
+            return try settings.push.configuration()
+        } catch {
+            throw .configuration(error.description)
+        }
     }
 
     /// What offers HTTP; nil where that is off.
@@ -346,7 +360,7 @@ struct Daemon {
     }
 
     private func restoredHub(
-        identity: String, store: Store, broker: String, access: AccessInForce,
+        identity: String, store: Store, broker: String, access: AccessInForce, push: PushOffer,
         signKey: @escaping @Sendable (KeyClaims) -> SignedKey
     ) throws(Failure) -> (hub: Hub, filters: [String]) {
         var configuration = HubConfiguration()
@@ -360,6 +374,7 @@ struct Daemon {
         configuration.reservedDatasets = settings.reservedDatasets
         configuration.isTimeZone = { TimeZone(identifier: $0) != nil }
         configuration.webhooksAllowPrivate = settings.webhooksAllowPrivate
+        configuration.push = push
         configuration.instance = identity
         configuration.signKey = signKey
         let hub = Hub(configuration)

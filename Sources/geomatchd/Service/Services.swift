@@ -6,6 +6,7 @@ import HTTPDoor
 import Logging
 import MQTTDoor
 import MQTTLink
+import Push
 import ServiceLifecycle
 import Store
 import Webhooks
@@ -105,6 +106,21 @@ struct WebhooksService: Service {
     func run() async throws {
         try await gracefulShutdown()
         await webhooks.close(drainSeconds: 2)
+    }
+}
+
+/// The thread that hands messages to push services: likewise.
+struct PushService: Service {
+    let push: Push
+
+    init(_ configuration: PushConfiguration, policy: AddressPolicy, daemon: RunningDaemon) {
+        push = Push(configuration, policy: policy, wake: { [weak door = daemon.door] in door?.wake() })
+        daemon.core.pushPoster = push
+    }
+
+    func run() async throws {
+        try await gracefulShutdown()
+        await push.close(drainSeconds: 2)
     }
 }
 

@@ -1,5 +1,6 @@
 import DaemonCore
 import Datasets
+import Push
 import Records
 import Store
 import Synchronization
@@ -95,3 +96,4 @@ extension Store {
 }
 
 extension Webhooks: Poster {}
+extension Push: PushPoster {}

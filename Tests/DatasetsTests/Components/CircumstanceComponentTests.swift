@@ -28,7 +28,7 @@ struct CircumstanceComponentTests {
     private mutating func register(_ text: String) throws {
         let record = CircumstanceRecord(
             dataset: "d", id: "c", owner: "alice", expression: text, trigger: .arriving, createdAt: 0, updatedAt: 0)
-        book.register(record, try CircumstanceExpression(checking: text), &turn)
+        book.register(record, try CircumstanceExpression(checking: text), [], &turn)
     }
 
     private mutating func move(_ metres: Double, at now: Int64) {

@@ -1,5 +1,6 @@
 import Datasets
 import NIOSSL
+import Posting
 import Synchronization
 import WebhookReceiver
 
@@ -8,7 +9,7 @@ import WebhookReceiver
 /// Webhooks, and what became of the posts.
 final class Poster: Sendable {
     private struct State {
-        var outcomes: [UInt64: WebhookOutcome] = [:]
+        var outcomes: [UInt64: PostOutcome] = [:]
         var count = 0
         var waiter: (count: Int, continuation: CheckedContinuation<Void, Never>)?
     }
@@ -19,14 +20,14 @@ final class Poster: Sendable {
     var webhooks: Webhooks { inner.withLock { $0! } }
 
     init(
-        allowsPrivate: Bool = true, tls: TLSConfiguration? = nil, lookup: Resolver.Lookup? = nil,
+        allowsPrivate: Bool = true, tls: TLSConfiguration? = nil, lookup: NameResolver.Lookup? = nil,
         _ adjust: (inout Webhooks.Limits) -> Void = { _ in }
     ) {
         var limits = Webhooks.Limits()
         adjust(&limits)
         let webhooks = Webhooks(
             policy: AddressPolicy(allowsPrivate: allowsPrivate), version: "1.2.3", limits: limits, tls: tls,
-            resolver: lookup.map { Resolver(lookup: $0) } ?? Resolver()
+            resolver: lookup.map { NameResolver(lookup: $0) } ?? NameResolver()
         ) { [weak self] in self?.take() }
         inner.withLock { $0 = webhooks }
     }
@@ -50,7 +51,7 @@ final class Poster: Sendable {
     }
 
     /// Waits for so many outcomes in all.
-    func outcomes(_ count: Int) async -> [UInt64: WebhookOutcome] {
+    func outcomes(_ count: Int) async -> [UInt64: PostOutcome] {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
                 if state.count >= count { return true }
@@ -63,7 +64,7 @@ final class Poster: Sendable {
     }
 
     /// Posts once and waits for what becomes of it.
-    func outcome(_ url: String, body: String = "{}", secret: String? = nil) async throws -> WebhookOutcome? {
+    func outcome(_ url: String, body: String = "{}", secret: String? = nil) async throws -> PostOutcome? {
         let count = state.withLock { $0.count }
         try post(url, token: UInt64(count) + 1_000_000, body: body, secret: secret)
         return await outcomes(count + 1)[UInt64(count) + 1_000_000]
@@ -85,7 +86,7 @@ final class Inbox: Sendable {
 /// Runs a receiver and webhooks, and ends both.
 func withWebhooks<Value>(
     allowsPrivate: Bool = true, host: String = "127.0.0.1", tls: (client: TLSConfiguration, server: TLSConfiguration)? = nil,
-    lookup: Resolver.Lookup? = nil, limits: (inout Webhooks.Limits) -> Void = { _ in },
+    lookup: NameResolver.Lookup? = nil, limits: (inout Webhooks.Limits) -> Void = { _ in },
     reply: @escaping @Sendable (WebhookReceiver.Post) -> WebhookReceiver.Reply = { _ in .status(200) },
     _ body: (Poster, _ port: Int, Inbox) async throws -> Value
 ) async throws -> Value {

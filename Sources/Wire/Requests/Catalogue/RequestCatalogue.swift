@@ -2,7 +2,7 @@
 public enum RequestCatalogue {
     public static let all: [RequestDescription] =
         datasets + keys + structure + devices + geofences + publications + subscriptions + matches + live + beacons + places
-        + circumstances + changes
+        + circumstances + changes + push
 
     public static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
@@ -189,6 +189,17 @@ public enum RequestCatalogue {
             RequestField("around", "the id of a device that it moves with"),
             RequestField("radius", "metres around that device, 1…1000000"),
         ]))
+    private static let pushers = RequestField(
+        "pushers",
+        """
+        at most 16 of mqtt:TOPIC, https://…, http://…, apns://TOKEN, fcm://TOKEN (without token: the device's), \
+        {"webpush":{"endpoint","keys":{"p256dh","auth"}}}; default none
+        """)
+    private static let notification = RequestField(
+        "notification",
+        "{\"title\",\"body\"} of push messages, with {properties.NAME}, {distance}, {topic} and {device} filled in",
+        .object([RequestField("title", "at most 256 characters"), RequestField("body", "at most 4096 characters")]))
+
     private static let fenceFields = [
         RequestField("name", "at most 256 characters"),
         RequestField("devices", "at most 1000 ids, ids with a * at their end, or groups; default: yours and ownerless ones"),
@@ -197,11 +208,9 @@ public enum RequestCatalogue {
         RequestField("staleAfter", "seconds without a position after which a visit ends as lost; default: never"),
         RequestField("accuracy", "likely, centre, possible or certain; default likely"),
         RequestField("floor", "any or same; default any"),
-        RequestField("pushers", "at most 16: https://…, http://…, mqtt:TOPIC, ws"),
+        pushers,
         RequestField("secret", "1–1024 bytes that webhooks are signed with; write-only"),
-        RequestField(
-            "notification", "{\"title\",\"body\"} of push messages",
-            .object([RequestField("title", "at most 256 characters"), RequestField("body", "at most 4096 characters")])),
+        notification,
         RequestField("enabled", "true or false; default true"),
     ]
 
@@ -255,9 +264,10 @@ public enum RequestCatalogue {
         RequestField("accuracy", "centre, possible or certain; default centre"),
         RequestField("floor", "any or same; default any"),
         RequestField("excludeSelf", "true or false: a device does not match itself; default false"),
-        RequestField("pushers", "at most 16 of mqtt:TOPIC, https://…, http://…; default none"),
+        pushers,
         RequestField("secret", "1–1024 bytes that webhooks are signed with"),
         RequestField("homeAssistant", "true or false: Home Assistant discovers its matches as an event; default false"),
+        notification,
     ]
 
     private static let subscriptions = [
@@ -373,6 +383,7 @@ public enum RequestCatalogue {
                 RequestField("devices", "at most 1000 ids or groups; default: yours and ownerless ones"),
                 RequestField("nearRadius", "10…5000 metres; default 250"),
                 RequestField("exitMargin", "0…1000 metres; default 10"),
+                pushers, notification,
                 RequestField("debug", "true or false: a trace with each event; default false"), revision,
             ], example: "circumstance register id=coffee when=arriving expression='(at (= category-id \"amenity=cafe\"))'"),
         RequestDescription(
@@ -439,5 +450,12 @@ public enum RequestCatalogue {
             "checkpoint/put", "Remember how far a replication is.",
             [checkpointID, RequestField("value", "an object of at most 64 KiB", required: true)],
             example: "checkpoint put id=phone value='{\"last\":5}'"),
+    ]
+
+    // MARK: Push
+
+    private static let push = [
+        RequestDescription(
+            "push/key", "Show the public key that browsers subscribe to Web Push with.", [], example: "push key")
     ]
 }

@@ -3,7 +3,7 @@ import NIOCore
 
 extension IPAddress {
     /// - Returns: nil for a socket in the file system.
-    init?(socket: SocketAddress) {
+    package init?(socket: SocketAddress) {
         switch socket {
         case .v4(let address):
             self.init(bytes: withUnsafeBytes(of: address.address.sin_addr) { Array($0) })

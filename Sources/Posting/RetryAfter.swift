@@ -1,12 +1,14 @@
+import NIOHTTP1
+
 /// How long an endpoint wants to be left alone.
-enum RetryAfter {
-    static let maximum: Int64 = 3_600_000
+package enum RetryAfter {
+    package static let maximum: Int64 = 3_600_000
 
     /// Reads the header: a number of seconds, or a date in any of the three forms of RFC 9110 section 5.6.7.
     ///
     /// - Parameter now: Milliseconds since 1970 UTC.
     /// - Returns: Milliseconds, 0…3,600,000; nil where it is neither.
-    static func milliseconds(_ text: String, at now: Int64) -> Int64? {
+    package static func milliseconds(_ text: String, at now: Int64) -> Int64? {
         let text = text.utf8.drop { $0 == UInt8(ascii: " ") }
         if !text.isEmpty, text.count <= 100, text.allSatisfy({ isDigit($0) }) {
             // More digits than an hour has are more than an hour.
@@ -71,4 +73,11 @@ enum RetryAfter {
     private static func number(_ digits: Word) -> Int64 { digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) } }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}
+
+extension RetryAfter {
+    /// Of an answer.
+    package static func of(_ head: HTTPResponseHead) -> Int64? {
+        head.headers.first(name: "Retry-After").flatMap { milliseconds($0, at: WallClock.now()) }
+    }
 }

@@ -6,9 +6,9 @@ import Synchronization
 /// What names lead to, looked up by the system and remembered for a while.
 ///
 /// Of several posts to one name one lookup runs; each runs on a thread of its own, as the system's call blocks.
-final class Resolver: Sendable {
+package final class NameResolver: Sendable {
     /// All addresses of a name, in the order in which they are to be tried; none where it cannot be resolved.
-    typealias Lookup = @Sendable (_ name: String) -> [IPAddress]
+    package typealias Lookup = @Sendable (_ name: String) -> [IPAddress]
 
     private struct Entry {
         var addresses: [IPAddress] = []
@@ -18,14 +18,14 @@ final class Resolver: Sendable {
 
     private let lookup: Lookup
     private let entries = Mutex<[String: Entry]>([:])
-    private let queue = DispatchQueue(label: "webhooks-resolver", attributes: .concurrent)
+    private let queue = DispatchQueue(label: "resolver", attributes: .concurrent)
     private static let remembered = Duration.seconds(10)
     private static let namesMaximum = 4096
 
-    init(lookup: @escaping Lookup = Resolver.system) { self.lookup = lookup }
+    package init(lookup: @escaping Lookup = NameResolver.system) { self.lookup = lookup }
 
     /// Calls `body` with the addresses, at once or from another thread.
-    func resolve(_ name: String, _ body: @escaping @Sendable ([IPAddress]) -> Void) {
+    package func resolve(_ name: String, _ body: @escaping @Sendable ([IPAddress]) -> Void) {
         let now = ContinuousClock.now
         let (known, isFirst) = entries.withLock { entries -> ([IPAddress]?, Bool) in
             if entries.count >= Self.namesMaximum, entries[name] == nil {
@@ -53,14 +53,14 @@ final class Resolver: Sendable {
     }
 
     /// An address of a name did not answer: the next one comes first now.
-    func failed(_ address: IPAddress, of name: String) {
+    package func failed(_ address: IPAddress, of name: String) {
         entries.withLock { entries in
             guard let addresses = entries[name]?.addresses, addresses.count > 1, addresses.first == address else { return }
             entries[name]?.addresses = Array(addresses.dropFirst()) + [address]
         }
     }
 
-    private static let system: Lookup = { name in
+    package static let system: Lookup = { name in
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -79,7 +79,7 @@ final class Resolver: Sendable {
 
 extension IPAddress {
     /// - Returns: nil for other families.
-    init?(socket: UnsafeMutablePointer<sockaddr>?) {
+    package init?(socket: UnsafeMutablePointer<sockaddr>?) {
         guard let socket else { return nil }
         switch Int32(socket.pointee.sa_family) {
         case AF_INET:

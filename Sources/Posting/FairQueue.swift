@@ -1,7 +1,7 @@
 import DequeModule
 
 /// Work for several origins, which take turns; so many run at once, in all and for each.
-struct FairQueue<Work> {
+package struct FairQueue<Work> {
     private struct Line {
         var waiting = Deque<Work>()
         var running = 0
@@ -14,23 +14,23 @@ struct FairQueue<Work> {
     private var lines: [String: Line] = [:]
     private var turns = Deque<String>()
     /// How many wait.
-    private(set) var count = 0
+    package private(set) var count = 0
     /// How many were handed out and have not finished.
-    private(set) var running = 0
+    package private(set) var running = 0
 
-    init(runningMaximum: Int = .max, perOrigin: Int = .max) {
+    package init(runningMaximum: Int = .max, perOrigin: Int = .max) {
         self.runningMaximum = runningMaximum
         self.perOrigin = perOrigin
     }
 
-    mutating func append(_ work: Work, origin: String) {
+    package mutating func append(_ work: Work, origin: String) {
         lines[origin, default: Line()].waiting.append(work)
         count += 1
         takeTurn(origin)
     }
 
     /// The next that may run, whose ``finished(origin:)`` must be told.
-    mutating func next() -> Work? {
+    package mutating func next() -> Work? {
         guard running < runningMaximum, let origin = turns.popFirst() else { return nil }
         lines[origin]?.isInTurn = false
         guard let work = lines[origin]?.waiting.popFirst() else { return nil }
@@ -41,7 +41,7 @@ struct FairQueue<Work> {
         return work
     }
 
-    mutating func finished(origin: String) {
+    package mutating func finished(origin: String) {
         guard let line = lines[origin], line.running > 0 else { return }
         running -= 1
         if line.running == 1, line.waiting.isEmpty {

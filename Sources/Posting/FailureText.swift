@@ -4,8 +4,8 @@ import NIOPosix
 import NIOSSL
 
 /// Why a post failed, in a few words that quote nothing an endpoint sent.
-enum FailureText {
-    static func of(_ error: any Error) -> String {
+package enum FailureText {
+    package static func of(_ error: any Error) -> String {
         switch error {
         case let error as HTTPClientError: of(error)
         case let error as NIOConnectionError: of(error)

@@ -1,0 +1,39 @@
+import Records
+
+// Which tokens of a device are not valid any more.
+
+extension Hub {
+    /// A push service calls a target gone: nothing is handed to it until the device or its subscriptions name another.
+    func noteGone(_ token: DeliveryToken, _ turn: inout Turn) {
+        guard let (delivery, pusher) = outbox.underWay(token), case .push(let target) = pusher,
+            let id = delivery.push.flatMap(PushMessage.device), let dataset = datasets[delivery.recipient.dataset],
+            let device = dataset.devices[id], names(target, delivery, device), !device.record.goneTargets.contains(target.text)
+        else { return }
+        setGone(Array((device.record.goneTargets + [target.text]).suffix(Self.goneTargetsMax)), of: device, &turn)
+    }
+
+    private static let goneTargetsMax = 16
+
+    /// Whether a target is still one of those that a delivery was made for.
+    private func names(_ target: PushTarget, _ delivery: PendingDelivery, _ device: Device) -> Bool {
+        guard let source = delivery.source else { return true }
+        return source.pushers.contains { $0.resolved(for: device.record).isSame(as: .push(target)) }
+    }
+
+    /// A device has another token, or its subscriptions other pushers: what none of them names is forgotten.
+    func forgetGone(of device: Device, in dataset: Dataset, _ turn: inout Turn) {
+        let gone = device.record.goneTargets
+        guard !gone.isEmpty else { return }
+        var named = [PushKind.apns, .fcm].compactMap { PushTarget($0, deviceToken: device.record.deviceToken)?.text }
+        for subscription in dataset.geomatching.subscriptions(of: device) {
+            for case .push(let target) in subscription.pushers { named.append(target.text) }
+        }
+        let left = gone.filter(named.contains)
+        if left != gone { setGone(left, of: device, &turn) }
+    }
+
+    private func setGone(_ targets: [String], of device: Device, _ turn: inout Turn) {
+        device.record.goneTargets = targets
+        turn.keep(.putGoneTargets(dataset: device.record.dataset, deviceId: device.record.id, targets))
+    }
+}
