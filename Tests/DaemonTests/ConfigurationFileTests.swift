@@ -104,7 +104,7 @@ struct ConfigurationFileTests {
         let examples =
             ["broker", "users", "tls.ca-file", "tls.certificate-file", "tls.key-file"]
             + SettingsKey.all.map(\.name).filter {
-                $0.hasPrefix("listen-tls.") || $0.hasPrefix("http.tls.") || $0.hasPrefix("page.")
+                $0.hasPrefix("push.") || $0.hasPrefix("listen-tls.") || $0.hasPrefix("http.tls.") || $0.hasPrefix("page.")
             }
         let values = all.filter { !examples.contains($0.key) }.map { "\($0.key): '\($0.value)'" }
         #expect(try read(file: values.joined(separator: "\n")).text == Settings().text)

@@ -20,7 +20,7 @@ enum EveryKind {
         var event = IncidentRecord(
             number: 5, dataset: dataset, id: "e", source: .geofence, sourceID: "plain", owner: "client", createdAt: 13,
             body: [0x7B, 0x7D])
-        (event.pushers, event.secret) = (["https://example.com/é"], "s3cret é")
+        (event.pushers, event.secret, event.push) = (["https://example.com/é"], "s3cret é", #"{"deviceId":"tag"}"#)
         var wanted = SubscriptionRecord(
             dataset: dataset, id: "wanted", deviceId: "tag", topic: "taxi", range: 10, duration: 60, owner: "client",
             createdAt: 6, updatedAt: 6, revision: "1-w")

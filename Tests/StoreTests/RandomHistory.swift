@@ -196,6 +196,7 @@ struct RandomHistory {
         record.accuracy = pick(SubscriptionRecord.Accuracy.allCases)
         record.floor = pick(SubscriptionRecord.Floor.allCases)
         record.secret = maybe("s3cret \u{0}é")
+        record.notification = maybe("{}")
         return record
     }
 
@@ -226,10 +227,12 @@ struct RandomHistory {
 
     private mutating func match() -> MatchRecord {
         lastMatch += 1
-        return MatchRecord(
+        var record = MatchRecord(
             number: lastMatch, dataset: pick(Self.datasets), id: "m\(lastMatch)", deviceId: name("d"), subscriptionId: name("s"),
             publicationId: name("p"), owner: maybe("client"), createdAt: clock, body: bytes(60),
             pending: pick([true, true, false]), pushers: texts(), secret: maybe("s\u{0}é"))
+        record.push = maybe("{}")
+        return record
     }
 
     private mutating func liveState() -> LiveStateRecord {
