@@ -5,7 +5,8 @@ import Wire
 struct CouchDatabase: Sendable {
     let door: HTTPDoor
     let name: String
-    let client: String
+    let caller: Caller
+    var client: String { caller.client }
 
     /// Carries out a request of the table.
     ///

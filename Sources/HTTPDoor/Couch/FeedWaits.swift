@@ -15,6 +15,7 @@ final class FeedWait: Sendable {
     }
 
     let dataset: String
+    let caller: Caller
     /// Milliseconds between two signs of life; nil: none.
     let heartbeat: Int64?
     /// Milliseconds that it waits at most; nil: as long as it takes.
@@ -23,8 +24,9 @@ final class FeedWait: Sendable {
     private let bell: AsyncStream<Void>.Continuation
     let signals: AsyncStream<Void>
 
-    init(_ dataset: String, heartbeat: Int64?, timeout: Int64?) {
+    init(_ dataset: String, _ caller: Caller, heartbeat: Int64?, timeout: Int64?) {
         self.dataset = dataset
+        self.caller = caller
         self.heartbeat = heartbeat
         self.timeout = timeout
         (signals, bell) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -79,6 +81,11 @@ struct FeedWaits {
 
     func signalAll(_ signal: FeedWait.Signal) {
         for dataset in entries.keys { self.signal(signal, of: dataset) }
+    }
+
+    /// Ends those whose caller is nobody any more.
+    func end(where isLost: (Caller) -> Bool) {
+        for entry in entries.values.joined() where isLost(entry.value.wait.caller) { entry.value.wait.signal(.end) }
     }
 
     /// The daemon ends.

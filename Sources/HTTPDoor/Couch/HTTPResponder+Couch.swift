@@ -35,7 +35,7 @@ extension HTTPResponder {
             return .answer(try await welcome())
         }
         let caller = try exchange.door.callers.caller(of: head, for: name)
-        let database = CouchDatabase(door: exchange.door, name: name, client: caller.client)
+        let database = CouchDatabase(door: exchange.door, name: name, caller: caller)
         guard let first = path.popFirst() else { return try await self.database(exchange, database) }
         if first == "_local" {
             return try await local(exchange, database, id: path.joined(separator: "/"))

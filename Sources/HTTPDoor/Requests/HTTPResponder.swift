@@ -74,7 +74,9 @@ final class HTTPResponder: Sendable {
         return length > door.configuration.limits.bodyBytes
     }
 
-    private func isFile(_ request: IncomingRequest) -> Bool { request.head.path?.contains("/import") == true }
+    private func isFile(_ request: IncomingRequest) -> Bool {
+        request.head.path.map { $0.contains("/import") || $0.contains("/_bulk_docs") } == true
+    }
 
     private func write(
         _ answer: HTTPAnswer, _ cross: HTTPFields, to writer: consuming ResponseWriter, of request: IncomingRequest, isAlone: Bool
@@ -107,7 +109,7 @@ final class HTTPResponder: Sendable {
         case "page" where head.path.count == 2: return .answer(try probe(head) { page(head, head.path[1]) })
         case "page" where head.path.count == 5 && head.path[1] == "tiles":
             return .answer(try probe(head) { tile(head.path[2...]) })
-        case "couch" where head.path.count >= 2: return await couch(exchange)
+        case "couch": return await couch(exchange)
         case "in" where head.path.count == 2: return try await phone(exchange)
         case "v5": return try await matchmore(exchange)
         case _ where head.isMatchSocket: return .answer(await matchSocketRefusal(exchange))

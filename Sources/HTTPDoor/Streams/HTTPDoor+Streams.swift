@@ -86,6 +86,7 @@ extension HTTPDoor {
         (keyRemovalsSeen, keysCheckedAt) = (removals, now)
         for stream in streams.values.joined() where !callers.isGood(stream.caller) { stream.end(.notAllowed) }
         for stream in matchSockets.streams where !callers.isGood(stream.caller) { stream.end(.notAllowed) }
+        feedWaits.end { !callers.isGood($0) }
     }
 
     /// Sockets are promised one each 20 s, event streams each 15 s.

@@ -389,6 +389,22 @@ struct CouchTests {
         }
     }
 
+    @Test("A wait ends with the key that it was asked with")
+    func lostKey() async throws {
+        try await withCouch { client in
+            let connection = try Connection(to: client.house.port)
+            let made = try connection.ask("POST", "/api/demo/key/create?client=admin", #"{"client":"bob"}"#)
+            let result = try #require(made.json["result"]?.asObject, "\(made)")
+            let (id, key) = (result["id"]?.asString ?? "", result["key"]?.asString ?? "")
+            let stream = try client.stream("GET", "_changes?feed=longpoll&heartbeat=60000&key=\(key)")
+            _ = try stream.head()
+            _ = try stream.portion()
+            #expect(try connection.ask("POST", "/api/demo/key/delete?client=admin", #"{"id":"\#(id)"}"#).status == 200)
+            #expect(try stream.rest().contains("last_seq"))
+            #expect(try client.ask("GET", "?key=\(key)").json["error"] == "unauthorized")
+        }
+    }
+
     // MARK: Checkpoints
 
     @Test("A checkpoint is its client's own, kept as it is, and bounded")
