@@ -45,8 +45,8 @@ final class Dataset {
     var requestOutcomes: [RequestOutcome: Int] = [:]
     /// How far clients have replicated.
     var checkpoints = Checkpoints()
-    /// How many documents the feed shows, by reader and where it then ended.
-    var feedCounts: [String: (last: Int64, count: FeedCount)] = [:]
+    /// How many documents the feed shows to everybody, and to administrators.
+    var feedCounts: (shared: CountedFeed?, all: CountedFeed?)
     let diagnostics: Diagnostics
     let matchAccount: MatchAccount
     var status = StatusReport()
@@ -106,7 +106,7 @@ final class Dataset {
         positionsWithoutDevice.removeAll()
         documentCount = 0
         checkpoints = Checkpoints()
-        feedCounts = [:]
+        feedCounts = (nil, nil)
     }
 
     /// A live topic has a state from now on, or none any more.

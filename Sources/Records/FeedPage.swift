@@ -8,8 +8,10 @@ public struct FeedPage: Equatable, Sendable {
     public var rows: [FeedRow]
     /// There are further rows behind these.
     public var isPart: Bool
-    /// How many documents of the whole feed the reader sees, and how many deleted ones; nil where that was not asked for.
-    public var count: FeedCount?
+    /// How many documents of the whole feed everybody sees, or an administrator; nil where they were not counted.
+    public var sharedCount: FeedCount?
+    /// How many more the reader sees.
+    public var ownCount: FeedCount?
 
     public init(last: Int64, purgedThrough: Int64, rows: [FeedRow], isPart: Bool) {
         self.last = last

@@ -9,8 +9,10 @@ public struct FeedQuery: Equatable, Sendable {
     public var bytes: Int
     /// Whose objects it may see beside those for everybody; nil for all.
     public var reader: String?
-    /// The documents are to be counted, too, unless the feed still ends here.
-    public var countsUnlessAt: Int64?
+    /// What everybody sees (for administrators: all) is to be counted, too, unless the feed still ends here; nil: it is not.
+    public var countsSharedUnlessAt: Int64?
+    /// What the reader alone sees is to be counted.
+    public var countsOwn = false
 
     public init(dataset: String, since: Int64, limit: Int, bytes: Int, reader: String?) {
         self.dataset = dataset

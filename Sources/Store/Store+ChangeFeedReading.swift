@@ -39,7 +39,12 @@ extension Store {
                 page.last = $0.int64(0)
                 page.purgedThrough = $0.int64(1)
             }
-            if let end = query.countsUnlessAt, end != page.last { page.count = try Self.count(query, db) }
+            if let end = query.countsSharedUnlessAt, end != page.last {
+                page.sharedCount = try Self.count(of: query.dataset, reader: query.reader == nil ? nil : "", db)
+            }
+            if query.countsOwn, let reader = query.reader {
+                page.ownCount = try Self.count(of: query.dataset, reader: reader, db)
+            }
             var bytes = 0
             let visit = { (row: Columns) in
                 try page.add(
@@ -60,16 +65,17 @@ extension Store {
         }
     }
 
-    private static func count(_ query: FeedQuery, _ db: Database) throws -> FeedCount {
+    /// - Parameter reader: Of whose documents; nil: of all.
+    private static func count(of dataset: String, reader: String?, _ db: Database) throws -> FeedCount {
         var count = FeedCount(live: 0, deleted: 0)
         let sql = "SELECT deleted, count(*) FROM document WHERE dataset = ?1"
         let visit = { (row: Columns) in
             if row.flag(0) { count.deleted += row.int(1) } else { count.live += row.int(1) }
         }
-        if let reader = query.reader {
-            try db.rows("\(sql) AND reader IN ('', ?2) GROUP BY deleted", query.dataset, reader, visit: visit)
+        if let reader {
+            try db.rows("\(sql) AND reader = ?2 GROUP BY deleted", dataset, reader, visit: visit)
         } else {
-            try db.rows("\(sql) GROUP BY deleted", query.dataset, visit: visit)
+            try db.rows("\(sql) GROUP BY deleted", dataset, visit: visit)
         }
         return count
     }

@@ -125,17 +125,19 @@ struct MemoryFeed {
             $0.dataset.hasSameBytes(as: query.dataset) && $0.seq > query.since
                 && (query.reader == nil || $0.reader == nil || $0.reader == query.reader)
         }
-        if let end = query.countsUnlessAt, end != page.last {
-            let all = documents.filter {
-                $0.dataset.hasSameBytes(as: query.dataset)
-                    && (query.reader == nil || $0.reader == nil || $0.reader == query.reader)
-            }
-            let deleted = all.count { $0.leaves[0].isDeleted }
-            page.count = FeedCount(live: all.count - deleted, deleted: deleted)
+        if let end = query.countsSharedUnlessAt, end != page.last {
+            page.sharedCount = count(of: query.dataset) { query.reader == nil || $0.reader == nil }
         }
+        if query.countsOwn, let reader = query.reader { page.ownCount = count(of: query.dataset) { $0.reader == reader } }
         var bytes = 0
         for document in visible.sorted(by: { $0.seq < $1.seq }) { page.add(FeedRow(document), within: query, &bytes) }
         return page
+    }
+
+    private func count(of dataset: String, _ isSeen: (Document) -> Bool) -> FeedCount {
+        let seen = documents.filter { $0.dataset.hasSameBytes(as: dataset) && isSeen($0) }
+        let deleted = seen.count { $0.leaves[0].isDeleted }
+        return FeedCount(live: seen.count - deleted, deleted: deleted)
     }
 
     func document(_ lookup: DocumentLookup, _ budget: inout ContentBudget) -> KnownDocument? {

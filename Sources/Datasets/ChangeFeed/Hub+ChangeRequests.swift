@@ -19,7 +19,11 @@ extension Hub {
             documents: try call.parameters.optionalBool("content") ?? true,
             counts: try call.parameters.optionalBool("counts") ?? false)
         var query = query(since: since, limit: limit, call)
-        if shows.counts { query.countsUnlessAt = call.dataset.feedCounts[query.reader ?? ""]?.last ?? -1 }
+        if shows.counts {
+            query.countsOwn = true
+            query.countsSharedUnlessAt = countDue(
+                query.reader == nil ? call.dataset.feedCounts.all : call.dataset.feedCounts.shared, call)
+        }
         return .query(.feed(query), .feed(.get(shows)))
     }
 
@@ -74,7 +78,7 @@ extension Hub {
         switch use {
         case .get(let shows):
             try check(feed.since, page)
-            let counted = shows.counts ? count(feed, page, in: dataset) : nil
+            let counted = shows.counts ? count(feed, page, in: dataset, at: turn.now) : nil
             return encode(page, since: feed.since, of: dataset, shows, counted).bytes
         case .follow(let since, let lease):
             if let since { try check(since, page) }
@@ -95,16 +99,29 @@ extension Hub {
         }
     }
 
-    /// Counting takes as long as the feed is: it is done once for each place where it ends.
-    private func count(_ feed: FeedQuery, _ page: FeedPage, in dataset: Dataset) -> FeedCount? {
-        let reader = feed.reader ?? ""
-        guard let count = page.count else { return dataset.feedCounts[reader]?.count ?? FeedCount(live: 0, deleted: 0) }
-        if dataset.feedCounts.count >= Self.readersCounted { dataset.feedCounts = [:] }
-        dataset.feedCounts[reader] = (page.last, count)
-        return count
+    /// Counting takes as long as the feed is: it is done once for each place where it ends, and of long ones at most once a minute.
+    ///
+    /// - Returns: Where the feed must not end any more for it to be counted; nil: not now.
+    private func countDue(_ known: CountedFeed?, _ call: Call) -> Int64? {
+        guard let known else { return -1 }
+        let isLong = known.count.live + known.count.deleted > Self.countedAtOnce
+        return isLong && call.now - known.at < Self.countMilliseconds && call.now >= known.at ? nil : known.last
     }
 
-    private static let readersCounted = 1000
+    private static let countedAtOnce = 10_000
+    private static let countMilliseconds: Int64 = 60_000
+
+    private func count(_ feed: FeedQuery, _ page: FeedPage, in dataset: Dataset, at now: Int64) -> FeedCount {
+        if let count = page.sharedCount {
+            let counted = CountedFeed(last: page.last, at: now, count: count)
+            if feed.reader == nil { dataset.feedCounts.all = counted } else { dataset.feedCounts.shared = counted }
+        }
+        let known = feed.reader == nil ? dataset.feedCounts.all : dataset.feedCounts.shared
+        var count = known?.count ?? FeedCount(live: 0, deleted: 0)
+        count.live += page.ownCount?.live ?? 0
+        count.deleted += page.ownCount?.deleted ?? 0
+        return count
+    }
 
     private func check(_ since: Int64, _ page: FeedPage) throws(WireError) {
         guard since <= page.last else {
@@ -238,4 +255,11 @@ struct RowContent: Equatable, Sendable {
     var documents = true
     /// How many documents there are.
     var counts = false
+}
+
+/// How many documents a feed had where and when it was counted.
+struct CountedFeed {
+    var last: Int64
+    var at: Int64
+    var count: FeedCount
 }

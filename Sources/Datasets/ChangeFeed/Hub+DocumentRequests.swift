@@ -17,10 +17,7 @@ extension Hub {
                 throw WireError(.invalid, "`docs[\(index)]` must be an object with `type` and `id`", field: "docs")
             }
             var lookup = DocumentLookup(dataset: call.dataset.id, type: type, id: id, revisions: [])
-            // The feed knows geofences by their paths.
-            if type == DocumentType.geofence.rawValue, call.dataset.geofences[path: id] == nil {
-                lookup.id = GeofenceRecord.path(call.client.name, id)
-            }
+            if type == DocumentType.geofence.rawValue { lookup.id = path(ofGeofence: id, call) }
             if let revision = object["revision"]?.asString {
                 lookup.revisions = [revision]
             } else if let revisions = object["revisions"]?.asArray?.compactMap(\.asString) {
@@ -31,6 +28,14 @@ extension Hub {
             lookups.append(lookup)
         }
         return .query(.documents(lookups), .documents(content: withContent))
+    }
+
+    /// The feed knows geofences by their paths: one's own go by their ids, those of others by their paths.
+    private func path(ofGeofence id: String, _ call: Call) -> String {
+        let own = GeofenceRecord.path(call.client.name, id)
+        if call.dataset.geofences[path: id] != nil { return id }
+        guard call.client.isAdministrator, call.dataset.geofences[path: own] == nil else { return own }
+        return id.utf8.contains(UInt8(ascii: "/")) ? id : own
     }
 
     /// `{"storeId","docs":[…]}`, one for each that was asked for as long as there is room for it: ask again for the rest.

@@ -47,6 +47,9 @@ struct CouchPush {
             try await add(try CouchEdit(object, isReplicated: isReplicated))
         } catch let refusal as CouchRefusal {
             fates.append(Fate(id: id, revision: nil, refusal: refusal))
+        } catch let error as JSONError where [.string, .number, .tooDeep].contains(error) {
+            // A half surrogate or a hundred levels: the others are not to suffer from it.
+            fates.append(Fate(id: Self.id(of: bytes), revision: nil, refusal: CouchRefusal(WireError(error))))
         }
     }
 

@@ -186,7 +186,8 @@ extension HTTPResponder {
         let changes = try CouchChanges(head, body)
         let feed = CouchFeed(database, changes)
         let wait = FeedWait(
-            database.name, database.caller, heartbeat: changes.heartbeat, timeout: changes.heartbeat == nil ? changes.timeout : nil)
+            database.name, database.caller, heartbeat: changes.heartbeat,
+            timeout: changes.heartbeat == nil ? changes.timeout : nil)
         let waits = changes.feed != .normal
         // What changes while the feed is read wakes it, too.
         if waits { door.submit { $0.wait(wait) } }

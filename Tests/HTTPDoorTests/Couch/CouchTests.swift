@@ -228,6 +228,34 @@ struct CouchTests {
         }
     }
 
+    @Test("A geofence goes by its id for its owner and by its path for administrators, also when it is deleted")
+    func geofences() async throws {
+        try await withCouch { client in
+            let connection = try Connection(to: client.house.port)
+            let made = try connection.ask(
+                "POST", "/api/demo/geofence/create?client=ann",
+                #"{"id":"home","area":{"circle":{"latitude":1,"longitude":1,"radius":100}}}"#)
+            try #require(made.status == 200, "\(made)")
+            let admin = try CouchClient(client.house, as: "admin")
+            func read(_ client: CouchClient, _ id: String) throws -> JSONObject? {
+                let row = try #require(try client.changes().rows.first)
+                #expect(row["id"]?.asString == id)
+                let asked: JSONValue = ["docs": [["id": .string(id), "rev": .string(row.revisions[0])]]]
+                let got = try client.ask("POST", "_bulk_get", String(decoding: asked.serialised(), as: UTF8.self))
+                return got.json["results"]?.asArray?.first?.asObject?["docs"]?.asArray?.first?.asObject?["ok"]?.asObject
+            }
+            for (client, id) in [(client, "geofence:home"), (admin, "geofence:ann/home")] {
+                #expect(try read(client, id)?["area"] != nil)
+            }
+            #expect(try connection.ask("POST", "/api/demo/geofence/delete?client=ann", #"{"id":"home"}"#).status == 200)
+            for (client, id) in [(client, "geofence:home"), (admin, "geofence:ann/home")] {
+                #expect(try read(client, id)?["_deleted"] == true)
+            }
+            let refused = try client.push(["_id": "geofence:work", "_rev": "1-a", "area": ["circle": ["radius": 5]]])
+            #expect(refused.first?.asObject?["error"] == "forbidden")
+        }
+    }
+
     @Test("What is refused is refused alone and forbidden, so that a replicator passes over it")
     func refusals() async throws {
         try await withCouch { client in
@@ -248,6 +276,13 @@ struct CouchTests {
                 #expect(result.asObject?["error"] == "forbidden" && result.asObject?["reason"]?.asString?.isEmpty == false)
             }
             #expect(try client.changes().rows.compactMap { $0["id"]?.asString } == ["note:ok"])
+            let deep = String(repeating: "[", count: 80) + String(repeating: "]", count: 80)
+            let odd = try client.ask(
+                "POST", "_bulk_docs",
+                #"{"docs":[{"_id":"note:deep","_rev":"1-a","x":\#(deep)},{"_id":"note:half","_rev":"1-a","x":"\ud800"}],"new_edits":false}"#
+            )
+            let oddities = try #require((try? JSONValue.parse(odd.body))?.asArray).compactMap { $0.asObject?["id"]?.asString }
+            #expect(odd.status == 201 && oddities == ["note:deep", "note:half"], "\(odd)")
             // Another client's document.
             let bob = try CouchClient(client.house, as: "bob")
             #expect(try bob.push(document("note:ok", 2, ["b", "a"], text: "2")).first?.asObject?["error"] == "forbidden")

@@ -67,7 +67,8 @@ struct HistoryConformance {
                 query.since = Int64(random.below(60))
                 query.limit = 1 + random.below(20)
                 query.bytes = 1 + random.below(4000)
-                query.countsUnlessAt = Int64(random.below(60))
+                query.countsSharedUnlessAt = Int64(random.below(60))
+                query.countsOwn = random.chance(50)
                 try #require(try store.feedPage(query) == memory.feedPage(query), comment)
             }
             var lookups: [DocumentLookup] = []
