@@ -57,7 +57,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     var socketSubscriptions: [SocketSubscription: EventStream] = [:]
     /// The same by socket.
     var subscriptionsOfSockets: [ObjectIdentifier: Set<SocketSubscription>] = [:]
-    var matchSockets = MatchSockets()
+    var matchSockets: MatchSockets
+    let heardFile: HeardFile?
     /// Sockets that hear of all clients of a dataset.
     var watchers: [String: [Watcher]] = [:]
     var durable: DurableMessages
@@ -88,6 +89,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         turnAt = Atomic(core.clock.monotonic())
         signOfLifeAt = core.clock.monotonic() + Self.signOfLifeMilliseconds
         messageFile = configuration.folder.map(MessageFile.init)
+        heardFile = configuration.folder.map(HeardFile.init)
+        matchSockets = MatchSockets(heardFile?.read() ?? [])
         let now = core.clock.now()
         durable = DurableMessages(
             messageFile?.read(at: now) ?? MessageFile.Contents(), startedAfter: core.hub.lastDeliveryNumber, at: now)
@@ -144,7 +147,10 @@ public final class HTTPDoor: Door, @unchecked Sendable {
 
     /// No connection is left, or none is waited for any longer: what comes now is not taken in.
     func close() {
-        inbox.withLock { $0.isClosed = true }
+        inbox.withLock { inbox in
+            if !inbox.isClosed { inbox.work.append { $0.keepHeard(isLast: true) } }
+            inbox.isClosed = true
+        }
         wakeCore()
     }
 

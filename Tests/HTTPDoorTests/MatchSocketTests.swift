@@ -1,4 +1,5 @@
 import Datasets
+import Foundation
 import Testing
 import Wire
 
@@ -173,6 +174,32 @@ struct MatchSocketTests {
             #expect(first != second)
             #expect(try client.matches(of: pair.device).compactMap { $0["id"]?.asString } == [first, second])
         }
+    }
+
+    @Test("How far devices have heard outlives the daemon, and is bounded")
+    func heard() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("heard-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func device(_ number: Int) -> MatchSockets.Device { MatchSockets.Device(world: "w", id: "device \"\(number)\"") }
+        var sockets = MatchSockets(heardMax: 10)
+        let none = sockets.takeHeard(at: 0)
+        #expect(none == nil)
+        for number in 0..<20 { sockets.note(MatchSockets.Heard(id: "m\(number)", number: Int64(number)), of: device(number)) }
+        sockets.note(MatchSockets.Heard(id: "n", number: 30), of: device(19))
+        let file = HeardFile(folder: folder.path)
+        #expect(file.read().isEmpty)
+        let news = sockets.takeHeard(at: 0)
+        file.write(try #require(news))
+        file.flush()
+        var restored = MatchSockets(HeardFile(folder: folder.path).read())
+        #expect(restored.heard(device(9)) == nil && restored.heard(device(10))?.id == "m10")
+        #expect(restored.heard(device(19))?.id == "n" && restored.heard(device(19))?.number == 30)
+        let old = restored.takeHeard(at: 0)
+        #expect(old == nil)
+        try "nonsense\n{\"world\":7}\n\u{0}".write(
+            to: folder.appendingPathComponent("matchmore-heard"), atomically: true, encoding: .utf8)
+        #expect(HeardFile(folder: folder.path).read().isEmpty)
     }
 
     @Test("Lists of matches that are kept for who asks again have a bound, and the newest ones stay")

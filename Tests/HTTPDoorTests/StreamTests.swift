@@ -155,6 +155,32 @@ struct StreamTests {
         }
     }
 
+    @Test("A socket opens on a connection that was kept, with frames behind the request at once")
+    func keptConnection() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            for _ in 0..<3 { #expect(try connection.ask("GET", "/healthz").status == 200) }
+            let socket = try Socket(over: connection, "/api/d/socket", behind: [#"{"request":"device/list","requestId":"0"}"#])
+            for number in 0..<100 {
+                if number > 0 { socket.send(#"{"request":"device/list","requestId":"\#(number)"}"#) }
+                #expect(try socket.next().json["requestId"]?.asString == "\(number)")
+            }
+            socket.send([], opcode: 8)
+            #expect(try socket.next().code == 1000)
+            #expect(connection.ends())
+            // Behind a request that is not answered it is a plain one, and both are answered.
+            let pipelined = try Connection(to: house.port)
+            let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+            pipelined.write(request + "\r\n" + request + "Connection: close\r\n\r\n")
+            #expect(try [pipelined.answer().status, pipelined.answer().status] == [200, 200])
+            #expect(pipelined.ends())
+            let plain = try Connection(to: house.port)
+            plain.write(request + "\r\n")
+            let answers = [try Socket.upgrade(plain, "/api/d/socket"), try plain.answer()].map(\.status)
+            #expect(answers == [200, 426] || answers == [200, 101], "\(answers)")
+        }
+    }
+
     @Test("Broken frames close the socket with the code for it")
     func broken() async throws {
         try await withHTTP { house in

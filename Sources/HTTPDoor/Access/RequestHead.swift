@@ -129,10 +129,18 @@ enum Base64Text {
         return bytes
     }
 
-    private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 
     /// For URLs, without padding (RFC 4648, section 5).
-    static func url(_ bytes: [UInt8]) -> String {
+    static func url(_ bytes: [UInt8]) -> String { encode(bytes, letters + Array("-_".utf8)) }
+
+    /// With padding (RFC 4648, section 4).
+    static func standard(_ bytes: [UInt8]) -> String {
+        let text = encode(bytes, letters + Array("+/".utf8))
+        return text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+    }
+
+    private static func encode(_ bytes: [UInt8], _ digits: [UInt8]) -> String {
         var text: [UInt8] = []
         var (bits, count) = (UInt32(0), 0)
         for byte in bytes {

@@ -8,17 +8,14 @@ import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 import NIOSSL
 import NIOTLS
-import NIOWebSocket
 
 /// A connection: its limits, and its requests one after the other, or a WebSocket.
 struct ConnectionChannel: HTTPChannelHandler {
     typealias HTTPConnection = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
 
-    /// What the first request makes of a connection.
+    /// What the two sides' protocol makes of a connection.
     enum Use: Sendable {
         case requests(HTTPConnection)
-        /// Its handlers do everything.
-        case socket
         /// HTTP/2.
         case streams(HTTP2Channel.Value)
     }
@@ -85,22 +82,10 @@ struct ConnectionChannel: HTTPChannelHandler {
     private func configure(_ channel: any Channel) throws -> EventLoopFuture<Use> {
         let pipeline = channel.pipeline.syncOperations
         let patience = PatienceHandler(limits)
-        try pipeline.addHandler(patience)
-        var configuration = NIOUpgradableHTTPServerPipelineConfiguration(
-            upgradeConfiguration: NIOTypedHTTPServerUpgradeConfiguration(
-                upgraders: [sockets.upgrader()],
-                notUpgradingCompletionHandler: { channel in
-                    channel.eventLoop.makeCompletedFuture { .requests(try Self.connection(on: channel)) }
-                }))
-        configuration.enablePipelining = false
-        configuration.enableErrorHandling = false
-        configuration.enableResponseHeaderValidation = false
-        configuration.decoderConfiguration = decoderLimits
-        let use = try pipeline.configureUpgradableHTTPServerPipeline(configuration: configuration)
-        let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-        try pipeline.addHandler(UpgradeGate(sockets), position: .after(decoder))
+        let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: decoderLimits)
+        try pipeline.addHandlers([patience, HTTPResponseEncoder(), ByteToMessageHandler(decoder), UpgradeGate(sockets)])
         try pipeline.addHandler(ExchangeHandler(patience))
-        return use
+        return channel.eventLoop.makeSucceededFuture(.requests(try Self.connection(on: channel)))
     }
 
     private var decoderLimits: NIOHTTPDecoderLimitConfiguration {
@@ -122,7 +107,6 @@ struct ConnectionChannel: HTTPChannelHandler {
         switch try? await use.get() {
         case .requests(let connection): await handleHTTP(asyncChannel: connection, logger: logger)
         case .streams(let connection): await streams.handle(value: connection, logger: logger)
-        case .socket: try? await value.channel.closeFuture.get()
         case nil: try? await value.channel.close()
         }
     }

@@ -17,6 +17,8 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isReadingBody = false
     private var isAnswering = false
     private var closesAfterAnswer = false
+    /// The client sends no more: its last request has been read, and others before it may still be answered.
+    private var hasLastRequest = false
     /// The last answer is written: nothing more is read.
     private var isOver = false
 
@@ -39,7 +41,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
             guard head.headers["host"].count <= 1, codings.allSatisfy({ $0.lowercased() == "chunked" }), codings.count <= 1 else {
                 return refuse(Self.malformed, context)
             }
-            if !head.isKeepAlive { closesAfterAnswer = true }
+            if !head.isKeepAlive { hasLastRequest = true }
             patience.enter(.body)
         case .body: patience.enter(.body)
         case .end:
@@ -57,7 +59,7 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch Self.unwrapOutboundIn(data) {
         case .head(var head) where head.status.code >= 200:
             isAnswering = true
-            if head.headers["connection"].contains("close") { closesAfterAnswer = true }
+            if head.headers["connection"].contains("close") || (hasLastRequest && inProgress == 1) { closesAfterAnswer = true }
             if closesAfterAnswer { head.headers.replaceOrAdd(name: "connection", value: "close") }
             context.write(Self.wrapOutboundOut(.head(head)), promise: promise)
         case .head, .body: context.write(data, promise: promise)
@@ -77,7 +79,6 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A refused upgrade goes on as a plain request.
         guard let error = error as? HTTPParserError else { return context.fireErrorCaught(error) }
         // Whoever reads the body must not take a part of it for the whole, as it were where the answer closes the channel first.
         context.fireErrorCaught(error)

@@ -74,6 +74,15 @@ extension HTTPDoor {
         return String(decoding: id, as: UTF8.self)
     }
 
+    /// Has it kept how far devices have heard.
+    ///
+    /// - Parameter isLast: It is waited for.
+    func keepHeard(isLast: Bool = false) {
+        guard let heardFile, let entries = matchSockets.takeHeard(at: core.clock.monotonic()) else { return }
+        heardFile.write(entries)
+        if isLast { heardFile.flush() }
+    }
+
     /// A socket is gone.
     ///
     /// - Parameter last: The last match that was written to it.

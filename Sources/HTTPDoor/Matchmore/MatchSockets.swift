@@ -23,8 +23,19 @@ struct MatchSockets {
     private var order = Deque<Device>()
     /// Of so many devices it is known how far they have heard; the others hear again of all that is kept.
     private let heardMax: Int
+    /// Something was noted since it was last kept.
+    private var hasNews = false
+    /// When that is due again, on the monotonic clock.
+    private(set) var keepAt: Int64 = 0
 
-    init(heardMax: Int = 200_000) { self.heardMax = heardMax }
+    private static let keepMilliseconds: Int64 = 60_000
+
+    /// - Parameter heard: Of a former life of the daemon.
+    init(_ heard: [(Device, Heard)] = [], heardMax: Int = 200_000) {
+        self.heardMax = heardMax
+        for (device, last) in heard { note(last, of: device) }
+        hasNews = false
+    }
 
     var isEmpty: Bool { byDevice.isEmpty }
     var streams: some Sequence<EventStream> { byDevice.values.joined().lazy.map(\.stream) }
@@ -40,7 +51,16 @@ struct MatchSockets {
 
     func heard(_ device: Device) -> Heard? { heard[device] }
 
+    /// What is to be kept, oldest first; nil where nothing is new.
+    mutating func takeHeard(at now: Int64) -> [(Device, Heard)]? {
+        keepAt = now + Self.keepMilliseconds
+        guard hasNews else { return nil }
+        hasNews = false
+        return order.compactMap { device in heard[device].map { (device, $0) } }
+    }
+
     mutating func note(_ last: Heard, of device: Device) {
+        hasNews = true
         if heard.updateValue(last, forKey: device) == nil { order.append(device) }
         if order.count > heardMax, let oldest = order.popFirst() { heard[oldest] = nil }
     }

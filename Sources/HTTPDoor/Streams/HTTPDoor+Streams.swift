@@ -74,6 +74,7 @@ extension HTTPDoor {
     func advanceStreams(at now: Int64) {
         endStreamsOfLostKeys(at: now)
         durable.advance(to: core.clock.now())
+        if now >= matchSockets.keepAt { keepHeard() }
         guard now >= signOfLifeAt, !streams.isEmpty else { return }
         signOfLifeAt = now + Self.signOfLifeMilliseconds
         for stream in streams.values.joined() { stream.append(.signOfLife) }

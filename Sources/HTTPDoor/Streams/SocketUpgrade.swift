@@ -2,7 +2,6 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import NIOHTTPTypesHTTP1
-import NIOWebSocket
 import Wire
 
 /// Decides which requests become a WebSocket; one that may not is answered as a plain request, which says why.
@@ -10,29 +9,7 @@ struct SocketUpgrade: Sendable {
     let door: HTTPDoor
 
     /// Of one frame that comes in.
-    private static let frameBytesMax = RequestPayload.payloadBytesMax + 1024
-
-    func upgrader() -> NIOTypedWebSocketServerUpgrader<ConnectionChannel.Use> {
-        NIOTypedWebSocketServerUpgrader(
-            maxFrameSize: Self.frameBytesMax,
-            shouldUpgrade: { channel, head in channel.eventLoop.makeSucceededFuture(fields(for: head, on: channel)) },
-            upgradePipelineHandler: { channel, head in
-                channel.eventLoop.makeCompletedFuture {
-                    try configure(channel, head)
-                    return .socket
-                }
-            })
-    }
-
-    /// The fields of the answer; nil where it becomes none.
-    private func fields(for head: HTTPRequestHead, on channel: any Channel) -> HTTPHeaders? {
-        switch target(of: head, on: channel) {
-        case .stream: [:]
-        case .broker: ["Sec-WebSocket-Protocol": "mqtt"]
-        case .matches(let target): target.offersKey ? ["Sec-WebSocket-Protocol": "api-key"] : [:]
-        case nil: nil
-        }
-    }
+    static let frameBytesMax = RequestPayload.payloadBytesMax + 1024
 
     /// Whether a request may become a WebSocket, as far as it, the core and the limits say; it counts from then on.
     func mayUpgrade(_ head: HTTPRequestHead, on channel: any Channel) -> EventLoopFuture<Bool> {
@@ -55,7 +32,7 @@ struct SocketUpgrade: Sendable {
         }
     }
 
-    /// As the upgrade handler will see it (RFC 6455, section 4.2.1).
+    /// Source: RFC 6455, section 4.2.1.
     private func isHandshake(_ head: HTTPRequestHead) -> Bool {
         let connection = head.headers[canonicalForm: "connection"].map { $0.lowercased() }
         let protocols = head.headers[canonicalForm: "upgrade"].map { $0.lowercased() }
@@ -69,15 +46,21 @@ struct SocketUpgrade: Sendable {
         return (try? RequestHead(request, from: nil, isEncrypted: false)).flatMap(door.forwardedAddress)
     }
 
-    private func configure(_ channel: any Channel, _ head: HTTPRequestHead) throws {
-        let pipeline = channel.pipeline.syncOperations
-        let exchange = try pipeline.handler(type: ExchangeHandler.self)
-        exchange.becomesSocket()
-        pipeline.removeHandler(exchange, promise: nil)
+    /// What carries on where a request becomes a WebSocket, and the fields of the answer.
+    func handler(for head: HTTPRequestHead, on channel: any Channel) throws -> (handler: any ChannelHandler, fields: HTTPHeaders)
+    {
+        let key = head.headers.first(name: "Sec-WebSocket-Key") ?? ""
+        var fields: HTTPHeaders = [
+            "connection": "upgrade", "upgrade": "websocket", "Sec-WebSocket-Accept": UpgradeGate.accept(key),
+        ]
         switch target(of: head, on: channel) {
-        case .stream(let stream, let cursor): try pipeline.addHandler(SocketHandler(stream, since: cursor, door: door))
-        case .broker(let address): try pipeline.addHandler(PipeSocketHandler(address))
-        case .matches(let target): try pipeline.addHandler(MatchSocketHandler(target, door: door))
+        case .stream(let stream, let cursor): return (SocketHandler(stream, since: cursor, door: door), fields)
+        case .broker(let address):
+            fields.add(name: "Sec-WebSocket-Protocol", value: "mqtt")
+            return (PipeSocketHandler(address), fields)
+        case .matches(let target):
+            if target.offersKey { fields.add(name: "Sec-WebSocket-Protocol", value: "api-key") }
+            return (MatchSocketHandler(target, door: door), fields)
         case nil: throw ChannelError.inappropriateOperationForState
         }
     }

@@ -14,6 +14,17 @@ final class Socket {
 
     let connection: Connection
 
+    /// Over a connection that was used before, with texts that are sent together with the request.
+    init(over connection: Connection, _ path: String, behind texts: [String]) throws {
+        self.connection = connection
+        var request = "GET \(path) HTTP/1.1\r\nHost: localhost\r\n"
+        for (name, value) in Self.handshake { request += "\(name): \(value)\r\n" }
+        let frames = texts.flatMap { Self.frame(Array($0.utf8), opcode: 1, isLast: true, isMasked: true) }
+        connection.write(Array((request + "\r\n").utf8) + frames)
+        let answer = try connection.answer()
+        guard answer.status == 101 else { throw Connection.Failure(description: "\(answer)") }
+    }
+
     init(to port: Int, _ path: String, host: String = "localhost", fields: [String: String] = [:]) throws {
         connection = try Connection(to: port)
         let answer = try Self.upgrade(connection, path, host: host, fields: fields)
@@ -23,16 +34,21 @@ final class Socket {
     static func upgrade(
         _ connection: Connection, _ path: String, host: String = "localhost", fields: [String: String] = [:]
     ) throws -> Connection.Answer {
-        let upgrade = [
-            "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
-            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
-        ]
-        return try connection.ask("GET", path, host: host, fields: upgrade.merging(fields) { $1 })
+        try connection.ask("GET", path, host: host, fields: handshake.merging(fields) { $1 })
     }
+
+    private static let handshake = [
+        "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    ]
 
     func send(_ text: String) { send(Array(text.utf8), opcode: 1) }
 
     func send(_ bytes: [UInt8], opcode: UInt8, isLast: Bool = true, isMasked: Bool = true) {
+        connection.write(Self.frame(bytes, opcode: opcode, isLast: isLast, isMasked: isMasked))
+    }
+
+    private static func frame(_ bytes: [UInt8], opcode: UInt8, isLast: Bool, isMasked: Bool) -> [UInt8] {
         let mask: [UInt8] = isMasked ? [1, 2, 3, 4] : []
         var frame: [UInt8] = [(isLast ? 0x80 : 0) | opcode]
         let bit: UInt8 = isMasked ? 0x80 : 0
@@ -43,7 +59,7 @@ final class Socket {
         }
         frame += mask
         for (index, byte) in bytes.enumerated() { frame.append(isMasked ? byte ^ mask[index & 3] : byte) }
-        connection.write(frame)
+        return frame
     }
 
     func next() throws -> Frame {
