@@ -179,7 +179,14 @@ let package = Package(
         // The library for Swift applications.
         .target(
             name: "GeomatchClient",
-            dependencies: ["LiveTopics", "MQTTLink", "Wire", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "LiveTopics", "MQTTLink", "Wire", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+            ],
             swiftSettings: strict),
 
         // The programs.
@@ -299,7 +306,7 @@ let package = Package(
         .testTarget(
             name: "HTTPDoorTests",
             dependencies: [
-                "DaemonCore", "Datasets", "HTTPDoor", "MemoryStore", "SeededRandom", "Wire",
+                "DaemonCore", "Datasets", "GeomatchClient", "HTTPDoor", "MemoryStore", "SeededRandom", "Wire",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -12,6 +12,18 @@ public struct InboundMessage {
     public let responseTopic: UnsafeRawBufferPointer?
     /// MQTT 5: to be returned unchanged with the answer.
     public let correlation: UnsafeRawBufferPointer?
+
+    package init(
+        topic: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, retain: Bool, qos: Int32,
+        responseTopic: UnsafeRawBufferPointer? = nil, correlation: UnsafeRawBufferPointer? = nil
+    ) {
+        self.topic = topic
+        self.payload = payload
+        self.retain = retain
+        self.qos = qos
+        self.responseTopic = responseTopic
+        self.correlation = correlation
+    }
 }
 
 /// Messages of one drain, all in one buffer; valid only during the call that hands it over.

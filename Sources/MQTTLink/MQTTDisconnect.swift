@@ -20,6 +20,11 @@ public struct MQTTDisconnect: Sendable, Equatable, CustomStringConvertible {
     /// Seconds until the next try; `nil` when there is none.
     public var retryAfterSeconds: Double?
 
+    package init(cause: Cause, retryAfterSeconds: Double? = nil) {
+        self.cause = cause
+        self.retryAfterSeconds = retryAfterSeconds
+    }
+
     /// True where only somebody's action helps: the tries go on at the slow end of the backoff.
     public var needsAction: Bool {
         guard case .refused(let refusal, _, _) = cause else { return false }

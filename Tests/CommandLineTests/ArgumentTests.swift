@@ -141,7 +141,7 @@ struct ArgumentTests {
                     out: "",
                     error: """
                         geomatch: mqtt://127.0.0.1:\(port): broker not reached: Connection refused
-                        Is geomatchd, or your broker, running there? --broker or --context names another one.
+                        Is geomatchd, or your broker, running there? --broker, --http or --context names another one.
 
                         """, code: 69))
     }

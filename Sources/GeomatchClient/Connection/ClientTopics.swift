@@ -5,7 +5,8 @@ package struct ClientTopics: Sendable, Equatable {
     /// Empty, or levels with a slash at their end.
     package let prefix: String
     package let dataset: String
-    private let own: String
+    /// All that is the client's, with a slash at its end.
+    let own: String
 
     init(_ configuration: GeomatchConfiguration) {
         let prefix = configuration.topicsPrefix

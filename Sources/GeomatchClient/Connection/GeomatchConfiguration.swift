@@ -1,6 +1,6 @@
 public import Foundation
 internal import LiveTopics
-internal import MQTTLink
+package import MQTTLink
 
 /// Where the broker is, who you are, and how patient.
 public struct GeomatchConfiguration: Sendable {
@@ -19,7 +19,8 @@ public struct GeomatchConfiguration: Sendable {
         }
     }
 
-    /// `mqtt://user:password@host:port` or `mqtts://…`; user and password percent-encoded; scheme and port may be left out.
+    /// `mqtt://user:password@host:port` or `mqtts://…`; user and password percent-encoded; scheme and port may be left out. With
+    /// `http://client:key@host:port` or `https://…` the daemon's own WebSocket is used instead of a broker.
     public var broker: String
     /// The dataset everything is about.
     public var dataset: String
@@ -45,7 +46,7 @@ public struct GeomatchConfiguration: Sendable {
     public init(broker: String, dataset: String, client: String? = nil) {
         self.broker = broker
         self.dataset = dataset
-        self.client = client ?? (try? MQTTEndpoint(url: broker))?.username ?? ""
+        self.client = client ?? (try? Self.endpoint(of: broker))?.username ?? ""
     }
 
     public init(broker: URL, dataset: String, client: String? = nil) {
@@ -60,6 +61,28 @@ public struct GeomatchConfiguration: Sendable {
 
     /// Waiting times between tries, seconds: full jitter between 0 and min(maximum, minimum · 2ⁿ).
     var backoff = (minimum: 0.5, maximum: 30.0)
+
+    /// The daemon is reached by its own WebSocket.
+    package var isHTTP: Bool { Self.address(of: broker) != nil }
+
+    /// What stands behind `http://` or `https://`, and the port that is meant without one; nil for another scheme.
+    private static func address(of url: String) -> (rest: Substring, isEncrypted: Bool)? {
+        for (prefix, isEncrypted) in [("https://", true), ("http://", false)]
+        where url.prefix(prefix.count).lowercased() == prefix {
+            return (url.dropFirst(prefix.count), isEncrypted)
+        }
+        return nil
+    }
+
+    /// Reads a broker's address, or the daemon's own.
+    package static func endpoint(of url: String) throws(MQTTEndpointError) -> MQTTEndpoint {
+        guard let (rest, isEncrypted) = address(of: url) else { return try MQTTEndpoint(url: url) }
+        var endpoint = try MQTTEndpoint(url: (isEncrypted ? "mqtts://" : "mqtt://") + rest)
+        // Without a port MQTT's own is read, which differs by the scheme.
+        let other = try MQTTEndpoint(url: (isEncrypted ? "mqtt://" : "mqtts://") + rest)
+        if endpoint.port != other.port { endpoint.port = isEncrypted ? 443 : 80 }
+        return endpoint
+    }
 
     /// - Throws: `invalid` with the field that cannot be used.
     func endpoint() throws(GeomatchError) -> MQTTEndpoint {
@@ -78,7 +101,7 @@ public struct GeomatchConfiguration: Sendable {
         }
         var endpoint: MQTTEndpoint
         do throws(MQTTEndpointError) {
-            endpoint = try MQTTEndpoint(url: broker)
+            endpoint = try Self.endpoint(of: broker)
         } catch {
             throw GeomatchError(.invalid, error.description, field: "broker")
         }
@@ -93,7 +116,7 @@ public struct GeomatchConfiguration: Sendable {
         }
         guard let tls else { return endpoint }
         guard endpoint.tls != nil else {
-            throw GeomatchError(.invalid, "certificates need a broker with mqtts://", field: "tls")
+            throw GeomatchError(.invalid, "certificates need a broker with mqtts://, or https://", field: "tls")
         }
         endpoint.tls = MQTTEndpoint.TLS(caFile: tls.caFile, certificateFile: tls.certificateFile, keyFile: tls.keyFile)
         return endpoint
@@ -103,7 +126,12 @@ public struct GeomatchConfiguration: Sendable {
 extension GeomatchConfiguration {
     package var topics: ClientTopics { ClientTopics(self) }
     /// The broker's address without a password.
-    package var brokerName: String { (try? MQTTEndpoint(url: broker))?.name ?? "" }
+    package var brokerName: String {
+        guard let name = (try? Self.endpoint(of: broker))?.name, isHTTP else {
+            return (try? Self.endpoint(of: broker))?.name ?? ""
+        }
+        return name.replacing("mqtt", with: "http", maxReplacements: 1)
+    }
 }
 
 extension Duration {

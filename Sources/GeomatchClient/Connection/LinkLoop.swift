@@ -1,21 +1,25 @@
 internal import Foundation
 internal import MQTTLink
 
-/// One MQTT link and the thread that runs it, from the first try to the goodbye.
+/// One link and the thread that runs it, from the first try to the goodbye.
 ///
 /// `link` is made before the thread starts and never changes; it is used on the thread alone, but for waking and stopping,
 /// which any thread may. That is the guard behind `@unchecked Sendable`.
 ///
 /// The thread keeps the loop, the loop its session; so a connection that stands keeps the session alive until somebody
 /// closes it or the owning client is let go.
-final class LinkLoop: MQTTLinkHandler, @unchecked Sendable {
+final class LinkLoop: SocketLinkHandler, @unchecked Sendable {
     private let session: Session
-    private(set) var link: MQTTLink?
+    private(set) var link: (any ClientLink)?
 
     init(
         _ session: Session, _ configuration: GeomatchConfiguration, _ endpoint: MQTTEndpoint
     ) throws(GeomatchError) {
         self.session = session
+        if configuration.isHTTP {
+            link = try SocketLink(self, configuration, endpoint)
+            return
+        }
         // 23 bytes is what every broker must take (MQTT 3.1.1, section 3.1.3.1).
         let name = "geomatch" + String(UInt64.random(in: 0 ... .max), radix: 16).prefix(15)
         var settings = MQTTLinkConfiguration(endpoint: endpoint, clientID: name, persistentSession: false)
@@ -63,6 +67,25 @@ final class LinkLoop: MQTTLinkHandler, @unchecked Sendable {
         carryOut()
     }
 
+    /// Parsers read in blocks.
+    private static let padding = [UInt8](repeating: 0, count: 64)
+
+    func linkReceived(topic: [UInt8], payload: [UInt8]) {
+        (topic + [0]).withUnsafeBytes { topic in
+            (payload + Self.padding).withUnsafeBytes { bytes in
+                let message = InboundMessage(
+                    topic: UnsafeRawBufferPointer(rebasing: topic.dropLast()),
+                    payload: UnsafeRawBufferPointer(rebasing: bytes.prefix(payload.count)), retain: false, qos: 1)
+                session.change { $0.received(message) }
+            }
+        }
+    }
+
+    func linkReceivedAll() {
+        session.change { $0.receivedAll() }
+        carryOut()
+    }
+
     func linkTick(now: Int64) -> Int64 {
         let next = session.change { $0.tick(now) }
         carryOut()
@@ -79,15 +102,13 @@ final class LinkLoop: MQTTLinkHandler, @unchecked Sendable {
         for order in session.change({ $0.takeOrders() }) {
             switch order {
             case .publish(let number, let message, let correlation):
-                let result = link.publish(
-                    topic: message.topic, payload: message.payload, qos: message.qos, retain: message.retain, token: number,
-                    correlation: correlation)
+                let result = link.send(message, token: number, correlation: correlation)
                 if result != .accepted || message.qos == 0 { session.change { $0.published(number: number, result) } }
             case .subscribe(let filters):
                 let id = link.subscribe(filters.map { ($0, 1) })
                 session.change { $0.filtersAsked[id] = filters }
             case .unsubscribe(let filters):
-                link.unsubscribe(filters)
+                _ = link.unsubscribe(filters)
             }
         }
     }

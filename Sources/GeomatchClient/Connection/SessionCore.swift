@@ -295,7 +295,7 @@ final class SessionCore {
     }
 
     /// The link itself, for what belongs to its thread.
-    var link: MQTTLink? { loop?.link }
+    var link: (any ClientLink)? { loop?.link }
     /// What publishes and reads much, where there is one.
     var worker: WorkerCore? { components.values.lazy.compactMap { $0 as? WorkerCore }.first }
 

@@ -31,9 +31,9 @@ extension ConnectionWorker {
 
 /// What a worker publishes with.
 package struct WorkerLink {
-    private let link: MQTTLink
+    private let link: any ClientLink
 
-    init(_ link: MQTTLink) { self.link = link }
+    init(_ link: any ClientLink) { self.link = link }
 
     package var isConnected: Bool { link.isConnected }
     /// QoS 0 messages that wait for the socket.
@@ -46,7 +46,8 @@ package struct WorkerLink {
     package func publish(
         topic: String, payload: [UInt8], qos: Int32 = 0, token: UInt64 = 0
     ) throws(GeomatchError) -> Bool {
-        switch link.publish(topic: topic, payload: payload, qos: qos, retain: false, token: token + WorkerCore.tokenMin) {
+        let message = Publication(topic: topic, payload: payload, qos: qos)
+        switch link.send(message, token: token + WorkerCore.tokenMin, correlation: nil) {
         case .accepted: return true
         case .notConnected, .windowFull: return false
         case let result: throw GeomatchError(.internal, "a message could not be published: \(result)")

@@ -53,7 +53,7 @@ struct BenchCommand: AsyncParsableCommand {
 
     func run() async throws {
         let bench = Bench(updates: updates, devices: devices, rate: rate, window: window)
-        let figures = try await withClient(try connection.configuration()) { try await bench.run($0) }
+        let figures = try await withClient(try connection.configuration(needsBroker: true)) { try await bench.run($0) }
         guard let figures else { throw CommandFailure.unavailable("interrupted") }
         if output.json {
             StandardOutput.print(json: figures.object)

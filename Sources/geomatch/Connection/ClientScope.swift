@@ -92,7 +92,7 @@ extension CommandFailure {
         case .timeout: self = .unavailable(isConnected ? "\(error.message).\(status)" : error.message)
         case .connectionLost:
             self = .unavailable(
-                "\(error.message)\nIs geomatchd, or your broker, running there? --broker or --context names another one.")
+                "\(error.message)\nIs geomatchd, or your broker, running there? --broker, --http or --context names another one.")
         case .refused:
             self = .unavailable(
                 "\(error.message)\nThe broker is there: check the user and the password in --broker or the context.")

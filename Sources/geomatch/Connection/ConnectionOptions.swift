@@ -17,6 +17,12 @@ struct ConnectionOptions: ParsableArguments {
             valueName: "mqtt[s]://user:password@host:port"))
     var broker: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Instead of a broker the daemon's own HTTP, for requests and watch. A key stands in the password's place.",
+            valueName: "http[s]://client:key@host:port"))
+    var http: String?
+
     @Option(help: ArgumentHelp("The dataset. (environment: GEOMATCH_DATASET; default: default)", valueName: "D"))
     var dataset: String?
 
@@ -47,8 +53,8 @@ struct ConnectionOptions: ParsableArguments {
 
     /// As they are written, each with a value.
     static let names = [
-        "--context", "--broker", "--dataset", "--client", "--topics-prefix", "--timeout", "--ca-file", "--certificate-file",
-        "--key-file",
+        "--context", "--broker", "--http", "--dataset", "--client", "--topics-prefix", "--timeout", "--ca-file",
+        "--certificate-file", "--key-file",
     ]
 
     /// Flags go before `--context`, that before the environment, that before `GEOMATCH_CONTEXT`, that before the defaults.
@@ -56,16 +62,17 @@ struct ConnectionOptions: ParsableArguments {
     /// - Parameters:
     ///   - criteria: Criteria for live topics, whose dataset counts where `--dataset` is not given.
     ///   - defaultClient: Who asks where nobody is named.
+    ///   - needsBroker: HTTP will not do.
     /// - Throws: `usage` for a wrong flag, `configuration` for a wrong variable, each with what is allowed.
     func configuration(
         environment: [String: String] = ProcessInfo.processInfo.environment, criteria: String? = nil,
-        defaultClient: String = "cli"
+        defaultClient: String = "cli", needsBroker: Bool = false
     ) throws(CommandFailure) -> GeomatchConfiguration {
         guard timeout > 0, timeout <= 86_400 else {
             throw .usage("--timeout is \(timeout): more than 0 and at most 86400 seconds are allowed")
         }
         let settings = try Settings(context: context, environment: environment)
-        let broker = settings.setting(broker, "broker")
+        let broker = try address(in: settings, needsBroker: needsBroker)
         let files = TLSFiles(
             authority: settings.setting(caFile, "ca-file")?.value,
             certificate: settings.setting(certificateFile, "certificate-file")?.value,
@@ -101,16 +108,28 @@ struct ConnectionOptions: ParsableArguments {
         var areGiven: Bool { authority != nil || certificate != nil || key != nil }
     }
 
+    /// Where the daemon is: a broker's address, or its own.
+    private func address(in settings: Settings, needsBroker: Bool) throws(CommandFailure) -> Setting? {
+        guard http == nil || broker == nil else { throw .usage("--http and --broker are two ways to the daemon: give one") }
+        let broker = settings.setting(broker, "broker")
+        func isHTTP(_ setting: Setting) -> Bool { ["http://", "https://"].contains { setting.value.lowercased().hasPrefix($0) } }
+        if let broker, isHTTP(broker) { throw broker.refused(MQTTEndpointError.scheme("http").description) }
+        guard let http = settings.setting(http, "http"), broker?.isFlag != true else { return broker }
+        guard isHTTP(http) else { throw http.refused("an address is written http[s]://client:key@host:port") }
+        guard !needsBroker else { throw http.refused("this command needs a broker: over HTTP there are requests and `watch`") }
+        return http
+    }
+
     /// The user in the broker's address, which is checked.
     private func user(of setting: Setting?, with files: TLSFiles) throws(CommandFailure) -> String? {
         let endpoint: MQTTEndpoint
         do throws(MQTTEndpointError) {
-            endpoint = try MQTTEndpoint(url: setting?.value ?? Self.defaultBroker)
+            endpoint = try GeomatchConfiguration.endpoint(of: setting?.value ?? Self.defaultBroker)
         } catch {
             throw setting?.refused(error.description) ?? .internal(error.description)
         }
         guard !files.areGiven || endpoint.tls != nil else {
-            throw .usage("--ca-file, --certificate-file and --key-file need a broker with mqtts://")
+            throw .usage("--ca-file, --certificate-file and --key-file need a broker with mqtts://, or https://")
         }
         return endpoint.username
     }

@@ -3,7 +3,7 @@ import Wire
 
 /// A named set of connection settings from the user's file of contexts.
 struct ConnectionContext: Equatable {
-    static let keys = ["broker", "dataset", "client", "topics-prefix", "ca-file", "certificate-file", "key-file"]
+    static let keys = ["broker", "http", "dataset", "client", "topics-prefix", "ca-file", "certificate-file", "key-file"]
 
     let name: String
     private(set) var values: [String: String] = [:]
@@ -13,11 +13,13 @@ struct ConnectionContext: Equatable {
         self.values = values
     }
 
-    /// The context of this name, or one that has only a broker where the name is a URL.
+    /// The context of this name, or one that has only an address where the name is a URL.
     ///
     /// - Parameter name: nil: the context `default`, where the file has one.
     static func named(_ name: String?, environment: [String: String]) throws(CommandFailure) -> ConnectionContext? {
-        if let name, name.contains("://") { return ConnectionContext(name, ["broker": name]) }
+        if let name, name.contains("://") {
+            return ConnectionContext(name, [name.lowercased().hasPrefix("http") ? "http" : "broker": name])
+        }
         let path = path(environment)
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
             guard let name else { return nil }

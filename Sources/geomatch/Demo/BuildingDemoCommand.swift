@@ -60,7 +60,7 @@ struct BuildingDemoCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let configuration = try connection.configuration(defaultClient: "admin")
+        let configuration = try connection.configuration(defaultClient: "admin", needsBroker: true)
         let seed = seed ?? .random(in: 0...999_999)
         let day = DemoDay(people: people, floors: floors, hours: hours, seed: seed)
         if structure { try await importStructure(day.building, configuration) }

@@ -30,7 +30,7 @@ struct DoctorCommand: AsyncParsableCommand {
     var dataDir: String?
 
     func run() async throws {
-        let configuration = try connection.configuration()
+        let configuration = try connection.configuration(needsBroker: true)
         let reading = StatusReading(configuration.topics)
         var checks = await Self.remote(configuration, reading)
         let instants = [reading.status?.member("startedAt"), reading.dataset?.member("at")].compactMap { $0?.asInt64 }

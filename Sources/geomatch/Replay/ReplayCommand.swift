@@ -62,7 +62,7 @@ struct ReplayCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let configuration = try connection.configuration()
+        let configuration = try connection.configuration(needsBroker: true)
         let trace = try (format ?? TraceFormat(path: file)).read(path: file)
         for refusal in trace.refusals {
             StandardError.line("\(PlainText.printable(file)):\(refusal.line): \(PlainText.printable(refusal.reason))")

@@ -22,7 +22,7 @@ struct StatusCommand: AsyncParsableCommand {
     var output: OutputOptions
 
     func run() async throws {
-        let configuration = try connection.configuration()
+        let configuration = try connection.configuration(needsBroker: true)
         let reading = StatusReading(configuration.topics)
         let read: Void? = try await withClient(configuration) { try await $0.run(reading) }
         guard read != nil else { throw CommandFailure.unavailable("interrupted") }

@@ -98,7 +98,8 @@ struct WatchCommand: AsyncParsableCommand {
 
     func run() async throws {
         let isObject = criteria?.hasPrefix("{") == true
-        let configuration = try connection.configuration(criteria: isObject ? nil : criteria.map(LiveSelection.topic))
+        let configuration = try connection.configuration(
+            criteria: isObject ? nil : criteria.map(LiveSelection.topic), needsBroker: direct)
         switch subject {
         case .live where !direct:
             let selection = try LiveSelection(
@@ -112,10 +113,12 @@ struct WatchCommand: AsyncParsableCommand {
             }
         default:
             let watching = Watching(
-                configuration, subject: subject, filters: try filters(configuration.topics), count: count, asJSON: output.json)
+                configuration, subject: subject, filters: try filters(configuration), count: count, asJSON: output.json)
             try await withClient(configuration) { client in
                 // Not waited for: a warning that does not come keeps nobody watching.
-                let warning = Task { [device] in await Self.warn(configuration, device: device) }
+                let warning = Task { [device] in
+                    if !configuration.isHTTP { await Self.warn(configuration, device: device) }
+                }
                 defer { warning.cancel() }
                 try await client.run(watching)
             }
@@ -142,10 +145,12 @@ struct WatchCommand: AsyncParsableCommand {
         await client.close()
     }
 
-    private func filters(_ topics: ClientTopics) throws(CommandFailure) -> [String] {
+    private func filters(_ configuration: GeomatchConfiguration) throws(CommandFailure) -> [String] {
+        let topics = configuration.topics
         switch subject {
         case .matches: return [device.map(topics.matches) ?? topics.matches]
-        case .diagnostics: return [topics.diagnostics, topics.ownDiagnostics]
+        // What names nobody's things is published at the broker only.
+        case .diagnostics: return configuration.isHTTP ? [topics.ownDiagnostics] : [topics.diagnostics, topics.ownDiagnostics]
         case .circumstances: return [topics.circumstances]
         case .geofences: return [topics.geofences]
         case .changes: return [topics.changes]
