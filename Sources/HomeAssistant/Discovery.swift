@@ -30,9 +30,8 @@ public struct Discovery: Sendable {
     /// A device, or a room or what lies above it.
     private struct Thing {
         var dataset: String
-        /// The id of the device, or the levels from the venue down that apply.
+        /// The id of the device, or the levels from the venue down.
         var levels: [String]
-        var isDevice: Bool
         /// The live topic of each domain.
         var topics: [String: String] = [:]
         var events: [String: EventSource] = [:]
@@ -100,7 +99,7 @@ public struct Discovery: Sendable {
 
     private mutating func change(_ source: EventSource, in dataset: String, isWanted: Bool) {
         let key = Self.object([dataset, source.device])
-        var thing = things[key] ?? Thing(dataset: dataset, levels: [source.device], isDevice: true)
+        var thing = things[key] ?? Thing(dataset: dataset, levels: [source.device])
         if !isWanted, thing.events[source.subscription] != source { return }
         thing.events[source.subscription] = isWanted ? source : nil
         put(thing, key)
@@ -214,12 +213,14 @@ public struct Discovery: Sendable {
         guard parts.count == 7, let domain = LevelCoding.decode(parts[6]), domains.contains(domain) else { return nil }
         let levels = parts[..<6].compactMap { LevelCoding.decode($0) }
         guard levels.count == 6 else { return nil }
-        let isDevice = levels[5] != LiveTopic.notApplicable
-        // What a position or a presence is of is a device.
-        guard isDevice || (domain != "position" && domain != "presence") else { return nil }
-        let own = isDevice ? [levels[5]] : Array(levels[1..<5])
+        let isOfDevice = domain == "position" || domain == "presence"
+        guard !isOfDevice || levels[5] != LiveTopic.notApplicable else { return nil }
+        // A device is the same wherever it is; each room may have a desk of the same name.
+        let isAnywhere = levels[1..<5].allSatisfy { $0 == LiveTopic.notApplicable }
+        let isDevice = isOfDevice || isAnywhere
+        let own = isDevice ? [levels[5]] : Array(levels[1..<(levels[5] == LiveTopic.notApplicable ? 5 : 6)])
         guard own.contains(where: { $0 != LiveTopic.notApplicable }) else { return nil }
-        return (object([levels[0]] + own), Thing(dataset: levels[0], levels: own, isDevice: isDevice), domain)
+        return (object([levels[0]] + own), Thing(dataset: levels[0], levels: own), domain)
     }
 
     // MARK: Messages

@@ -51,6 +51,17 @@ struct DiscoveryTests {
         #expect(components?["occupied"]?.asObject?["unique_id"] == "geomatch/demo/hq/main/1/r1/occupied")
     }
 
+    @Test("Desks of the same name in two rooms are two, and a device is one wherever it is")
+    func sameNames() {
+        var discovery = Self.discovery()
+        for room in ["a", "b"] { discovery.note("demo/v/h/1/\(room)/desk1/availability", isKnown: true) }
+        discovery.note("demo/-/-/-/-/phone/temperature", isKnown: true)
+        discovery.note("demo/v/h/1/a/phone/position", isKnown: true)
+        let messages = discovery.takeMessages(atMost: 10)
+        #expect(messages.map(\.object) == ["demo__phone", "demo__v__h__1__a__desk1", "demo__v__h__1__b__desk1"])
+        #expect(Self.components(messages.first)?.members.count == 2)
+    }
+
     @Test("Names of objects hold nothing that Home Assistant refuses, and are different for different things")
     func names() {
         let levels = [

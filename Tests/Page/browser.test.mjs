@@ -141,6 +141,13 @@ test('what is refused stands under diagnostics', options, async (t) => {
   await page.until("document.getElementById('diagnostics').textContent.includes('broken')");
 });
 
+test('what is imported while somebody looks appears', options, async (t) => {
+  const page = await open(t, '#empty/18/43.73/7.42');
+  await daemon.ask('dataset/import', {structure: {type: 'FeatureCollection', features: [{type: 'Feature', geometry: null, properties: {level: 'venue', id: 'later'}}]}}, {dataset: 'empty', client: 'admin'});
+  await page.until("geomatch.model.structure.length === 1", 9500);
+  await daemon.ask('structure/delete', {level: 'venue', id: 'later'}, {dataset: 'empty', client: 'admin'});
+});
+
 test('an empty dataset says what to do, and a missing one is waited for', options, async (t) => {
   const page = await open(t, '#empty');
   await page.until("document.getElementById('empty').innerText.includes('demo building')");

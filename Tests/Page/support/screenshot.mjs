@@ -20,7 +20,7 @@ try {
   await sleep(1500);
   writeFileSync(process.argv[2], await page.screenshot());
 } finally {
-  city?.kill('SIGINT');
+  city?.kill('SIGKILL');
   await browser.close();
   await daemon.end();
 }

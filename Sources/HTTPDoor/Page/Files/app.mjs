@@ -65,7 +65,7 @@ function connect() {
     changed: changed,
     opened: () => opened().catch(failed),
     message: received,
-    dataset: (dataset) => { hasFigures.dataset = dataset; isGroundDue = true; checkReady(); },
+    dataset: datasetChanged,
   });
 }
 
@@ -96,6 +96,17 @@ function setStatus(text, kind) {
 function notice(text) {
   $('notice').hidden = !text;
   if (text && $('notice').textContent !== text) $('notice').textContent = text;
+}
+
+/** What was imported meanwhile is read, too. */
+function datasetChanged(dataset) {
+  const counts = (names, {counts: figures = {}} = {}) => names.map((name) => figures[name] ?? 0).join();
+  const isOther = (...names) => counts(names, dataset) !== counts(names, hasFigures.dataset ?? {});
+  if (isOther('venues', 'buildings', 'floors', 'rooms')) loadStructure().catch(failed);
+  if (isOther('places')) loadPlaces().catch(failed);
+  hasFigures.dataset = dataset;
+  isGroundDue = true;
+  checkReady();
 }
 
 /** Everything anew: nothing of an earlier connection is kept. */
