@@ -70,12 +70,12 @@ final class LinkLoop: SocketLinkHandler, @unchecked Sendable {
     /// Parsers read in blocks.
     private static let padding = [UInt8](repeating: 0, count: 64)
 
-    func linkReceived(topic: [UInt8], payload: [UInt8]) {
+    func linkReceived(topic: [UInt8], payload: [UInt8], isKept: Bool) {
         (topic + [0]).withUnsafeBytes { topic in
             (payload + Self.padding).withUnsafeBytes { bytes in
                 let message = InboundMessage(
                     topic: UnsafeRawBufferPointer(rebasing: topic.dropLast()),
-                    payload: UnsafeRawBufferPointer(rebasing: bytes.prefix(payload.count)), retain: false, qos: 1)
+                    payload: UnsafeRawBufferPointer(rebasing: bytes.prefix(payload.count)), retain: isKept, qos: 1)
                 session.change { $0.received(message) }
             }
         }

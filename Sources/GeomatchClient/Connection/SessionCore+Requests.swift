@@ -141,7 +141,7 @@ extension SessionCore {
         nextDeadline = requests.values.map(\.deadline).min() ?? .max
         for request in expired {
             let within = "within \(request.timeout?.text ?? "its time")"
-            let reason = request.sentOn == 0 ? "\(endpoint.name) was not reached \(within)" : "no reply \(within)"
+            let reason = request.sentOn == 0 ? "\(configuration.brokerName) was not reached \(within)" : "no reply \(within)"
             request.completion(.failure(GeomatchError(.timeout, reason)))
         }
     }

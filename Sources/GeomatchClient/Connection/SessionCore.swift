@@ -204,7 +204,7 @@ final class SessionCore {
         for key in filters.keys { filters[key]?.isGranted = false }
         // The end of a loop is told by `loopEnded`.
         guard reason.cause != .stopped, phase != .disconnecting, phase != .closed else { return }
-        let error = GeomatchError(reason, broker: endpoint.name)
+        let error = GeomatchError(reason, broker: configuration.brokerName)
         if reason.needsAction || configuration.isForCommand && connection == 0 { return fail(error) }
         if phase != .connecting {
             move(to: .closed)

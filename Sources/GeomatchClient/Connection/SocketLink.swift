@@ -8,7 +8,8 @@ internal import Wire
 
 /// What a socket tells the loop of its link, which belongs to another thread.
 protocol SocketLinkHandler: MQTTLinkHandler {
-    func linkReceived(topic: [UInt8], payload: [UInt8])
+    /// - Parameter isKept: It was known before.
+    func linkReceived(topic: [UInt8], payload: [UInt8], isKept: Bool)
     func linkReceivedAll()
 }
 
@@ -184,12 +185,12 @@ final class SocketLink: ClientLink, @unchecked Sendable {
         lastHeardAt = WallClock.now()
         guard bytes.count > 2, let object = (try? JSONValue.parse(bytes))?.asObject else { return }
         guard let path = object["topic"]?.asString, let payload = object["payload"] else {
-            return handler.linkReceived(topic: Array(topics.reply.utf8), payload: bytes)
+            return handler.linkReceived(topic: Array(topics.reply.utf8), payload: bytes, isKept: false)
         }
         if let cursor = object["cursor"]?.asString { self.cursor = cursor }
         let topic = topics.own + path
         guard filters.values.contains(where: { $0.matches(topic) }) else { return }
-        handler.linkReceived(topic: Array(topic.utf8), payload: payload.serialised())
+        handler.linkReceived(topic: Array(topic.utf8), payload: payload.serialised(), isKept: false)
     }
 
     // MARK: Out
@@ -231,9 +232,9 @@ final class SocketLink: ClientLink, @unchecked Sendable {
         let id = lastID
         answers.append { $0.linkSubscribed(id: id, granted: granted) }
         // Whoever has a socket has the daemon.
-        if filters[topics.status] != nil {
-            let status = Array(topics.status.utf8)
-            answers.append { $0.linkReceived(topic: status, payload: Array(#"{"state":"online","instance":"http"}"#.utf8)) }
+        if wanted.contains(where: { $0.filter == topics.status }) {
+            let (topic, status) = (Array(topics.status.utf8), Array(#"{"state":"online","instance":"http"}"#.utf8))
+            answers.append { $0.linkReceived(topic: topic, payload: status, isKept: true) }
         }
         return id
     }

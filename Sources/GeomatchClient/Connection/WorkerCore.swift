@@ -117,7 +117,7 @@ final class WorkerCore: SessionComponent {
         guard done != nil, let link = core.link else { return .max }
         if now >= deadline {
             let within = core.configuration.requestTimeout.text
-            end(.failure(GeomatchError(.timeout, "\(core.endpoint.name) does not answer within \(within)")), core)
+            end(.failure(GeomatchError(.timeout, "\(core.configuration.brokerName) does not answer within \(within)")), core)
             return .max
         }
         guard connection > 0 else { return deadline }

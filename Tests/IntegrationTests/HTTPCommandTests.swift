@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+extension Integration {
+    @Suite("geomatch over HTTP")
+    struct HTTPCommands {
+        private static let geomatch = (Daemon.executable as NSString).deletingLastPathComponent + "/geomatch"
+
+        @Test("Requests and watch need no broker, keys are made and used")
+        func commands() throws {
+            try withFolder { folder in
+                let daemon = try Daemon(folder: folder, arguments: ["--http", "127.0.0.1:0"])
+                defer { daemon.end() }
+                try daemon.waitOnline()
+                let port = try #require(daemon.log.firstMatch(of: /http listen=127\.0\.0\.1:(\d+)/), "\(daemon.log)").1
+                func geomatch(_ arguments: [String], login: String = "") throws -> Program {
+                    try Program(Self.geomatch, ["--http", "http://\(login)127.0.0.1:\(port)", "--dataset", "d"] + arguments)
+                }
+                let made = try geomatch(["--client", "admin", "key", "create", "client=ann", "--json"])
+                #expect(made.waitForExit() == 0, "\(made.lines)")
+                let key = try #require(made.lines.joined().firstMatch(of: /"key":"([^"]+)"/), "\(made.lines)").1
+                let watch = try geomatch(["watch", "live", "--count", "1", "--json"])
+                defer { watch.end() }
+                let device = try geomatch(
+                    ["device", "create", "deviceType=pin", "id=cafe", "location.latitude=43.73", "location.longitude=7.42"],
+                    login: "ann:\(key)@")
+                #expect(device.waitForExit() == 0, "\(device.lines)")
+                #expect(device.lines.contains { $0.contains("ann") }, "\(device.lines)")
+                #expect(watch.waitForExit() == 0, "\(watch.lines)")
+                #expect(watch.lines.contains { $0.contains("cafe") && $0.contains("43.73") }, "\(watch.lines)")
+                let wrong = try geomatch(["device", "list"], login: "ann:wrong@")
+                #expect(wrong.waitForExit() == 69 && wrong.lines.joined().contains("unknown"), "\(wrong.lines)")
+                let publish = try geomatch(["pub", "d/-/-/-/-/a/position", "{}"])
+                #expect(publish.waitForExit() == 64 && publish.lines.joined().contains("broker"), "\(publish.lines)")
+            }
+        }
+    }
+}
