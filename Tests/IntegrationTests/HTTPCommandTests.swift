@@ -12,6 +12,7 @@ extension Integration {
                 let daemon = try Daemon(folder: folder, arguments: ["--http", "127.0.0.1:0"])
                 defer { daemon.end() }
                 try daemon.waitOnline()
+                try #require(daemon.program.waitForLine("http listen="), "\(daemon.log)")
                 let port = try #require(daemon.log.firstMatch(of: /http listen=127\.0\.0\.1:(\d+)/), "\(daemon.log)").1
                 func geomatch(_ arguments: [String], login: String = "") throws -> Program {
                     try Program(Self.geomatch, ["--http", "http://\(login)127.0.0.1:\(port)", "--dataset", "d"] + arguments)
