@@ -170,7 +170,7 @@ struct RequestTests {
     @Test(
         "What cannot be a broker, a dataset or a client is refused before anything happens",
         arguments: [
-            ("http://127.0.0.1", "museum", "app", "broker"), ("mqtt://", "museum", "app", "broker"),
+            ("ftp://127.0.0.1", "museum", "app", "broker"), ("mqtt://", "museum", "app", "broker"),
             ("mqtt://127.0.0.1", "live", "app", "dataset"), ("mqtt://127.0.0.1", "a/b", "app", "dataset"),
             ("mqtt://127.0.0.1", "museum", "", "client"), ("mqtt://127.0.0.1", "museum", "status", "client"),
         ])
