@@ -16,6 +16,8 @@ const keyName = 'geomatch-key';
 const snapshotMax = 30000;
 const sampleMax = 5000;
 const leaseSeconds = 3600;
+/** So many devices are too many to be drawn in each frame. */
+const crowd = 3000;
 
 const base = new URL('.', location.href);
 const options = parseOptions(location.search);
@@ -31,6 +33,7 @@ let explaining = false;
 let isGroundDue = true;
 let isLiveDue = true;
 let liveID = null;
+let drawnAt = 0;
 let sampling = null;
 const watching = {match: false, circumstance: false};
 
@@ -493,6 +496,9 @@ function everySecond() {
 function frame() {
   requestAnimationFrame(frame);
   look.now = now();
+  // Thousands are drawn thirty times a second at most: what is left of the second is for what they send.
+  if (drawing.shown?.length > crowd && !isGroundDue && look.now - drawnAt < 30) return;
+  drawnAt = look.now;
   if (isGroundDue) drawing.drawGround(model, look.floor, look.now, tiles);
   if (isLiveDue || model.matches.some((match) => match.isFresh && look.now - match.shownAt < 11000)) drawing.drawLive(model, look);
   isGroundDue = isLiveDue = false;

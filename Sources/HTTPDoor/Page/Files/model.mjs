@@ -89,6 +89,9 @@ export class Model {
   // Live updates
 
   apply(update) {
+    // Nearly all there is, when thousands move.
+    const known = this.devices.get(update.itemId);
+    if (known && known.topic === update.topic) return this.applyPosition(update, known.levels);
     const levels = update.topic.split('/');
     const domain = levels[6];
     if (domain === 'position') return this.applyPosition(update, levels);
