@@ -46,7 +46,7 @@ struct ServiceTests {
         #expect(!String(decoding: post.body, as: UTF8.self).contains("coffee") && post.body.count <= 4096)
         let authorization = try #require(post["Authorization"])
         let key = try #require(configuration.web?.publicKey)
-        #expect(authorization.hasPrefix("vapid t=") && authorization.hasSuffix(", k=\(key)"))
+        #expect(authorization.hasPrefix("vapid t=") && authorization.hasSuffix(",k=\(key)"))
         let token = try #require(ReadToken(String(authorization.dropFirst(8).prefix { $0 != "," })))
         #expect(token.head["alg"] as? String == "ES256" && token.claims["aud"] as? String == "http://127.0.0.1:\(receiver.port)")
         #expect(token.claims["sub"] as? String == "mailto:ops@example.org")

@@ -42,7 +42,8 @@ final class WebPush: Sendable {
         let headers = HTTPHeaders([
             ("TTL", "\(seconds)"), ("Urgency", text.isShown ? "high" : "normal"), ("Topic", PairHash.of(post.pair)),
             ("Content-Encoding", "aes128gcm"), ("Content-Type", "application/octet-stream"),
-            ("Authorization", "vapid t=\(token), k=\(configuration.publicKey)"),
+            // Without a space behind the comma: there are judges that take none.
+            ("Authorization", "vapid t=\(token),k=\(configuration.publicKey)"),
         ])
         endpoints.post(to: subscription.endpoint, headers, body: body) { result in
             switch result {

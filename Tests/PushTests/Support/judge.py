@@ -4,7 +4,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.backends import default_backend
 import http_ece
 from py_vapid import Vapid02
-from py_vapid.utils import b64urldecode
+
+
+def b64urldecode(text):
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
 
 for line in sys.stdin:
     given = json.loads(line)
