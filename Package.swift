@@ -87,6 +87,7 @@ let package = Package(
 
         // What acts: one target for each outside thing.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "CSimdJSON",
@@ -102,6 +103,7 @@ let package = Package(
                 "Circumstances", "Geodesy", "Places", "Ranging", "Records", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
+        .target(name: "PostgresStore", dependencies: ["CPostgres", "Records", "Store"], swiftSettings: strict),
         // What drives the deciders, and what connects them: the one loop, the doors.
         .target(
             name: "DaemonCore",
@@ -193,8 +195,8 @@ let package = Package(
         .executableTarget(
             name: "geomatchd",
             dependencies: [
-                "DaemonCore", "Datasets", "HTTPDoor", "LiveTopics", "MQTTDoor", "MQTTLink", "Push", "Records", "Store",
-                "Webhooks", "Wire", "Yams",
+                "DaemonCore", "Datasets", "HTTPDoor", "LiveTopics", "MQTTDoor", "MQTTLink", "PostgresStore", "Push", "Records",
+                "Store", "Webhooks", "Wire", "Yams",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -229,6 +231,7 @@ let package = Package(
 
         // The tests: one folder for each target, and the programs on a real broker.
         .target(name: "Loopback", path: "Tests/Loopback", swiftSettings: strict),
+        .target(name: "PostgresServer", dependencies: ["Loopback"], path: "Tests/PostgresServer", swiftSettings: strict),
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
         .target(
             name: "PlaceTrials", dependencies: ["Geodesy", "Places"], path: "Tests/PlaceTrials", swiftSettings: unchecked),
@@ -272,7 +275,7 @@ let package = Package(
             name: "StoreTests",
             dependencies: [
                 "Circumstances", "Datasets", "Geodesy", "Geofencing", "MemoryStore", "Places", "Ranging", "Records",
-                "SeededRandom", "Store",
+                "PostgresServer", "PostgresStore", "SeededRandom", "Store",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
@@ -331,7 +334,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "FlatRecording", "Geodesy", "GeomatchClient", "Loopback", "MQTTLink", "Ranging", "SeededRandom",
+                "FlatRecording", "Geodesy", "GeomatchClient", "Loopback", "MQTTLink", "PostgresServer", "Ranging", "SeededRandom",
                 "WebhookReceiver",
                 "Wire",
             ],

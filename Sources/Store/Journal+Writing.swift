@@ -9,9 +9,11 @@ extension Journal {
 
     func write() {
         lookForDebris()
+        if store.isCutOff != nil { lookAt = Gate.now() }
         while let arrived = awaitArrivals() {
             for entry in arrived { waiting.append(entry) }
             if outage == nil {
+                look()
                 work()
                 clearUp()
             }
@@ -38,7 +40,8 @@ extension Journal {
                 }
                 if let outage, Gate.now() >= outage.retryAt { return [] }
                 if hasDebris, outage == nil { return [] }
-                gate.wait(for: .arrived, until: outage?.retryAt)
+                if let lookAt, outage == nil, Gate.now() >= lookAt { return [] }
+                gate.wait(for: .arrived, until: outage?.retryAt ?? lookAt)
             }
             return nil
         }
@@ -66,6 +69,14 @@ extension Journal {
                 refuse(group, error)
             }
         }
+    }
+
+    /// Sees that the store is cut off before a request has to find out.
+    private func look() {
+        guard let lookAt, Gate.now() >= lookAt else { return }
+        self.lookAt = Gate.now() + 1
+        guard store.isCutOff == true else { return }
+        do throws(StoreError) { try store.probe() } catch { beginOutage(error) }
     }
 
     private func lookForDebris() { hasDebris = (try? store.hasDebris) ?? false }
@@ -112,7 +123,7 @@ extension Journal {
         singly = 0
         let isRefusing = gate.locked {
             shared.failure = error
-            return giveBack(error)
+            return error.isUnreachable ? false : giveBack(error)
         }
         report(.failing(error))
         if isRefusing { wake() }

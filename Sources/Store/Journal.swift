@@ -5,10 +5,11 @@ import Records
 ///
 /// What is appended is written in order, several batches in one transaction. While the store refuses to be written (a full disk),
 /// batches that may wait are kept and tried again each second; the first one that may not is given back with everything behind it,
-/// because what came later may rest on it. Reads run beside the writes and see what is durable, during an outage too.
+/// because what came later may rest on it. While it cannot be reached, everything is kept: nobody knows what became of what was under way,
+/// and nothing can be read that would tell. Reads run beside the writes and see what is durable, during an outage too.
 /// Must be closed: its threads hold it until then.
 ///
-/// `@unchecked Sendable`: `shared` is only touched while `gate` is locked; `waiting`, `outage`, `singly`, `hasHurried` and `hasDebris` only on
+/// `@unchecked Sendable`: `shared` is only touched while `gate` is locked; `waiting`, `outage`, `singly`, `hasHurried`, `lookAt` and `hasDebris` only on
 /// the writing thread; everything else is constant.
 public final class Journal: @unchecked Sendable {
     let store: any DurableStore
@@ -26,6 +27,8 @@ public final class Journal: @unchecked Sendable {
     /// So many entries at the front are written one at a time, to find the one that cannot be.
     var singly = 0
     var hasHurried = false
+    /// When to see whether the store is cut off; nil where it cannot be.
+    var lookAt: Double?
     /// The store has rows that nobody reads any more, to be removed while nothing waits.
     var hasDebris = false
 
@@ -88,7 +91,7 @@ public final class Journal: @unchecked Sendable {
     public func append(_ changes: [DurableChange], token: UInt64, mayWait: Bool) {
         let isRefused = gate.locked { () -> Bool in
             guard shared.refusedFrom == nil else { return false }
-            if !mayWait, let failure = shared.failure {
+            if !mayWait, let failure = shared.failure, !failure.isUnreachable {
                 // All that is still kept stands before it and may wait.
                 shared.refuse(from: token, failure)
                 return true

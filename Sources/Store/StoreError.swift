@@ -9,6 +9,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case full
     /// Permissions, a read-only file system, or a folder that is gone; the text is SQLite's.
     case unwritable(String)
+    /// The way to the store is broken: what was under way may have been kept, and written again it comes to the same. The text is the database's.
+    case unreachable(String)
     /// The file is not a database, or is damaged. It was not touched.
     case corrupt
     /// The file was written by a newer version of geomatch. It was not touched.
@@ -19,11 +21,16 @@ public enum StoreError: Error, Equatable, Sendable {
     case other(String)
 }
 
+extension StoreError {
+    var isUnreachable: Bool { if case .unreachable = self { true } else { false } }
+}
+
 extension StoreError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .full: "the disk is full or refuses to be written; what waits is written as soon as there is space"
         case .unwritable(let reason): "the store cannot be written: \(reason)"
+        case .unreachable(let reason): "the store cannot be reached: \(reason); what waits is written as soon as it can"
         case .corrupt:
             "the store is damaged or is not a geomatch store; it was left as it is: restore a copy, or choose another --data-dir"
         case .newerVersion: "the store was written by a newer geomatch; run that version, or choose another --data-dir"

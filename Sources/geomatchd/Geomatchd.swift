@@ -36,6 +36,12 @@ struct Geomatchd: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "Keep everything in PostgreSQL 15 or newer. (default: SQLite in the data directory)",
+            valueName: "postgres://user:password@host:port/database"))
+    var store: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Where HTTP is offered, or off; port 0 is any free one. (default: 127.0.0.1:8080)", valueName: "HOST:PORT"))
     var http: String?
 
@@ -114,7 +120,8 @@ struct Geomatchd: AsyncParsableCommand {
     /// Reads the configuration as it was read at the start.
     private var rereading: @Sendable () throws(SettingsError) -> Settings {
         let given: [(String, String?)] = [
-            ("broker", broker), ("listen", listen), ("data-dir", dataDir), ("http", http), ("datasets", datasets),
+            ("broker", broker), ("listen", listen), ("data-dir", dataDir), ("store", store), ("http", http),
+            ("datasets", datasets),
             ("auto-create-datasets", autoCreateDatasets), ("admins", admins), ("users", users),
             ("webhooks-allow-private", webhooksAllowPrivate), ("start-timeout", startTimeout), ("log-level", logLevel),
             ("log-format", logFormat),

@@ -74,7 +74,7 @@ struct SettingsTests {
     @Test("Every key that is not file-only is a flag and a GEOMATCH_ name; a file-only one is refused in the environment")
     func environmentNames() throws {
         #expect(SettingsKey.environmentName("auto-create-datasets") == "GEOMATCH_AUTO_CREATE_DATASETS")
-        #expect(SettingsKey.all.filter { !$0.isFileOnly }.count == 12)
+        #expect(SettingsKey.all.filter { !$0.isFileOnly }.count == 13)
         for key in SettingsKey.all where key.isFileOnly && key.name != "topics.prefix" {
             let said = refusal(environment: [SettingsKey.environmentName(key.name): "1"])?.problem
             #expect(said?.hasSuffix("`\(key.name)` is a key of the configuration file only") == true, "\(key.name)")

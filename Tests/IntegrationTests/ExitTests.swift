@@ -31,6 +31,9 @@ extension Integration {
                 Refusal(arguments: ["extra"], code: 64, says: ["extra"]),
                 Refusal(arguments: ["--listen", "here"], code: 64, says: ["--listen", "`here`", "HOST:PORT"]),
                 Refusal(arguments: ["--broker", "http://u:secret@h"], code: 64, says: ["--broker", "mqtt"]),
+                Refusal(arguments: ["--store", "mysql://u:secret@h/d"], code: 64, says: ["--store", "postgres://"]),
+                Refusal(
+                    arguments: ["--store", "postgres://u:secret@127.0.0.1:1/d"], code: 69, says: ["127.0.0.1:1/d", "refused"]),
                 Refusal(
                     arguments: ["--listen", "0.0.0.0:1883"], code: 64, says: ["--listen", "--users", "--broker", "127.0.0.1"]),
                 Refusal(environment: ["GEOMATCH_LOG_LEVEL": "loud"], code: 78, says: ["GEOMATCH_LOG_LEVEL", "`loud`", "trace"]),

@@ -247,6 +247,12 @@ struct JournalTests {
             try store.poison()
             for step in 0..<600 {
                 if step % 10 == 0 {
+                    // Now and then what waits comes to its end while there is space: only then does it show what is poisoned.
+                    if step % 40 == 0 {
+                        try store.makeSpace()
+                        let deadline = Gate.now() + 5
+                        while journal.backlog > 0, Gate.now() < deadline { try caller.take(journal.collect(), journal) }
+                    }
                     if Bool.random(using: &random) { try store.makeSpace() } else { try store.fill() }
                 }
                 let mayWait = Int.random(in: 0..<3, using: &random) > 0

@@ -34,4 +34,8 @@ final class SlowStore: DurableStore {
     func documents(_ lookups: [DocumentLookup]) throws(StoreError) -> [KnownDocument?] { try store.documents(lookups) }
     var highestMatchNumber: Int64 { get throws(StoreError) { try store.highestMatchNumber } }
     var highestLiveNumber: Int64 { get throws(StoreError) { try store.highestLiveNumber } }
+    func metadata(_ key: String) throws(StoreError) -> String? { try store.metadata(key) }
+    func setMetadata(_ key: String, _ value: String?) throws(StoreError) { try store.setMetadata(key, value) }
+    func check() throws(StoreError) { try store.check() }
+    func close() throws(StoreError) { try store.close() }
 }

@@ -12,6 +12,11 @@ extension Settings {
         }
         line("listen", Self.quoted("\(listenHost.contains(":") ? "[\(listenHost)]" : listenHost):\(listenPort)"))
         line("data-dir", Self.quoted(dataDirectory))
+        if let store {
+            line("store", Self.quoted(store.name) + "  # without credentials")
+        } else {
+            lines.append("store:  # in data-dir")
+        }
         lines += httpLines
         line("datasets", Self.list(datasets))
         line("auto-create-datasets", "\(autoCreateDatasets)")

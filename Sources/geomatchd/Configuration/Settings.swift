@@ -3,6 +3,7 @@ import Datasets
 import HTTPDoor
 import Logging
 import MQTTLink
+import PostgresStore
 import Wire
 
 /// The daemon's configuration, read and checked.
@@ -20,6 +21,8 @@ struct Settings: Sendable {
     /// Keys of HTTP that stand in the file.
     var keys: [FileKey] = []
     var dataDirectory = "./geomatch-data"
+    /// The PostgreSQL database where everything is kept instead; nil: a file in the data directory.
+    var store: PostgresAddress?
     var datasets: [String] = []
     var autoCreateDatasets = true
     var administrators = ["admin"]

@@ -38,6 +38,7 @@ struct SettingsKey: Sendable {
         SettingsKey("broker", "mqtt[s]://user:password@host:port"),
         SettingsKey("listen", "HOST:PORT"),
         SettingsKey("data-dir", "a directory"),
+        SettingsKey("store", "postgres://user:password@host:port/database"),
         SettingsKey("http", "HOST:PORT or off, or in the file a table with listen, origins and behind-proxy"),
         SettingsKey("datasets", "names, comma-separated or a list"),
         SettingsKey("auto-create-datasets", "true or false"),

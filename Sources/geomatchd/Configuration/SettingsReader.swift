@@ -3,6 +3,7 @@ import Datasets
 import LiveTopics
 import Logging
 import MQTTLink
+import PostgresStore
 import Wire
 import Records
 
@@ -39,7 +40,9 @@ struct SettingsReader {
     }
 
     private static func reader(_ values: [String: String]) -> ConfigReader {
-        let entries = values.map { (AbsoluteConfigKey([$0.key]), ConfigValue(.string($0.value), isSecret: $0.key == "broker")) }
+        let entries = values.map {
+            (AbsoluteConfigKey([$0.key]), ConfigValue(.string($0.value), isSecret: Self.secrets.contains($0.key)))
+        }
         return ConfigReader(provider: InMemoryProvider(values: Dictionary(uniqueKeysWithValues: entries)))
     }
 
@@ -48,6 +51,7 @@ struct SettingsReader {
         try checkVariables()
         try checkBrokerAlone()
         settings.broker = try value("broker", parse: Self.endpoint)
+        settings.store = try value("store") { PostgresAddress($0) }
         try readTLS(into: &settings)
         if let (host, port) = try value("listen", parse: Self.hostAndPort) {
             settings.listenHost = host
@@ -199,8 +203,16 @@ struct SettingsReader {
                 "the password in --broker is seen in the list of processes: give the URL as GEOMATCH_BROKER, or as `broker` in the file"
             )
         }
+        if settings.store?.hasPassword == true, raw("store")?.source == .flag {
+            warnings.append(
+                "the password in --store is seen in the list of processes: give the URL as GEOMATCH_STORE, or as `store` in the file"
+            )
+        }
         return warnings
     }
+
+    /// URLs with passwords in them.
+    private static let secrets = ["broker", "store"]
 
     // MARK: Access
 
@@ -264,7 +276,7 @@ struct SettingsReader {
         guard let (text, source) = raw(key) else { return nil }
         if let value = parse(text) { return value }
         let takes = SettingsKey.all.first { $0.name == key }?.takes ?? ""
-        let shown = key == "broker" ? "the URL cannot be used" : "`\(text.prefix(80))` was read"
+        let shown = Self.secrets.contains(key) ? "the URL cannot be used" : "`\(text.prefix(80))` was read"
         throw SettingsError(key: key, source: source, problem: "\(shown), allowed is \(takes)")
     }
 

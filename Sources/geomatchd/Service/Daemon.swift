@@ -5,6 +5,7 @@ import HTTPDoor
 import Logging
 import MQTTDoor
 import MQTTLink
+import PostgresStore
 import Push
 import ServiceLifecycle
 import Store
@@ -93,7 +94,8 @@ struct Daemon {
         }
     }
 
-    private func openStore(_ directory: DataDirectory) throws(Failure) -> Store {
+    private func openStore(_ directory: DataDirectory) throws(Failure) -> any DurableStore {
+        if let address = settings.store { return try openStore(address) }
         do throws(StoreError) {
             let store = try Store(path: directory.storePath, repliesMax: settings.limits.rememberedReplies)
             // A crash of the machine, or a disk that fails, may have left anything.
@@ -107,8 +109,20 @@ struct Daemon {
         }
     }
 
+    private func openStore(_ address: PostgresAddress) throws(Failure) -> any DurableStore {
+        do throws(StoreError) {
+            let store = try PostgresStore(address, repliesMax: settings.limits.rememberedReplies)
+            log.info("store", metadata: ["postgres": "\(address.name)"])
+            return store
+        } catch .busy {
+            throw .unavailable("store \(address.name): another daemon uses it; one at a time")
+        } catch {
+            throw .unavailable("store \(address.name): \(error)")
+        }
+    }
+
     /// The store's own name, made once: it names our mark and our probe at the broker, and is told in `geomatch/status`.
-    private func identity(of store: Store) throws(Failure) -> String {
+    private func identity(of store: any DurableStore) throws(Failure) -> String {
         do throws(StoreError) {
             if let known = try store.metadata("storeId") {
                 // Up to 0.1.0 it named our session, too.
@@ -124,7 +138,7 @@ struct Daemon {
     }
 
     /// The name of our session at the broker, made once and told nowhere: whoever knows it can put us out and take our session.
-    private func clientID(of store: Store) throws(Failure) -> String {
+    private func clientID(of store: any DurableStore) throws(Failure) -> String {
         do throws(StoreError) {
             if let known = try store.metadata("clientId") { return known }
             var random = SystemRandomNumberGenerator()
@@ -138,7 +152,7 @@ struct Daemon {
 
     /// What the session of the former client id holds at this broker is moved once.
     private func handover(
-        in store: Store, to clientID: String, identity: String, endpoint: MQTTEndpoint, door: MQTTDoor
+        in store: any DurableStore, to clientID: String, identity: String, endpoint: MQTTEndpoint, door: MQTTDoor
     ) throws(Failure) -> DueHandover? {
         let key = "handedOver:" + (settings.broker?.name ?? "embedded")
         do throws(StoreError) {
@@ -157,7 +171,7 @@ struct Daemon {
     /// Notes that a life begins.
     ///
     /// - Returns: Whether the one before did not end cleanly.
-    private func beginLife(in store: Store) -> Bool {
+    private func beginLife(in store: any DurableStore) -> Bool {
         do throws(StoreError) {
             let former = try store.metadata("life")
             try store.setMetadata("life", "begun")
@@ -246,7 +260,7 @@ struct Daemon {
     }
 
     private func assemble(
-        store: Store, identity: String, clientID: String, embedded: EmbeddedBroker?
+        store: any DurableStore, identity: String, clientID: String, embedded: EmbeddedBroker?
     ) throws(Failure) -> (RunningDaemon, [any Service]) {
         guard let endpoint = settings.broker ?? embedded?.endpoint else { throw .internal("there is no broker") }
         let status = StatusMessage(version: version, instance: identity, startedAt: CoreClock.system.now())
@@ -360,7 +374,7 @@ struct Daemon {
     }
 
     private func restoredHub(
-        identity: String, store: Store, broker: String, access: AccessInForce, push: PushOffer,
+        identity: String, store: any DurableStore, broker: String, access: AccessInForce, push: PushOffer,
         signKey: @escaping @Sendable (KeyClaims) -> SignedKey
     ) throws(Failure) -> (hub: Hub, filters: [String]) {
         var configuration = HubConfiguration()
@@ -381,7 +395,7 @@ struct Daemon {
         let now = CoreClock.system.now()
         var filters: [String] = []
         do {
-            try store.restore(repliesSince: now - 86_400_000) { change in
+            try store.restore(dataset: nil, repliesSince: now - 86_400_000) { change in
                 if case .putFilters(broker, let held) = change { filters = held }
                 try hub.restore(change, at: now)
             }

@@ -30,7 +30,7 @@ struct JournalService: Service {
     let daemon: RunningDaemon
     let log: Logger
 
-    init(store: Store, daemon: RunningDaemon, log: Logger) {
+    init(store: any DurableStore, daemon: RunningDaemon, log: Logger) {
         self.log = log
         self.daemon = daemon
         let core = daemon.core

@@ -11,11 +11,11 @@ import Webhooks
 /// The journal as the core's log.
 final class JournalLog: DurableLog, Sendable {
     private let journal: Journal
-    private let store: Store
+    private let store: any DurableStore
     /// What was read after refusals, by token, until it is collected.
     private let loaded = Mutex<[UInt64: Result<LoadedState, LoadFailure>]>([:])
 
-    init(_ journal: Journal, _ store: Store) {
+    init(_ journal: Journal, _ store: any DurableStore) {
         self.journal = journal
         self.store = store
     }
@@ -81,7 +81,7 @@ extension StoreFinding {
     }
 }
 
-extension Store {
+extension DurableStore {
     fileprivate func load(_ request: LoadRequest) throws -> LoadedState {
         var state = LoadedState()
         // Memory knows the replies; what is read alone comes with the parts.

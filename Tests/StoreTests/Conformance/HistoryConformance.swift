@@ -1,34 +1,50 @@
 import MemoryStore
+import PostgresServer
 import SeededRandom
 import Testing
 
 @testable import Records
 @testable import Store
 
-/// The store on disk beside the one in memory, over the same random history.
+/// A store on disk beside the one in memory, over the same random history.
 @Suite("Stores side by side")
 struct HistoryConformance {
-    @Test("Over random histories, restarts included, both say the same to every question")
-    func sideBySide() throws {
-        let seed = SplitMix64.seed()
-        for run in 0..<3 {
-            try withScratch { scratch in
-                var random = SplitMix64(seed: seed &+ UInt64(run))
-                var history = RandomHistory(seed: seed &+ UInt64(run))
-                var memory = MemoryStore()
-                var store = try scratch.store()
-                for step in 0..<80 {
-                    let batch = (history.batch(upTo: 12) + documents(&random, at: Int64(step))).shuffled(using: &random)
-                    try store.commit(batch)
-                    for change in batch { memory.apply(change) }
-                    if step % 20 == 19 { store = try scratch.store() }
-                    try compareFeeds(store, memory, &random, "run \(run), step \(step)")
-                    try compareRecords(store, memory, "run \(run), step \(step)")
-                    if step % 8 == 7 {
-                        let difference = try store.restored().difference(from: try Snapshot(memory))
-                        try #require(difference == [], "run \(run), step \(step)")
-                    }
-                }
+    @Test(
+        "Over random histories, restarts included, SQLite and memory say the same to every question",
+        arguments: 0..<3 as Range<UInt64>)
+    func sqlite(_ run: UInt64) throws {
+        try withScratch { scratch in try compare(run) { try scratch.store() } }
+    }
+
+    @Test(
+        "Over random histories, restarts included, PostgreSQL and memory say the same to every question",
+        arguments: 0..<3 as Range<UInt64>)
+    func postgres(_ run: UInt64) throws {
+        try PostgresServer.shared.get().withStore { store in
+            try compare(run) {
+                // What connects anew reads what is there.
+                store.close()
+                return store
+            }
+        }
+    }
+
+    private func compare(_ run: UInt64, _ open: () throws -> any DurableStore) throws {
+        let seed = SplitMix64.seed() &+ run
+        var random = SplitMix64(seed: seed)
+        var history = RandomHistory(seed: seed)
+        var memory = MemoryStore()
+        var store = try open()
+        for step in 0..<80 {
+            let batch = (history.batch(upTo: 12) + documents(&random, at: Int64(step))).shuffled(using: &random)
+            try store.commit(batch)
+            for change in batch { memory.apply(change) }
+            if step % 20 == 19 { store = try open() }
+            try compareFeeds(store, memory, &random, "run \(run), step \(step)")
+            try compareRecords(store, memory, "run \(run), step \(step)")
+            if step % 8 == 7 {
+                let difference = try store.restored().difference(from: try Snapshot(memory))
+                try #require(difference == [], "run \(run), step \(step)")
             }
         }
     }
@@ -58,7 +74,7 @@ struct HistoryConformance {
     }
 
     private func compareFeeds(
-        _ store: Store, _ memory: MemoryStore, _ random: inout SplitMix64, _ comment: Comment
+        _ store: any DurableStore, _ memory: MemoryStore, _ random: inout SplitMix64, _ comment: Comment
     ) throws {
         for dataset in ["city", "park"] {
             for reader in [nil, "client", "other"] {
@@ -88,7 +104,7 @@ struct HistoryConformance {
         }
     }
 
-    private func compareRecords(_ store: Store, _ memory: MemoryStore, _ comment: Comment) throws {
+    private func compareRecords(_ store: any DurableStore, _ memory: MemoryStore, _ comment: Comment) throws {
         for dataset in ["city", "park", "\u{E9}"] {
             let keys = (0..<6).flatMap { id -> [RecordKey] in
                 [

@@ -1,16 +1,18 @@
 import Foundation
 import MemoryStore
+import PostgresServer
 import Records
 
 @testable import Store
 
 /// The stores that must behave alike.
 enum Subject: CaseIterable {
-    case sqlite, memory
+    case sqlite, postgres, memory
 
     func withStore(repliesMax: Int = 10_000, _ body: (any FaultyStore) throws -> Void) throws {
         switch self {
         case .sqlite: try withScratch { try body(try $0.store(repliesMax: repliesMax)) }
+        case .postgres: try PostgresServer.shared.get().withStore(repliesMax: repliesMax, body)
         case .memory: try body(MemorySubject(repliesMax: repliesMax))
         }
     }
@@ -69,11 +71,12 @@ extension DurableStore {
 
 /// The store in memory as a store that threads use.
 ///
-/// `@unchecked Sendable`: `memory`, `isFull` and `isPoisoned` are only touched while `lock` is held, and it is changed while `writing` is held.
+/// `@unchecked Sendable`: `memory`, `named`, `isFull` and `isPoisoned` are only touched while `lock` is held, and it is changed while `writing` is held.
 final class MemorySubject: FaultyStore, @unchecked Sendable {
     private let lock = NSLock()
     private let writing = NSLock()
     private var memory: MemoryStore
+    private var named: [String: String] = [:]
     private var isFull = false
     private var isPoisoned = false
 
@@ -111,6 +114,11 @@ final class MemorySubject: FaultyStore, @unchecked Sendable {
     func documents(_ lookups: [DocumentLookup]) -> [KnownDocument?] { lock.withLock { memory.documents(lookups) } }
     var highestMatchNumber: Int64 { lock.withLock { memory.highestMatchNumber } }
     var highestLiveNumber: Int64 { lock.withLock { memory.highestLiveNumber } }
+
+    func metadata(_ key: String) -> String? { lock.withLock { named[key] } }
+    func setMetadata(_ key: String, _ value: String?) { lock.withLock { named[key] = value } }
+    func check() {}
+    func close() {}
 
     func fill() { lock.withLock { isFull = true } }
     func makeSpace() { lock.withLock { isFull = false } }

@@ -1,0 +1,129 @@
+import Records
+import Store
+
+extension PostgresStore {
+    /// Writes the changes in order, in one transaction. When it throws, none of them was kept, or the connection was lost and nobody knows:
+    /// written again they come to the same.
+    public func commit(_ changes: [DurableChange]) throws(StoreError) {
+        guard !changes.isEmpty else { return }
+        try writing.use { connection in
+            try connection.send("BEGIN")
+            var transaction = Transaction(connection, repliesMax: repliesMax)
+            try transaction.feed.lookUp(changes)
+            for change in changes { try transaction.apply(change) }
+            try transaction.end()
+            try connection.send("COMMIT")
+            try connection.finish()
+        }
+    }
+}
+
+/// Changes on their way into the tables.
+struct Transaction {
+    private let connection: Connection
+    private let repliesMax: Int64
+    var feed: FeedTransaction
+    private var highest: [NumberSequence: Int64] = [:]
+
+    init(_ connection: Connection, repliesMax: Int64) {
+        self.connection = connection
+        self.repliesMax = repliesMax
+        feed = FeedTransaction(connection)
+    }
+
+    mutating func apply(_ change: DurableChange) throws {
+        switch change {
+        case .put(let record): try put(record)
+        case .delete(let key): try delete(key)
+        case .forget(let key): try remove(key.kind.statements.forgetting, key.text(0), key.id)
+        case .amend(let amendment): try amend(amendment)
+        case .expire(let kind, let instant): try expire(kind.row, before: instant)
+        case .putDocument(let record): try feed.put(record)
+        case .countDocuments: break
+        case .forgetTombstones(let instant, let now): try feed.forgetTombstones(before: instant, at: now)
+        case .putFilters(let broker, let filters): try putFilters(filters, broker: broker)
+        }
+    }
+
+    /// Writes what was counted.
+    mutating func end() throws {
+        try feed.end()
+        let sql = "INSERT INTO counter VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = greatest(counter.value, $2)"
+        for (counter, number) in highest { try connection.send(sql, [.text(counter.rawValue), .number(number)]) }
+    }
+
+    private mutating func put(_ record: any DurableRecord) throws {
+        let row = record.kind.row
+        if let counter = row.counter { highest[counter] = max(highest[counter] ?? 0, record.number) }
+        if let entry = record.feedEntry { try feed.enter(entry, in: record.dataset) }
+        let key = record.key
+        try remove(record.kind.statements.replacement, record.dataset, key.text(key.fields.count > 1 ? 1 : 0))
+        if row.endsDataset { try deleteDataset(record.dataset) }
+        var fields = FieldCollector()
+        record.write(to: &fields)
+        try connection.send(record.kind.statements.put, fields.fields.map { .field($0) })
+    }
+
+    private mutating func delete(_ key: RecordKey) throws {
+        let statements = key.kind.statements
+        if let type = key.kind.row.document, let dataset = key.dataset {
+            for attachment in statements.attachments {
+                var ids: [String] = []
+                try connection.rows(attachment.ids, [.text(dataset), .text(key.id)]) { ids.append($0.text(0)) }
+                for id in ids { try feed.bury(attachment.type, id, in: dataset) }
+            }
+            try feed.bury(type, key.id, in: dataset)
+        }
+        try remove(statements.deletion, key.text(0), key.id)
+        try connection.send(statements.delete, key.fields.map { .field($0) })
+        try clean(key)
+    }
+
+    private func remove(_ statements: [String], _ dataset: String, _ id: String) throws {
+        for sql in statements { try connection.send(sql, [.text(dataset), .text(id)]) }
+    }
+
+    private func amend(_ amendment: any RecordAmendment) throws {
+        guard let sql = amendment.kind.statements.amendments[ObjectIdentifier(type(of: amendment))] else {
+            preconditionFailure("\(type(of: amendment)) is missing in the table of kinds")
+        }
+        var fields = FieldCollector()
+        amendment.write(to: &fields)
+        let key = amendment.key
+        try connection.send(sql, (key.fields + fields.fields).map { .field($0) })
+        try clean(key)
+    }
+
+    private func clean(_ key: RecordKey) throws {
+        if let cleaning = key.kind.statements.cleaning { try connection.send(cleaning, key.fields.map { .field($0) }) }
+    }
+
+    private mutating func deleteDataset(_ id: String) throws {
+        try feed.deleteDataset(id)
+        for kind in Kind.allCases where !kind.row.endsDataset { try connection.send(kind.statements.ofDataset, [.text(id)]) }
+    }
+
+    /// Removes the rows that are too old, and the oldest of each owner that has too many: until then an owner may have more, and a
+    /// restore leaves them out.
+    private func expire(_ row: KindRow, before instant: Int64) throws {
+        guard let ageing = row.ageing else { return }
+        let table = Statements.quoted(row.name)
+        try connection.send("DELETE FROM \(table) WHERE \(Statements.quoted(ageing.column)) < $1", [.field(.integer(instant))])
+        let newest = "row_number() OVER (PARTITION BY dataset, \(Statements.quoted(ageing.owner)) ORDER BY position DESC)"
+        try connection.send(
+            """
+            DELETE FROM \(table) WHERE position IN \
+            (SELECT position FROM (SELECT position, \(newest) AS age FROM \(table)) AS aged WHERE age > $1)
+            """, [.number(repliesMax)])
+    }
+
+    private func putFilters(_ filters: [String], broker: String) throws {
+        try connection.send(
+            "DELETE FROM filter WHERE broker = $1 AND position >= $2", [.text(broker), .number(Int64(filters.count))])
+        try connection.send(
+            """
+            INSERT INTO filter SELECT $1::bytea, position, filter FROM unnest($2::bytea[]) WITH ORDINALITY AS given (filter, position) \
+            ON CONFLICT (broker, position) DO UPDATE SET filter = excluded.filter WHERE filter.filter <> excluded.filter
+            """, [.text(broker), .fields(filters.map { .text($0) })])
+    }
+}

@@ -1,0 +1,242 @@
+import Foundation
+import Records
+import Store
+
+/// What geomatch keeps, in a PostgreSQL database of version 15 or newer.
+///
+/// Every call is synchronous, from whichever thread it comes, and waits for the server. Writes run alone on one connection, and what
+/// returned without an error is durable as the server is configured. Reads run beside them on a connection of their own. A connection
+/// that was lost is made again by the next call.
+///
+/// One daemon at a time: it holds a lock for as long as it is connected, and the number that it drew at its start stands in the store until
+/// another daemon draws one, whose predecessor then writes nothing any more.
+public final class PostgresStore: Sendable {
+    /// How many replies of one client are kept, the newest ones.
+    let repliesMax: Int64
+    let writing: Lane
+    let reading: Lane
+    let schema: String
+
+    /// Connects, and makes the tables where there are none.
+    ///
+    /// - Parameters:
+    ///   - url: `postgres://user:password@host:port,host/database`; of several hosts the one that can be written is used. Any option of
+    ///     libpq may stand behind a `?`.
+    ///   - schema: The PostgreSQL schema of its tables.
+    ///   - repliesMax: How many replies of one client are kept, the newest ones; at least 0.
+    init(url: String, schema: String = "geomatch", repliesMax: Int = 10_000) throws(StoreError) {
+        self.repliesMax = Int64(repliesMax)
+        self.schema = schema
+        let life = Life()
+        writing = Lane { () throws(StoreError) in
+            let connection = try Self.connect(url, schema)
+            try Self.claim(connection, schema, life)
+            return connection
+        }
+        reading = Lane { () throws(StoreError) in try Self.connect(url, schema) }
+        try writing.use { connection in try Self.prepare(connection) }
+    }
+
+    public convenience init(_ address: PostgresAddress, repliesMax: Int) throws(StoreError) {
+        try self.init(url: address.url, repliesMax: repliesMax)
+    }
+
+    /// The number of this life of the store, drawn at the first connection.
+    private final class Life: @unchecked Sendable {
+        /// Only touched while the writing lane is held.
+        var number: Int64?
+    }
+
+    private static func connect(_ url: String, _ schema: String) throws(StoreError) -> Connection {
+        let connection = try Connection(url: url)
+        try connection.send("CREATE SCHEMA IF NOT EXISTS \(Statements.quoted(schema))")
+        try connection.send("SET search_path TO \(Statements.quoted(schema))")
+        // Who holds a transaction open and is gone must not hold the tables.
+        try connection.send("SET idle_in_transaction_session_timeout TO '30s'")
+        try connection.finish()
+        return connection
+    }
+
+    /// Makes sure that no other daemon writes: beside us, or since we wrote last.
+    private static func claim(_ connection: Connection, _ schema: String, _ life: Life) throws(StoreError) {
+        var current: Int64?
+        do {
+            // The server may take a moment to see that a connection of ours was closed.
+            try connection.send("SET lock_timeout TO '3s'")
+            try connection.send("SELECT pg_advisory_lock(hashtext($1), 0)", [.bytes(Array("geomatch \(schema)".utf8))])
+            try connection.send("RESET lock_timeout")
+            try connection.send(
+                "CREATE TABLE IF NOT EXISTS life (one bool PRIMARY KEY DEFAULT true CHECK (one), number bigint NOT NULL)")
+            if let known = life.number {
+                try connection.rows("SELECT number FROM life") { current = $0.number(0) }
+                guard current == known else { throw StoreError.busy }
+            } else {
+                try connection.rows(
+                    "INSERT INTO life (number) VALUES (1) ON CONFLICT (one) DO UPDATE SET number = life.number + 1 RETURNING number"
+                ) { life.number = $0.number(0) }
+            }
+        } catch {
+            throw StoreError(postgres: error)
+        }
+    }
+
+    // MARK: Tables
+
+    /// Raised with a change that an older program could not read.
+    private static let version = "1"
+
+    private static func prepare(_ connection: Connection) throws {
+        try connection.send("BEGIN")
+        for statement in foundation + Statements.all.flatMap(\.schema) { try connection.send(statement) }
+        var known: String?
+        try connection.rows("SELECT value FROM metadata WHERE key = $1", [.text("version")]) { known = $0.text(0) }
+        if let known, known != version { throw StoreError.newerVersion }
+        try connection.send("INSERT INTO metadata VALUES ($1, $2) ON CONFLICT DO NOTHING", [.text("version"), .text(version)])
+        try connection.send("COMMIT")
+        try connection.finish()
+    }
+
+    /// What stands beside the tables of the kinds. The feed's documents are named in full wherever they stand: nothing has to be read
+    /// before it can be written.
+    private static let foundation = [
+        "CREATE SEQUENCE IF NOT EXISTS position CACHE 100",
+        "CREATE TABLE IF NOT EXISTS metadata (key bytea PRIMARY KEY, value bytea NOT NULL)",
+        "CREATE TABLE IF NOT EXISTS counter (name bytea PRIMARY KEY, value bigint NOT NULL)",
+        "CREATE TABLE IF NOT EXISTS probe (filler bytea NOT NULL)",
+        """
+        CREATE TABLE IF NOT EXISTS filter (broker bytea, position bigint, filter bytea NOT NULL, PRIMARY KEY (broker, position))
+        """,
+        "CREATE TABLE IF NOT EXISTS feed (dataset bytea PRIMARY KEY, last bigint NOT NULL, purged bigint NOT NULL DEFAULT 0)",
+        """
+        CREATE TABLE IF NOT EXISTS document (dataset bytea, type bytea, id bytea, seq bigint NOT NULL, revision bytea NOT NULL, \
+        deleted boolean NOT NULL, owner bytea, reader bytea, buried bigint, content bytea, PRIMARY KEY (dataset, type, id))
+        """,
+        "CREATE INDEX IF NOT EXISTS \"document by seq\" ON document (dataset, seq)",
+        "CREATE INDEX IF NOT EXISTS \"document buried\" ON document (buried) WHERE deleted",
+        """
+        CREATE TABLE IF NOT EXISTS leaf (dataset bytea, type bytea, id bytea, revision bytea, deleted boolean NOT NULL, \
+        content bytea NOT NULL, PRIMARY KEY (dataset, type, id, revision))
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS ancestor (dataset bytea, type bytea, id bytea, generation bigint, revision bytea, child bytea, \
+        PRIMARY KEY (dataset, type, id, generation, revision, child))
+        """,
+    ]
+
+    // MARK: The life of a daemon
+
+    /// A named value, such as the store's id; nil where it was never set.
+    public func metadata(_ key: String) throws(StoreError) -> String? {
+        try writing.use { connection in
+            var value: String?
+            try connection.rows("SELECT value FROM metadata WHERE key = $1", [.text(key)]) { value = $0.text(0) }
+            return value
+        }
+    }
+
+    /// Sets a named value durably; nil removes it.
+    public func setMetadata(_ key: String, _ value: String?) throws(StoreError) {
+        try writing.use { connection in
+            if let value {
+                let sql = "INSERT INTO metadata VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+                try connection.send(sql, [.text(key), .text(value)])
+            } else {
+                try connection.send("DELETE FROM metadata WHERE key = $1", [.text(key)])
+            }
+            try connection.finish()
+        }
+    }
+
+    /// PostgreSQL checks its own files.
+    public func check() {}
+
+    /// Closes the connections; a later call makes new ones.
+    public func close() {
+        writing.close()
+        reading.close()
+    }
+
+    public var highestMatchNumber: Int64 {
+        get throws(StoreError) { try highest(.match) }
+    }
+
+    public var highestLiveNumber: Int64 {
+        get throws(StoreError) { try highest(.live) }
+    }
+
+    private func highest(_ counter: NumberSequence) throws(StoreError) -> Int64 {
+        try writing.use { connection in
+            var value: Int64 = 0
+            try connection.rows("SELECT value FROM counter WHERE name = $1", [.text(counter.rawValue)]) { value = $0.number(0) }
+            return value
+        }
+    }
+
+    public func probe() throws(StoreError) {
+        try writing.use { connection in
+            try connection.send("BEGIN")
+            try connection.send("INSERT INTO probe VALUES ($1)", [.bytes([UInt8](repeating: 0, count: 32_768))])
+            try connection.send("DELETE FROM probe")
+            try connection.send("COMMIT")
+            try connection.finish()
+        }
+    }
+
+    public var isCutOff: Bool? { writing.isCutOff }
+
+    /// Deletions leave nothing behind.
+    public var hasDebris: Bool { false }
+    public func removeDebris(looking count: Int) -> Bool { false }
+}
+
+extension PostgresStore: DurableStore {}
+
+/// A connection and the threads that wait for it.
+final class Lane: @unchecked Sendable {
+    private let lock = NSLock()
+    private let connect: @Sendable () throws(StoreError) -> Connection
+    /// Only touched while `lock` is held.
+    private var connection: Connection?
+
+    init(connect: @escaping @Sendable () throws(StoreError) -> Connection) { self.connect = connect }
+
+    /// Uses the connection alone, and closes it where anything is thrown.
+    func use<Value>(_ body: (Connection) throws -> Value) throws(StoreError) -> Value {
+        do { return try passing(body) } catch { throw StoreError(postgres: error) }
+    }
+
+    /// As ``use(_:)``; an error that is not the store's is passed on as it is.
+    func passing<Value>(_ body: (Connection) throws -> Value) throws -> Value {
+        try lock.withLock {
+            do {
+                let current = try connection ?? connect()
+                connection = current
+                return try body(current)
+            } catch {
+                connection = nil
+                throw error
+            }
+        }
+    }
+
+    /// While it is used, whoever uses it finds out.
+    var isCutOff: Bool {
+        guard lock.try() else { return false }
+        defer { lock.unlock() }
+        return connection?.isCutOff ?? true
+    }
+
+    func close() { lock.withLock { connection = nil } }
+}
+
+extension StoreError {
+    init(postgres error: any Error) {
+        if let known = error as? StoreError {
+            self = known
+        } else if error is MalformedRow {
+            self = .corrupt
+        } else {
+            self = .other(String(describing: type(of: error)))
+        }
+    }
+}
