@@ -42,7 +42,8 @@ struct ProgramTests {
     }
 
     static let wrongValues: [(key: String, value: String)] = [
-        ("broker", "http://u:hunter2@h"), ("listen", "here"), ("data-dir", ""), ("http", "here"), ("datasets", "a/b"),
+        ("broker", "http://u:hunter2@h"), ("listen", "here"), ("data-dir", ""), ("store", "mysql://u:hunter2@h/d"),
+        ("http", "here"), ("datasets", "a/b"),
         ("auto-create-datasets", "2"), ("admins", ","), ("users", ""), ("webhooks-allow-private", "2"), ("start-timeout", "0"),
         ("log-level", "loud"), ("log-format", "xml"),
     ]

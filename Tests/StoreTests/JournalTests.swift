@@ -245,15 +245,16 @@ struct JournalTests {
             var random = SplitMix64(seed: seed)
             var caller = Caller(history: RandomHistory(seed: seed))
             try store.poison()
+            var hasSpace = true
             for step in 0..<600 {
                 if step % 10 == 0 {
-                    // Now and then what waits comes to its end while there is space: only then does it show what is poisoned.
-                    if step % 40 == 0 {
-                        try store.makeSpace()
+                    // What is poisoned shows only while there is space, for so long as the store takes.
+                    if hasSpace, step % 20 == 0 {
                         let deadline = Gate.now() + 5
                         while journal.backlog > 0, Gate.now() < deadline { try caller.take(journal.collect(), journal) }
                     }
-                    if Bool.random(using: &random) { try store.makeSpace() } else { try store.fill() }
+                    hasSpace = Bool.random(using: &random)
+                    if hasSpace { try store.makeSpace() } else { try store.fill() }
                 }
                 let mayWait = Int.random(in: 0..<3, using: &random) > 0
                 let isPoisoned = !mayWait && Int.random(in: 0..<5, using: &random) == 0
