@@ -246,9 +246,7 @@ async function sample(within, total) {
 
 /** All that has a place: the structure, else positions, else the world. */
 async function showAll() {
-  const outlined = model.structure.filter((object) => object.rings.length);
-  const inner = outlined.filter((object) => object.level !== 'venue');
-  const boxes = (inner.length ? inner : outlined).map((object) => object.box);
+  const boxes = model.structure.filter((object) => object.rings.length).map((object) => object.box);
   if (!boxes.length && link?.isOnline) {
     const updates = await pages('live/snapshot', {criteria: {domain: 'position'}}, 'updates', 2000).catch(() => []);
     for (const {properties} of updates) boxes.push([worldX(properties.longitude), worldY(properties.latitude), worldX(properties.longitude), worldY(properties.latitude)]);
