@@ -63,7 +63,10 @@ extension Core {
     /// What no change of its own stands behind follows the last that a request asked for.
     private func hold(_ what: Uncommitted) {
         if let last = behindLoading.lastIndex(where: \.isAskedFor) { return behindLoading[last].append(what) }
-        guard askedCount > 0, let last = uncommitted.lastIndex(where: { $0.what.isAskedFor }) else { return release(what) }
+        // While nothing can be written, only who repeats a request that waits goes on waiting with it.
+        guard askedCount > 0, log?.isWritable == true || what.repeats,
+            let last = uncommitted.lastIndex(where: { $0.what.isAskedFor })
+        else { return release(what) }
         uncommitted[last].what.append(what)
     }
 

@@ -51,6 +51,8 @@ final class Connection {
 
     /// Sends a statement; what goes wrong is thrown by a later call.
     func send(_ sql: String, _ values: [Value] = []) throws(StoreError) {
+        // Before, never behind: the answer to this one may be what the caller reads.
+        if unread >= Self.unreadMax { try finish() }
         let name: String
         if let known = prepared[sql] {
             name = known
@@ -62,7 +64,6 @@ final class Connection {
         }
         guard execute(name, values) else { throw lost() }
         unread += 1
-        if unread >= Self.unreadMax { try finish() }
     }
 
     private func execute(_ name: String, _ values: [Value]) -> Bool {
@@ -138,8 +139,10 @@ final class Connection {
         .unreachable(Self.plain(PQerrorMessage(handle)))
     }
 
-    /// Whether the server is seen to be gone, without asking it.
-    var isCutOff: Bool { PQconsumeInput(handle) == 0 || PQstatus(handle) == CONNECTION_BAD }
+    /// Whether the server is seen to be gone, without asking it. What it said last comes before its end.
+    var isCutOff: Bool {
+        PQconsumeInput(handle) == 0 || PQconsumeInput(handle) == 0 || PQstatus(handle) == CONNECTION_BAD
+    }
 
     private func failure(of result: OpaquePointer) -> StoreError {
         let message = PQresultErrorField(result, 77 /* PG_DIAG_MESSAGE_PRIMARY */).map { String(cString: $0) } ?? ""
@@ -158,6 +161,7 @@ extension StoreError {
     /// The one place where PostgreSQL's codes become ours.
     init(code: String, message: String) {
         switch code.prefix(2) {
+        case "57" where code == "57014": self = .busy
         // One that cannot be written any more has a successor somewhere.
         case "08", "25", "57": self = .unreachable("PostgreSQL: \(message)")
         case "28", "3D": self = .unwritable("PostgreSQL: \(message)")

@@ -211,7 +211,7 @@ struct FeedTransaction {
     mutating func end() throws { try writeLast() }
 
     private mutating func writeLast() throws {
-        let sql = "INSERT INTO feed VALUES ($1, $2) ON CONFLICT (dataset) DO UPDATE SET last = excluded.last"
+        let sql = "INSERT INTO feed VALUES ($1, $2) ON CONFLICT (dataset) DO UPDATE SET last = greatest(feed.last, excluded.last)"
         for (dataset, seq) in last { try connection.send(sql, [.field(dataset), .number(seq)]) }
         last = [:]
     }

@@ -136,11 +136,14 @@ extension PostgresStore {
             var rows: [(row: FeedRow, hasLosers: Bool)] = []
             try connection.rows(
                 """
-                SELECT seq, type, id, revision, deleted, content, \
+                SELECT seq, type, id, revision, deleted, CASE WHEN \(Self.bytesBefore) < $5 THEN content END, \
                 EXISTS (SELECT 1 FROM leaf WHERE leaf.dataset = $1 AND leaf.type = document.type AND leaf.id = document.id) \
                 FROM document WHERE dataset = $1 AND seq > $2 AND \(Self.visible("$3")) ORDER BY seq LIMIT $4
                 """,
-                [.text(query.dataset), .number(query.since), .text(query.reader), .number(isAll ? .max : limit)]
+                [
+                    .text(query.dataset), .number(query.since), .text(query.reader), .number(isAll ? .max : limit),
+                    .number(Int64(query.bytes)),
+                ]
             ) { row in rows.append((FeedRow(row), row.flag(6))) }
             var bytes = 0
             for (row, hasLosers) in rows {
@@ -155,6 +158,12 @@ extension PostgresStore {
             return page
         }
     }
+
+    /// What the rows before come to, as ``FeedPage/add(_:within:_:)`` counts it: what a page has no room for is not read.
+    private static let bytesBefore = """
+        coalesce(sum(coalesce(octet_length(content), 400) + octet_length(id) - 1) \
+        OVER (ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)
+        """
 
     /// What a reader sees; all where the parameter is nothing.
     private static func visible(_ parameter: String) -> String {

@@ -51,8 +51,12 @@ public final class PostgresStore: Sendable {
         let connection = try Connection(url: url)
         try connection.send("CREATE SCHEMA IF NOT EXISTS \(Statements.quoted(schema))")
         try connection.send("SET search_path TO \(Statements.quoted(schema))")
-        // Who holds a transaction open and is gone must not hold the tables.
-        try connection.send("SET idle_in_transaction_session_timeout TO '30s'")
+        // A daemon whose machine is gone must not hold tables and lock for hours, as the system's defaults have it; and nothing of the
+        // server's own settings may end what takes long.
+        for setting in [
+            "idle_in_transaction_session_timeout TO '30s'", "tcp_keepalives_idle TO 5", "tcp_keepalives_interval TO 2",
+            "tcp_keepalives_count TO 3", "tcp_user_timeout TO 8000", "statement_timeout TO 0", "idle_session_timeout TO 0",
+        ] { try connection.send("SET \(setting)") }
         try connection.finish()
         return connection
     }
@@ -87,13 +91,35 @@ public final class PostgresStore: Sendable {
 
     private static func prepare(_ connection: Connection) throws {
         try connection.send("BEGIN")
-        for statement in foundation + Statements.all.flatMap(\.schema) { try connection.send(statement) }
+        for statement in foundation { try connection.send(statement) }
+        try prepareKinds(connection)
         var known: String?
         try connection.rows("SELECT value FROM metadata WHERE key = $1", [.text("version")]) { known = $0.text(0) }
         if let known, known != version { throw StoreError.newerVersion }
         try connection.send("INSERT INTO metadata VALUES ($1, $2) ON CONFLICT DO NOTHING", [.text("version"), .text(version)])
         try connection.send("COMMIT")
         try connection.finish()
+    }
+
+    /// Only what is missing is made: a column that is there is not to cost a lock, for which a start would wait as long as a backup takes.
+    private static func prepareKinds(_ connection: Connection) throws {
+        var known: Set<[String]> = []
+        try connection.rows(
+            """
+            SELECT relname::text, attname::text FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid \
+            JOIN pg_namespace ON pg_namespace.oid = relnamespace \
+            WHERE nspname = current_schema() AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
+            """
+        ) { known.insert([String(decoding: $0.bytes(0), as: UTF8.self), String(decoding: $0.bytes(1), as: UTF8.self)]) }
+        for kind in Kind.allCases {
+            let (row, statements) = (kind.row, kind.statements)
+            if !known.contains([row.name, row.columns[0]]) {
+                try connection.send(statements.table)
+            } else {
+                for (column, sql) in statements.columns where !known.contains([row.name, column]) { try connection.send(sql) }
+            }
+            for sql in statements.indexes { try connection.send(sql) }
+        }
     }
 
     /// What stands beside the tables of the kinds. The feed's documents are named in full wherever they stand: nothing has to be read
@@ -197,6 +223,8 @@ final class Lane: @unchecked Sendable {
     private let connect: @Sendable () throws(StoreError) -> Connection
     /// Only touched while `lock` is held.
     private var connection: Connection?
+    /// Who comes right behind a try that failed need not try again. Only touched while `lock` is held.
+    private var failed: (error: StoreError, at: ContinuousClock.Instant)?
 
     init(connect: @escaping @Sendable () throws(StoreError) -> Connection) { self.connect = connect }
 
@@ -208,8 +236,10 @@ final class Lane: @unchecked Sendable {
     /// As ``use(_:)``; an error that is not the store's is passed on as it is.
     func passing<Value>(_ body: (Connection) throws -> Value) throws -> Value {
         try lock.withLock {
+            // One that was lost is closed before another one is made, which waits for its lock.
+            if connection?.isCutOff == true { connection = nil }
             do {
-                let current = try connection ?? connect()
+                let current = try connection ?? connectUnlessJustTried()
                 connection = current
                 return try body(current)
             } catch {
@@ -226,7 +256,24 @@ final class Lane: @unchecked Sendable {
         return connection?.isCutOff ?? true
     }
 
-    func close() { lock.withLock { connection = nil } }
+    private func connectUnlessJustTried() throws(StoreError) -> Connection {
+        if let failed, ContinuousClock.now - failed.at < .milliseconds(500) { throw failed.error }
+        do throws(StoreError) {
+            let made = try connect()
+            failed = nil
+            return made
+        } catch {
+            failed = (error, .now)
+            throw error
+        }
+    }
+
+    /// Where it is in use, it ends with the process.
+    func close() {
+        guard lock.try() else { return }
+        connection = nil
+        lock.unlock()
+    }
 }
 
 extension StoreError {

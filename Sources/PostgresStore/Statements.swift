@@ -24,8 +24,12 @@ final class Statements: Sendable {
     let ofDataset: String
     /// By the type of the amendment. Parameters: the fields of the key, then those that it replaces.
     let amendments: [ObjectIdentifier: String]
-    /// What makes its table, and what finds its rows, where they are not there yet.
-    let schema: [String]
+    /// What makes its table where there is none.
+    let table: String
+    /// The columns that a table of an older version may miss, each with what adds it.
+    let columns: [(name: String, sql: String)]
+    /// What makes its indexes where they are missing.
+    let indexes: [String]
 
     static let all: [Statements] = Kind.allCases.map { Statements($0.row) }
 
@@ -64,7 +68,9 @@ final class Statements: Sendable {
                 let columns = type.columns.enumerated().map { "\(Self.quoted($1)) = $\(row.keyCount + $0 + 1)" }
                 return (ObjectIdentifier(type), "UPDATE \(table) SET \(columns.joined(separator: ", ")) WHERE \(byKey)")
             })
-        schema = Self.schema(row)
+        self.table = Self.table(row)
+        columns = Self.columns(row).map { ($0, "ALTER TABLE \(table) ADD COLUMN \(Self.quoted($0)) bytea") }
+        indexes = Self.indexes(row)
     }
 
     // MARK: Parts
@@ -112,28 +118,30 @@ final class Statements: Sendable {
         return "\(quoted(row.datasetColumn)) = $1 AND \(quoted(reference.column)) \(value)"
     }
 
-    private static func schema(_ row: KindRow) -> [String] {
-        let table = quoted(row.name)
-        let key = row.columns[..<row.keyCount].map(quoted).joined(separator: ", ")
-        let columns = row.columns + (row.owed.map { [$0.listed] } ?? [])
-        var statements = [
+    /// The columns behind the key, with those of the store.
+    private static func columns(_ row: KindRow) -> [String] {
+        row.columns[row.keyCount...] + (row.owed.map { [$0.listed] } ?? [])
+    }
+
+    private static func table(_ row: KindRow) -> String {
+        let key = row.columns[..<row.keyCount].map(quoted)
+        let columns = key.map { "\($0) bytea NOT NULL" } + columns(row).map { "\(quoted($0)) bytea" }
+        return """
+            CREATE TABLE \(quoted(row.name)) (\(columns.joined(separator: ", ")), \
+            position bigint NOT NULL DEFAULT nextval('position'), PRIMARY KEY (\(key.joined(separator: ", "))))
             """
-            CREATE TABLE IF NOT EXISTS \(table) (\
-            \(columns[..<row.keyCount].map { "\(quoted($0)) bytea NOT NULL" }.joined(separator: ", ")), \
-            position bigint NOT NULL DEFAULT nextval('position'), PRIMARY KEY (\(key)))
-            """
-        ]
-        statements += columns[row.keyCount...].map { "ALTER TABLE \(table) ADD COLUMN IF NOT EXISTS \(quoted($0)) bytea" }
+    }
+
+    private static func indexes(_ row: KindRow) -> [String] {
         let dataset = quoted(row.datasetColumn)
         var indexed = row.references.map { [dataset, quoted($0.column)] }.filter { $0[0] != $0[1] }
         // By number are those that have an id, too.
         if row.columns[0] != row.datasetColumn { indexed.append([dataset, quoted("id")]) }
         if row.ageing != nil { indexed.append(["position"]) }
-        statements += indexed.map { columns in
+        return indexed.map { columns in
             let name = quoted(([row.name] + columns).joined(separator: " by ").replacing("\"", with: ""))
-            return "CREATE INDEX IF NOT EXISTS \(name) ON \(table) (\(columns.joined(separator: ", ")))"
+            return "CREATE INDEX IF NOT EXISTS \(name) ON \(quoted(row.name)) (\(columns.joined(separator: ", ")))"
         }
-        return statements
     }
 }
 

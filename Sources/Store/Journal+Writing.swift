@@ -156,7 +156,14 @@ extension Journal {
             if waiting.isEmpty { try store.probe() } else { try keep(waiting.group(entriesMax: .max)) }
         } catch {
             outage?.retryAt = Gate.now() + retryInterval
-            gate.locked { shared.failure = error }
+            // One that can be reached again refuses like any other, and what may not wait is given back.
+            let (isRefusing, isNew) = gate.locked { () -> (Bool, Bool) in
+                let isNew = shared.failure != error && !(error.isUnreachable && shared.failure?.isUnreachable == true)
+                shared.failure = error
+                return (error.isUnreachable ? false : giveBack(error), isNew)
+            }
+            if isNew { report(.failing(error)) }
+            if isRefusing { wake() }
             return
         }
         outage = nil

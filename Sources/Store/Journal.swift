@@ -92,7 +92,7 @@ public final class Journal: @unchecked Sendable {
         let isRefused = gate.locked { () -> Bool in
             guard shared.refusedFrom == nil else { return false }
             if !mayWait, let failure = shared.failure, !failure.isUnreachable {
-                // All that is still kept stands before it and may wait.
+                // All that is still kept stands before it, and waits.
                 shared.refuse(from: token, failure)
                 return true
             }

@@ -40,8 +40,11 @@ struct RecentMoves {
         entries.append((token, .request(dataset: dataset, now: now)))
     }
 
+    /// While a store cannot be reached, nothing becomes durable for long: moves beyond this are not shown again where a request is refused.
+    private static let entriesMax = 200_000
+
     mutating func note(_ move: Move) {
-        if isAwaited || !entries.isEmpty { entries.append((token, .move(move))) }
+        if isAwaited || !entries.isEmpty, entries.count < Self.entriesMax { entries.append((token, .move(move))) }
     }
 
     /// A subscription was removed by a request: what becomes of its matches is still counted.

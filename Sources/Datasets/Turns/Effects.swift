@@ -120,6 +120,9 @@ public struct Uncommitted: Sendable {
 
     public init() {}
 
+    /// Somebody is told again what may not be durable yet.
+    public var repeats: Bool { replies.contains(where: \.isRepeated) }
+
     /// What nobody asked for.
     init(unasked changes: [DurableChange]) {
         self.changes = changes

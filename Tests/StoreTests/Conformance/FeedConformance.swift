@@ -33,6 +33,24 @@ struct FeedConformance {
         }
     }
 
+    @Test("However much is written before it, a change gets the next number of its feed", arguments: Subject.allCases)
+    func numbersBehindMuch(_ subject: Subject) throws {
+        try subject.withStore { store in
+            for (index, count) in (500..<520).enumerated() {
+                let states = (0..<count).map { number in
+                    DurableChange.put(
+                        LiveStateRecord(dataset: "city", topic: "t\(number)", timestamp: 1, receivedAt: 1, number: 1, payload: [])
+                    )
+                }
+                let device = DeviceRecord(
+                    dataset: "city", id: "d\(index)", type: .mobile, createdAt: 1, updatedAt: 1, revision: "1-a")
+                try store.commit(states + [.put(device)])
+                let page = try store.feedPage(FeedQuery(dataset: "city", since: 0, limit: 1, bytes: 1000, reader: nil))
+                #expect(page.last == Int64(index + 1), "\(count)")
+            }
+        }
+    }
+
     @Test("A revision that was replaced is remembered, but not for ever", arguments: Subject.allCases)
     func ancestors(_ subject: Subject) throws {
         try subject.withStore { store in
