@@ -34,7 +34,9 @@ extension Hub {
     public var lastDeliveryNumber: Int64 { outbox.lastNumber }
 
     /// Has the next change of a dataset's feed leave as ``Output/Kind/feedChange``, once.
-    public func watchFeed(of dataset: String) { followers.watch(dataset) }
+    public func watchFeed(of dataset: String) {
+        if datasets[dataset] != nil { followers.watch(dataset) }
+    }
 
     /// Notifications can leave: what waits goes out, and again what left before and has not arrived by now. It may come twice, under the
     /// same id.

@@ -112,6 +112,9 @@ public struct Discovery: Sendable {
         for (key, thing) in things where thing.dataset == dataset { changed.insert(key) }
     }
 
+    /// Those that something is known of beside their live topics.
+    public var datasets: Set<String> { privateDatasets.union(events.keys) }
+
     /// A dataset is gone, or not to be discovered any more.
     public mutating func forget(dataset: String) {
         events[dataset] = nil

@@ -90,7 +90,9 @@ extension MQTTDoor {
         nextDiscoveryAt = min(nextDiscoveryAt, now + Self.discoveryMilliseconds)
         guard now >= nextDiscoveryAt else { return nextDiscoveryAt }
         nextDiscoveryAt = now + Self.discoveryMilliseconds
-        for dataset in core.hub.datasetNames where discovers(dataset) {
+        let names = core.hub.datasetNames
+        for dataset in discovery.datasets.subtracting(names) { discovery.forget(dataset: dataset) }
+        for dataset in names where discovers(dataset) {
             discovery.setPrivate(core.hub.hidesPositions(dataset), dataset: dataset)
             discovery.setEvents(events(of: dataset), of: dataset)
         }

@@ -77,8 +77,8 @@ public struct DocumentHistory: Equatable, Sendable {
         ancestors.contains(revision.text) || leaves.contains { $0.revision == revision }
     }
 
-    /// The ancestors of a revision, the parent first, as far as they are known without a gap.
-    public func lineage(of revision: RevisionID, limit: Int = .max) -> [RevisionID] {
+    /// What each revision was made from, as far as that is known.
+    public var parents: [String: RevisionID] {
         var parents: [String: RevisionID] = [:]
         for link in links {
             guard let parent = RevisionID(link.parent) else { continue }
@@ -86,6 +86,13 @@ public struct DocumentHistory: Equatable, Sendable {
             if let known = parents[link.child], parent < known { continue }
             parents[link.child] = parent
         }
+        return parents
+    }
+
+    /// The ancestors of a revision, the parent first, as far as they are known without a gap.
+    ///
+    /// - Parameter parents: ``parents``, made once for all leaves.
+    public static func lineage(of revision: RevisionID, in parents: [String: RevisionID], limit: Int = .max) -> [RevisionID] {
         var lineage: [RevisionID] = []
         var last = revision
         while lineage.count < limit, let parent = parents[last.text], parent.generation == last.generation - 1 {

@@ -167,6 +167,7 @@ struct Geomatchd: AsyncParsableCommand {
             prefix: settings.topicsPrefix, users: users, daemon: daemon, adapterFilters: settings.adapters.map(\.filter),
             grants: settings.grants)
         list.discoveryPrefix = settings.discoveryPrefix
+        list.discoveryDatasets = settings.homeAssistant.datasets
         return list.text(for: .mosquitto(datasets: settings.datasets))
     }
 

@@ -39,6 +39,15 @@ struct AccessKeyTests {
         #expect(harness.hub.accessKeys.count == 1)
     }
 
+    @Test("A key is repeated to who asks again, and stored nowhere")
+    func notStored() {
+        let harness = harness()
+        let request = #"{"requestId":"r","client":"ann"}"#
+        let first = harness.result("key/create", request, client: "admin")
+        #expect(first?["key"] != nil && harness.result("key/create", request, client: "admin")?["key"] == first?["key"])
+        #expect(harness.changes.allSatisfy { if case .put(is ReplyRecord) = $0 { false } else { true } })
+    }
+
     @Test("Keys are not in the change feed")
     func feed() {
         let harness = harness()

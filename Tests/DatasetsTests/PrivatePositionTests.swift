@@ -72,6 +72,29 @@ struct PrivatePositionTests {
         #expect(topics.allSatisfy { harness.retained[$0]?.contains("43.73") == true })
     }
 
+    @Test("Matches from before positions became private show no longer where somebody else's device was")
+    func oldMatches() throws {
+        let harness = harness("all")
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"other"}"#, client: "bob")
+        harness.send("d/-/-/-/-/other/position", #"{"lat":43.73,"lon":7.42}"#)
+        _ = harness.request(
+            "publication/create", #"{"deviceId":"phone","topic":"t","range":50,"duration":600}"#, client: "ann")
+        _ = harness.request(
+            "subscription/create", #"{"deviceId":"other","id":"s","topic":"t","range":50,"duration":600}"#, client: "bob")
+        func match(_ client: String) -> JSONValue? {
+            harness.result("match/list", #"{"deviceId":"other"}"#, client: client)?["matches"]?.elements.first
+        }
+        let before = try #require(match("bob"))
+        #expect(before["publication"]?["location"] != nil && before["subscription"]?["location"] != nil)
+        hide(harness)
+        let id = try #require(before["id"]?.text)
+        for after in [match("bob"), harness.result("match/get", "{\"id\":\"\(id)\"}", client: "bob")] {
+            #expect(after?["publication"]?["location"] == nil && after?["subscription"]?["location"] != nil)
+            #expect(after?["distance"] == before["distance"])
+        }
+        #expect(match("admin")?["publication"]?["location"] != nil)
+    }
+
     @Test("A broker that was away while positions became private lets go of them when it is back")
     func brokerAway() {
         let harness = harness("all")

@@ -206,7 +206,7 @@ struct MatchSocketTests {
     func pages() {
         let pages = MatchPages(bytesMax: 100_000)
         func key(_ device: Int, _ newest: Int64 = 1) -> MatchPages.Key {
-            MatchPages.Key(world: "w", device: "\(device)", newest: newest, count: 1)
+            MatchPages.Key(world: "w", client: "c", device: "\(device)", isPrivate: false, newest: newest, count: 1)
         }
         for device in 0..<1000 { pages.keep([UInt8](repeating: 0, count: 1000), for: key(device)) }
         #expect(pages.bytes <= 100_000 && pages.page(key(999)) != nil && pages.page(key(0)) == nil)

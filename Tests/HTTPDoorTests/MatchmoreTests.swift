@@ -135,6 +135,23 @@ struct MatchmoreTests {
         }
     }
 
+    @Test("What one client was shown of a device's matches is not shown to another")
+    func listsAreApart() async throws {
+        try await withHTTP { house in
+            let client = try OldClient(to: house.port)
+            let pair = try client.pair()
+            _ = try client.create(
+                "/devices/\(pair.device)/subscriptions?client=admin",
+                #"{"worldId":"world","deviceId":"\#(pair.device)","topic":"sampletopic","range":300,"duration":500,"selector":"data2=1"}"#
+            )
+            try client.move(pair.device)
+            for (asker, count) in [("admin", 2), ("http", 1), ("admin", 2)] {
+                let list = try client.ask("GET", "/devices/\(pair.device)/matches?client=\(asker)")
+                #expect(list.list.count == count, "\(asker): \(list)")
+            }
+        }
+    }
+
     @Test("A location is answered with 201, and matches are there when it is")
     func matches() async throws {
         try await withHTTP { house in

@@ -166,6 +166,22 @@ struct AccessListTests {
         #expect(!mosquitto.contains("pattern read live/#"))
     }
 
+    @Test("Whoever does not read all that is discovered does not read discovery, which names its things")
+    func discovery() {
+        func reads(_ grants: [(dataset: String, reads: AccessList.Reach)], _ discovered: [String]) -> Bool {
+            var list = AccessList(
+                users: ["ann"],
+                grants: { _ in grants.map { AccessList.Grant(dataset: $0.dataset, reads: $0.reads, writes: .none) } })
+            (list.discoveryPrefix, list.discoveryDatasets) = ("homeassistant", discovered)
+            return list.text(for: .plugin).contains("topic read homeassistant/#\n")
+        }
+        #expect(reads([("*", .all)], ["home", "shop-*"]))
+        #expect(reads([("home", .all), ("shop-*", .all)], ["home", "shop-*"]))
+        #expect(!reads([("home", .all)], ["*"]))
+        #expect(!reads([("home", .all)], ["home", "shop"]))
+        #expect(!reads([("home", .own)], ["home"]))
+    }
+
     @Test(
         "What users are granted holds at the broker, whoever decides: the plugin, or mosquitto itself", arguments: [true, false])
     func grantsHold(withPlugin: Bool) throws {

@@ -96,13 +96,14 @@ extension Hub {
         }
         writer.key("leaves")
         writer.beginArray()
+        let parents = known.history.parents
         for leaf in known.history.leaves {
             let hasRoom = writer.bytes.count - start < Page.maximumBytes
             writer.beginObject()
             writer.member("revision", leaf.revision.text)
             if leaf.isDeleted { writer.member("deleted", true) }
             // With many leaves, the histories of those that matter least are cut short.
-            let lineage = known.history.lineage(of: leaf.revision, limit: hasRoom ? Self.ancestorsShown : 1)
+            let lineage = DocumentHistory.lineage(of: leaf.revision, in: parents, limit: hasRoom ? Self.ancestorsShown : 1)
             if !lineage.isEmpty { writer.member("ancestors", lineage.map(\.text)) }
             let isMeant = lookup.revisions.isEmpty || lookup.revisions.contains(leaf.revision.text)
             if isMeant, !leaf.isDeleted, let content = leaf.content, !content.isEmpty {

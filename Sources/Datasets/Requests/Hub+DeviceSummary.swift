@@ -9,6 +9,8 @@ public struct DeviceSummary: Equatable, Sendable {
     public var newestMatch: Int64?
     /// How many matches are kept of it: with the number of the newest they name what `match/list` shows.
     public var matchCount: Int
+    /// Positions are shown to owners and administrators only.
+    public var isPrivate = false
     /// Where it is a beacon.
     public var beacon: Beacon?
 
@@ -47,7 +49,9 @@ extension Hub {
             parameters: Parameters(["deviceId": .string(id)]), now: now)
         let device = try device(named: "deviceId", call)
         if moves { try checkMover(of: device, call) }
-        return DeviceSummary(device)
+        var summary = DeviceSummary(device)
+        summary.isPrivate = dataset.hidesPositions
+        return summary
     }
 
     /// The beacon that a device is, which every client of its dataset may know.

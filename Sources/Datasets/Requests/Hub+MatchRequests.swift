@@ -30,7 +30,7 @@ extension Hub {
             guard client.reaches(owner: match.owner) else {
                 throw WireError(.forbidden, "the match belongs to another client's subscription", field: "id")
             }
-            return match.body
+            return shown(match.body, to: client, in: dataset)
         case .feed(let page):
             guard case .feed(let feed) = query.kind else { throw .unknownDataset(context.dataset) }
             return try result(of: query, feed, page, in: dataset, &turn)
@@ -44,7 +44,22 @@ extension Hub {
             return try result(documents.first ?? nil, lookup, limit: query.limit, for: client)
         case .matches(let matches):
             let visible = matches.filter { client.reaches(owner: $0.owner) }
-            return Page(limit: query.limit).encode("matches", visible, id: \.id, item: \.body)
+            return Page(limit: query.limit).encode("matches", visible, id: \.id) { shown($0.body, to: client, in: dataset) }
         }
+    }
+
+    /// A match as a client may see it now: it may be from before positions became private.
+    private func shown(_ body: [UInt8], to client: RequestingClient, in dataset: Dataset) -> [UInt8] {
+        guard dataset.hidesPositions, !client.isAdministrator, var match = (try? JSONValue.parse(body))?.asObject else {
+            return body
+        }
+        for side in ["publication", "subscription"] {
+            guard var object = match[side]?.asObject, object["location"] != nil else { continue }
+            let device = object["deviceId"]?.asString.flatMap { dataset.devices[$0] }
+            guard dataset.devices.hides(device, from: client.name) else { continue }
+            object["location"] = nil
+            match[side] = .object(object)
+        }
+        return JSONValue.object(match).serialised()
     }
 }

@@ -63,7 +63,8 @@ extension Hub {
             dataset.replies.remember(
                 body, to: requestId, of: context.client, at: turn.now, outlivesDataset: row?.name == "dataset/delete" && !isError,
                 limits: configuration.limits)
-            if row?.changes == true, body.count <= Self.durableReplyMaximumBytes, storeIsWritable {
+            // A key is shown once and stored nowhere.
+            if row?.changes == true, row?.name != "key/create", body.count <= Self.durableReplyMaximumBytes, storeIsWritable {
                 let record = ReplyRecord(
                     dataset: context.dataset, client: context.client, requestId: requestId, at: turn.now, body: body)
                 turn.effects.append(.put(record), isAsked: true)

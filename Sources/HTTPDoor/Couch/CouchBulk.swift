@@ -68,6 +68,8 @@ struct JSONScanner {
         guard place == bytes.count else { throw notJSON }
     }
 
+    private static let elementsMax = 50_000
+
     /// Where each element of a list stands.
     mutating func elements() throws(WireError) -> [Range<Int>] {
         var elements: [Range<Int>] = []
@@ -77,6 +79,9 @@ struct JSONScanner {
             return []
         }
         while true {
+            guard elements.count < Self.elementsMax else {
+                throw WireError(.tooLarge, "a list has more than \(Self.elementsMax) elements")
+            }
             elements.append(try value())
             if try next() == UInt8(ascii: "]") { break }
             try expect(UInt8(ascii: ","))

@@ -80,7 +80,8 @@ extension HTTPResponder {
             guard let list = (try? JSONValue.parse(text))?.asArray else {
                 throw CouchRefusal.badRequest("`open_revs` is `all` or a list of revisions")
             }
-            for revision in list.compactMap(\.asString) {
+            var seen: Set<String> = []
+            for revision in list.compactMap(\.asString) where seen.insert(revision).inserted {
                 wanted.append((revision, document.leaves(of: revision, orLatest: meta.latest)))
             }
         }

@@ -3,20 +3,24 @@ import Synchronization
 
 /// Lists of matches as they were answered, for clients that ask again before there is another match.
 final class MatchPages: Sendable {
-    /// What a list shows follows from the newest match and how many there are.
+    /// What a list shows follows from who asks, the newest match, how many there are, and whether positions are private.
     struct Key: Hashable, Sendable {
         var world: String
+        var client: String
         var device: String
+        var isPrivate: Bool
         var newest: Int64
         var count: Int
     }
 
     private struct Device: Hashable {
         var world: String
+        var client: String
         var device: String
 
         init(_ key: Key) {
             world = key.world
+            client = key.client
             device = key.device
         }
     }
@@ -60,6 +64,6 @@ final class MatchPages: Sendable {
     var bytes: Int { state.withLock { $0.bytes } }
 
     private static func cost(_ key: Key, _ page: [UInt8]) -> Int {
-        page.count + 2 * (key.world.utf8.count + key.device.utf8.count) + 200
+        page.count + 2 * (key.world.utf8.count + key.client.utf8.count + key.device.utf8.count) + 200
     }
 }

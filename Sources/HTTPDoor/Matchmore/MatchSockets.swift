@@ -60,6 +60,8 @@ struct MatchSockets {
     }
 
     mutating func note(_ last: Heard, of device: Device) {
+        // A former connection may end behind its successor.
+        if let known = heard[device], last.number > 0, known.number >= last.number { return }
         hasNews = true
         if heard.updateValue(last, forKey: device) == nil { order.append(device) }
         if order.count > heardMax, let oldest = order.popFirst() { heard[oldest] = nil }

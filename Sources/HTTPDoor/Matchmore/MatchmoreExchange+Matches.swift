@@ -6,7 +6,9 @@ extension MatchmoreExchange {
     func listMatches(of device: String) async throws -> HTTPAnswer {
         let summary = try await summary(of: device)
         guard let newest = summary.newestMatch else { return HTTPAnswer(.ok, json: Array("[]".utf8)) }
-        let key = MatchPages.Key(world: caller.world, device: device, newest: newest, count: summary.matchCount)
+        let key = MatchPages.Key(
+            world: caller.world, client: caller.client, device: device, isPrivate: summary.isPrivate, newest: newest,
+            count: summary.matchCount)
         if let page = door.matchPages.page(key) { return HTTPAnswer(.ok, json: page) }
         let matches = try await askAll("match/list", [("deviceId", .string(device))], "matches")
         let page = JSONValue.array(matches.compactMap { MatchmoreObjects.match($0, of: caller.world) }).serialised()

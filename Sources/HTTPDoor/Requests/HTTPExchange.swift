@@ -10,12 +10,12 @@ struct HTTPExchange {
     let door: HTTPDoor
     let head: RequestHead
     private let request: IncomingRequest
-    private let bodies: BodyBudget
+    private let hold: BodyHold
 
     init(_ request: IncomingRequest, on channel: any Channel, door: HTTPDoor, bodies: BodyBudget) throws(HTTPRefusal) {
         self.door = door
         self.request = request
-        self.bodies = bodies
+        hold = BodyHold(bodies)
         head = try RequestHead(
             request.head, from: channel.remoteAddress ?? channel.parent?.remoteAddress,
             isEncrypted: door.configuration.tls != nil)
@@ -26,12 +26,11 @@ struct HTTPExchange {
         let length = request.headers[.contentLength].flatMap { Int($0) }
         if let length, length > limit { throw HTTPRefusal.tooLarge(limit) }
         var bytes: [UInt8] = []
-        defer { bodies.giveBack(bytes.count) }
         do {
             for try await part in request.body {
                 guard bytes.count + part.readableBytes <= limit else { throw HTTPRefusal.tooLarge(limit) }
-                guard bodies.take(part.readableBytes) else {
-                    throw HTTPRefusal.unavailable("too many bodies are being read: try again later")
+                guard hold.take(part.readableBytes) else {
+                    throw HTTPRefusal.unavailable("too many bodies are being read or carried out: try again later")
                 }
                 bytes.append(contentsOf: part.readableBytesView)
             }
@@ -53,7 +52,23 @@ struct HTTPExchange {
     var parts: RequestBody { request.body }
 }
 
-/// Bounds the bodies that are being read, over all connections.
+/// What the body of a request takes of the budget, until that is answered.
+private final class BodyHold: Sendable {
+    private let budget: BodyBudget
+    private let taken = Atomic(0)
+
+    init(_ budget: BodyBudget) { self.budget = budget }
+
+    deinit { budget.giveBack(taken.load(ordering: .relaxed)) }
+
+    func take(_ count: Int) -> Bool {
+        guard budget.take(count) else { return false }
+        taken.add(count, ordering: .relaxed)
+        return true
+    }
+}
+
+/// Bounds the bodies of requests that are being read or carried out, over all connections.
 final class BodyBudget: Sendable {
     private let left: Atomic<Int>
 

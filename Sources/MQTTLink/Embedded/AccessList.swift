@@ -44,6 +44,8 @@ public struct AccessList: Sendable {
     public var grants: (@Sendable (_ user: String) -> [Grant])?
     /// Where Home Assistant discovers, which those read who read all live data of a dataset, and the daemon alone writes; `nil`: nowhere.
     public var discoveryPrefix: String?
+    /// Patterns of the datasets that it tells of.
+    public var discoveryDatasets: [String] = []
 
     public init(
         prefix: String = "", users: [String] = [], daemon: String? = nil, adapterFilters: [String] = [],
@@ -173,12 +175,19 @@ public struct AccessList: Sendable {
             for dataset in levels(for: grant.dataset, reader) { lines += self.lines(of: user, grant, dataset) }
         }
         if let discoveryPrefix { lines.append("topic deny \(Self.sevenLevels(below: discoveryPrefix))") }
-        if let discoveryPrefix, grants.contains(where: { $0.reads == .all }) { lines.append("topic read \(discoveryPrefix)/#") }
+        if let discoveryPrefix, readsAllDiscovered(grants) { lines.append("topic read \(discoveryPrefix)/#") }
         let writes = Set(grants.map(\.writes))
         if let reach = [Reach.all, .own].first(where: writes.contains) {
             lines += adapterFilters.compactMap { Self.adapterFilter($0, reach, user) }.map { "topic write \($0)" }
         }
         return lines.reduce("") { $0 + $1 + "\n" }
+    }
+
+    /// Discovery names the things of every dataset that it is on for.
+    private func readsAllDiscovered(_ grants: [Grant]) -> Bool {
+        discoveryDatasets.allSatisfy { dataset in
+            grants.contains { $0.reads == .all && ($0.dataset == "*" || $0.dataset == dataset) }
+        }
     }
 
     private func lines(of user: String, _ grant: Grant, _ dataset: String) -> [String] {

@@ -38,6 +38,8 @@ public struct EmbeddedBrokerConfiguration: Sendable {
     public var grants: (@Sendable (_ user: String) -> [AccessList.Grant])?
     /// Where Home Assistant discovers; nil: nowhere.
     public var discoveryPrefix: String?
+    /// Patterns of the datasets that it tells of.
+    public var discoveryDatasets: [String] = []
     /// Seconds between two writings of its memory to disk at least, and bytes of it a second at most: mosquitto writes everything
     /// each time, and does nothing else meanwhile.
     public var savesSeconds = 1
@@ -75,6 +77,7 @@ public struct EmbeddedBrokerConfiguration: Sendable {
     func accessList(_ users: [String]) -> AccessList {
         var list = AccessList(prefix: topicsPrefix, users: users, adapterFilters: adapterFilters, grants: grants)
         list.discoveryPrefix = discoveryPrefix
+        list.discoveryDatasets = discoveryDatasets
         return list
     }
 }

@@ -216,6 +216,7 @@ struct Daemon {
         configuration.encryptedListener = settings.encryptedListener
         configuration.grants = settings.grants
         configuration.discoveryPrefix = settings.discoveryPrefix
+        configuration.discoveryDatasets = settings.homeAssistant.datasets
         configuration.connectionsMaximum = connectionsMaximum()
         let broker = EmbeddedBroker(configuration)
         do throws(EmbeddedBrokerError) {
