@@ -63,8 +63,8 @@ extension Core {
     /// What no change of its own stands behind follows the last that a request asked for.
     private func hold(_ what: Uncommitted) {
         if let last = behindLoading.lastIndex(where: \.isAskedFor) { return behindLoading[last].append(what) }
-        // While nothing can be written, only who repeats a request that waits goes on waiting with it.
-        guard askedCount > 0, log?.isWritable == true || what.repeats,
+        // While nothing can be written, a refusal need not wait for what cannot become durable: it shows nothing of it.
+        guard askedCount > 0, log?.isWritable == true || !what.onlyRefuses,
             let last = uncommitted.lastIndex(where: { $0.what.isAskedFor })
         else { return release(what) }
         uncommitted[last].what.append(what)

@@ -12,6 +12,9 @@ public struct DocumentHistory: Equatable, Sendable {
     /// The most leaves of one document: beyond, a further one is refused.
     public static let leavesMaximum = 64
 
+    /// The most that is known of which revision was made from which: beyond, nothing is added that names more.
+    public static let linksMaximum = 20_000
+
     public init() {}
 
     /// - Parameter leaves: In any order.

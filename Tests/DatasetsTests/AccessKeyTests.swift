@@ -39,6 +39,20 @@ struct AccessKeyTests {
         #expect(harness.hub.accessKeys.count == 1)
     }
 
+    @Test("Where keys are as many as may be, those whose time is over make room")
+    func expiredMakeRoom() {
+        let harness = HubHarness { configuration in
+            configuration.signKey = { SignedKey(text: "key \($0.id)", digest: Array($0.id.utf8)) }
+            configuration.limits.accessKeys = 2
+        }
+        _ = harness.result("key/create", #"{"client":"ann","expiresIn":60}"#, client: "admin")
+        _ = harness.result("key/create", #"{"client":"ann"}"#, client: "admin")
+        #expect(harness.refusal("key/create", #"{"client":"bob"}"#, client: "admin") == "limit")
+        harness.advance(milliseconds: 61_000)
+        #expect(harness.result("key/create", #"{"client":"bob"}"#, client: "admin") != nil)
+        #expect(harness.refusal("key/create", #"{"client":"bob"}"#, client: "admin") == "limit")
+    }
+
     @Test("A key is repeated to who asks again, and stored nowhere")
     func notStored() {
         let harness = harness()

@@ -22,6 +22,7 @@ extension Hub {
         guard let sign = configuration.signKey else {
             throw WireError(.unsupported, "this daemon makes no keys; write them under `keys` in its configuration")
         }
+        if accessKeys.count >= configuration.limits.accessKeys { removeExpiredKeys(at: call.now, &turn) }
         guard accessKeys.count < configuration.limits.accessKeys else {
             throw WireError(.limit, "there are \(configuration.limits.accessKeys) keys, the maximum")
         }
@@ -37,6 +38,13 @@ extension Hub {
         return JSONWriter.object { writer in
             record.encodeMembers(into: &writer)
             writer.member("key", key.text)
+        }
+    }
+
+    private func removeExpiredKeys(at now: Int64, _ turn: inout Turn) {
+        for key in accessKeys.all(where: { !$0.isGood(at: now) }) {
+            accessKeys.remove(key.id)
+            turn.keep(.deleteAccessKey(dataset: key.dataset, id: key.id))
         }
     }
 

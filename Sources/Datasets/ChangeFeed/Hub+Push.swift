@@ -111,6 +111,9 @@ extension Hub {
         guard !known.history.isFull(for: leaf, ancestors: document.lineage) else {
             throw WireError(.limit, "the document has \(DocumentHistory.leavesMaximum) leaves, the maximum; settle its conflicts")
         }
+        guard known.history.links.count + document.lineage.count <= DocumentHistory.linksMaximum else {
+            throw WireError(.limit, "the document has \(DocumentHistory.linksMaximum) revisions that name a parent, the maximum")
+        }
         let isOurs = DocumentType(rawValue: type) != nil
         guard isOurs || known.history.winner != nil || call.dataset.documentCount < configuration.limits.documents else {
             throw WireError(.limit, "the dataset has \(configuration.limits.documents) documents, the maximum")

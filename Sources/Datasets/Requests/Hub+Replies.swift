@@ -70,8 +70,8 @@ extension Hub {
                 turn.effects.append(.put(record), isAsked: true)
             }
         }
-        reply(body, to: context, &turn)
-        for context in repeated { reply(body, to: context, &turn) }
+        reply(body, to: context, isError: isError, &turn)
+        for context in repeated { reply(body, to: context, isError: isError, &turn) }
     }
 
     /// Counts a request that is known and of a dataset that is.
@@ -95,8 +95,10 @@ extension Hub {
     /// A larger reply is not remembered across a restart.
     private static let durableReplyMaximumBytes = 64 << 10
 
-    func reply(_ body: [UInt8], to context: ReplyContext, _ turn: inout Turn) {
+    func reply(_ body: [UInt8], to context: ReplyContext, isError: Bool = false, _ turn: inout Turn) {
         turn.effects.held.append(.reply(context.address), payload: body)
+        var context = context
+        context.isRefusal = isError
         turn.effects.replies.append(context)
     }
 }

@@ -120,8 +120,8 @@ public struct Uncommitted: Sendable {
 
     public init() {}
 
-    /// Somebody is told again what may not be durable yet.
-    public var repeats: Bool { replies.contains(where: \.isRepeated) }
+    /// All that leaves are refusals.
+    public var onlyRefuses: Bool { !replies.isEmpty && replies.allSatisfy(\.isRefusal) }
 
     /// What nobody asked for.
     init(unasked changes: [DurableChange]) {

@@ -73,6 +73,8 @@ struct ReplyContext: Sendable {
     var isConfined = false
     /// The first reply to its `requestId` is given again: it asked for nothing new.
     var isRepeated = false
+    /// The reply is an error: it shows nothing that may still be lost.
+    var isRefusal = false
 }
 
 /// Names a request for as long as replies are remembered.

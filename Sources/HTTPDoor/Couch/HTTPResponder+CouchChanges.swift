@@ -60,6 +60,8 @@ struct CouchChanges: Sendable {
         try readFilter(head, body)
     }
 
+    private static let idsMaximum = 10_000
+
     private mutating func readFilter(_ head: RequestHead, _ body: JSONObject) throws(CouchRefusal) {
         let filter = head.parameter("filter")
         guard filter == nil || filter == "_doc_ids" else {
@@ -69,6 +71,7 @@ struct CouchChanges: Sendable {
         if list == nil, let text = head.parameter("doc_ids") { list = try? JSONValue.parse(text) }
         guard filter != nil || list != nil else { return }
         guard let names = list?.asArray else { throw .badRequest("`doc_ids` must be a list of ids") }
+        guard names.count <= Self.idsMaximum else { throw .badRequest("`doc_ids` has more than \(Self.idsMaximum) ids") }
         var seen: Set<CouchID> = []
         ids = names.compactMap { $0.asString.flatMap { CouchID($0) } }.filter { seen.insert($0).inserted }
     }
