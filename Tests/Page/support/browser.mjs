@@ -65,10 +65,13 @@ export class Browser {
     return page;
   }
 
+  /** Asked to, it ends with its children, which would go on writing what is removed here. */
   async close() {
-    this.process.kill('SIGKILL');
+    this.send('Browser.close').catch(() => {});
+    const late = setTimeout(() => this.process.kill('SIGKILL'), 5000);
     await this.ended;
-    rmSync(this.folder, {recursive: true, force: true, maxRetries: 5});
+    clearTimeout(late);
+    rmSync(this.folder, {recursive: true, force: true, maxRetries: 20});
   }
 }
 
