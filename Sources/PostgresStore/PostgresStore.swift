@@ -42,8 +42,9 @@ public final class PostgresStore: Sendable {
     }
 
     /// The number of this life of the store, drawn at the first connection.
+    ///
+    /// `@unchecked Sendable`: it is only touched while the writing lane is held.
     private final class Life: @unchecked Sendable {
-        /// Only touched while the writing lane is held.
         var number: Int64?
     }
 
@@ -218,12 +219,13 @@ public final class PostgresStore: Sendable {
 extension PostgresStore: DurableStore {}
 
 /// A connection and the threads that wait for it.
+///
+/// `@unchecked Sendable`: `connection` and `failed` are only touched while `lock` is held.
 final class Lane: @unchecked Sendable {
     private let lock = NSLock()
     private let connect: @Sendable () throws(StoreError) -> Connection
-    /// Only touched while `lock` is held.
     private var connection: Connection?
-    /// Who comes right behind a try that failed need not try again. Only touched while `lock` is held.
+    /// Who comes right behind a try that failed need not try again.
     private var failed: (error: StoreError, at: ContinuousClock.Instant)?
 
     init(connect: @escaping @Sendable () throws(StoreError) -> Connection) { self.connect = connect }

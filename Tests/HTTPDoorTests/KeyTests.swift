@@ -1,4 +1,5 @@
 import Crypto
+import Datasets
 import Foundation
 import Testing
 import Wire
@@ -33,11 +34,11 @@ struct KeyTests {
             #expect(made["client"] == "ann" && made["name"] == "Ann's phone")
             let parts = try #require(made["key"]?.asString).split(separator: ".").map(String.init)
             try #require(parts.count == 3)
-            let payload = try JSONValue.parse(try #require(Base64Text.decode(parts[1]))).asObject
+            let payload = try JSONValue.parse(try #require(Base64URL.decode(parts[1]))).asObject
             #expect(payload?["sub"] == "d" && payload?["client"] == "ann" && payload?["jti"] == made["id"], "\(parts[1])")
             let (issued, expires) = (payload?["iat"]?.asInt64 ?? 0, payload?["exp"]?.asInt64 ?? 0)
             #expect((60...61).contains(expires - issued) && issued == (made["createdAt"]?.asInt64 ?? 0) / 1000)
-            let signature = try P256.Signing.ECDSASignature(rawRepresentation: try #require(Base64Text.decode(parts[2])))
+            let signature = try P256.Signing.ECDSASignature(rawRepresentation: try #require(Base64URL.decode(parts[2])))
             #expect(signer.publicKey.isValidSignature(signature, for: Array("\(parts[0]).\(parts[1])".utf8)))
             let list = try connection.ask("GET", "/api/d/key/list?client=admin")
             let known = list.json["result"]?.asObject?["keys"]?.asArray?.first?.asObject
@@ -165,8 +166,8 @@ struct KeyTests {
             let connection = try Connection(to: house.port)
             let (id, key) = try key(connection, #"{"client":"ann"}"#)
             let parts = key.split(separator: ".").map(String.init)
-            let none = Base64Text.url(Array(#"{"alg":"none","typ":"JWT"}"#.utf8))
-            let altered = Base64Text.url(Array(#"{"sub":"*","client":"admin","jti":"\#(id)","iat":1}"#.utf8))
+            let none = Base64URL.encode(Array(#"{"alg":"none","typ":"JWT"}"#.utf8))
+            let altered = Base64URL.encode(Array(#"{"sub":"*","client":"admin","jti":"\#(id)","iat":1}"#.utf8))
             let shifted = KeySigner().sign(
                 KeyClaims(id: id, dataset: "d", client: "ann", createdAt: 4_102_444_800_000, expiresAt: nil))
             let forged = [

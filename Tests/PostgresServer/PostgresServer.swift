@@ -2,6 +2,8 @@ import Foundation
 import Loopback
 
 /// A PostgreSQL server of the tests' own on a free port of this machine; it ends when the tests do, however that is.
+///
+/// `@unchecked Sendable`: `leash` is only touched by the test that started the server; a shared one is neither killed nor started again.
 public final class PostgresServer: @unchecked Sendable {
     public struct Failure: Error {
         let reason: String

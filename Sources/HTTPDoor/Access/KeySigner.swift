@@ -59,10 +59,10 @@ public struct KeySigner: Sendable {
     }
 
     public func sign(_ claims: KeyClaims) -> SignedKey {
-        let signed = Base64Text.url(Array(#"{"alg":"ES256","typ":"JWT"}"#.utf8)) + "." + Base64Text.url(Self.payload(claims))
+        let signed = Base64URL.encode(Array(#"{"alg":"ES256","typ":"JWT"}"#.utf8)) + "." + Base64URL.encode(Self.payload(claims))
         // It fails only where the key is none.
         let signature = (try? key.signature(for: Array(signed.utf8))).map { Array($0.rawRepresentation) } ?? []
-        let text = signed + "." + Base64Text.url(signature)
+        let text = signed + "." + Base64URL.encode(signature)
         return SignedKey(text: text, digest: Self.digest(of: text))
     }
 

@@ -1,3 +1,4 @@
+import Datasets
 import HTTPTypes
 import NIOCore
 
@@ -104,66 +105,19 @@ extension SocketAddress {
     }
 }
 
-/// Text in base 64, without Foundation.
+/// Text in the base 64 of RFC 4648 section 4.
 enum Base64Text {
     /// The user and the password of `Authorization: Basic`.
     static func basic(_ text: String) -> (key: String, user: String?)? {
-        guard let bytes = decode(text), let text = String(validating: bytes, as: UTF8.self), let colon = text.firstIndex(of: ":")
+        guard let bytes = Base64URL.decode(text), let text = String(validating: bytes, as: UTF8.self),
+            let colon = text.firstIndex(of: ":")
         else { return nil }
         return (String(text[text.index(after: colon)...]), String(text[..<colon]))
     }
 
-    static func decode(_ text: String) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        var (bits, count) = (UInt32(0), 0)
-        for byte in text.utf8 {
-            if byte == UInt8(ascii: "=") { break }
-            guard let value = value(of: byte) else { return nil }
-            bits = bits << 6 | UInt32(value)
-            count += 6
-            if count >= 8 {
-                count -= 8
-                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-            }
-        }
-        return bytes
-    }
-
-    private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
-
-    /// For URLs, without padding (RFC 4648, section 5).
-    static func url(_ bytes: [UInt8]) -> String { encode(bytes, letters + Array("-_".utf8)) }
-
-    /// With padding (RFC 4648, section 4).
-    static func standard(_ bytes: [UInt8]) -> String {
-        let text = encode(bytes, letters + Array("+/".utf8))
+    /// With padding.
+    static func encode(_ bytes: [UInt8]) -> String {
+        let text = Base64URL.encode(bytes).replacing("-", with: "+").replacing("_", with: "/")
         return text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-    }
-
-    private static func encode(_ bytes: [UInt8], _ digits: [UInt8]) -> String {
-        var text: [UInt8] = []
-        var (bits, count) = (UInt32(0), 0)
-        for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
-            count += 8
-            while count >= 6 {
-                count -= 6
-                text.append(digits[Int(bits >> UInt32(count) & 63)])
-            }
-        }
-        if count > 0 { text.append(digits[Int(bits << UInt32(6 - count) & 63)]) }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    /// Of both alphabets (RFC 4648, sections 4 and 5).
-    private static func value(of byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte - 65
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - 71
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte + 4
-        case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
-        case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
-        default: nil
-        }
     }
 }

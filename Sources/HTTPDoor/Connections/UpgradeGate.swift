@@ -112,6 +112,6 @@ final class UpgradeGate: ChannelDuplexHandler, RemovableChannelHandler {
     /// Source: RFC 6455, section 4.2.2.
     static func accept(_ key: String) -> String {
         let digest = Insecure.SHA1.hash(data: Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))
-        return Base64Text.standard(Array(digest))
+        return Base64Text.encode(Array(digest))
     }
 }

@@ -39,7 +39,7 @@ extension Callers {
 enum JWTSubject {
     static func read(_ token: String) -> String? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let bytes = Base64Text.decode(String(parts[1])) else { return nil }
+        guard parts.count == 3, let bytes = Base64URL.decode(String(parts[1])) else { return nil }
         let subject = try? JSONParser().read(bytes) { root throws(WireError) in
             // One that was made here, and is no key any more.
             root["client"] == nil || root["jti"] == nil ? root["sub"]?.asString : nil
