@@ -7,7 +7,7 @@ import Testing
 
 @testable import geomatchd
 
-@Suite("The session of a former client id", .timeLimit(.minutes(2)))
+@Suite("The session of a former client id", .timeLimit(.minutes(5)))
 struct SessionHandoverTests {
     /// A client that notes what comes, on a thread of its own.
     private final class Reader: MQTTLinkHandler, @unchecked Sendable {

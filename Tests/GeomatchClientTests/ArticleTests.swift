@@ -5,7 +5,7 @@ import struct Wire.JSONObject
 
 @testable import GeomatchClient
 
-@Suite("Articles", .timeLimit(.minutes(1)))
+@Suite("Articles", .timeLimit(.minutes(5)))
 struct ArticleTests {
     static let names = ["GettingStarted", "LiveData", "Matches", "ErrorsAndReconnecting", "OfflineStore"]
 

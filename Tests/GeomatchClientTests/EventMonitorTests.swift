@@ -3,7 +3,7 @@ import Testing
 
 @testable import GeomatchClient
 
-@Suite("Events", .timeLimit(.minutes(1)))
+@Suite("Events", .timeLimit(.minutes(5)))
 struct EventMonitorTests {
     private static let incident = #"""
         {"incidentId":"1","circumstanceId":"coffee","name":null,"tags":["a"],"when":"arriving","deviceId":"phone",

@@ -5,7 +5,7 @@ import enum Wire.JSONValue
 
 @testable import GeomatchClient
 
-@Suite("Live data", .timeLimit(.minutes(1)))
+@Suite("Live data", .timeLimit(.minutes(5)))
 struct LiveDataTests {
     @Test("The first subscription connects, the last one to end disconnects, and everything is told in order")
     func lifecycle() async throws {

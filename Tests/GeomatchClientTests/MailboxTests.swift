@@ -3,7 +3,7 @@ import Testing
 
 @testable import GeomatchClient
 
-@Suite("Mailboxes", .timeLimit(.minutes(1)))
+@Suite("Mailboxes", .timeLimit(.minutes(5)))
 struct MailboxTests {
     @Test("A full mailbox leaves out the oldest and counts it")
     func bound() async throws {

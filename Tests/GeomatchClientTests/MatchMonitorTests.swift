@@ -5,7 +5,7 @@ import enum Wire.JSONValue
 
 @testable import GeomatchClient
 
-@Suite("Matches", .timeLimit(.minutes(1)))
+@Suite("Matches", .timeLimit(.minutes(5)))
 struct MatchMonitorTests {
     static func match(_ id: String) -> JSONValue {
         [

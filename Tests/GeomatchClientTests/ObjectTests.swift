@@ -4,7 +4,7 @@ import struct Wire.JSONObject
 
 @testable import GeomatchClient
 
-@Suite("Objects", .timeLimit(.minutes(1)))
+@Suite("Objects", .timeLimit(.minutes(5)))
 struct ObjectTests {
     @Test("A handle goes through creating, created, deleting, deleted")
     func handle() async throws {

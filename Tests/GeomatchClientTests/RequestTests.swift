@@ -5,7 +5,7 @@ import struct Wire.JSONObject
 
 @testable import GeomatchClient
 
-@Suite("Requests", .timeLimit(.minutes(1)))
+@Suite("Requests", .timeLimit(.minutes(5)))
 struct RequestTests {
     @Test("Any request goes out with its parameters and comes back with its result")
     func anyRequest() async throws {

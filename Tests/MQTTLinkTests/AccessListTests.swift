@@ -4,7 +4,7 @@ import Testing
 
 @testable import MQTTLink
 
-@Suite("The access list on a real mosquitto", .serialized, .timeLimit(.minutes(2)))
+@Suite("The access list on a real mosquitto", .serialized, .timeLimit(.minutes(5)))
 struct AccessListTests {
     /// Who publishes where, and whether it must pass.
     static let writes: [(topic: String, passes: Bool)] = [

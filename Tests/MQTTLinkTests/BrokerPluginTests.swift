@@ -5,7 +5,7 @@ import Testing
 
 @testable import MQTTLink
 
-@Suite("The plugin in the embedded broker", .serialized, .timeLimit(.minutes(2)))
+@Suite("The plugin in the embedded broker", .serialized, .timeLimit(.minutes(5)))
 struct BrokerPluginTests {
     private func withPlugin(_ body: (EmbeddedBroker, EmbeddedBrokerConfiguration) throws -> Void) throws {
         try withFolder { folder in

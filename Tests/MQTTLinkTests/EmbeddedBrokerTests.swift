@@ -4,7 +4,7 @@ import Testing
 
 @testable import MQTTLink
 
-@Suite("EmbeddedBroker", .serialized, .timeLimit(.minutes(2)))
+@Suite("EmbeddedBroker", .serialized, .timeLimit(.minutes(5)))
 struct EmbeddedBrokerTests {
     private func configuration(
         _ folder: String, users: String? = nil, change: (inout EmbeddedBrokerConfiguration) -> Void = { _ in }

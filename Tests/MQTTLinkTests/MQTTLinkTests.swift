@@ -4,7 +4,7 @@ import Testing
 
 @testable import MQTTLink
 
-@Suite("MQTTLink on a real mosquitto", .serialized, .timeLimit(.minutes(2)))
+@Suite("MQTTLink on a real mosquitto", .serialized, .timeLimit(.minutes(5)))
 struct MQTTLinkTests {
     @Test("What is published comes back, in order for each quality, at both qualities and in both versions", arguments: [4, 5])
     func roundTrip(version: Int) throws {

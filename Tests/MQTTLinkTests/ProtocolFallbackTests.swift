@@ -3,7 +3,7 @@ import Testing
 
 @testable import MQTTLink
 
-@Suite("Brokers that know MQTT 3.1.1 only", .serialized, .timeLimit(.minutes(1)))
+@Suite("Brokers that know MQTT 3.1.1 only", .serialized, .timeLimit(.minutes(5)))
 struct ProtocolFallbackTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String

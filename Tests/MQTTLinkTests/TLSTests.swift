@@ -3,7 +3,7 @@ import Testing
 
 @testable import MQTTLink
 
-@Suite("MQTTLink over TLS", .serialized, .timeLimit(.minutes(2)))
+@Suite("MQTTLink over TLS", .serialized, .timeLimit(.minutes(5)))
 struct TLSTests {
     /// A CA, a server certificate for 127.0.0.1 and localhost, and a client certificate, in `folder`.
     private func makeCertificates(_ folder: String) throws {

@@ -9,7 +9,7 @@ import Wire
 
 @testable import Push
 
-@Suite("Push services", .timeLimit(.minutes(1)))
+@Suite("Push services", .timeLimit(.minutes(5)))
 struct ServiceTests {
     // MARK: Web Push
 

@@ -131,20 +131,25 @@ struct SelectorLikeTests {
         let properties = Properties([("p", .string(String(repeating: "a", count: 20_000)))])
         func time(_ piece: String) throws -> Duration {
             let selector = try Selector("p LIKE '%\(piece)%'")
-            return try (0..<5).map { _ in try ContinuousClock().measure { try #require(!selector.matches(properties)) } }.min()
-                .unsafelyUnwrapped
+            return try ContinuousClock().measure { try #require(!selector.matches(properties)) }
         }
-        let single = try time("b")
+        // Other tests keep the processors busy: the fastest of a few dozen is what it takes.
+        func cost(_ piece: String) throws -> Double {
+            let (lone, searched) = try (0..<40).reduce((Duration.seconds(60), Duration.seconds(60))) { fastest, _ in
+                (min(fastest.0, try time("b")), min(fastest.1, try time(piece)))
+            }
+            return searched / lone
+        }
         for piece in [
             String(repeating: "a", count: 31) + "b", "b" + String(repeating: "a", count: 31),
             String(repeating: "a", count: 2000) + "b",
         ] {
-            #expect(try time(piece) < single * 16, "\(piece.count) letters")
+            #expect(try cost(piece) < 16, "\(piece.count) letters")
         }
-        #expect(try time(String(repeating: "a", count: 15) + "_" + String(repeating: "a", count: 15) + "b") < single * 40)
+        #expect(try cost(String(repeating: "a", count: 15) + "_" + String(repeating: "a", count: 15) + "b") < 40)
     }
 
-    @Test("A hostile pattern on a hostile text takes milliseconds", .timeLimit(.minutes(1)))
+    @Test("A hostile pattern on a hostile text takes milliseconds")
     func hostile() throws {
         let text = String(repeating: "a", count: 64 << 10)
         let properties = Properties([("s", .string(text))])

@@ -6,7 +6,7 @@ import WebhookReceiver
 
 @testable import Webhooks
 
-@Suite("Posting matches to webhooks", .timeLimit(.minutes(2)))
+@Suite("Posting matches to webhooks", .timeLimit(.minutes(5)))
 struct WebhooksTests {
     @Test("A match is posted as it is, under its id, and signed with the secret")
     func headers() async throws {

@@ -7,7 +7,7 @@ import enum Wire.JSONValue
 @testable import GeomatchClient
 @testable import Records
 
-@Suite("The offline store without a network", .timeLimit(.minutes(1)))
+@Suite("The offline store without a network", .timeLimit(.minutes(5)))
 struct OfflineStoreTests {
     @Test("A replica was readable by everybody on the machine: it is its owner's alone")
     func mode() async throws {

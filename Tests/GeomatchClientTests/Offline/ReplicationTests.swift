@@ -5,7 +5,7 @@ import Testing
 @testable import GeomatchClient
 @testable import Records
 
-@Suite("Replicas and a daemon", .timeLimit(.minutes(2)))
+@Suite("Replicas and a daemon", .timeLimit(.minutes(5)))
 struct ReplicationTests {
     /// A store of its own, and its client.
     private struct Phone {
