@@ -104,10 +104,12 @@ struct ConnectionChannel: HTTPChannelHandler {
 
     func handle(value: Value, logger: Logger) async {
         guard let use = value.use else { return await refuse(value.channel) }
-        switch try? await use.get() {
-        case .requests(let connection): await handleHTTP(asyncChannel: connection, logger: logger)
-        case .streams(let connection): await streams.handle(value: connection, logger: logger)
-        case nil: try? await value.channel.close()
+        await withTaskExecutorPreference(LoopExecutor(value.channel.eventLoop)) {
+            switch try? await use.get() {
+            case .requests(let connection): await handleHTTP(asyncChannel: connection, logger: logger)
+            case .streams(let connection): await streams.handle(value: connection, logger: logger)
+            case nil: try? await value.channel.close()
+            }
         }
     }
 
