@@ -25,13 +25,13 @@ final class JournalRecorder: Sendable {
 
     var events: [JournalEvent] { heard.withLock { $0.events } }
 
-    /// Waits for so many events; returns what came in ten seconds.
+    /// Waits for so many events; returns what came in a minute.
     func events(_ count: Int) -> [JournalEvent] {
-        while events.count < count { if something.wait(timeout: .now() + 10) == .timedOut { break } }
+        while events.count < count { if something.wait(timeout: .now() + 60) == .timedOut { break } }
         return events
     }
 
-    /// Collects until the completions fulfil a condition; returns what came in ten seconds.
+    /// Collects until the completions fulfil a condition; returns what came in a minute.
     @discardableResult
     func completions(of journal: Journal, until isEnough: ([JournalCompletion]) -> Bool) -> [JournalCompletion] {
         while true {
@@ -39,7 +39,7 @@ final class JournalRecorder: Sendable {
                 heard.completions += journal.collect()
                 return heard.completions
             }
-            if isEnough(all) || something.wait(timeout: .now() + 10) == .timedOut { return all }
+            if isEnough(all) || something.wait(timeout: .now() + 60) == .timedOut { return all }
         }
     }
 
