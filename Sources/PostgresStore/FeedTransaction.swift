@@ -200,10 +200,9 @@ struct FeedTransaction {
         try connection.send("UPDATE document SET buried = $1 WHERE deleted AND buried IS NULL", [.number(now)])
     }
 
+    /// Everything but the documents themselves.
     mutating func deleteDataset(_ dataset: String) throws {
-        for table in ["feed", "document", "leaf", "ancestor"] {
-            try connection.send("DELETE FROM \(table) WHERE dataset = $1", [.text(dataset)])
-        }
+        try connection.send("DELETE FROM feed WHERE dataset = $1", [.text(dataset)])
         documents = documents.filter { $0.key[0] != .text(dataset) }
         last[.text(dataset)] = nil
     }

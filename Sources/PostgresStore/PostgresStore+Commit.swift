@@ -8,7 +8,8 @@ extension PostgresStore {
         guard !changes.isEmpty else { return }
         try writing.use { connection in
             try connection.send("BEGIN")
-            var transaction = Transaction(connection, repliesMax: repliesMax)
+            var transaction = Transaction(connection, repliesMax: repliesMax, debris)
+            for change in changes { try debris.clear(beforehand: change, connection) }
             try transaction.feed.lookUp(changes)
             for change in changes { try transaction.apply(change) }
             try transaction.end()
@@ -22,16 +23,20 @@ extension PostgresStore {
 struct Transaction {
     private let connection: Connection
     private let repliesMax: Int64
+    private let debris: Debris
     var feed: FeedTransaction
     private var highest: [NumberSequence: Int64] = [:]
 
-    init(_ connection: Connection, repliesMax: Int64) {
+    init(_ connection: Connection, repliesMax: Int64, _ debris: Debris) {
         self.connection = connection
         self.repliesMax = repliesMax
+        self.debris = debris
         feed = FeedTransaction(connection)
     }
 
     mutating func apply(_ change: DurableChange) throws {
+        // Also of what this transaction has deleted.
+        try debris.clear(beforehand: change, connection)
         switch change {
         case .put(let record): try put(record)
         case .delete(let key): try delete(key)
@@ -100,7 +105,10 @@ struct Transaction {
 
     private mutating func deleteDataset(_ id: String) throws {
         try feed.deleteDataset(id)
-        for kind in Kind.allCases where !kind.row.endsDataset { try connection.send(kind.statements.ofDataset, [.text(id)]) }
+        for kind in Kind.allCases where !kind.row.endsDataset && kind != .place {
+            try connection.send(kind.statements.ofDataset, [.text(id)])
+        }
+        try debris.delete(id, connection)
     }
 
     /// Removes the rows that are too old, and the oldest of each owner that has too many: until then an owner may have more, and a

@@ -8,14 +8,15 @@ extension PostgresStore {
             try connection.send("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             for kind in Kind.allCases where dataset == nil || kind.row.isRestoredWithDataset {
                 let row = kind.row
-                try page(Self.selection(row, repliesMax), dataset, connection) { columns in
+                try Self.page(Self.selection(row, repliesMax), [.text(dataset)], connection) { columns in
                     if let ageing = row.ageing, columns.integer(Int32(row.index(of: ageing.column))) < repliesSince { return }
                     try visit(.put(try Self.record(kind, columns)))
                 }
             }
             let ours = DocumentType.allCases.map { Field.text($0.rawValue).literal }.joined(separator: ", ")
-            let counted = "SELECT dataset, count(*) FROM document WHERE type NOT IN (\(ours))"
-            try page(counted + " AND ($1::bytea IS NULL OR dataset = $1) GROUP BY dataset", dataset, connection) {
+            let counted = "SELECT dataset, count(*) FROM document WHERE type NOT IN (\(ours)) AND \(Self.isKept)"
+            let scope = "($1::bytea IS NULL OR dataset = $1)"
+            try Self.page("\(counted) AND \(scope) GROUP BY dataset", [.text(dataset)], connection) {
                 try visit(.countDocuments(dataset: $0.text(0), Int($0.number(1))))
             }
             if dataset == nil {
@@ -29,7 +30,8 @@ extension PostgresStore {
     /// All rows of a kind in the order of a restore. Parameter: the dataset, or nothing.
     private static func selection(_ row: KindRow, _ repliesMax: Int64) -> String {
         let statements = row.kind.statements
-        let scope = "($1::bytea IS NULL OR \(Statements.quoted(row.datasetColumn)) = $1)"
+        let dataset = "($1::bytea IS NULL OR \(Statements.quoted(row.datasetColumn)) = $1)"
+        let scope = row.kind == .place ? "\(dataset) AND \(isKept)" : dataset
         let order = row.columns[0] == "number" ? "number" : "position"
         guard let ageing = row.ageing else { return "\(statements.select) WHERE \(scope) ORDER BY \(order)" }
         let owner = Statements.quoted(ageing.owner)
@@ -40,16 +42,19 @@ extension PostgresStore {
 
     private static let pageRows = 500
 
-    private func page(_ sql: String, _ dataset: String?, _ connection: Connection, _ visit: (Columns) throws -> Void) throws {
-        try connection.send("DECLARE page NO SCROLL CURSOR FOR \(sql)", [.text(dataset)])
+    /// Gives the rows of a statement, some hundred in memory at a time.
+    static func page(
+        _ sql: String, _ values: [Value], _ connection: Connection, _ visit: (Columns) throws -> Void
+    ) throws {
+        try connection.send("DECLARE page NO SCROLL CURSOR FOR \(sql)", values)
         var count: Int
         repeat {
             count = 0
-            try connection.rows("FETCH \(Self.pageRows) FROM page") {
+            try connection.rows("FETCH \(pageRows) FROM page") {
                 count += 1
                 try visit($0)
             }
-        } while count == Self.pageRows
+        } while count == pageRows
         try connection.send("CLOSE page")
     }
 
@@ -63,7 +68,7 @@ extension PostgresStore {
         return all
     }
 
-    private static func record(_ kind: Kind, _ columns: Columns) throws -> any DurableRecord {
+    static func record(_ kind: Kind, _ columns: Columns) throws -> any DurableRecord {
         var reader = RowReader(columns)
         return try kind.row.type.init(from: &reader)
     }
@@ -77,10 +82,11 @@ extension PostgresStore {
     private static func records(_ key: RecordKey, _ connection: Connection) throws -> [DurableChange] {
         let (row, statements) = (key.kind.row, key.kind.statements)
         let isPart = key.fields.count < row.keyCount
-        let sql =
+        var sql =
             isPart
             ? "\(statements.select) WHERE \(Statements.condition(row, fields: key.fields.count)) ORDER BY position"
             : statements.selectOne
+        if key.kind == .place, !isPart { sql += " AND \(isKept)" }
         var found: [DurableChange] = []
         try connection.rows(sql, key.fields.map { .field($0) }) { found.append(.put(try record(key.kind, $0))) }
         return found.isEmpty && !isPart ? [.delete(key)] : found
@@ -122,9 +128,12 @@ extension PostgresStore {
     public func feedPage(_ query: FeedQuery) throws(StoreError) -> FeedPage {
         try read { connection in
             var page = FeedPage(last: 0, purgedThrough: 0, rows: [], isPart: false)
+            var isThere = false
             try connection.rows("SELECT last, purged FROM feed WHERE dataset = $1", [.text(query.dataset)]) {
-                (page.last, page.purgedThrough) = ($0.number(0), $0.number(1))
+                (isThere, page.last, page.purgedThrough) = (true, $0.number(0), $0.number(1))
             }
+            // What there may be of documents is to be removed.
+            guard isThere else { return page }
             if let end = query.countsSharedUnlessAt, end != page.last {
                 page.sharedCount = try Self.count(
                     of: query.dataset, query.reader == nil ? "" : "AND reader IS NULL", [], connection)
@@ -208,7 +217,8 @@ extension PostgresStore {
         let key: [Value] = [.text(lookup.dataset), .text(lookup.type), .text(lookup.id)]
         let of = "dataset = $1 AND type = $2 AND id = $3"
         var found: (owner: String?, reader: String?, winner: DocumentLeaf, seq: Int64)?
-        try connection.rows("SELECT owner, reader, revision, deleted, seq, content FROM document WHERE \(of)", key) { row in
+        let columns = "owner, reader, revision, deleted, seq, content"
+        try connection.rows("SELECT \(columns) FROM document WHERE \(of) AND \(isKept)", key) { row in
             guard let revision = RevisionID(row.text(2)) else { throw MalformedRevision() }
             let content = row.content(5, ofWinner: true, revision, lookup, &budget)
             let winner = DocumentLeaf(revision: revision, isDeleted: row.flag(3), content: content)

@@ -16,6 +16,7 @@ public final class PostgresStore: Sendable {
     let writing: Lane
     let reading: Lane
     let schema: String
+    let debris = Debris()
 
     /// Connects, and makes the tables where there are none.
     ///
@@ -28,9 +29,10 @@ public final class PostgresStore: Sendable {
         self.repliesMax = Int64(repliesMax)
         self.schema = schema
         let life = Life()
-        writing = Lane { () throws(StoreError) in
+        writing = Lane { [debris] () throws(StoreError) in
             let connection = try Self.connect(url, schema)
             try Self.claim(connection, schema, life)
+            try debris.read(connection)
             return connection
         }
         reading = Lane { () throws(StoreError) in try Self.connect(url, schema) }
@@ -210,10 +212,6 @@ public final class PostgresStore: Sendable {
     }
 
     public var isCutOff: Bool? { writing.isCutOff }
-
-    /// Deletions leave nothing behind.
-    public var hasDebris: Bool { false }
-    public func removeDebris(looking count: Int) -> Bool { false }
 }
 
 extension PostgresStore: DurableStore {}

@@ -53,6 +53,16 @@ extension DurableChange {
         return feedEntry != nil
     }
 
+    /// A dataset that was deleted has something again that is read by its name.
+    package var revivesDataset: Bool {
+        switch self {
+        case .put(let record): record.kind == .dataset || record.kind.row.document != nil
+        case .delete(let key): key.kind.row.document != nil
+        case .putDocument: true
+        default: false
+        }
+    }
+
     /// The kind of the records that are put, removed or amended.
     package var kind: Kind? {
         switch self {

@@ -80,13 +80,8 @@ extension Store {
 
     /// Makes room for what becomes part of a condemned dataset's name again: all of the former one goes, in this transaction.
     static func clear(beforehand change: DurableChange, _ db: Database, _ places: PlaceRows) throws {
-        guard !places.condemned.isEmpty, let dataset = change.dataset, places.condemned.contains(dataset) else { return }
-        switch change {
-        case .put(let record) where record.kind == .dataset || record.kind.row.document != nil: break
-        case .delete(let key) where key.kind.row.document != nil: break
-        case .putDocument: break
-        default: return
-        }
+        guard !places.condemned.isEmpty, let dataset = change.dataset, places.condemned.contains(dataset), change.revivesDataset
+        else { return }
         try places.know(db)
         try db.run("DELETE FROM place WHERE dataset = ?", dataset)
         for sql in documentsOfDataset { try db.run(sql, dataset) }
