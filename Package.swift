@@ -206,8 +206,8 @@ let package = Package(
         .executableTarget(
             name: "geomatch",
             dependencies: [
-                "CZlib", "Circumstances", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink", "OpeningHours", "Ranging",
-                "Selectors", "Wire",
+                "CZlib", "Circumstances", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink", "OpeningHours", "PostgresStore",
+                "Ranging", "Selectors", "Store", "Wire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],

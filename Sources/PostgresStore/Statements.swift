@@ -14,6 +14,8 @@ final class Statements: Sendable {
     let select: String
     /// By the fields of its key.
     let selectOne: String
+    /// All columns of all rows; then whether the record is listed, where it can be owed.
+    let selectWhole: String
     /// What goes with a record, before it. Parameters: the dataset, the id.
     let deletion: [String]
     let forgetting: [String]
@@ -46,11 +48,13 @@ final class Statements: Sendable {
             cleaning = "DELETE FROM \(table) WHERE \(byKey) AND \(isOwed) = \(Self.zero) AND \(isListed) = \(Self.zero)"
             select = "SELECT \(columns), CASE \(isOwed) WHEN \(Self.one) THEN \(Self.quoted(owed.apart)) END FROM \(table)"
             selectOne = "SELECT \(columns), \(Self.quoted(owed.apart)) FROM \(table) WHERE \(byKey)"
+            selectWhole = "SELECT \(columns), \(Self.quoted(owed.apart)), \(isListed) FROM \(table)"
         } else {
             delete = "DELETE FROM \(table) WHERE \(byKey)"
             cleaning = nil
             select = "SELECT \(row.columns.map(Self.quoted).joined(separator: ", ")) FROM \(table)"
             selectOne = "\(select) WHERE \(byKey)"
+            selectWhole = select
         }
         deletion = row.deletion.flatMap(Self.removal)
         forgetting = row.forgetting.flatMap(Self.removal)

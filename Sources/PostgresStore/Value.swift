@@ -12,6 +12,7 @@ enum Value {
     /// A column of fields, one for each row.
     case fields([Field])
 
+    static func optionalNumber(_ number: Int64?) -> Self { .bytes(number.map { bigEndian(UInt64(bitPattern: $0)) }) }
     static func text(_ text: String) -> Self { .field(.text(text)) }
     static func text(_ text: String?) -> Self { .field(text.map { .text($0) } ?? .null) }
 

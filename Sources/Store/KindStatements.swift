@@ -19,6 +19,8 @@ final class KindStatements: Sendable {
     let select: String
     /// By the fields of its key.
     let selectOne: String
+    /// All columns of all rows, also what is kept apart of those that are not owed; then whether the record is listed, where it can be owed.
+    let selectWhole: String
     /// What goes with a record, before it. Parameters: the dataset, the id.
     let deletion: [String]
     let forgetting: [String]
@@ -58,11 +60,13 @@ final class KindStatements: Sendable {
             let columns = stored.joined(separator: ", ")
             select = "SELECT \(columns), CASE \(owed.column) WHEN 1 THEN \(body) END FROM \(name)"
             selectOne = "SELECT \(columns), \(body) FROM \(name) WHERE \(byKey)"
+            selectWhole = "SELECT \(columns), \(body), \(owed.listed) FROM \(name)"
         } else {
             cleaning = nil
             delete = "DELETE FROM \(name) WHERE \(byKey)"
             select = "SELECT \(row.columns.joined(separator: ", ")) FROM \(name)"
             selectOne = "\(select) WHERE \(byKey)"
+            selectWhole = select
         }
         deletion = row.deletion.flatMap(Self.removal)
         forgetting = row.forgetting.flatMap(Self.removal)

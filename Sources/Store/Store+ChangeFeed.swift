@@ -18,7 +18,7 @@ extension Store {
     /// - Returns: The row of a new document that is found through its place only.
     static func enter(_ entry: FeedEntry, in dataset: String, _ db: Database, _ places: PlaceRows) throws -> Int64? {
         guard case .object(let type, let id, let revision, let owner, let reader) = entry else { return nil }
-        let key = Entered(dataset, type.rawValue, id)
+        let key = DocumentName(dataset, type.rawValue, id)
         let place = key.isPlace ? try places.row(dataset, id, db) : nil
         let known = try row(of: key, db, place: place)
         guard let update = FeedRules.entering(revision, owner: owner, reader: reader, over: known?.revision) else { return nil }
@@ -37,7 +37,7 @@ extension Store {
 
     /// Enters that an object is gone; must come before what removes it.
     static func bury(_ type: DocumentType, _ id: String, in dataset: String, _ db: Database, _ places: PlaceRows) throws {
-        guard let known = try row(of: Entered(dataset, type.rawValue, id), db, places) else { return }
+        guard let known = try row(of: DocumentName(dataset, type.rawValue, id), db, places) else { return }
         var losers: [String] = []
         try db.rows("SELECT revision FROM leaf WHERE document = ? AND deleted = 0", known.row) { losers.append($0.text(0)) }
         guard let update = FeedRules.burying(known.revision, losers: losers) else { return }
@@ -66,7 +66,7 @@ extension Store {
     /// A document with all its leaves, as a push left it.
     static func put(_ record: DocumentRecord, _ db: Database, _ places: PlaceRows) throws {
         guard let winner = record.leaves.first else { return }
-        let key = Entered(record.dataset, record.type, record.id)
+        let key = DocumentName(record.dataset, record.type, record.id)
         let known = try row(of: key, db, places)
         let contents = try record.leaves.map { leaf -> [UInt8] in
             if let content = leaf.content { return content }
@@ -133,33 +133,18 @@ extension Store {
 
     // MARK: Parts
 
-    /// What names a document.
-    struct Entered {
-        let dataset: String
-        let type: String
-        let id: String
-
-        var isPlace: Bool { type == DocumentType.place.rawValue }
-
-        init(_ dataset: String, _ type: String, _ id: String) {
-            self.dataset = dataset
-            self.type = type
-            self.id = id
-        }
-    }
-
     struct KnownRow {
         let row: Int64
         let revision: KnownRevision
     }
 
     /// What is known of a document; nil: there is none.
-    static func row(of key: Entered, _ db: Database, _ places: PlaceRows) throws -> KnownRow? {
+    static func row(of key: DocumentName, _ db: Database, _ places: PlaceRows) throws -> KnownRow? {
         try row(of: key, db, place: key.isPlace ? try places.row(key.dataset, key.id, db) : nil)
     }
 
     /// - Parameter place: The row of the place that the document is.
-    private static func row(of key: Entered, _ db: Database, place: Int64?) throws -> KnownRow? {
+    private static func row(of key: DocumentName, _ db: Database, place: Int64?) throws -> KnownRow? {
         var known: KnownRow?
         let take = { (row: Columns) in
             known = KnownRow(row: row.int64(0), revision: KnownRevision(row.text(1), isDeleted: row.flag(2)))

@@ -95,7 +95,7 @@ extension Store {
     private static func document(
         _ lookup: DocumentLookup, _ db: Database, _ places: PlaceRows, _ budget: inout ContentBudget
     ) throws -> KnownDocument? {
-        let key = Entered(lookup.dataset, lookup.type, lookup.id)
+        let key = DocumentName(lookup.dataset, lookup.type, lookup.id)
         guard !places.condemned.contains(lookup.dataset), let known = try row(of: key, db, places) else { return nil }
         var found: (row: Int64, owner: String?, reader: String, winner: DocumentLeaf, seq: Int64)?
         try db.rows("SELECT row, owner, reader, revision, deleted, seq, content FROM document WHERE row = ?", known.row) { row in

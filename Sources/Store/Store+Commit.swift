@@ -61,13 +61,7 @@ extension Store {
         if statements.isFoundInMemory, let place = record as? PlaceRecord {
             return try Self.put(place, document: document, db, places)
         }
-        try db.run(statements.put, 0..<statements.storedCount) { record.write(to: &$0) }
-        if let putApart = statements.putApart {
-            try db.run(putApart, statements.storedCount..<statements.storedCount + 1) {
-                $0.lead(with: record.number)
-                record.write(to: &$0)
-            }
-        }
+        try db.write(record, statements)
     }
 
     private func delete(_ key: RecordKey, _ db: Database) throws {
@@ -156,6 +150,18 @@ extension Store {
         }
         for position in same..<filters.count {
             try db.run("INSERT INTO filter VALUES (?, ?, ?)", broker, position, filters[position])
+        }
+    }
+}
+
+extension Database {
+    /// Writes the rows of a record itself, replacing those of the same key.
+    func write(_ record: any DurableRecord, _ statements: KindStatements) throws {
+        try run(statements.put, 0..<statements.storedCount) { record.write(to: &$0) }
+        guard let putApart = statements.putApart else { return }
+        try run(putApart, statements.storedCount..<statements.storedCount + 1) {
+            $0.lead(with: record.number)
+            record.write(to: &$0)
         }
     }
 }

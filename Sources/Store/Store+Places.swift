@@ -21,6 +21,20 @@ extension Store {
         if known == nil { try places.enter(db.lastInsertedRowID, record.dataset, record.place.id) }
     }
 
+    /// Writes a place into an empty store, whose documents are there already, and has its document found through it.
+    static func insert(_ record: PlaceRecord, _ db: Database) throws {
+        var document: Int64?
+        try db.rows(
+            "SELECT row FROM document WHERE dataset = ? AND type = 'place' AND id = ? AND byPlace = 0", record.dataset,
+            record.place.id
+        ) { document = $0.int64(0) }
+        try db.run(insertPlace) {
+            record.write(to: &$0)
+            $0.write(document)
+        }
+        if let document { try db.run("UPDATE document SET byPlace = 1 WHERE row = ?", document) }
+    }
+
     static func deletePlace(_ dataset: String, _ id: String, _ db: Database, _ places: PlaceRows) throws {
         guard let row = try places.row(dataset, id, db) else { return }
         // Its document is found by itself from now on.

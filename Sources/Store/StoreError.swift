@@ -22,7 +22,7 @@ public enum StoreError: Error, Equatable, Sendable {
 }
 
 extension StoreError {
-    var isUnreachable: Bool { if case .unreachable = self { true } else { false } }
+    package var isUnreachable: Bool { if case .unreachable = self { true } else { false } }
 }
 
 extension StoreError: CustomStringConvertible {

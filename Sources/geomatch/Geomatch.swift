@@ -32,6 +32,7 @@ struct Geomatch: AsyncParsableCommand {
             RequestCommand.self, WatchCommand.self, PublishCommand.self, ReplayCommand.self, StatusCommand.self,
             ExplainCommand.self, ImportCommand.self, PlacesCommand.self, BeaconsCommand.self, SyncCommand.self, DemoCommand.self,
             BenchCommand.self, EvalCommand.self, DoctorCommand.self, BackupCommand.self, RestoreCommand.self,
+            StoreCommand.self,
         ],
         defaultSubcommand: RequestCommand.self)
 

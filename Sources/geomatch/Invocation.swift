@@ -30,7 +30,7 @@ enum Invocation {
                 return path + rest + leading
             }
             // It asks no broker: an option for one, as in an alias of the whole command, does no harm.
-            if command == EvalCommand.self { leading = leading.filter { $0 == "--json" } }
+            if command == EvalCommand.self || command == StoreCommand.self { leading = leading.filter { $0 == "--json" } }
             command = below
             path.append(next)
             rest = rest.dropFirst()

@@ -25,6 +25,13 @@ struct ProgressLine {
         show(startedAt: startedAt, now: now) { $0.text(bytes: bytes, places: places, seconds: $1) }
     }
 
+    /// Shows what is done where nobody knows the total.
+    mutating func show(rows: Int, startedAt: Int64, now: Int64) {
+        show(startedAt: startedAt, now: now) {
+            $0.text("\(rows) rows  \(PlainText.decimal(Double(rows) / $1, 0))/s", filled: nil)
+        }
+    }
+
     private mutating func show(startedAt: Int64, now: Int64, _ text: (Self, Double) -> String) {
         guard now >= next else { return }
         shownAt = now
