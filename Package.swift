@@ -51,6 +51,8 @@ let package = Package(
         .target(name: "Ranging", dependencies: ["EngineMemory", "Geodesy"], swiftSettings: strict),
         .target(name: "Selectors", swiftSettings: strict),
         .target(name: "CircumstanceLanguage", swiftSettings: strict),
+        // Who of several daemons serves which datasets.
+        .target(name: "Cluster", swiftSettings: strict),
         .target(
             name: "Circumstances",
             dependencies: [
@@ -103,7 +105,7 @@ let package = Package(
                 "Circumstances", "Geodesy", "Places", "Ranging", "Records", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
-        .target(name: "PostgresStore", dependencies: ["CPostgres", "Records", "Store"], swiftSettings: strict),
+        .target(name: "PostgresStore", dependencies: ["CPostgres", "Cluster", "Records", "Store"], swiftSettings: strict),
         // What drives the deciders, and what connects them: the one loop, the doors.
         .target(
             name: "DaemonCore",
@@ -195,8 +197,8 @@ let package = Package(
         .executableTarget(
             name: "geomatchd",
             dependencies: [
-                "DaemonCore", "Datasets", "HTTPDoor", "LiveTopics", "MQTTDoor", "MQTTLink", "PostgresStore", "Push", "Records",
-                "Store", "Webhooks", "Wire", "Yams",
+                "Cluster", "DaemonCore", "Datasets", "HTTPDoor", "LiveTopics", "MQTTDoor", "MQTTLink", "PostgresStore", "Push",
+                "Records", "Store", "Webhooks", "Wire", "Yams",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -239,7 +241,7 @@ let package = Package(
             name: "FlatRecording", dependencies: ["Ranging"], path: "Tests/FlatRecording", resources: [.copy("Data")],
             swiftSettings: strict),
         .target(
-            name: "MemoryStore", dependencies: ["DaemonCore", "Datasets", "Records"], path: "Tests/MemoryStore",
+            name: "MemoryStore", dependencies: ["Cluster", "DaemonCore", "Datasets", "Records"], path: "Tests/MemoryStore",
             swiftSettings: strict),
         .target(
             name: "WebhookReceiver",
@@ -260,6 +262,7 @@ let package = Package(
         .testTarget(name: "SelectorsTests", dependencies: ["Selectors", "SeededRandom"]),
         .testTarget(
             name: "CircumstancesTests", dependencies: ["CircumstanceLanguage", "Circumstances", "Geodesy", "SeededRandom"]),
+        .testTarget(name: "ClusterTests", dependencies: ["Cluster", "MemoryStore", "SeededRandom"]),
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
         .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "PlaceTrials", "Places", "SeededRandom"]),
         .testTarget(name: "HomeAssistantTests", dependencies: ["HomeAssistant", "Wire"]),
