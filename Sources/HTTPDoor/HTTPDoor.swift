@@ -201,8 +201,12 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         lastReply += 1
         let until = core.clock.monotonic() + configuration.limits.replySeconds * 1000
         waiting[lastReply] = WaitingReply(asker: asker, until: until)
-        let isOpen = if case .socket = asker { true } else { false }
-        let address = ReturnAddress(door: number, bytes: withUnsafeBytes(of: lastReply) { Array($0) }, isOpen: isOpen)
+        var address = ReturnAddress(door: number, bytes: withUnsafeBytes(of: lastReply) { Array($0) })
+        switch asker {
+        case .socket: address.isOpen = true
+        case .matchSocket: address.isForDevice = true
+        case .exchange, .unsubscription: break
+        }
         request.body.withUnsafeBytes { body in
             core.receive(
                 Envelope(

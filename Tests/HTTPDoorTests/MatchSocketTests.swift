@@ -56,6 +56,35 @@ struct MatchSocketTests {
         }
     }
 
+    @Test("A keyless socket of a device without an owner hears what waited, whoever subscribed for it")
+    func ownerless() async throws {
+        try await withHTTP { house in
+            let client = try OldClient(to: house.port)
+            let pair = try client.pair(matchTTL: 0)
+            func ask(_ path: String, _ body: String) throws {
+                let answer = try client.connection.ask("POST", path, body)
+                #expect(answer.status == 200, "\(answer)")
+            }
+            try ask("/api/world/live/-/-/-/-/walker/position", #"{"lat":10,"lon":10}"#)
+            for owner in ["ann", "ben"] {
+                try ask(
+                    "/api/world/subscription/create?client=\(owner)",
+                    #"{"id":"\#(owner)","deviceId":"walker","topic":"sampletopic","range":300,"duration":500}"#)
+            }
+            try ask("/api/world/live/-/-/-/-/walker/position", #"{"lat":54.35,"lon":18.55}"#)
+            let known = try ["ann", "ben"].map { owner in
+                let list = try client.connection.ask("GET", "/api/world/match/list?client=\(owner)&deviceId=walker").json
+                let matches = list["result"]?.asObject?["matches"]?.asArray ?? []
+                #expect(matches.count == 1)
+                return matches.first?.asObject?["id"]?.asString ?? ""
+            }
+            let socket = try client.socket(of: "walker")
+            let heard = [try socket.next().text, try socket.next().text]
+            #expect(Set(heard) == Set(known))
+            #expect(pair.device != "walker")
+        }
+    }
+
     @Test("Texts that clients send mean nothing, protocol pings are answered, and the daemon's end is 1001")
     func frames() async throws {
         try await withHTTP { house in

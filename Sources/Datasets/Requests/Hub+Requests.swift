@@ -101,7 +101,7 @@ extension Hub {
                 "a client's name has 1 to 64 of A-Z a-z 0-9 . _ - and is not `diagnostics` or `status`, unlike `\(context.client.prefix(80))`"
             )
         }
-        guard configuration.mayName(context.dataset, context.client) else {
+        guard context.address.isForDevice || configuration.mayName(context.dataset, context.client) else {
             throw WireError(.unauthorized, "`\(context.client)` may not name the dataset `\(context.dataset.prefix(80))`")
         }
         guard let row else { throw RequestTable.unknown(context.request) }

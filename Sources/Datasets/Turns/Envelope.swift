@@ -39,11 +39,14 @@ public struct ReturnAddress: Sendable {
     public var receivedAt = 0.0
     /// Whoever asks stays connected, and what a request streams follows its reply.
     public var isOpen: Bool
+    /// The door asks for a device, whoever owns it and what is on it, and shows ids only.
+    public var isForDevice: Bool
 
-    public init(door: Int, bytes: [UInt8] = [], isOpen: Bool = false) {
+    public init(door: Int, bytes: [UInt8] = [], isOpen: Bool = false, isForDevice: Bool = false) {
         self.door = door
         self.bytes = bytes
         self.isOpen = isOpen
+        self.isForDevice = isForDevice
     }
 
     /// Nobody waits for the reply.
