@@ -71,12 +71,14 @@ extension Hub {
     public func forEachEventSubscription(
         of dataset: String, _ body: (_ device: String, _ subscription: String, _ recipient: Recipient) -> Void
     ) {
-        guard let geomatching = datasets[dataset]?.geomatching else { return }
-        for subscription in geomatching.allSubscriptions where subscription.record.homeAssistant {
+        for subscription in (datasets[dataset]?.geomatching.eventSubscriptions ?? [:]).values {
             body(subscription.record.deviceId, subscription.record.id, subscription.recipient)
         }
     }
 
     /// Whether positions of a dataset are for owners and administrators only.
+    /// Changes whenever ``forEachEventSubscription(of:_:)`` has others.
+    public func eventsVersion(of dataset: String) -> Int { datasets[dataset]?.geomatching.eventsVersion ?? 0 }
+
     public func hidesPositions(_ dataset: String) -> Bool { datasets[dataset]?.hidesPositions ?? false }
 }

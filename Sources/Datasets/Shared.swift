@@ -11,6 +11,8 @@ final class Shared {
     let liveStates = LiveStates()
     let outbox: Outbox
     let administrators: AccessPatterns
+    /// Of ``Geomatching/eventsVersion``, over all datasets.
+    var lastEventsVersion = 0
     /// Of ``EvaluationBudget``, as last seen.
     var exceededCount = EvaluationBudget.exceededCount
 

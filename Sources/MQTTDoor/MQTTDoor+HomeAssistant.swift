@@ -91,9 +91,15 @@ extension MQTTDoor {
         guard now >= nextDiscoveryAt else { return nextDiscoveryAt }
         nextDiscoveryAt = now + Self.discoveryMilliseconds
         let names = core.hub.datasetNames
-        for dataset in discovery.datasets.subtracting(names) { discovery.forget(dataset: dataset) }
+        for dataset in discovery.datasets.subtracting(names) {
+            discovery.forget(dataset: dataset)
+            discoveredEvents[dataset] = nil
+        }
         for dataset in names where discovers(dataset) {
             discovery.setPrivate(core.hub.hidesPositions(dataset), dataset: dataset)
+            let version = core.hub.eventsVersion(of: dataset)
+            if version == discoveredEvents[dataset] ?? 0 { continue }
+            discoveredEvents[dataset] = version
             discovery.setEvents(events(of: dataset), of: dataset)
         }
         discovery.send(atMost: Self.discoveryBurst) { message in

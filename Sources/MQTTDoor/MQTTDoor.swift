@@ -51,6 +51,8 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     var discovery: Discovery
     /// Whether each dataset that was seen is for Home Assistant.
     var discovered: [String: Bool] = [:]
+    /// As of which version the events of a dataset are known to Home Assistant.
+    var discoveredEvents: [String: Int] = [:]
     var nextDiscoveryAt: Int64 = 0
     /// Nothing is discovered, and nothing retained is left of an earlier life.
     var isDiscoveryRemoved = false

@@ -59,4 +59,34 @@ struct SubscriptionOptionTests {
         harness.restart(killed: true)
         #expect(harness.hub.datasets["d"]?.geomatching.subscriptions["s"] != nil && kept() == nil)
     }
+
+    @Test("Events of Home Assistant have another version when they are others, and only then")
+    func eventVersions() {
+        let harness = HubHarness()
+        func sources() -> [String] {
+            var ids: [String] = []
+            harness.hub.forEachEventSubscription(of: "d") { _, subscription, _ in ids.append(subscription) }
+            return ids
+        }
+        func version() -> Int { harness.hub.eventsVersion(of: "d") }
+        harness.makePair()
+        var known = version()
+        #expect(known == 0 && sources().isEmpty)
+        func expectNews(_ ids: [String]) {
+            #expect(version() != known && sources() == ids)
+            known = version()
+        }
+        _ = harness.request("subscription/update", #"{"id":"s","homeAssistant":true}"#)
+        expectNews(["s"])
+        _ = harness.request("device/update", #"{"id":"phone","name":"x"}"#)
+        harness.move(metres: 1)
+        harness.makePair()
+        #expect(version() == known)
+        _ = harness.request("subscription/update", #"{"id":"s","homeAssistant":false}"#)
+        expectNews([])
+        _ = harness.request("subscription/update", #"{"id":"s","homeAssistant":true}"#)
+        expectNews(["s"])
+        _ = harness.request("device/delete", #"{"id":"phone"}"#)
+        expectNews([])
+    }
 }

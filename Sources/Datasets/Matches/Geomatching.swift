@@ -14,6 +14,10 @@ final class Geomatching {
     /// By the engine's references, which are dense and reused.
     private var publicationsByReference: [Publication?] = []
     private var subscriptionsByReference: [Subscription?] = []
+    /// Those whose matches are events of Home Assistant, by their numbers.
+    private(set) var eventSubscriptions: [UInt32: Subscription] = [:]
+    /// Changes with those, and is never the same for other ones; 0: there never was one.
+    private(set) var eventsVersion = 0
     /// What ended of late, for clients that ask why it did not match.
     private(set) var ended = EndedObjects()
     /// The instant of what is being handled; nothing is noted as ended before there is one.
@@ -111,9 +115,6 @@ final class Geomatching {
 
     // MARK: Subscriptions
 
-    /// All there are, by reference.
-    var allSubscriptions: some Sequence<Subscription> { subscriptionsByReference.lazy.compactMap { $0 } }
-
     func subscriptions(of device: Device) -> [Subscription] {
         engine.subscriptions(of: device.reference).compactMap(subscription)
     }
@@ -148,6 +149,7 @@ final class Geomatching {
     ) {
         subscription.record = record
         subscription.pushers = pushers
+        noteEvents(of: subscription, isThere: true)
         turn.keep(.put(record))
         engine.update(
             subscription.reference, topic: record.topic, range: record.range, expiresAt: subscription.expiresAt,
@@ -170,6 +172,15 @@ final class Geomatching {
     func register(_ subscription: Subscription) {
         subscriptions[subscription.record.id] = subscription
         subscriptionsByReference.place(subscription, at: subscription.reference.index)
+        noteEvents(of: subscription, isThere: true)
+    }
+
+    private func noteEvents(of subscription: Subscription, isThere: Bool) {
+        let (number, isEvent) = (subscription.reference.index, isThere && subscription.record.homeAssistant)
+        guard isEvent || eventSubscriptions[number] != nil else { return }
+        eventSubscriptions[number] = isEvent ? subscription : nil
+        shared.lastEventsVersion += 1
+        eventsVersion = shared.lastEventsVersion
     }
 
     func forget(_ subscription: Subscription) {
@@ -184,6 +195,7 @@ final class Geomatching {
         }
         subscription.isGone = true
         subscriptions[subscription.record.id] = nil
+        noteEvents(of: subscription, isThere: false)
         subscriptionsByReference[Int(subscription.reference.index)] = nil
     }
 
