@@ -56,6 +56,7 @@ extension Hub {
     /// What became of a ``WebhookPost`` or a ``PushPost``.
     public func posted(_ token: UInt64, _ outcome: PostOutcome, _ turn: inout Turn) {
         let token = DeliveryToken(raw: token)
+        if token.slot == PendingPushTests.slot { return tested(token, outcome, &turn) }
         if case .gone = outcome { noteGone(token, &turn) }
         outbox.posted(token, outcome, &turn)
     }
@@ -76,9 +77,9 @@ extension Hub {
         }
     }
 
-    /// Whether positions of a dataset are for owners and administrators only.
     /// Changes whenever ``forEachEventSubscription(of:_:)`` has others.
     public func eventsVersion(of dataset: String) -> Int { datasets[dataset]?.geomatching.eventsVersion ?? 0 }
 
+    /// Whether positions of a dataset are for owners and administrators only.
     public func hidesPositions(_ dataset: String) -> Bool { datasets[dataset]?.hidesPositions ?? false }
 }

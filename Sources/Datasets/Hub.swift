@@ -47,6 +47,7 @@ public final class Hub {
     var recentMoves = RecentMoves()
     /// How many pushes wait for what the store knows of their documents.
     var pushesWaiting = 0
+    var pushTests = PendingPushTests()
     /// How many messages wait at the doors: where they are many, live subscribers get the newest only.
     public var liveBacklog: Int {
         get { liveSubscribers.backlog }
@@ -147,6 +148,7 @@ public final class Hub {
             forgetOld(&turn)
             liveSubscribers.repair(at: now)
             followers.advance(&turn)
+            endOverdueTests(&turn)
             accessKeys.advance(&turn)
         }
         if now - writtenBehindAt >= Self.writeBehindMilliseconds || now < writtenBehindAt {

@@ -208,6 +208,45 @@ struct PushDeliveryTests {
         #expect(delivery(harness).pending == 0 && harness.store.pendingMatches.isEmpty)
     }
 
+    @Test("Over ten minutes of outage with kills in the middle and at its end none is lost, and none has another id")
+    func outage() throws {
+        let harness = HubHarness.pushing()
+        let targets = ["fcm://a", "apns://abc", HubHarness.browser]
+        subscribe(harness, #""fcm://a","apns://abc",\#(HubHarness.browser)"#)
+        let start = harness.now
+        /// The ids of the matches that each service took, by the match that the message is of.
+        var taken: [String: [String: Set<String>]] = [:]
+        func answerAll(_ isUp: Bool, except last: Int = 0) {
+            for post in harness.pushes.dropLast(last) {
+                if isUp { taken[post.target.text, default: [:]][post.json?["matchId"]?.text ?? "", default: []].insert(post.id) }
+                harness.answer(post, isUp ? .taken(status: 200) : .failed(reason: "503", retryAfter: nil))
+            }
+        }
+        for second in 0..<600 {
+            if second % 10 == 0 { harness.move(metres: Double(second % 40) + 1) }
+            answerAll(false)
+            if second == 300 { harness.restart(killed: true) }
+            harness.advance(milliseconds: 1000, step: 1000)
+        }
+        // The services are back; before all is there and known to be, the daemon is killed again.
+        while taken.isEmpty, harness.now - start < 3_000_000 {
+            answerAll(true, except: 1)
+            harness.advance(milliseconds: 1000, step: 1000)
+        }
+        harness.restart(killed: true)
+        while !harness.hub.outbox.pending.isEmpty, harness.now - start < 3_500_000 {
+            answerAll(true)
+            harness.advance(milliseconds: 1000, step: 1000)
+        }
+        let counts = delivery(harness)
+        #expect(counts.matched == 60 && counts.delivered == 60 && counts.expired + counts.dropped + counts.pending == 0)
+        for target in targets {
+            let byMatch = taken.first { $0.key == target || target.hasPrefix("{") && $0.key.hasPrefix("{") }?.value ?? [:]
+            #expect(byMatch.count == 60)
+            #expect(byMatch.allSatisfy { match, ids in ids == [match] })
+        }
+    }
+
     @Test("A pusher for browsers is shown as it was sent, and a private endpoint or a key that is none is invalid")
     func browsers() throws {
         let harness = HubHarness.pushing()
@@ -308,5 +347,96 @@ struct PushDeliveryTests {
             #expect(filled.title?.unicodeScalars.count == 256 && filled.body?.unicodeScalars.count == 1024)
             #expect(filled.body?.hasSuffix("…") == true)
         }
+    }
+
+    // MARK: push/test
+
+    /// Asks for a test whose reply is yet to come.
+    private func test(_ harness: HubHarness, _ id: String = "phone", requestId: String? = nil) -> JSONValue? {
+        harness.request("push/test", requestId.map { #"{"id":"\#(id)","requestId":"\#($0)"}"# } ?? #"{"id":"\#(id)"}"#)
+    }
+
+    private func replies(_ harness: HubHarness) -> [JSONValue] {
+        harness.published.filter { $0.topic.hasSuffix("/reply") }.compactMap(\.json)
+    }
+
+    private func line(_ harness: HubHarness) -> String? {
+        replies(harness).last?["result"]?["tests"]?.elements.map { $0["message"]?.text ?? "" }.joined(separator: "\n")
+    }
+
+    @Test(
+        "A test says what the service did with it, and what to do",
+        arguments: [
+            (PostOutcome.taken(status: 200), "accepted", "sent, and accepted by FCM (200)"),
+            (
+                .gone(reason: "FCM answered 404 UNREGISTERED: the token is not valid any more"), "gone",
+                "FCM answered 404 UNREGISTERED: the token is not valid any more; set the `deviceToken` that the app has now"
+            ),
+            (
+                .misconfigured(reason: "FCM answered 401 THIRD_PARTY_AUTH_ERROR"), "misconfigured",
+                "refused: FCM answered 401 THIRD_PARTY_AUTH_ERROR; the operator checks that `push.fcm.service-account-file` is of the app's project"
+            ),
+            (
+                .failed(reason: "FCM answered 503 UNAVAILABLE", retryAfter: 30_000), "failed",
+                "not sent: FCM answered 503 UNAVAILABLE; try again in 30 s"
+            ),
+            (.refused(reason: "FCM answered 400"), "refused", "refused: FCM answered 400"),
+        ])
+    func tested(_ outcome: PostOutcome, _ word: String, _ message: String) throws {
+        let harness = HubHarness.pushing()
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"phone","deviceToken":"fcm://abc"}"#)
+        harness.published = []
+        #expect(test(harness) == nil)
+        let post = try #require(harness.pushes.first)
+        #expect(harness.pushes.count == 1 && post.target.text == "fcm://abc")
+        #expect(post.json?.keys == ["deviceId", "event", "notification"] && post.json?["event"]?.text == "test")
+        harness.answer(post, outcome)
+        #expect(replies(harness).last?["result"]?["tests"]?.elements.first?["outcome"]?.text == word)
+        #expect(line(harness) == message)
+        #expect(state(harness) == (word == "gone" ? "gone" : nil))
+        #expect(harness.store.pendingMatches.isEmpty)
+    }
+
+    @Test("A test goes to each token of the device and waits for all; a token that is taken is not gone any more")
+    func testedTokens() throws {
+        let harness = HubHarness.pushing()
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"phone","deviceToken":"old"}"#)
+        subscribe(harness, #""fcm://","apns://abc",\#(HubHarness.browser)"#)
+        #expect(test(harness, requestId: "one") == nil)
+        #expect(harness.pushes.map(\.target.kind) == [.fcm, .apns, .web])
+        let posts = harness.pushes
+        harness.answer(posts[0], .gone(reason: "gone"))
+        harness.published = []
+        harness.answer(posts[2])
+        // Asked the same again, it waits for the same.
+        #expect(test(harness, requestId: "one") == nil && harness.pushes.map(\.target.kind) == [.apns])
+        #expect(replies(harness).isEmpty && state(harness) == "gone")
+        harness.answer(posts[1], .misconfigured(reason: "APNs answered 400 TopicDisallowed"))
+        let answered = replies(harness)
+        #expect(answered.count { $0["requestId"]?.text == "one" } == 2)
+        #expect(line(harness)?.contains("`push.apns.topic`") == true)
+        #expect(test(harness) == nil)
+        for post in harness.pushes { harness.answer(post) }
+        #expect(state(harness) == nil)
+    }
+
+    @Test("A test without a token, or without a service for it, says so; one whose service hangs is answered in time")
+    func untested() {
+        let harness = HubHarness.pushing()
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"phone"}"#)
+        #expect(harness.refusal("push/test", #"{"id":"phone"}"#) == "invalid id")
+        #expect(harness.refusal("push/test", #"{"id":"nobody"}"#) == "notFound id")
+        _ = harness.request("device/update", #"{"id":"phone","deviceToken":"a","platform":"iOS 17"}"#)
+        #expect(harness.refusal("push/test", #"{"id":"phone"}"#, client: "bob") == "forbidden id")
+        harness.published = []
+        #expect(test(harness) == nil && harness.pushes.map(\.target.kind) == [.apns])
+        harness.advance(milliseconds: 9100)
+        #expect(line(harness)?.hasPrefix("not sent: APNs has not answered within 8 s") == true)
+        for post in harness.pushes { harness.answer(post) }
+        let bare = HubHarness()
+        _ = bare.request("device/create", #"{"deviceType":"MobileDevice","id":"phone","deviceToken":"a"}"#)
+        let error = bare.request("push/test", #"{"id":"phone"}"#)?["error"]
+        #expect(error?["error"]?.text == "unsupported")
+        #expect(error?["message"]?.text?.hasPrefix("`push.apns` or `push.fcm` is not set up here") == true)
     }
 }

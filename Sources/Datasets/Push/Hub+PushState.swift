@@ -20,6 +20,18 @@ extension Hub {
         return source.pushers.contains { $0.resolved(for: device.record).isSame(as: .push(target)) }
     }
 
+    /// A test says of a target whether it is gone.
+    func noteTested(_ target: PushTarget, _ outcome: PostOutcome, of id: String, in dataset: String, _ turn: inout Turn) {
+        guard let device = datasets[dataset]?.devices[id] else { return }
+        let gone = device.record.goneTargets
+        switch outcome {
+        case .gone where !gone.contains(target.text):
+            setGone(Array((gone + [target.text]).suffix(Self.goneTargetsMax)), of: device, &turn)
+        case .taken where gone.contains(target.text): setGone(gone.filter { $0 != target.text }, of: device, &turn)
+        default: break
+        }
+    }
+
     /// A device has another token, or its subscriptions other pushers: what none of them names is forgotten.
     func forgetGone(of device: Device, in dataset: Dataset, _ turn: inout Turn) {
         let gone = device.record.goneTargets

@@ -8,6 +8,8 @@ enum Outcome {
     case result([UInt8])
     /// The store answers.
     case query(StoreQuery.Kind, StoreQuery.Use)
+    /// Push services answer.
+    case test(Device, [PushTarget])
 }
 
 /// A request that was read.
@@ -83,6 +85,7 @@ extension Hub {
             case .query(let kind, let use):
                 turn.effects.queries.append(StoreQuery(kind: kind, reply: context, use: use))
                 if let key = context.key { waitingForAnswer[key] = [] }
+            case .test(let device, let targets): test(targets, of: device.record, for: context, &turn)
             case .result(let result): finish(context, context.encode(result: result), row, &turn)
             }
         } catch {
@@ -186,6 +189,7 @@ extension Hub {
         case .readAll(let handler): return .result(try handler(self)(call.parameters, call.client))
         case .create: throw WireError(.conflict, "the dataset `\(call.dataset.id)` exists")
         case .push: return try pushChanges(call, &turn)
+        case .testPush: return try testPush(call)
         }
     }
 }

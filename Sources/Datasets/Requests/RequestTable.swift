@@ -19,7 +19,7 @@ public struct RequestRow: Sendable {
     public var changes: Bool {
         switch handler {
         case .read, .readAll, .ask: false
-        case .create, .change, .push: true
+        case .create, .change, .push, .testPush: true
         }
     }
 
@@ -27,7 +27,7 @@ public struct RequestRow: Sendable {
     var load: UInt8 {
         switch handler {
         case .read, .readAll, .create, .change: 1
-        case .ask: 2
+        case .ask, .testPush: 2
         case .push: 5
         }
     }
@@ -45,6 +45,8 @@ public struct RequestRow: Sendable {
         case create
         /// Asks the store what is known of documents, and changes them then.
         case push
+        /// Has push services asked: their answers make the reply.
+        case testPush
     }
 
     init(
@@ -136,6 +138,7 @@ public enum RequestTable {
         RequestRow("checkpoint/get", .read(Hub.getCheckpoint)),
         RequestRow("checkpoint/put", .change(Hub.putCheckpoint)),
         RequestRow("push/key", .readAll(Hub.getPushKey)),
+        RequestRow("push/test", .testPush),
     ]
 
     /// See ``RequestRow/load``; an unknown request is refused at once.

@@ -16,8 +16,8 @@ struct RequestCommand: AsyncParsableCommand {
                           else text
               key:=JSON   the value is JSON for every key: name:=null removes a name
               a.b=value   an object: {"a":{"b":value}}
-              ID          first, with get, update, delete, evaluate, renew and
-                          unsubscribe: id=ID
+              ID          first, with get, update, delete, evaluate, renew,
+                          unsubscribe and test: id=ID
 
             What is text by its nature is always text, so that id=123 is the id "123": \
             \(RequestWords.textParameters.joined(separator: ", ")) and criteria.*.
@@ -90,7 +90,10 @@ struct RequestCommand: AsyncParsableCommand {
             }
         }
         let result = all ? pages.merged : pages.last
-        if output.json { StandardOutput.print(json: result) } else { StandardOutput.print(PrettyJSON.text(result)) }
+        if output.json { return StandardOutput.print(json: result) }
+        guard let findings = PushFindings(result, of: name) else { return StandardOutput.print(PrettyJSON.text(result)) }
+        StandardOutput.print(findings.text)
+        if !findings.isAccepted { throw ExitCode(1) }
     }
 
     private func readParameters() throws -> JSONObject {

@@ -12,7 +12,7 @@ enum RequestWords {
     private static let depthMax = 60
 
     /// Verbs whose object may be named by its id alone.
-    private static let verbsOfOne = ["get", "update", "delete", "evaluate", "renew", "unsubscribe"]
+    private static let verbsOfOne = ["get", "update", "delete", "evaluate", "renew", "unsubscribe", "test"]
     /// Parameters in seconds, which may be written `90s`, `15min`, `1h` and `7d`.
     private static let durations = ["duration", "matchTTL", "lease", "expiresIn"]
     private static let seconds: [String: Double] = ["s": 1, "min": 60, "h": 3600, "d": 86_400]

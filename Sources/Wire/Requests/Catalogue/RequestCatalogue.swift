@@ -456,6 +456,9 @@ public enum RequestCatalogue {
 
     private static let push = [
         RequestDescription(
-            "push/key", "Show the public key that browsers subscribe to Web Push with.", [], example: "push key")
+            "push/key", "Show the public key that browsers subscribe to Web Push with.", [], example: "push key"),
+        RequestDescription(
+            "push/test", "Send a test message to the tokens of a device, and show what the push services say.", [id],
+            example: "push test phone"),
     ]
 }
