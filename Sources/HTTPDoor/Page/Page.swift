@@ -42,8 +42,10 @@ struct Page: Sendable {
         "map.mjs": script(PackageResources.map_mjs),
         "model.mjs": script(PackageResources.model_mjs),
         "panels.mjs": script(PackageResources.panels_mjs),
+        "tell.mjs": script(PackageResources.tell_mjs),
         "text.mjs": script(PackageResources.text_mjs),
         "view.mjs": script(PackageResources.view_mjs),
+        "worker.mjs": script(PackageResources.worker_mjs),
     ]
 
     private static func script(_ bytes: [UInt8]) -> File { File(type: "text/javascript; charset=utf-8", bytes) }

@@ -52,7 +52,7 @@ export class Browser {
   }
 
   /** A tab of its own, with a storage of its own. */
-  async open(url, {width = 1280, height = 800, dark = false, mobile = false} = {}) {
+  async open(url, {width = 1280, height = 800, dark = false, mobile = false, script = null, permissions = []} = {}) {
     const {browserContextId} = await this.send('Target.createBrowserContext');
     const {targetId} = await this.send('Target.createTarget', {url: 'about:blank', browserContextId});
     const {sessionId} = await this.send('Target.attachToTarget', {targetId, flatten: true});
@@ -61,6 +61,8 @@ export class Browser {
     await page.send('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile});
     if (mobile) await page.send('Emulation.setTouchEmulationEnabled', {enabled: true});
     await page.send('Emulation.setEmulatedMedia', {features: [{name: 'prefers-color-scheme', value: dark ? 'dark' : 'light'}]});
+    if (permissions.length) await this.send('Browser.grantPermissions', {origin: new URL(url).origin, browserContextId, permissions});
+    if (script) await page.send('Page.addScriptToEvaluateOnNewDocument', {source: script});
     await page.send('Page.navigate', {url});
     return page;
   }

@@ -5,6 +5,7 @@ import {Model, limits} from './model.mjs';
 import {WorldMap, Tiles} from './map.mjs';
 import {Drawing, detailMax} from './draw.mjs';
 import {explain} from './explain.mjs';
+import {Bell} from './tell.mjs';
 import {parseView, formatView, parseOptions} from './view.mjs';
 import {bbox, worldX, worldY, worldRings, boxOf, latitudeOf, longitudeOf} from './geometry.mjs';
 import {el, name, time, count, plain} from './text.mjs';
@@ -35,6 +36,7 @@ let isLiveDue = true;
 let liveID = null;
 let drawnAt = 0;
 let sampling = null;
+const bell = new Bell(base, window);
 const watching = {match: false, circumstance: false};
 
 document.body.classList.toggle('kiosk', options.kiosk);
@@ -123,6 +125,7 @@ async function opened() {
   if (view.zoom === null) await showAll();
   await follow();
   link.ask('dataset/watch').catch(() => {});
+  bell.begin(link).catch(() => {});
   for (const kind of ['match', 'circumstance']) {
     link.ask(`${kind}/watch`).then(() => { watching[kind] = true; }, () => { watching[kind] = false; }).finally(showScope);
   }
@@ -293,7 +296,7 @@ function pick(id, isShift) {
 
 async function showDevice(id) {
   const shown = {id, live: model.devices.get(id), states: statesOfDevice(id)};
-  const show = () => { if (look.selected[0] === id && !explaining) $('details').replaceChildren(...panels.deviceDetails(shown, now())); };
+  const show = () => { if (look.selected[0] === id && !explaining) $('details').replaceChildren(...panels.deviceDetails(shown, now(), bell.isThere ? ring : null)); };
   show();
   if (!link?.isOnline) return;
   const list = (request, member) => link.ask(request, {deviceId: id, limit: 50}).then((r) => r[member], () => null);
@@ -301,6 +304,28 @@ async function showDevice(id) {
     link.ask('device/get', {id}).catch((error) => { shown.note = error.message; return null; }), list('publication/list', 'publications'), list('subscription/list', 'subscriptions')]);
   Object.assign(shown, {device, publications, subscriptions});
   show();
+}
+
+/** A button that has this browser told of the matches of a subscription, or not any more. */
+function ring(subscription) {
+  let known = subscription;
+  const button = el('button', {type: 'button', onclick: async () => {
+    button.disabled = true;
+    try {
+      known = await bell.set(link, known, !bell.rings(known));
+      say();
+    } catch (error) {
+      say(error.message);
+    }
+    button.disabled = false;
+  }});
+  const problem = el('small', {class: 'fail', role: 'status'});
+  const say = (why = '') => {
+    button.textContent = bell.rings(known) ? 'Stop telling me' : 'Tell me';
+    problem.textContent = why;
+  };
+  say();
+  return [button, ' ', problem];
 }
 
 function statesOfDevice(id) {

@@ -78,7 +78,7 @@ const folded = (title, items, make) => [el('h3', {}, `${title} (${count(items.le
 
 const dialogList = (pairs) => { const list = el('dl'); showPairs(list, pairs); return list; };
 
-export function deviceDetails({id, device, live, states, publications, subscriptions, note}, now) {
+export function deviceDetails({id, device, live, states, publications, subscriptions, note}, now, ring) {
   const properties = live?.properties ?? device?.location ?? {};
   const at = live?.at ?? device?.location?.timestamp;
   const parts = [el('h2', {}, name(id, 128)), el('p', {}, el('small', {}, 'Click another device, or Shift-click, for why the two did or did not match. Esc ends.'))];
@@ -95,7 +95,8 @@ export function deviceDetails({id, device, live, states, publications, subscript
   if (publications) parts.push(...folded('Publications', publications, (p) => [
     name(p.topic, 60), ' ', el('small', {}, `${metres(p.range)} `, plain(p.properties)), ' ', el('small', {}, name(p.id, 40))]));
   if (subscriptions) parts.push(...folded('Subscriptions', subscriptions, (s) => [
-    name(s.topic, 60), ' ', el('small', {}, `${metres(s.range)} `, s.selector ?? '', ' ', s.mode === 'visit' ? 'visits' : ''), ' ', el('small', {}, name(s.id, 40))]));
+    name(s.topic, 60), ' ', el('small', {}, `${metres(s.range)} `, s.selector ?? '', ' ', s.mode === 'visit' ? 'visits' : ''), ' ', el('small', {}, name(s.id, 40)),
+    ...(ring ? [' ', ...ring(s)] : [])]));
   return parts;
 }
 
