@@ -125,7 +125,7 @@ actor CouchFeed {
     /// The rows that come next, as JSON; none: nothing has changed up to now.
     func next() async throws -> [[UInt8]] {
         isAtEnd = false
-        let rows = changes.ids == nil ? try await read() : try await lookUp(changes.ids ?? [])
+        let rows = if let ids = changes.ids { try await readNamed(ids) } else { try await read() }
         left -= rows.count
         if left == 0 { isAtEnd = true }
         return rows.map(encode)
@@ -144,18 +144,63 @@ actor CouchFeed {
         return rows
     }
 
-    /// What was asked for by name costs as much as it is, not as the feed is.
-    private func lookUp(_ ids: [CouchID]) async throws -> [CouchRow] {
-        let end = try await database.page(since: since, limit: 1, withContent: false).end
-        var rows = try await database.allDocuments(ids, withContent: changes.includesDocuments).compactMap { CouchRow($0) }
-        rows = rows.filter { $0.seq > since }.sorted { $0.seq < $1.seq }
-        let isPart = rows.count > left
-        if isPart { rows.removeSubrange(left...) }
-        isAtEnd = true
-        // What changed meanwhile comes again.
-        since = isPart ? rows.last?.seq ?? since : max(since, end)
-        pending = isPart ? max(0, end - since) : 0
+    // MARK: By name
+
+    /// Documents that were asked for by name and changed, without what they say, oldest first.
+    private var named: ArraySlice<CouchRow> = []
+    /// Where the feed goes on behind those, whether it does, and where it ends.
+    private var resume: (since: Int64, isPart: Bool, end: Int64) = (0, false, 0)
+
+    /// Read together with what they say.
+    private static let portion = 50
+
+    private func readNamed(_ ids: [CouchID]) async throws -> [CouchRow] {
+        repeat {
+            if named.isEmpty { try await findNamed(ids) }
+            if named.isEmpty { since = resume.since }
+        } while named.isEmpty && resume.isPart
+        guard !named.isEmpty else {
+            (isAtEnd, pending) = (true, 0)
+            return []
+        }
+        var rows = Array(named.prefix(min(left, changes.includesDocuments ? Self.portion : Self.pageMax)))
+        named = named.dropFirst(rows.count)
+        since = named.isEmpty ? resume.since : rows.last?.seq ?? since
+        isAtEnd = named.isEmpty && !resume.isPart
+        pending = isAtEnd ? 0 : max(0, resume.end - since)
+        if changes.includesDocuments { rows = try await withContent(rows) }
         return rows
+    }
+
+    /// Looks the documents up, or reads the feed on, whichever is less.
+    private func findNamed(_ ids: [CouchID]) async throws {
+        let page = try await database.page(
+            since: since, limit: max(1, min(ids.count, Self.pageMax)), withContent: false)
+        guard page.end - since <= Int64(ids.count) else {
+            let rows = try await database.allDocuments(ids).compactMap { CouchRow($0) }
+            named = rows.filter { $0.seq > since }.sorted { $0.seq < $1.seq }[...]
+            // What changed meanwhile comes again.
+            resume = (max(since, page.end), false, page.end)
+            return
+        }
+        if wanted.isEmpty { wanted = Set(ids) }
+        named = page.rows.filter { wanted.contains($0.id) }[...]
+        resume = (page.last, page.isPart, page.end)
+    }
+
+    private var wanted: Set<CouchID> = []
+
+    /// The same with what they say, at their places in the feed: one that changed meanwhile comes again.
+    private func withContent(_ rows: [CouchRow]) async throws -> [CouchRow] {
+        let documents = try await database.allDocuments(rows.map(\.id), withContent: true)
+        var whole = rows
+        for (index, document) in documents.enumerated() {
+            guard let document, let winner = document.winner, var row = CouchRow(document) else { continue }
+            row.body = try await database.whole(winner, of: document.id).body
+            row.seq = rows[index].seq
+            whole[index] = row
+        }
+        return whole
     }
 
     private func encode(_ row: CouchRow) -> [UInt8] {

@@ -409,6 +409,44 @@ struct CouchTests {
         }
     }
 
+    @Test("Documents asked for by name come a portion at a time, and a change asks for what changed alone")
+    func namedInPortions() async throws {
+        try await withCouch { client in
+            func asked() throws -> Int {
+                let lines = try Connection(to: client.house.port).ask("GET", "/metrics").text.split(separator: "\n")
+                return lines.filter { $0.contains("resource=\"changes\"") && $0.contains("verb=\"documents\"") }
+                    .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0) { $0 + Int($1) }
+            }
+            for number in 0..<180 { try client.push(document("note:\(number)", 1, ["a"], text: "text \(number)")) }
+            // Names of none cost nothing.
+            let names = (0..<1000).map { "\"note:\(($0 * 7) % 1000)\"" }
+            let body = "{\"doc_ids\":[\(names.joined(separator: ","))]}"
+            func read(_ query: String) throws -> (texts: [String], last: String) {
+                let answer = try client.ask("POST", "_changes?filter=_doc_ids&include_docs=true\(query)", body)
+                let rows = (answer.json["results"]?.asArray ?? []).compactMap(\.asObject)
+                return (
+                    rows.map { $0["doc"]?.asObject?["text"]?.asString ?? "" }, answer.json["last_seq"]?.asString ?? ""
+                )
+            }
+            let part = try read("&limit=120")
+            #expect(part.texts == (0..<120).map { "text \($0)" })
+            let rest = try read("&since=\(part.last)")
+            #expect(rest.texts == (120..<180).map { "text \($0)" })
+            var before = try asked()
+            try client.push(document("other:1", 1, ["a"], text: "1"))
+            let ofPush = try asked() - before
+            let stream = try client.stream(
+                "POST", "_changes?feed=longpoll&filter=_doc_ids&include_docs=true&since=\(rest.last)", body)
+            _ = try stream.head()
+            _ = try stream.portion()
+            before = try asked()
+            try client.push(document("note:7", 2, ["b", "a"], text: "new"))
+            let text = try stream.rest()
+            #expect(text.contains("note:7") && text.contains("\"new\"") && !text.contains("note:8"), "\(text)")
+            #expect(try asked() - before <= ofPush + 1)
+        }
+    }
+
     @Test("A continuous feed gives each change a line, until its limit")
     func continuous() async throws {
         try await withCouch { client in
