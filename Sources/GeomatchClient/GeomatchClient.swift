@@ -83,7 +83,7 @@ public final class GeomatchClient: Sendable {
     /// Publishes a device's live update, as the device itself would, and returns when the broker has it.
     ///
     /// The daemon reads live updates as they come: one that meets no daemon is lost, and a refused one is told on the
-    /// diagnostics topic, not here.
+    /// diagnostics topic, not here. Over the daemon's own socket its answer is awaited, and a refusal thrown.
     ///
     /// - Parameter topic: All seven levels; those left out do not apply.
     public func publish(

@@ -245,7 +245,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         suspended = []
         let isClosed = inbox.withLock { $0.isClosed }
         for batch in batches {
-            if isClosed || now >= batch.until { batch.continuation.resume(returning: nil) } else { proceed(batch) }
+            if isClosed || now >= batch.until { batch.done(nil) } else { proceed(batch) }
         }
     }
 

@@ -38,6 +38,29 @@ struct SocketClientTests {
         }
     }
 
+    @Test("A live update is published, cleared and refused over the socket, and other topics are not")
+    func updates() async throws {
+        try await withHTTP { house in
+            let client = try GeomatchClient(configuration(house))
+            _ = try await client.request("device/create", parameters: ["deviceType": "MobileDevice", "id": "phone"])
+            let topic = LiveUpdateTopic(dataset: "d", location: "phone", domain: .position)
+            try await client.publish(["latitude": 43.73, "longitude": 7.42], on: topic)
+            let device = try await client.request("device/get", parameters: ["id": "phone"])
+            #expect(device["location"] != nil)
+            let failure = await #expect(throws: GeomatchError.self) {
+                try await client.publish(["latitude": 143.73, "longitude": 7.42], on: topic)
+            }
+            #expect(failure?.kind == .invalid && failure?.code == 400, "\(String(describing: failure))")
+            try await client.publish(topic: topic.encoded, payload: [], qos: 1, retain: false)
+            let cleared = try await client.request("device/get", parameters: ["id": "phone"])
+            #expect(cleared["location"] == nil)
+            let other = LiveUpdateTopic(dataset: "other", location: "phone", domain: .position)
+            let refusal = await #expect(throws: GeomatchError.self) { try await client.publish(["latitude": 1], on: other) }
+            #expect(refusal?.kind == .topicRefused, "\(String(describing: refusal))")
+            await client.close()
+        }
+    }
+
     @Test("A key names the client, and a wrong one is refused")
     func keys() async throws {
         try await withHTTP({

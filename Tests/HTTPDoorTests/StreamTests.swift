@@ -82,6 +82,11 @@ struct StreamTests {
             #expect(try socket.next().json["error"]?.asObject?["error"] == "invalid")
             socket.send(#"{"request":"nothing/here"}"#)
             #expect(try socket.next().json["error"]?.asObject?["error"] == "notFound")
+            socket.send(#"{"topic":"d/-/-/-/-/phone/position","requestId":"u"}"#)
+            #expect(try socket.next().json["error"]?.asObject?["field"] == "payload")
+            socket.send(#"{"topic":"other/-/-/-/-/phone/position","requestId":"u","payload":{}}"#)
+            let other = try socket.next().json
+            #expect(other["requestId"] == "u" && other["error"]?.asObject?["field"] == "topic")
             socket.send([1, 2, 3], opcode: 9)
             #expect(try socket.next { $0.opcode == 10 }.bytes == [1, 2, 3])
             // A request in two frames.

@@ -31,8 +31,12 @@ extension Integration {
                 #expect(watch.lines.contains { $0.contains("cafe") && $0.contains("43.73") }, "\(watch.lines)")
                 let wrong = try geomatch(["device", "list"], login: "ann:wrong@")
                 #expect(wrong.waitForExit() == 69 && wrong.lines.joined().contains("unknown"), "\(wrong.lines)")
-                let publish = try geomatch(["pub", "d/-/-/-/-/a/position", "{}"])
-                #expect(publish.waitForExit() == 64 && publish.lines.joined().contains("broker"), "\(publish.lines)")
+                let publish = try geomatch(["pub", "d/-/-/-/-/a/position", #"{"lat":43.73,"lon":7.42}"#])
+                #expect(publish.waitForExit() == 0, "\(publish.lines)")
+                let refused = try geomatch(["pub", "d/-/-/-/-/a/position", #"{"lat":143.73,"lon":7.42}"#])
+                #expect(refused.waitForExit() == 1 && refused.lines.joined().contains("latitude"), "\(refused.lines)")
+                let status = try geomatch(["status"])
+                #expect(status.waitForExit() == 64 && status.lines.joined().contains("broker"), "\(status.lines)")
             }
         }
     }

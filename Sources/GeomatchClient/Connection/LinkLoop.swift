@@ -81,6 +81,8 @@ final class LinkLoop: SocketLinkHandler, @unchecked Sendable {
         }
     }
 
+    func linkRefused(token: UInt64, _ error: GeomatchError) { tell { $0.refused(number: token, error) } }
+
     func linkReceivedAll() {
         session.change { $0.receivedAll() }
         carryOut()

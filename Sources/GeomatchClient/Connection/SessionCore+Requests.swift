@@ -159,6 +159,12 @@ extension SessionCore {
         }
     }
 
+    /// The daemon itself refused a live update.
+    func refused(number: UInt64, _ error: GeomatchError) {
+        guard number >= WorkerCore.tokenMin else { return failRequest(number, error) }
+        worker?.acknowledged(token: number - WorkerCore.tokenMin, reason: 0x83)
+    }
+
     /// 0x10, nobody takes it, is a failure only for a command: the daemon may be starting, and its status says when it is there.
     func acknowledged(number: UInt64, reason: UInt8) {
         if number >= WorkerCore.tokenMin {

@@ -11,6 +11,8 @@ protocol SocketLinkHandler: MQTTLinkHandler {
     /// - Parameter isKept: It was known before.
     func linkReceived(topic: [UInt8], payload: [UInt8], isKept: Bool)
     func linkReceivedAll()
+    /// The daemon refused a live update.
+    func linkRefused(token: UInt64, _ error: GeomatchError)
 }
 
 /// A session over the daemon's WebSocket instead of MQTT: requests go out as frames, and what comes in has the topic that it would have
@@ -54,6 +56,8 @@ final class SocketLink: ClientLink, @unchecked Sendable {
     private var lastHeardAt: Int64 = 0
     private var lastID: Int32 = 0
     private var filters: [String: TopicFilter] = [:]
+    /// Live updates that the daemon has not answered.
+    private var updates: Set<UInt64> = []
     /// Where durable messages are resumed.
     private var cursor: String?
     /// Answers of our own, each told in the turn after it was asked for.
@@ -150,6 +154,7 @@ final class SocketLink: ClientLink, @unchecked Sendable {
             guard phase == .connecting || phase == .connected else { return }
             channel?.close(promise: nil)
             channel = nil
+            updates = []
             connection += 1
             let ceiling = min(configuration.backoff.maximum, configuration.backoff.minimum * Double(1 << min(failures, 30)))
             failures += 1
@@ -185,6 +190,7 @@ final class SocketLink: ClientLink, @unchecked Sendable {
         lastHeardAt = WallClock.now()
         guard bytes.count > 2, let object = (try? JSONValue.parse(bytes))?.asObject else { return }
         guard let path = object["topic"]?.asString, let payload = object["payload"] else {
+            if let token = Self.update(of: object), updates.remove(token) != nil { return answered(token, object["error"]) }
             return handler.linkReceived(topic: Array(topics.reply.utf8), payload: bytes, isKept: false)
         }
         if let cursor = object["cursor"]?.asString { self.cursor = cursor }
@@ -197,18 +203,54 @@ final class SocketLink: ClientLink, @unchecked Sendable {
 
     var isConnected: Bool { phase == .connected }
     var queuedMessages: Int { 0 }
-    var unacknowledged: Int { 0 }
+    var unacknowledged: Int { updates.count }
 
     func send(_ message: Publication, token: UInt64, correlation: [UInt8]?) -> MQTTPublishResult {
         guard let channel else { return .notConnected }
+        if message.topic.hasPrefix(topics.prefix + topics.dataset + "/") { return update(message, token: token, channel) }
         let requests = topics.own + "request/"
-        guard message.topic.hasPrefix(requests), let frame = Self.frame(message, of: message.topic.dropFirst(requests.count))
-        else {
-            return .invalidTopic
+        guard message.topic.hasPrefix(requests) else {
+            let error = GeomatchError(
+                .topicRefused, "over HTTP live updates of \(topics.dataset) are published, and nothing else")
+            answers.append { $0.linkRefused(token: token, error) }
+            return .accepted
         }
+        guard let frame = Self.frame(message, of: message.topic.dropFirst(requests.count)) else { return .invalidTopic }
         SocketConnection.write(frame, to: channel)
         answers.append { $0.linkAcknowledged(token: token, reason: 0) }
         return .accepted
+    }
+
+    // MARK: Live updates
+
+    private static let updatePrefix = "update-"
+
+    /// A live update, whose answer is its acknowledgement.
+    private func update(_ message: Publication, token: UInt64, _ channel: any Channel) -> MQTTPublishResult {
+        // Whoever publishes much waits for the daemon to read.
+        if token >= WorkerCore.tokenMin, !channel.isWritable { return .windowFull }
+        var object: JSONObject = [
+            "topic": .string(String(message.topic.dropFirst(topics.prefix.count))),
+            "requestId": .string(Self.updatePrefix + String(token)),
+        ]
+        // What is no JSON is refused by the daemon, which says why.
+        object["payload"] =
+            message.payload.isEmpty
+            ? .null : (try? JSONValue.parse(message.payload)) ?? .string(String(decoding: message.payload, as: UTF8.self))
+        SocketConnection.write(JSONValue.object(object).serialised(), to: channel)
+        if message.qos > 0 { updates.insert(token) }
+        return .accepted
+    }
+
+    /// The token of the update that a reply is for.
+    private static func update(of reply: JSONObject) -> UInt64? {
+        guard let id = reply["requestId"]?.asString, id.hasPrefix(updatePrefix) else { return nil }
+        return UInt64(id.dropFirst(updatePrefix.count))
+    }
+
+    private func answered(_ token: UInt64, _ error: JSONValue?) {
+        guard let error else { return handler.linkAcknowledged(token: token, reason: 0) }
+        handler.linkRefused(token: token, GeomatchError(reply: error))
     }
 
     /// The parameters with the request's name before them.

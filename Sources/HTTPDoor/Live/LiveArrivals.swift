@@ -18,9 +18,9 @@ struct LiveBatch: Sendable {
     /// That the client may publish them was checked.
     var isAllowed = false
     var answers: [UpdateAnswer] = []
-    /// Who waits for all of it; nil: the daemon ends, or its dataset did not go on in time.
-    var continuation: CheckedContinuation<[UpdateAnswer]?, Never>
     var until: Int64
+    /// Told when all of it is answered; nil: the daemon ends, or the dataset did not go on in time.
+    var done: @Sendable ([UpdateAnswer]?) -> Void
 }
 
 extension HTTPDoor {
@@ -34,12 +34,26 @@ extension HTTPDoor {
             let isTaken = submit { door in
                 door.proceed(
                     LiveBatch(
-                        dataset: dataset, client: client, arrivals: arrivals, isAllowed: isAllowed, continuation: continuation,
-                        until: door.core.clock.monotonic() + Self.suspensionMilliseconds))
+                        dataset: dataset, client: client, arrivals: arrivals, isAllowed: isAllowed, until: door.suspensionEnd,
+                        done: { continuation.resume(returning: $0) }))
             }
             if !isTaken { continuation.resume(returning: nil) }
         }
     }
+
+    /// An update that came on a socket; what became of it goes there.
+    func receive(_ arrival: LiveArrival, requestId: String?, on stream: EventStream) {
+        guard !stream.isEnded else { return }
+        proceed(
+            LiveBatch(
+                dataset: stream.dataset, client: stream.client, arrivals: [arrival], until: suspensionEnd,
+                done: { answers in
+                    let bytes = (answers?.first ?? .suspended).reply(to: requestId)
+                    stream.append(.reply(Reply(bytes: bytes, queue: 0)))
+                }))
+    }
+
+    private var suspensionEnd: Int64 { core.clock.monotonic() + Self.suspensionMilliseconds }
 
     /// So long updates wait for a dataset that takes nothing in.
     private static let suspensionMilliseconds: Int64 = 10_000
@@ -50,14 +64,14 @@ extension HTTPDoor {
     func proceed(_ batch: LiveBatch) {
         var batch = batch
         for _ in 0..<Self.portion {
-            guard batch.answers.count < batch.arrivals.count else { return batch.continuation.resume(returning: batch.answers) }
+            guard batch.answers.count < batch.arrivals.count else { return batch.done(batch.answers) }
             let answer = receive(
                 batch.arrivals[batch.answers.count], of: batch.dataset, by: batch.isAllowed ? nil : batch.client)
             if answer == .suspended { return suspend(batch) }
             batch.answers.append(answer)
         }
         let rest = batch
-        guard submit({ $0.proceed(rest) }) else { return batch.continuation.resume(returning: nil) }
+        guard submit({ $0.proceed(rest) }) else { return batch.done(nil) }
     }
 
     /// - Parameter client: Who must be allowed to; nil: that was checked.
@@ -114,5 +128,23 @@ extension UpdateAnswer {
         case .suspended: break
         }
         writer.endObject()
+    }
+
+    /// `{"requestId"?,"result"}` or `{"requestId"?,"error"}`
+    func reply(to requestId: String?) -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.member("requestId", optional: requestId)
+            switch self {
+            case .known:
+                writer.key("result")
+                encode(into: &writer)
+            case .refused(let error):
+                writer.key("error")
+                error.encode(into: &writer)
+            case .suspended:
+                writer.key("error")
+                WireError(.internal, "the dataset takes nothing in at present: send it again").encode(into: &writer)
+            }
+        }
     }
 }

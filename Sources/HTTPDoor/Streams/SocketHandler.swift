@@ -87,10 +87,9 @@ final class SocketHandler: ChannelDuplexHandler {
     private func request(_ bytes: [UInt8], _ context: ChannelHandlerContext) {
         guard String(validating: bytes, as: UTF8.self) != nil else { return close(context, .dataInconsistentWithMessage) }
         do throws(WireError) {
-            let request = try Self.read(bytes, dataset: stream.dataset, caller: stream.caller)
-            let stream = stream
+            let work = try Self.read(bytes, on: stream)
             outstanding += 1
-            door.submit { $0.receive(request, on: stream) }
+            door.submit(work)
         } catch {
             refuse(error)
         }
@@ -102,22 +101,37 @@ final class SocketHandler: ChannelDuplexHandler {
         stream.append(.reply(HTTPDoor.Reply(bytes: HTTPRefusal(error).body, queue: 0)))
     }
 
-    /// `{"request":"live/subscribe",…parameters}`
-    private static func read(_ bytes: [UInt8], dataset: String, caller: Caller) throws(WireError) -> APIRequest {
+    /// `{"request":"live/subscribe",…parameters}`, or `{"topic","payload"}` for a live update.
+    private static func read(_ bytes: [UInt8], on stream: EventStream) throws(WireError) -> HTTPDoor.Work {
         let value: JSONValue
         do throws(JSONError) {
             value = try JSONValue.parse(bytes)
         } catch {
             throw WireError(error)
         }
+        if let object = value.asObject, object["request"] == nil, let topic = object["topic"]?.asString {
+            return try update(topic, object, on: stream)
+        }
         guard var object = value.asObject, let name = object["request"]?.asString else {
             throw WireError(
-                .invalid, "a message is an object with `request`, such as \"device/list\", and its parameters", field: "request")
+                .invalid,
+                "a message is an object with `request`, such as \"device/list\", and its parameters, or a live update with `topic` and `payload`",
+                field: "request")
         }
         object["request"] = nil
         var writer = JSONWriter()
         writer.object(object)
-        return APIRequest(dataset: dataset, caller: caller, name: name, body: writer.bytes)
+        let request = APIRequest(dataset: stream.dataset, caller: stream.caller, name: name, body: writer.bytes)
+        return { $0.receive(request, on: stream) }
+    }
+
+    private static func update(_ topic: String, _ object: JSONObject, on stream: EventStream) throws(WireError) -> HTTPDoor.Work {
+        guard let payload = object["payload"] else {
+            throw WireError(.invalid, "`payload` is missing: an object, or null to clear the state", field: "payload")
+        }
+        let arrival = LiveArrival(topic: topic, payload: payload == .null ? [] : payload.serialised())
+        let requestId = object["requestId"]?.asString
+        return { $0.receive(arrival, requestId: requestId, on: stream) }
     }
 
     func read(context: ChannelHandlerContext) {

@@ -116,7 +116,9 @@ struct ConnectionOptions: ParsableArguments {
         if let broker, isHTTP(broker) { throw broker.refused(MQTTEndpointError.scheme("http").description) }
         guard let http = settings.setting(http, "http"), broker?.isFlag != true else { return broker }
         guard isHTTP(http) else { throw http.refused("an address is written http[s]://client:key@host:port") }
-        guard !needsBroker else { throw http.refused("this command needs a broker: over HTTP there are requests and `watch`") }
+        guard !needsBroker else {
+            throw http.refused("this command needs a broker: over HTTP there are requests, `pub` and `watch`")
+        }
         return http
     }
 

@@ -44,7 +44,7 @@ struct PublishCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let configuration = try connection.configuration(needsBroker: true)
+        let configuration = try connection.configuration()
         do throws(TopicFilterError) {
             try TopicFilter.validateTopic(topic)
         } catch {
