@@ -293,13 +293,20 @@ struct ServiceTests {
         let companion: Companion
         let pusher: Pusher
 
-        init(_ folder: Folder, trusted: Bool = true, _ adjust: (inout Push.Limits) -> Void = { _ in }) async throws {
+        /// - Parameter expiry: When the certificate ends; nil: in days.
+        init(
+            _ folder: Folder, trusted: Bool = true, until expiry: Date? = nil, _ adjust: (inout Push.Limits) -> Void = { _ in }
+        ) async throws {
             let (certificate, key) = (try folder.file("c.pem"), try folder.file("k.pem"))
-            try Companion.run([
-                "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                "-subj",
-                "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate,
-            ])
+            if let expiry {
+                try Self.makeCertificate(in: folder, until: expiry)
+            } else {
+                try Companion.run([
+                    "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                    "-subj",
+                    "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate,
+                ])
+            }
             let provider = P256.Signing.PrivateKey()
             let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Support/apns.mjs")
                 .path
@@ -314,6 +321,45 @@ struct ServiceTests {
                 teamID: "TEAM123456", keyID: "KEY1234567", keyFile: folder.file("AuthKey.p8", provider.pemRepresentation),
                 topic: "org.example.app", isSandbox: false, url: "https://localhost:\(port)/")
             pusher = Pusher(configuration, adjust)
+        }
+
+        /// As above, for less than a day: only an authority of openssl's may say until when.
+        private static func makeCertificate(in folder: Folder, until expiry: Date) throws {
+            func time(_ date: Date) -> String {
+                let formatter = DateFormatter()
+                (formatter.locale, formatter.timeZone) = (Locale(identifier: "en_US_POSIX"), TimeZone(identifier: "UTC"))
+                formatter.dateFormat = "yyMMddHHmmss'Z'"
+                return formatter.string(from: date)
+            }
+            let names = """
+                [ca]
+                default_ca = a
+                [a]
+                database = \(try folder.file("index", ""))
+                serial = \(try folder.file("serial", "01\n"))
+                new_certs_dir = \(folder.path)
+                default_md = sha256
+                policy = p
+                x509_extensions = e
+                [p]
+                commonName = supplied
+                [e]
+                subjectAltName = DNS:localhost,IP:127.0.0.1
+                [req]
+                distinguished_name = n
+                [n]
+                """
+            let (file, request, key) = (try folder.file("ca.cnf", names), try folder.file("r.csr"), try folder.file("k.pem"))
+            try Companion.run([
+                "openssl", "req", "-new", "-config", file, "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                "-subj",
+                "/CN=localhost", "-keyout", key, "-out", request,
+            ])
+            let status = try Companion.run([
+                "openssl", "ca", "-batch", "-selfsign", "-notext", "-config", file, "-keyfile", key, "-in", request, "-out",
+                folder.file("c.pem"), "-startdate", time(expiry - 86_400), "-enddate", time(expiry),
+            ])
+            try #require(status == 0)
         }
 
         func stop() async {
@@ -388,6 +434,51 @@ struct ServiceTests {
         let apple = try await Apple(try Folder(), trusted: false)
         #expect(await apple.pusher.outcome(.apns(token: "a")) == .failed(reason: "APNs: TLS failed", retryAfter: nil))
         await apple.stop()
+    }
+
+    @Test(
+        "A certificate that ends while connected costs nothing before the connection ends, then every try says so",
+        .enabled(if: Companion.hasNode, "it needs node"))
+    func expiring() async throws {
+        // Certificates know whole seconds.
+        let expiry = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down) + 5)
+        let apple = try await Apple(try Folder(), until: expiry)
+        #expect(await apple.pusher.outcome(.apns(token: "before")) == .taken(status: 200))
+        try await Task.sleep(for: .seconds(max(0, expiry.timeIntervalSinceNow + 1)))
+        #expect(await apple.pusher.outcome(.apns(token: "behind")) == .taken(status: 200))
+        let cut = await apple.pusher.outcome(.apns(token: "cut"))
+        #expect("\(String(describing: cut))".contains("failed"))
+        for _ in 0..<2 {
+            #expect(
+                await apple.pusher.outcome(.apns(token: "after")) == .failed(reason: "APNs: TLS failed", retryAfter: nil))
+        }
+        await apple.stop()
+    }
+
+    @Test("An endpoint of a browser that never answers, or never ends to, costs its own time only")
+    func endless() async throws {
+        let inbox = Inbox { post in
+            switch post.target {
+            case "/silence": .silence
+            case "/flood": .flood(201)
+            case "/dribble": .dribble(503)
+            case "/hang-up": .hangUp
+            default: .status(201)
+            }
+        }
+        let receiver = try WebhookReceiver { inbox.add($0) }
+        defer { receiver.stop() }
+        let pusher = Pusher(try Self.web(try Folder())) { $0.postMilliseconds = 1000 }
+        let paths = ["/silence", "/flood", "/dribble", "/hang-up", "/p/1"]
+        let targets = try paths.map { try Self.browser(port: receiver.port, path: $0).target }
+        #expect(
+            await pusher.outcomes(targets) == [
+                .failed(reason: "the push service: the answer took too long", retryAfter: nil), .taken(status: 201),
+                .failed(reason: "the push service answered 503", retryAfter: nil),
+                .failed(reason: "the push service: the connection was closed before an answer", retryAfter: nil),
+                .taken(status: 201),
+            ])
+        await pusher.push.close(drainSeconds: 0)
     }
 
     // MARK: Another implementation
