@@ -62,6 +62,8 @@ final class Program: @unchecked Sendable {
     var processID: Int32 { process.processIdentifier }
     var isRunning: Bool { condition.withLock { status == nil } }
     var lines: [String] { condition.withLock { written } }
+    /// What stands behind the last whole line.
+    var rest: String { condition.withLock { String(decoding: partial, as: UTF8.self) } }
 
     private func take(_ bytes: ArraySlice<UInt8>) {
         condition.withLock {
