@@ -29,7 +29,7 @@ extension Integration {
                     let command =
                         "yes '\(line)' | head -n \(count) | curl -sS -X POST -T - -H 'Content-Type: application/x-ndjson' 'http://127.0.0.1:\(port)/api/d/place/import?client=admin'"
                     let shell = try Program("/bin/sh", ["-c", command])
-                    #expect(shell.waitForExit(seconds: 500) == 0)
+                    #expect(shell.waitForExit(seconds: 1500) == 0)
                     return shell.lines.joined() + shell.rest
                 }
                 // What a portion takes at most has been allocated then.

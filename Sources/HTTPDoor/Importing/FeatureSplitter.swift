@@ -40,14 +40,15 @@ struct FeatureSplitter {
     init(_ form: Form) { self.form = form }
 
     /// Appends the features that ended in these bytes; where it throws, those before what is wrong.
-    mutating func take(_ bytes: some Sequence<UInt8>, into features: inout [[UInt8]]) throws(WireError) {
-        for byte in bytes {
-            offset += 1
-            switch form {
-            case .collection: try read(byte, &features)
-            case .lines: try separate(byte, at: 0x0A, &features)
-            case .sequence: try separate(byte, at: 0x1E, &features)
+    mutating func take(_ bytes: some Collection<UInt8>, into features: inout [[UInt8]]) throws(WireError) {
+        switch form {
+        case .collection:
+            for byte in bytes {
+                offset += 1
+                try read(byte, &features)
             }
+        case .lines: try separate(bytes, at: 0x0A, &features)
+        case .sequence: try separate(bytes, at: 0x1E, &features)
         }
     }
 
@@ -61,8 +62,17 @@ struct FeatureSplitter {
 
     // MARK: One after the other
 
-    private mutating func separate(_ byte: UInt8, at separator: UInt8, _ features: inout [[UInt8]]) throws(WireError) {
-        if byte == separator { features += flush() } else { try keep(byte) }
+    private mutating func separate(
+        _ bytes: some Collection<UInt8>, at separator: UInt8, _ features: inout [[UInt8]]
+    ) throws(WireError) {
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: separator) {
+            try keep(rest[..<end])
+            features += flush()
+            offset += 1
+            rest = rest[rest.index(after: end)...]
+        }
+        try keep(rest)
     }
 
     private mutating func flush() -> [[UInt8]] {
@@ -71,10 +81,18 @@ struct FeatureSplitter {
     }
 
     private mutating func keep(_ byte: UInt8) throws(WireError) {
-        guard current.count < Self.featureBytesMax else {
-            throw WireError(.tooLarge, "a feature has more than \(Self.featureBytesMax >> 10) KiB, at byte \(offset)")
-        }
+        guard current.count < Self.featureBytesMax else { throw tooLarge }
         current.append(byte)
+    }
+
+    private mutating func keep(_ bytes: some Collection<UInt8>) throws(WireError) {
+        offset += bytes.count
+        guard current.count + bytes.count <= Self.featureBytesMax else { throw tooLarge }
+        current.append(contentsOf: bytes)
+    }
+
+    private var tooLarge: WireError {
+        WireError(.tooLarge, "a feature has more than \(Self.featureBytesMax >> 10) KiB, at byte \(offset)")
     }
 
     // MARK: A collection
