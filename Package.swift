@@ -22,6 +22,12 @@ let package = Package(
         .executable(name: "geomatch-example", targets: ["geomatch-example"]),
         .library(name: "geomatch-broker-plugin", type: .dynamic, targets: ["CBrokerPlugin"]),
     ],
+    traits: [
+        .default(enabledTraits: ["SystemLibraries"]),
+        .trait(
+            name: "SystemLibraries",
+            description: "libmosquitto and simdjson. Without them GeomatchClient speaks to the daemon's own socket only."),
+    ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -93,8 +99,10 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(
             name: "CSimdJSON",
-            linkerSettings: [.linkedLibrary("simdjson")]),
-        .target(name: "MQTTLink", dependencies: ["CMosquitto"], swiftSettings: strict),
+            cxxSettings: [.define("GEOMATCH_SYSTEM_LIBRARIES", .when(traits: ["SystemLibraries"]))],
+            linkerSettings: [.linkedLibrary("simdjson", .when(traits: ["SystemLibraries"]))]),
+        .target(name: "MQTTValues", swiftSettings: strict),
+        .target(name: "MQTTLink", dependencies: ["CMosquitto", "MQTTValues"], swiftSettings: strict),
         // Loaded by the embedded mosquitto, which has no use for Swift's runtime; nothing of ours links it.
         .target(
             name: "CBrokerPlugin",
@@ -184,7 +192,8 @@ let package = Package(
         .target(
             name: "GeomatchClient",
             dependencies: [
-                "LiveTopics", "MQTTLink", "Wire", .product(name: "GRDB", package: "GRDB.swift"),
+                "LiveTopics", .target(name: "MQTTLink", condition: .when(traits: ["SystemLibraries"])), "MQTTValues", "Wire",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -1,5 +1,7 @@
 #include "CSimdJSON.h"
 
+#ifdef GEOMATCH_SYSTEM_LIBRARIES
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -229,3 +231,5 @@ extern "C" int geomatch_json_parse(
     if (error == GEOMATCH_JSON_OK) { *root = parser->nodes; }
     return error;
 }
+
+#endif

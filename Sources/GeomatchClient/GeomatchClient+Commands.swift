@@ -1,4 +1,4 @@
-internal import MQTTLink
+internal import MQTTValues
 package import Wire
 
 // What the command-line client needs beyond applications: messages as they are, and replies whole.

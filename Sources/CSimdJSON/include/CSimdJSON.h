@@ -65,6 +65,14 @@ int geomatch_json_parse(
     geomatch_json_parser *parser, const uint8_t *bytes, size_t length, bool padded,
     const geomatch_json_node **root);
 
+typedef struct geomatch_plain_json_parser geomatch_plain_json_parser;
+
+/// The same without simdjson, which stands behind the calls above where that is not linked.
+geomatch_plain_json_parser *geomatch_plain_json_create(void);
+void geomatch_plain_json_destroy(geomatch_plain_json_parser *parser);
+int geomatch_plain_json_parse(
+    geomatch_plain_json_parser *parser, const uint8_t *bytes, size_t length, const geomatch_json_node **root);
+
 /// Whether the `length` bytes at `left` and `right` are the same.
 static inline bool geomatch_json_same(const uint8_t *left, const uint8_t *right, size_t length) {
     return __builtin_memcmp(left, right, length) == 0;

@@ -1,4 +1,7 @@
-internal import MQTTLink
+#if SystemLibraries
+    internal import MQTTLink
+#endif
+internal import MQTTValues
 
 /// What carries a session: a connection that is kept up by a loop on a thread of its own.
 ///
@@ -20,10 +23,12 @@ protocol ClientLink: AnyObject, Sendable {
     func unsubscribe(_ filters: [String]) -> Int32
 }
 
-extension MQTTLink: ClientLink {
-    func send(_ message: Publication, token: UInt64, correlation: [UInt8]?) -> MQTTPublishResult {
-        publish(
-            topic: message.topic, payload: message.payload, qos: message.qos, retain: message.retain, token: token,
-            correlation: correlation)
+#if SystemLibraries
+    extension MQTTLink: ClientLink {
+        func send(_ message: Publication, token: UInt64, correlation: [UInt8]?) -> MQTTPublishResult {
+            publish(
+                topic: message.topic, payload: message.payload, qos: message.qos, retain: message.retain, token: token,
+                correlation: correlation)
+        }
     }
-}
+#endif

@@ -1,6 +1,6 @@
 public import Foundation
 internal import LiveTopics
-package import MQTTLink
+package import MQTTValues
 
 /// Where the broker is, who you are, and how patient.
 public struct GeomatchConfiguration: Sendable {

@@ -1,5 +1,8 @@
 internal import Foundation
-internal import MQTTLink
+#if SystemLibraries
+    internal import MQTTLink
+#endif
+internal import MQTTValues
 
 /// One link and the thread that runs it, from the first try to the goodbye.
 ///
@@ -20,20 +23,35 @@ final class LinkLoop: SocketLinkHandler, @unchecked Sendable {
             link = try SocketLink(self, configuration, endpoint)
             return
         }
-        // 23 bytes is what every broker must take (MQTT 3.1.1, section 3.1.3.1).
-        let name = "geomatch" + String(UInt64.random(in: 0 ... .max), radix: 16).prefix(15)
-        var settings = MQTTLinkConfiguration(endpoint: endpoint, clientID: name, persistentSession: false)
-        settings.keepAliveSeconds = configuration.keepAliveSeconds
-        settings.connectTimeoutSeconds = Double(configuration.connectTimeout.milliseconds) / 1000
-        settings.backoffMinimumSeconds = configuration.backoff.minimum
-        settings.backoffMaximumSeconds = configuration.backoff.maximum
-        do throws(MQTTEndpointError) {
-            link = try MQTTLink(configuration: settings, handler: self)
-        } catch {
-            if case .resources = error { throw GeomatchError(.internal, error.description) }
-            throw GeomatchError(.invalid, error.description, field: "tls")
-        }
+        #if SystemLibraries
+            link = try Self.link(self, configuration, endpoint)
+        #else
+            throw GeomatchError(
+                .unsupported,
+                "this library was built without libmosquitto (the trait SystemLibraries): give the daemon's http:// address",
+                field: "broker")
+        #endif
     }
+
+    #if SystemLibraries
+        private static func link(
+            _ handler: LinkLoop, _ configuration: GeomatchConfiguration, _ endpoint: MQTTEndpoint
+        ) throws(GeomatchError) -> any ClientLink {
+            // 23 bytes is what every broker must take (MQTT 3.1.1, section 3.1.3.1).
+            let name = "geomatch" + String(UInt64.random(in: 0 ... .max), radix: 16).prefix(15)
+            var settings = MQTTLinkConfiguration(endpoint: endpoint, clientID: name, persistentSession: false)
+            settings.keepAliveSeconds = configuration.keepAliveSeconds
+            settings.connectTimeoutSeconds = Double(configuration.connectTimeout.milliseconds) / 1000
+            settings.backoffMinimumSeconds = configuration.backoff.minimum
+            settings.backoffMaximumSeconds = configuration.backoff.maximum
+            do throws(MQTTEndpointError) {
+                return try MQTTLink(configuration: settings, handler: handler)
+            } catch {
+                if case .resources = error { throw GeomatchError(.internal, error.description) }
+                throw GeomatchError(.invalid, error.description, field: "tls")
+            }
+        }
+    #endif
 
     func start() {
         let thread = Thread { [self] in

@@ -1,4 +1,4 @@
-internal import MQTTLink
+internal import MQTTValues
 
 /// Something that lives on a session: told what happens, under the session's lock.
 protocol SessionComponent: AnyObject {

@@ -1,4 +1,4 @@
-internal import MQTTLink
+internal import MQTTValues
 internal import Wire
 
 /// A message to the broker.

@@ -1,5 +1,5 @@
 internal import LiveTopics
-internal import MQTTLink
+internal import MQTTValues
 internal import Wire
 
 /// The state of one connection and of everything that hangs on it.

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import MQTTLink
+internal import MQTTValues
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import LiveTopics
-internal import MQTTLink
+internal import MQTTValues
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization

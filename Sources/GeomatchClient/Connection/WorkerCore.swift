@@ -1,4 +1,4 @@
-package import MQTTLink
+package import MQTTValues
 
 /// Something that reads or publishes much: called on the connection's thread, so that nothing is queued on the way.
 ///

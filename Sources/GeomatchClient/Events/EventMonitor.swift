@@ -1,4 +1,4 @@
-internal import MQTTLink
+internal import MQTTValues
 internal import Synchronization
 internal import Wire
 

@@ -1,4 +1,4 @@
-internal import MQTTLink
+internal import MQTTValues
 internal import Wire
 
 /// Making up for what was missed: the daemon is asked again, sends what is there now, and what is not there any more is

@@ -1,4 +1,4 @@
-internal import MQTTLink
+internal import MQTTValues
 internal import Wire
 
 /// The devices of one monitor. Guarded by the session's lock, as everything on it.

@@ -1,4 +1,4 @@
-internal import MQTTLink
+internal import MQTTValues
 internal import Wire
 
 /// The dataset's change feed as it comes in. Guarded by the session's lock, as everything on it.

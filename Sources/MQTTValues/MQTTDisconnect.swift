@@ -43,7 +43,7 @@ public struct MQTTDisconnect: Sendable, Equatable, CustomStringConvertible {
 
 extension MQTTDisconnect.Refusal {
     /// Both numberings: MQTT 3.1.1 section 3.2.2.3 (1…5) and MQTT 5 section 3.2.2.2 (128 and above).
-    init(code: UInt8) {
+    package init(code: UInt8) {
         self =
             switch code {
             case 1, 0x84: .protocolVersion
@@ -55,7 +55,7 @@ extension MQTTDisconnect.Refusal {
             }
     }
 
-    func text(code: UInt8) -> String {
+    package func text(code: UInt8) -> String {
         switch self {
         case .badCredentials: "bad user name or password"
         case .notAuthorised: "not authorised (user name, password or access list)"

@@ -1,31 +1,29 @@
-import Glibc
-
 /// The memory behind ``InboundBatch``: one block for the bytes, one for the places within it. Both are kept between drains,
 /// so that a message costs no allocation, and given back after an unusually large one.
-struct InboundBuffer: ~Copyable {
-    struct Slot {
-        var start: Int
-        var topicCount: Int
-        var payloadCount: Int
+package struct InboundBuffer: ~Copyable {
+    package struct Slot {
+        package var start: Int
+        package var topicCount: Int
+        package var payloadCount: Int
         /// -1: none.
-        var responseCount: Int32
-        var correlationCount: Int32
-        var qos: UInt8
-        var retain: Bool
+        package var responseCount: Int32
+        package var correlationCount: Int32
+        package var qos: UInt8
+        package var retain: Bool
     }
 
     /// simdjson's `SIMDJSON_PADDING`.
-    static let padding = 64
+    package static let padding = 64
     private static let keptBytes = 1 << 20
 
-    private(set) var bytes: UnsafeMutableRawPointer
+    package private(set) var bytes: UnsafeMutableRawPointer
     private var capacity: Int
-    private(set) var byteCount = 0
-    private(set) var slots: UnsafeMutablePointer<Slot>
+    package private(set) var byteCount = 0
+    package private(set) var slots: UnsafeMutablePointer<Slot>
     private var slotCapacity: Int
-    private(set) var count = 0
+    package private(set) var count = 0
 
-    init() {
+    package init() {
         capacity = 256 << 10
         bytes = .allocate(byteCount: capacity, alignment: 64)
         slotCapacity = 512
@@ -37,7 +35,7 @@ struct InboundBuffer: ~Copyable {
         slots.deallocate()
     }
 
-    mutating func append(
+    package mutating func append(
         topic: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, qos: UInt8, retain: Bool,
         response: UnsafeRawBufferPointer?, correlation: UnsafeRawBufferPointer?
     ) {
@@ -50,7 +48,7 @@ struct InboundBuffer: ~Copyable {
         end.storeBytes(of: 0, as: UInt8.self)
         end += 1
         Self.put(payload, at: &end)
-        memset(end, 0, Self.padding)
+        end.initializeMemory(as: UInt8.self, repeating: 0, count: Self.padding)
         end += Self.padding
         if extra > 0 {
             if let response { Self.put(response, at: &end) }
@@ -67,11 +65,11 @@ struct InboundBuffer: ~Copyable {
     }
 
     /// The messages `range`, until the next change.
-    func batch(_ range: Range<Int>) -> InboundBatch {
+    package func batch(_ range: Range<Int>) -> InboundBatch {
         InboundBatch(bytes: bytes, slots: UnsafePointer(slots + range.lowerBound), count: range.count)
     }
 
-    mutating func removeAll() {
+    package mutating func removeAll() {
         if capacity > Self.keptBytes {
             bytes.deallocate()
             capacity = Self.keptBytes

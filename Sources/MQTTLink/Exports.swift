@@ -1,0 +1,2 @@
+// Whoever uses a link names what it says and is given.
+@_exported public import MQTTValues
