@@ -21,7 +21,7 @@ final class Dataset {
     let places: PlaceBook
     private(set) var circumstances: CircumstanceBook
     /// Who is inside of which geofence.
-    let geofences = Geofences()
+    let geofences: Geofences
     let beacons: Beacons
     /// Positions of ids that are no device, by id: taken over when it becomes one.
     var positionsWithoutDevice = ByteKeyed<LiveState>()
@@ -35,18 +35,13 @@ final class Dataset {
     /// The live topics with a known state by dense numbers, and who subscribed to them.
     var liveTopics = LiveTopicTable()
     var liveSubscriptions = LiveSubscriptions()
-    /// Documents that are no objects of ours, those deleted and not yet forgotten included.
-    var documentCount = 0
+    let feed: ChangeFeed
     /// How many live topics of each domain have a known state.
     var activeDomains: [String: Int] = [:]
     var updateCounters = UpdateCounters()
     var requestCounters = RequestCounters()
     /// Requests by name and outcome.
     var requestOutcomes: [RequestOutcome: Int] = [:]
-    /// How far clients have replicated.
-    var checkpoints = Checkpoints()
-    /// How many documents the feed shows to everybody, and to administrators.
-    var feedCounts: (shared: CountedFeed?, all: CountedFeed?)
     let diagnostics: Diagnostics
     let matchAccount: MatchAccount
     var status = StatusReport()
@@ -69,7 +64,7 @@ final class Dataset {
     /// What comes in waits: for one of these, or behind what waited for them.
     var isSuspended = false
 
-    private let shared: Shared
+    let shared: Shared
 
     init(_ record: DatasetRecord, _ shared: Shared = Shared()) {
         self.shared = shared
@@ -84,11 +79,14 @@ final class Dataset {
         structure = StructureBook(shared, diagnostics)
         beacons = Beacons(devices, shared)
         circumstances = CircumstanceBook(record.id, devices, places, structure, matchAccount, shared)
+        geofences = Geofences(record.id, devices, places, structure, matchAccount, shared)
+        feed = ChangeFeed(shared)
     }
 
     var id: String { record.id }
 
     var isBeingDeleted: Bool { if case .deletion? = suspension { true } else { false } }
+    var isPushing: Bool { if case .push? = suspension { true } else { false } }
     /// Time brings nothing about.
     var isHalted: Bool { isLoading || isBeingDeleted }
 
@@ -104,9 +102,7 @@ final class Dataset {
         structure.reset()
         occupancy = nil
         positionsWithoutDevice.removeAll()
-        documentCount = 0
-        checkpoints = Checkpoints()
-        feedCounts = (nil, nil)
+        feed.reset()
     }
 
     /// A live topic has a state from now on, or none any more.

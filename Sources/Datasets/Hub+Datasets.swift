@@ -35,6 +35,38 @@ extension Hub {
         return dataset
     }
 
+    // MARK: dataset/create · list
+
+    func createDataset(
+        _ parameters: Parameters, _ context: ReplyContext, _ turn: inout Turn
+    ) throws(WireError) -> [UInt8] {
+        guard Name.isDataset(context.dataset) else {
+            throw WireError(
+                .invalid, "a dataset's name has 1 to 64 of A-Z a-z 0-9 . _ - and is not `live` or `geomatch`", field: "dataset")
+        }
+        guard datasets[context.dataset] == nil else {
+            throw WireError(.conflict, "the dataset `\(context.dataset)` exists")
+        }
+        var record = DatasetRecord(id: context.dataset, createdAt: turn.now, updatedAt: turn.now, revision: "")
+        try record.apply(parameters, configuration)
+        let dataset = try createDataset(record, &turn)
+        dataset.requestCounters.received += 1
+        return dataset.description
+    }
+
+    func listDatasets(_ parameters: Parameters, _ client: RequestingClient) throws(WireError) -> [UInt8] {
+        let page = try Page(parameters)
+        let visible = datasets.keys.filter { configuration.administers($0, client) }
+        return page.encode("datasets", sorting: visible, id: { $0 }, item: { id in datasets[id]?.description })
+    }
+
+    /// The router knows which datasets there are that a key may be for.
+    func createAccessKey(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
+        try accessKeys.create(call, { datasets[$0] != nil }, &turn)
+    }
+
+    // MARK: Deleting
+
     /// Takes back the creation of a dataset that nobody has seen yet.
     func undoCreation(of dataset: Dataset, deletedAt: Int64?) {
         datasets[dataset.id] = nil
@@ -52,16 +84,11 @@ extension Hub {
         deletedDatasets[dataset.id] = turn.now
         let replies = dataset.replies.afterDeletion()
         if !replies.isEmpty { repliesOfDeleted[dataset.id] = replies }
-        liveStates.removeAll(of: dataset) { state in
-            if state.payload != nil { resync.clear(state.topic, of: dataset.id) }
-            // Devices and states know each other, and states their dataset.
-            state.device = nil
-        }
-        moved.removeAll { $0 === dataset }
+        live.removeAll(of: dataset)
         outbox.removeAll(of: dataset.id, dataset.matchAccount)
         dataset.reset()
         dataset.clearedStates = ClearedStates()
-        resync.clearStatus(of: dataset.id)
+        live.resync.clearStatus(of: dataset.id)
         turn.effects.datasetsChanged = true
         turn.note(.datasetDeleted(dataset.id))
     }
@@ -70,9 +97,7 @@ extension Hub {
     public func repeatStatus() {
         for dataset in datasets.values { dataset.status.repeat() }
     }
-}
 
-extension Hub {
     /// Creates a dataset that an operator names, unless it exists.
     public func ensureDataset(_ name: String, _ turn: inout Turn) {
         guard datasets[name] == nil else { return }

@@ -57,9 +57,35 @@ extension Hub {
     public func posted(_ token: UInt64, _ outcome: PostOutcome, _ turn: inout Turn) {
         let token = DeliveryToken(raw: token)
         if token.slot == PendingPushTests.slot { return tested(token, outcome, &turn) }
-        if case .gone = outcome { noteGone(token, &turn) }
+        if case .gone = outcome, let (delivery, pusher) = outbox.underWay(token), case .push(let target) = pusher {
+            datasets[delivery.recipient.dataset]?.geomatching.noteGone(target, delivery, &turn)
+        }
         outbox.posted(token, outcome, &turn)
     }
+
+    // MARK: Doors that keep live states
+
+    /// A door that keeps live states has everything up to this number.
+    public func doorHolds(through number: Int64) {
+        // A number beyond our own was given by a life whose last second is lost to us: nothing it says helps.
+        let known = number > liveNumber ? 0 : number
+        live.resync.begin(liveStates.all.filter { $0.number > known }.sorted { $0.number < $1.number }, holding: known)
+        liveSubscribers.reopen(since: known)
+    }
+
+    /// Reports up to so much again of what may be lacking.
+    ///
+    /// - Returns: False when nothing is left.
+    public func continueResync(count: Int, _ turn: inout Turn) -> Bool {
+        liveSubscribers.reportLeftAgain(&turn)
+        var budget = count - liveSubscribers.continueSnapshots(count: count, &turn)
+        budget -= live.resync.continueClearing(count: budget, liveStates, exists: { datasets[$0] != nil }, &turn)
+        live.resync.continueStates(count: max(budget, 0), liveSubscribers, &turn)
+        return !isSettled
+    }
+
+    /// Doors that keep live states lack nothing.
+    public var isSettled: Bool { live.resync.isSettled && liveSubscribers.isSettled }
 
     // MARK: What a door may want to know
 

@@ -7,7 +7,6 @@ import Wire
 /// It knows no transport, no disk, no clock and no log. One thread owns it. Its inputs are requests, live updates, the time
 /// (``advance(_:)``), what became of its effects, and ``restore(_:at:)`` at the start.
 public final class Hub {
-    public private(set) var configuration: HubConfiguration
     let shared: Shared
     var datasets: [String: Dataset] = [:] {
         didSet { order = nil }
@@ -22,18 +21,17 @@ public final class Hub {
     }
     /// By the encoded seven levels, over all datasets: one look-up finds what an update replaces.
     var liveStates: LiveStates { shared.liveStates }
-    let liveSubscribers: LiveSubscribers
-    let followers: Followers
+    let live: LiveBook
+    var liveSubscribers: LiveSubscribers { shared.liveSubscribers }
+    var followers: Followers { shared.followers }
     var outbox: Outbox { shared.outbox }
+    /// Doors look into them from any thread.
+    public var accessKeys: AccessKeys { shared.accessKeys }
     var unknownDatasets = UnknownDatasets()
     /// When a dataset was deleted: a repeated update never creates it again.
     var deletedDatasets: [String: Int64] = [:]
     /// Replies to deletions, by the dataset that was deleted.
     var repliesOfDeleted: [String: ReplyMemory] = [:]
-    /// What doors that keep live states may lack.
-    var resync = Resync()
-    /// Datasets whose engines have not yet seen every position of this batch.
-    var moved: [Dataset] = []
     /// Datasets that were restored and whose engines have not yet taken up work.
     var unresumed: Set<String> = []
     /// The clients that wait for a query of the store that was asked with the same `requestId`.
@@ -44,26 +42,16 @@ public final class Hub {
     var deferredAnswers: [(query: StoreQuery, finding: StoreFinding)] = []
     /// What came in for suspended datasets.
     var waiting: WaitingInputs
-    var recentMoves = RecentMoves()
     /// How many pushes wait for what the store knows of their documents.
     var pushesWaiting = 0
-    var pushTests = PendingPushTests()
     /// How many messages wait at the doors: where they are many, live subscribers get the newest only.
     public var liveBacklog: Int {
         get { liveSubscribers.backlog }
         set { liveSubscribers.backlog = newValue }
     }
-    let decoder = LiveUpdateDecoder()
     var parser: JSONParser { shared.parser }
-    /// The live update that is being handled, where its sender waits to hear what became of it.
-    var answered: AnsweredUpdate?
-    /// Scratch for one update's properties.
     /// What datasets counted that are deleted.
     public internal(set) var figuresOfDeleted = DatasetFigures.sum([])
-    /// The keys that requests made; doors look into it from any thread.
-    public let accessKeys = AccessKeys()
-    var properties: [UInt8] = []
-    var beaconEffects: [BeaconEffect] = []
     private var lastSecondAt: Int64 = 0
     private var writtenBehindAt: Int64 = 0
     /// False while the store refuses: requests that change something get `internal`, and what is durable waits.
@@ -74,21 +62,18 @@ public final class Hub {
     var outageID: String?
 
     public init(_ configuration: HubConfiguration) {
-        self.configuration = configuration
-        shared = Shared(
-            limits: configuration.limits, naming: configuration.naming, administrators: configuration.administrators)
+        shared = Shared(configuration)
+        live = shared.live
         waiting = WaitingInputs(limits: configuration.limits)
-        liveSubscribers = LiveSubscribers(
-            limits: configuration.limits, reads: configuration.reads, administrators: configuration.administrators,
-            states: shared.liveStates, parser: shared.parser)
-        followers = Followers(administrators: configuration.administrators)
     }
+
+    public var configuration: HubConfiguration { shared.configuration }
 
     /// The last number given to a message of a live state.
     public var liveNumber: Int64 { liveStates.lastNumber }
 
     /// Datasets that may not come to be from now on, each with the adapter's filter that begins with its name.
-    public func reserve(datasets: [String: String]) { configuration.reservedDatasets = datasets }
+    public func reserve(datasets: [String: String]) { shared.configuration.reservedDatasets = datasets }
 
     /// How a door calls what leaves.
     var naming: Naming { configuration.naming }
@@ -106,9 +91,17 @@ public final class Hub {
         if !unresumed.isEmpty { resume(&turn) }
     }
 
+    /// Has the engines of restored datasets take up work, before anything else comes in.
+    private func resume(_ turn: inout Turn) {
+        let restored = unresumed.sorted().compactMap { datasets[$0] }
+        for dataset in restored { dataset.resume(&turn) }
+        unresumed.removeAll()
+        for dataset in restored { dataset.geofences.resume(in: dataset, &turn) }
+    }
+
     /// Shows the engines what the batch moved; afterwards every effect of the batch is in the turn.
     public func endBatch(_ turn: inout Turn) {
-        showMoves(&turn)
+        live.showMoves(&turn)
         outbox.record(&turn)
         noteOutdatedPushes(turn.effects.changes.dropFirst(turn.effects.changesSeenByFollowers))
         followers.announce(&turn)
@@ -125,13 +118,13 @@ public final class Hub {
         if !unresumed.isEmpty { resume(&turn) }
         for dataset in orderedDatasets where !dataset.isHalted {
             dataset.geomatching.advance(&turn)
-            refreshFloors(of: dataset, &turn)
+            dataset.refreshFloors(&turn)
             dataset.circumstances.advance(&turn)
-            advanceGeofences(of: dataset, to: now, &turn)
+            dataset.geofences.advance(&turn)
             if dataset.record.derivedOccupancy || dataset.occupancy != nil {
-                advanceOccupancy(of: dataset, secondIsOver: secondIsOver, &turn)
+                dataset.advanceOccupancy(secondIsOver: secondIsOver, &turn)
             }
-            advanceBeacons(of: dataset, &turn)
+            live.advanceBeacons(of: dataset, &turn)
             dataset.diagnostics.advance(&turn)
             if secondIsOver { dataset.reportStatus(&turn) }
         }
@@ -167,7 +160,7 @@ public final class Hub {
         for dataset in orderedDatasets {
             dataset.replies.expire(at: turn.now)
             dataset.geomatching.forgetEnded(at: turn.now)
-            forgetCleared(of: dataset, before: turn.now - Self.clearedMilliseconds, &turn)
+            live.forgetCleared(of: dataset, before: turn.now - Self.clearedMilliseconds, &turn)
         }
         guard turn.now >= nextHousekeepingAt || turn.now < nextHousekeepingAt - 2 * Self.housekeepingMilliseconds else { return }
         nextHousekeepingAt = turn.now + Self.housekeepingMilliseconds

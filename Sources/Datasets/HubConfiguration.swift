@@ -29,6 +29,11 @@ public struct HubConfiguration: Sendable {
     public var instance = ""
 
     public init() {}
+
+    /// Whether a client administers a dataset, or all of them (`*`).
+    func administers(_ dataset: String, _ client: RequestingClient) -> Bool {
+        client.onlyDataset.map { $0 == dataset } ?? true && administrators.allow(client: client.name, in: dataset)
+    }
 }
 
 /// How much of a dataset's live data a client may see, or publish.

@@ -4,25 +4,33 @@ import Wire
 
 /// What the components of all datasets share.
 final class Shared {
+    var configuration: HubConfiguration
     let limits: HubLimits
     /// How a door calls what leaves.
     let naming: Naming
     let parser = JSONParser()
     let liveStates = LiveStates()
+    let liveSubscribers: LiveSubscribers
+    /// Where live states change, and what follows from that.
+    private(set) lazy var live = LiveBook(self)
+    let followers: Followers
     let outbox: Outbox
+    /// The keys that requests made.
+    let accessKeys = AccessKeys()
     let administrators: AccessPatterns
     /// Of ``Geomatching/eventsVersion``, over all datasets.
     var lastEventsVersion = 0
+    var pushTests = PendingPushTests()
     /// Of ``EvaluationBudget``, as last seen.
     var exceededCount = EvaluationBudget.exceededCount
 
-    init(
-        limits: HubLimits = HubLimits(), naming: Naming = HubConfiguration().naming,
-        administrators: AccessPatterns = HubConfiguration().administrators
-    ) {
-        self.limits = limits
-        self.naming = naming
-        self.administrators = administrators
+    init(_ configuration: HubConfiguration = HubConfiguration()) {
+        self.configuration = configuration
+        limits = configuration.limits
+        naming = configuration.naming
+        administrators = configuration.administrators
         outbox = Outbox(limits: limits, naming: naming)
+        followers = Followers(administrators: administrators)
+        liveSubscribers = LiveSubscribers(configuration, states: liveStates, parser: parser)
     }
 }

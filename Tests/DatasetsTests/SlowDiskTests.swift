@@ -71,10 +71,10 @@ struct SlowDiskTests {
         harness.send("geomatch/e/alice/request/device/create", #"{"id":"y","deviceType":"MobileDevice"}"#)
         harness.isDiskSlow = false
         #expect(harness.takeReply(client: "bob")?["error"]?.refusal == "internal")
-        #expect(harness.hub.datasets["d"]?.documentCount == 0 && harness.hub.datasets["e"] == nil)
+        #expect(harness.hub.datasets["d"]?.feed.documentCount == 0 && harness.hub.datasets["e"] == nil)
         harness.heal()
         #expect(harness.refusal("changes/push", Self.note, client: "bob") == nil)
-        #expect(harness.hub.datasets["d"]?.documentCount == 1)
+        #expect(harness.hub.datasets["d"]?.feed.documentCount == 1)
     }
 
     @Test("that refuses leaves no move remembered, however long it does")
@@ -85,7 +85,7 @@ struct SlowDiskTests {
         #expect(harness.refusal("device/update", #"{"id":"phone","name":"n"}"#) == "internal")
         #expect(harness.refusal("device/update", #"{"id":"phone","name":"n"}"#) == "internal")
         for metre in 1...10 { harness.move(metres: Double(metre)) }
-        #expect(harness.hub.recentMoves.isEmpty)
+        #expect(harness.hub.live.recentMoves.isEmpty)
     }
 
     @Test("that refuses, and is read meanwhile, leaves no move of another dataset remembered")
@@ -101,7 +101,7 @@ struct SlowDiskTests {
         harness.isDiskSlow = false
         #expect(harness.takeReply()?["error"]?.refusal == "internal")
         for metre in 1...10 { harness.move(metres: Double(metre)) }
-        #expect(harness.hub.recentMoves.isEmpty)
+        #expect(harness.hub.live.recentMoves.isEmpty)
     }
 
     @Test("answers whoever follows the changes when that is durable, and with internal where it cannot be")

@@ -49,7 +49,7 @@ extension Beacons {
         _ sighting: Sighting, at stated: Int64, by observer: Observer, _ now: Int64, _ tally: inout Tally,
         _ effects: inout [BeaconEffect]
     ) {
-        let isSkewed = stated > now + Hub.skewMaximumMilliseconds
+        let isSkewed = stated > now + LiveBook.skewMaximumMilliseconds
         if isSkewed { tally.skewed += 1 }
         let seenAt = min(stated, now)
         let number = number(of: sighting.beacon)

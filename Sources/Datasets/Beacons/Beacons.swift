@@ -43,7 +43,7 @@ final class Beacons {
     /// Observers whose live message is behind, in order.
     private var behind: [Observer] = []
     let devices: Devices
-    private let shared: Shared
+    let shared: Shared
     var limits: HubLimits { shared.limits }
     var parser: JSONParser { shared.parser }
 

@@ -32,7 +32,7 @@ struct Push {
 
     func key(at place: Int) -> DocumentKey { DocumentKey(type: lookups[place].type, id: lookups[place].id) }
 
-    mutating func take(_ found: [KnownDocument?]) {
+    mutating func note(_ found: [KnownDocument?]) {
         known = found
         for (place, known) in known.enumerated() {
             for index in parts[place] where documents[index].isEdit { documents[index].decide(over: known?.history) }

@@ -17,9 +17,9 @@ extension Hub {
         switch change {
         case .put(let record): try RestoredKind[record.kind].put(self, record, Restoration(now: now, isAgain: again))
         case .delete(let key): RestoredKind[key.kind].delete(self, key)
-        case .forget(let key): restoreForgotten(key.id, in: key.text(0))
+        case .forget(let key): datasets[key.text(0)]?.restoreForgotten(key.id)
         case .amend(let amendment): RestoredKind[amendment.kind].amend(self, amendment)
-        case .countDocuments(let dataset, let count): datasets[dataset]?.documentCount = count
+        case .countDocuments(let dataset, let count): datasets[dataset]?.feed.documentCount = count
         case .expire, .putDocument, .forgetTombstones, .putFilters: break
         }
     }
@@ -34,7 +34,7 @@ extension Hub {
 
     func restore(_ record: DatasetDeletionRecord, again: Bool) {
         deletedDatasets[record.dataset] = record.at
-        if !again { resync.clearStatus(of: record.dataset) }
+        if !again { live.resync.clearStatus(of: record.dataset) }
     }
 
     /// Ends a restoration: what waits may go out, numbers go on behind the highest one.
@@ -50,59 +50,26 @@ extension Hub {
             dataset.clearedStates.sort()
             dataset.places.declareRestored()
             dataset.circumstances.beginRestoring()
+            dataset.geofences.isRestoring = true
             dataset.positionsChangedAt = liveNumber
         }
         liveSubscribers.resume()
-        restoreSightings(at: 0)
+        live.restoreSightings(at: 0)
         unresumed.formUnion(datasets.keys)
-        findOccupancies()
+        live.findOccupancies()
     }
 
     func restore(_ record: DeviceRecord) {
         guard let dataset = datasets[record.dataset] else { return }
-        if let device = dataset.devices[record.id] {
-            dataset.change(device, to: record)
-            return
-        }
-        _ = dataset.add(record)
+        if let device = dataset.devices[record.id] { dataset.change(device, to: record) } else { _ = dataset.add(record) }
     }
 
     func restore(_ record: LiveStateRecord) {
         guard !record.isRemnant, let dataset = datasets[record.dataset] else {
-            resync.clear(record.topic, of: record.dataset)
+            live.resync.clear(record.topic, of: record.dataset)
             return
         }
-        guard liveStates[record.topic] == nil, let live = try? LiveTopic(encoded: record.topic) else { return }
-        let state = LiveState(dataset: dataset, live: live, topic: record.topic)
-        state.timestamp = record.timestamp
-        state.receivedAt = record.receivedAt
-        state.number = record.number
-        state.payload = record.payload
-        state.isDerived = record.payload.map(LiveMessage.isDerived) ?? false
-        liveStates.insert(state, LevelKeys(live))
-        if record.payload != nil {
-            dataset.countLiveTopic(state, by: 1)
-        } else {
-            dataset.clearedStates.append(state, again: false)
-        }
-        liveStates.noteNumber(record.number)
-        settle(state)
-    }
-
-    /// Ties a known position to what it names, and places that there without asking what it meets.
-    ///
-    /// - Parameter places: false: the engine is shown by others where it is.
-    func settle(_ state: LiveState, places: Bool = true) {
-        guard state.namesDevice, state.payload != nil else { return }
-        let dataset = state.dataset
-        // A crash may have come between the two changes of a device that went from one topic to another.
-        if let known = currentPosition(of: state), (known.timestamp, known.number) > (state.timestamp, state.number) { return }
-        if let device = dataset.devices[state.itemID], device.record.type != .beacon {
-            device.positionTopic?.device = nil
-            tie(state, to: device, places: places)
-        } else {
-            dataset.positionsWithoutDevice[state.itemID] = state
-        }
+        live.restore(record, in: dataset)
     }
 
     func restore(_ record: ReplyRecord) {
@@ -126,6 +93,12 @@ extension Hub {
     }
 
     func dataset(of key: RecordKey) -> Dataset? { key.dataset.flatMap { datasets[$0] } }
+
+    /// What is kept from now on becomes durable under this token, and whether requests wait for what was kept before.
+    public func begin(token: UInt64, isAwaited: Bool) {
+        live.recentMoves.token = token
+        live.recentMoves.isAwaited = isAwaited
+    }
 
     // MARK: Writing behind
 

@@ -9,7 +9,7 @@ extension Hub {
     ///
     /// - Parameter token: They were handed to the store under it; nil: there were none.
     public func committed(_ done: Uncommitted, token: UInt64?, _ turn: inout Turn) {
-        if let token { recentMoves.forget(through: token) }
+        if let token { live.recentMoves.forget(through: token) }
         for sequel in done.sequels {
             switch sequel {
             case .matches(let number):
@@ -23,7 +23,7 @@ extension Hub {
                 resume(name, &turn)
             case .erasure(let topics): turn.effects.erasedInputs += topics
             case .livePositions(let livePositions, let name):
-                if let dataset = datasets[name] { show(livePositions, of: dataset, &turn) }
+                if let dataset = datasets[name] { live.show(livePositions, of: dataset, &turn) }
             }
         }
     }
@@ -46,17 +46,17 @@ extension Hub {
         for name in load.refusal.datasets {
             guard let dataset = datasets[name] else { continue }
             dataset.isLoading = true
-            load.moves[name] = recentMoves.since(token, of: name)
+            load.moves[name] = live.recentMoves.since(token, of: name)
             let subscriptions = dataset.geomatching.subscriptions
             for id in subscriptions.keys {
                 if let subscription = subscriptions[id] { load.deliveries.note(subscription) }
             }
-            for removed in recentMoves.removed(of: name) where subscriptions[removed.record.id] == nil {
+            for removed in live.recentMoves.removed(of: name) where subscriptions[removed.record.id] == nil {
                 load.deliveries.note(removed)
             }
         }
         load.deliveries.correct()
-        recentMoves.removeAll()
+        live.recentMoves.removeAll()
         pendingLoad = load
         return LoadRequest(datasets: load.refusal.datasets, parts: load.refusal.parts)
     }
@@ -81,11 +81,9 @@ extension Hub {
         deferredAnswers = []
         for (query, finding) in answers { answer(query, with: finding, &turn) }
         // What waited and changes something is refused with what was lost: the store cannot be written as far as is known.
-        for name in load.refusal.datasets + load.deletions where !isPushing(name) { resume(name, &turn) }
+        for name in load.refusal.datasets + load.deletions where datasets[name]?.isPushing != true { resume(name, &turn) }
         return load.again(kept)
     }
-
-    private func isPushing(_ name: String) -> Bool { if case .push? = datasets[name]?.suspension { true } else { false } }
 
     /// The process ends before its datasets were read.
     ///
@@ -176,7 +174,7 @@ extension Hub {
             default: break
             }
         }
-        takeBack(parts, found, &turn)
+        live.takeBack(parts, found, &turn)
     }
 
     /// Has the devices where they are again. Datasets that the store does not know are gone.
@@ -189,7 +187,7 @@ extension Hub {
             guard let dataset = datasets[name] else { continue }
             // What the store gave back of an earlier deletion is kept.
             let deletedAt = deletedDatasets[name]
-            if isPushing(name) { pushesWaiting -= 1 }
+            if dataset.isPushing { pushesWaiting -= 1 }
             removeDataset(dataset, &turn)
             // It never was: nobody deleted it.
             turn.effects.notices.removeAll { $0 == .datasetDeleted(name) }
@@ -198,7 +196,7 @@ extension Hub {
         for name in load.refusal.datasets {
             guard let dataset = datasets[name] else { continue }
             let moves = load.moves[name] ?? RecentMoves.Since()
-            placeDevices(of: dataset, before: moves)
+            live.placeDevices(of: dataset, before: moves)
             dataset.beacons.monitors.endReset()
             deliveries += dataset.geofences.endReset()
             let subscriptions = dataset.geomatching.subscriptions
@@ -206,9 +204,9 @@ extension Hub {
                 guard let subscription = subscriptions[id], load.deliveries.apply(to: subscription) else { continue }
                 deliveries.append(.putDelivery(dataset: name, subscriptionId: id, subscription.record.delivery))
             }
-            repeatMoves(moves, of: dataset, &turn)
+            live.repeatMoves(moves, of: dataset, &turn)
         }
-        findOccupancies()
+        live.findOccupancies()
         return deliveries
     }
 }

@@ -103,12 +103,12 @@ final class RestoredKind: Sendable {
             ) { hub, record, how in hub.datasets[record.dataset]?.circumstances.restore(record, at: how.now) },
             RestoredKind(StayRecord.self) { hub, record, _ in hub.datasets[record.dataset]?.circumstances.restore(record) },
             RestoredKind(
-                GeofenceRecord.self, delete: { hub, key in hub.restoreDeleted(geofence: key) },
+                GeofenceRecord.self, delete: { hub, key in hub.dataset(of: key)?.geofences.restoreDeleted(key) },
                 amend: { hub, amendment in hub.dataset(of: amendment.key)?.geofences.restore(amendment) }
-            ) { hub, record, _ throws(WireError) in try hub.restore(record) },
-            RestoredKind(GeofenceVisitRecord.self, delete: { hub, key in hub.restoreEnd(ofGeofenceVisit: key) }) {
-                hub, record, _ in hub.restore(record)
-            },
+            ) { hub, record, _ throws(WireError) in try hub.datasets[record.dataset]?.geofences.restore(record) },
+            RestoredKind(
+                GeofenceVisitRecord.self, delete: { hub, key in hub.dataset(of: key)?.geofences.restoreEnd(of: key) }
+            ) { hub, record, _ in hub.datasets[record.dataset]?.geofences.restore(record) },
             RestoredKind(IncidentRecord.self) { hub, record, _ throws(WireError) in
                 guard let dataset = hub.datasets[record.dataset] else { return }
                 let geofence = record.source == .geofence ? dataset.geofences[record.owner, record.sourceID] : nil
@@ -133,7 +133,7 @@ final class RestoredKind: Sendable {
                 delete: { hub, key in
                     hub.dataset(of: key)?.beacons.monitors.remove(client: key.text(1), id: key.text(2))
                 }
-            ) { hub, record, _ in hub.restore(record) },
+            ) { hub, record, _ in hub.datasets[record.dataset]?.beacons.restore(record) },
             RestoredKind(
                 FollowerRecord.self,
                 delete: { hub, key in
@@ -149,8 +149,8 @@ final class RestoredKind: Sendable {
             ) { hub, record, _ in hub.accessKeys.insert(record) },
             RestoredKind(
                 CheckpointRecord.self,
-                delete: { hub, key in hub.dataset(of: key)?.checkpoints.remove(client: key.text(1), id: key.text(2)) }
-            ) { hub, record, _ in hub.datasets[record.dataset]?.checkpoints.insert(record) },
+                delete: { hub, key in hub.dataset(of: key)?.feed.checkpoints.remove(client: key.text(1), id: key.text(2)) }
+            ) { hub, record, _ in hub.datasets[record.dataset]?.feed.checkpoints.insert(record) },
             RestoredKind(MatchRecord.self) { hub, record, how throws(WireError) in try hub.restore(record, again: how.isAgain) },
             RestoredKind(ReplyRecord.self) { hub, record, _ in hub.restore(record) },
         ]

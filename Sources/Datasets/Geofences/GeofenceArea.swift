@@ -120,22 +120,22 @@ struct ResolvedArea {
     var problem: WireError?
 }
 
-extension Hub {
+extension Geofences {
     /// What an area is at present; of one that moves, see the engine.
-    func resolve(_ area: GeofenceArea, in dataset: Dataset) -> ResolvedArea {
+    func resolve(_ area: GeofenceArea) -> ResolvedArea {
         switch area {
         case .fixed(let area): ResolvedArea(area: area)
-        case .place(let id): resolve(place: id, in: dataset)
-        case .structure(let levels): resolve(structure: levels, in: dataset)
+        case .place(let id): resolve(place: id)
+        case .structure(let levels): resolve(structure: levels)
         case .around(let device, _):
-            dataset.devices[device] == nil
+            devices[device] == nil
                 ? ResolvedArea(problem: WireError(.notFound, "there is no device `\(device)`", field: "area.around"))
                 : ResolvedArea()
         }
     }
 
-    private func resolve(place id: String, in dataset: Dataset) -> ResolvedArea {
-        guard let place = dataset.places.table[id] else {
+    private func resolve(place id: String) -> ResolvedArea {
+        guard let place = places.table[id] else {
             return ResolvedArea(problem: WireError(.notFound, "there is no place `\(id)`", field: "area.place"))
         }
         guard case .polygons(let polygons) = place.geometry else {
@@ -144,10 +144,10 @@ extension Hub {
         return ResolvedArea(area: FenceArea(polygons))
     }
 
-    private func resolve(structure levels: [String], in dataset: Dataset) -> ResolvedArea {
+    private func resolve(structure levels: [String]) -> ResolvedArea {
         let level = GeofenceArea.level(of: levels)
         let id = levels[levels.count - 1]
-        let found = dataset.structure.tree.nodes(level, id, below: levels)
+        let found = structure.tree.nodes(level, id, below: levels)
         guard let node = found.first, found.count == 1 else {
             let problem =
                 found.isEmpty
@@ -158,14 +158,14 @@ extension Hub {
             return ResolvedArea(problem: problem)
         }
         var outline = node.outline
-        if outline == nil, level == .floor { outline = dataset.structure.tree.node(at: Array(node.path.prefix(2)))?.outline }
+        if outline == nil, level == .floor { outline = structure.tree.node(at: Array(node.path.prefix(2)))?.outline }
         guard let outline else {
             return ResolvedArea(
                 problem: WireError(.invalid, "the \(level.rawValue) `\(id)` has no outline", field: "area.structure"))
         }
         let open = Array(repeating: LiveTopic.notApplicable, count: 4 - node.path.count)
         let whereabouts = Whereabouts(levels: node.path + open, outline: nil, floorIndex: nil)
-        let floor = dataset.structure.floor(of: whereabouts)
+        let floor = structure.floor(of: whereabouts)
         return ResolvedArea(area: FenceArea(outline.polygons), floor: floor?.number ?? 0)
     }
 }

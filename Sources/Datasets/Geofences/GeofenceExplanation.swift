@@ -4,11 +4,10 @@ import Wire
 
 // geofence/explain: each rule for one device, in the order in which they are decided.
 
-extension Hub {
-    func explainGeofence(_ call: Call) throws(WireError) -> [UInt8] {
+extension Geofences {
+    func explain(_ call: Call) throws(WireError) -> [UInt8] {
         let geofence = try geofence(call)
-        let device = try device(named: "deviceId", call)
-        let engine = call.dataset.geofences.engine
+        let device = try call.device()
         let number = device.reference.index
         let visit = engine.visit(of: number, in: geofence.number)
         let fix = engine.fix(of: number)
@@ -16,7 +15,7 @@ extension Hub {
         let record = geofence.record
         checks.append(
             .init("enabled", record.isEnabled, record.isEnabled ? "the geofence is enabled" : "the geofence is disabled"))
-        checks.append(deviceCheck(geofence, device, engine))
+        checks.append(deviceCheck(geofence, device))
         if let fix {
             let silence = record.rule.staleAfter.map { call.now - fix.heardAt >= $0 } ?? false
             let place = "\(fix.latitude), \(fix.longitude)"
@@ -51,7 +50,7 @@ extension Hub {
         return writer.bytes
     }
 
-    private func deviceCheck(_ geofence: Geofence, _ device: Device, _ engine: GeofenceEngine) -> Explanation.Check {
+    private func deviceCheck(_ geofence: Geofence, _ device: Device) -> Explanation.Check {
         if engine.fence(geofence.number)?.centre == device.reference.index {
             return .init("device", false, "the geofence moves with this device")
         }

@@ -4,14 +4,23 @@ import Records
 
 /// The geofences of one dataset, and who is inside.
 ///
-/// It owns the engine and the ids of visits; what follows from its effects is the hub's.
+/// It owns the engine and the ids of visits. What it finds leaves as durable changes of the turn, as events in the outbox and as
+/// live states of presence.
 final class Geofences {
+    let dataset: String
+    let devices: Devices
+    let places: PlaceBook
+    let structure: StructureBook
+    let shared: Shared
+    let account: MatchAccount
     var engine = GeofenceEngine()
     var effects: [FenceEffect] = []
-    /// What is still to be told, in order: a fence over a million devices must not keep others waiting.
+    /// What is still to be reported, in order: a fence over a million devices must not keep others waiting.
     private(set) var backlog = Deque<(effect: FenceEffect, geofence: Geofence, device: Device)>()
     /// The engine knows the devices: it does from the first geofence on, so that a dataset without them pays nothing.
     var isActive = false
+    /// Its dataset was restored, and nothing is evaluated before all of it is back.
+    var isRestoring = false
     private var byPath = ByteKeyed<Geofence>()
     private var byNumber: [Geofence?] = []
     private var free: [Int32] = []
@@ -27,6 +36,18 @@ final class Geofences {
     /// The paths of those that were there before a rebuilding: memory knows their counters better, which may be others than those that
     /// are durable.
     private var kept = ByteKeyed<Bool>()
+
+    init(
+        _ dataset: String, _ devices: Devices, _ places: PlaceBook, _ structure: StructureBook, _ account: MatchAccount,
+        _ shared: Shared
+    ) {
+        self.dataset = dataset
+        self.devices = devices
+        self.places = places
+        self.structure = structure
+        self.account = account
+        self.shared = shared
+    }
 
     var count: Int { byPath.count }
     var isEmpty: Bool { byPath.isEmpty }
@@ -166,12 +187,12 @@ final class Geofences {
 
     private func sorted(_ numbers: Set<Int32>?) -> [Geofence] { (numbers ?? []).sorted().compactMap { self[$0] } }
 
-    // MARK: Telling
+    // MARK: Reporting
 
-    /// Puts the engine's effects behind what is still to be told.
-    func queueEffects(_ device: (UInt32) -> Device?) {
+    /// Puts the engine's effects behind what is still to be reported.
+    func queueEffects() {
         for effect in effects {
-            guard let geofence = self[effect.fence], let device = device(effect.device) else { continue }
+            guard let geofence = self[effect.fence], let device = devices[effect.device] else { continue }
             backlog.append((effect, geofence, device))
         }
         effects.removeAll(keepingCapacity: true)
@@ -199,20 +220,20 @@ final class Geofences {
         if isActive { engine.restore(device.reference.index, device.fenceIdentity, nil) }
     }
 
-    /// Forgets a device without telling.
+    /// Forgets a device without reporting it.
     func forget(device: UInt32) {
         guard isActive else { return }
         for visit in engine.visits(of: device) { _ = end(visit.fence, device) }
-        var untold: [FenceEffect] = []
-        engine.remove(device, at: 0, into: &untold)
-        for case .exited(let fence, let member, _, _, _, _) in untold { _ = end(fence, member) }
+        var unreported: [FenceEffect] = []
+        engine.remove(device, at: 0, into: &unreported)
+        for case .exited(let fence, let member, _, _, _, _) in unreported { _ = end(fence, member) }
     }
 
-    /// Forgets a geofence without telling.
+    /// Forgets a geofence without reporting it.
     func remove(_ geofence: Geofence) {
-        var untold: [FenceEffect] = []
-        engine.remove(geofence.number, at: 0, into: &untold)
-        for case .exited(let fence, let member, _, _, _, _) in untold { _ = end(fence, member) }
+        var unreported: [FenceEffect] = []
+        engine.remove(geofence.number, at: 0, into: &unreported)
+        for case .exited(let fence, let member, _, _, _, _) in unreported { _ = end(fence, member) }
         forget(geofence)
     }
 }

@@ -18,11 +18,21 @@ extension Hub {
                     receiveUpdate(of: update.topic, published: published, message, &turn)
                 }
                 if update.topic.domain == Self.waypointDomain, !isRepeated {
-                    receiveWaypoint(update.payload, of: update.topic.dataset, published: published, &turn)
+                    receiveWaypoint(update, published: published, &turn)
                 }
             }
         case .failure(let error):
             refuse(error, published: published, of: adapted.dataset, &turn)
+        }
+    }
+
+    /// A waypoint is a geofence, too.
+    private func receiveWaypoint(_ update: AdaptedMessage.Update, published: UnsafeRawBufferPointer, _ turn: inout Turn) {
+        guard let dataset = datasets[update.topic.dataset], !dataset.isSuspended else { return }
+        do throws(WireError) {
+            try dataset.geofences.receiveWaypoint(update.payload, &turn)
+        } catch {
+            refuse(error, published: published, of: dataset.id, &turn)
         }
     }
 

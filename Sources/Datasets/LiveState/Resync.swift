@@ -79,27 +79,3 @@ struct Resync {
         subscribers.reportAgain(state, &turn)
     }
 }
-
-extension Hub {
-    /// A door that keeps live states has everything up to this number.
-    public func doorHolds(through number: Int64) {
-        // A number beyond our own was given by a life whose last second is lost to us: nothing it says helps.
-        let known = number > liveNumber ? 0 : number
-        resync.begin(liveStates.all.filter { $0.number > known }.sorted { $0.number < $1.number }, holding: known)
-        liveSubscribers.reopen(since: known)
-    }
-
-    /// Reports up to so much again of what may be lacking.
-    ///
-    /// - Returns: False when nothing is left.
-    public func continueResync(count: Int, _ turn: inout Turn) -> Bool {
-        liveSubscribers.reportLeftAgain(&turn)
-        var budget = count - liveSubscribers.continueSnapshots(count: count, &turn)
-        budget -= resync.continueClearing(count: budget, liveStates, exists: { datasets[$0] != nil }, &turn)
-        resync.continueStates(count: max(budget, 0), liveSubscribers, &turn)
-        return !isSettled
-    }
-
-    /// Doors that keep live states lack nothing.
-    public var isSettled: Bool { resync.isSettled && liveSubscribers.isSettled }
-}

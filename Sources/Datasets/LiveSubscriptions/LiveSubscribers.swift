@@ -10,6 +10,7 @@ import Wire
 /// newest only for each topic. While the door is closed nothing is made at all: afterwards every topic that changed is looked at.
 final class LiveSubscribers {
     let limits: HubLimits
+    let naming: Naming
     private let reads: @Sendable (_ dataset: String, _ client: String) -> LiveReach
     let administrators: AccessPatterns
     let states: LiveStates
@@ -35,13 +36,11 @@ final class LiveSubscribers {
     /// Notifications can leave.
     var isOpen = false
 
-    init(
-        limits: HubLimits, reads: @escaping @Sendable (_ dataset: String, _ client: String) -> LiveReach,
-        administrators: AccessPatterns, states: LiveStates, parser: JSONParser
-    ) {
-        self.limits = limits
-        self.reads = reads
-        self.administrators = administrators
+    init(_ configuration: HubConfiguration, states: LiveStates, parser: JSONParser) {
+        limits = configuration.limits
+        naming = configuration.naming
+        reads = configuration.reads
+        administrators = configuration.administrators
         self.states = states
         self.parser = parser
     }

@@ -16,6 +16,24 @@ struct Call {
 }
 
 extension Call {
+    var configuration: HubConfiguration { dataset.shared.configuration }
+    var limits: HubLimits { dataset.shared.limits }
+
+    /// The device a parameter names, if the client may have it.
+    ///
+    /// - Parameter ownerless: Why a client that is no administrator may not do this to a device without an owner; nil if it may.
+    func device(named key: String = "deviceId", ownerless: String? = nil) throws(WireError) -> Device {
+        let id = try parameters.id(key)
+        guard let device = dataset.devices[id] else {
+            throw WireError(.notFound, "there is no device `\(id)`", field: key)
+        }
+        try checkOwner(device.record.owner, of: "device", id, field: key)
+        if let ownerless, device.record.owner == nil, !client.isAdministrator {
+            throw WireError(.forbidden, ownerless, field: key)
+        }
+        return device
+    }
+
     /// Refuses what belongs to another client, see ``RequestingClient/reaches(owner:)``.
     func checkOwner(_ owner: String?, of kind: String, _ id: String, field: String = "id") throws(WireError) {
         guard client.reaches(owner: owner) else {

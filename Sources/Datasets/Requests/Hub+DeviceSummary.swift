@@ -47,8 +47,8 @@ extension Hub {
             client: RequestingClient(
                 name: client, isAdministrator: configuration.administrators.allow(client: client, in: name)),
             parameters: Parameters(["deviceId": .string(id)]), now: now)
-        let device = try device(named: "deviceId", call)
-        if moves { try checkMover(of: device, call) }
+        let device = try call.device()
+        if moves { try call.checkMover(of: device) }
         var summary = DeviceSummary(device)
         summary.isPrivate = dataset.hidesPositions
         return summary

@@ -12,14 +12,15 @@ extension Hub {
         switch query.use {
         case .feed(.stream(let number)):
             guard let dataset = datasets[context.dataset] else { return }
-            return followers.answer(finding, to: number, { self.encode($0, since: $1, of: dataset) }, &turn)
+            return followers.answer(finding, to: number, { dataset.feed.encode($0, since: $1, of: dataset) }, &turn)
         case .push: return resumePush(context, finding, &turn)
         case .feed, .reply, .documents: break
         }
         let repeated = takeWaiting(for: context)
         do throws(WireError) {
             if finding.isFailure { throw unreadable(context, &turn) }
-            let result = try result(of: query, finding, &turn)
+            guard let dataset = datasets[context.dataset] else { throw .unknownDataset(context.dataset) }
+            let result = try dataset.result(of: query, finding, for: client(of: context), &turn)
             finish(context, context.encode(result: result), nil, repeated: repeated, &turn)
         } catch {
             datasets[context.dataset]?.requestCounters.failed += 1

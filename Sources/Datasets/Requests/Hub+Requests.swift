@@ -33,7 +33,7 @@ extension Hub {
     /// Handles a request. Batches end with ``endBatch(_:)``.
     public func receive(_ envelope: Envelope, _ turn: inout Turn) {
         begin(&turn)
-        showMoves(&turn)
+        live.showMoves(&turn)
         let request = Request.parse(envelope.body, padded: envelope.isPadded, using: parser)
         let context = ReplyContext(
             address: envelope.answer, requestId: request.requestId, request: envelope.name, dataset: envelope.dataset,
@@ -80,10 +80,11 @@ extension Hub {
         _ perform: (inout Turn) throws(WireError) -> Outcome
     ) {
         do throws(WireError) {
-            if row?.changes == true, storeIsWritable { recentMoves.note(requestOf: context.dataset, at: turn.now) }
+            if row?.changes == true, storeIsWritable { live.recentMoves.note(requestOf: context.dataset, at: turn.now) }
             switch try turn.asking(row?.changes == true, perform) {
             case .query(let kind, let use):
                 turn.effects.queries.append(StoreQuery(kind: kind, reply: context, use: use))
+                if case .push = use { pushesWaiting += 1 }
                 if let key = context.key { waitingForAnswer[key] = [] }
             case .test(let device, let targets): test(targets, of: device.record, for: context, &turn)
             case .result(let result): finish(context, context.encode(result: result), row, &turn)
@@ -127,7 +128,7 @@ extension Hub {
         }
         if case .readAll(let handler) = row.handler {
             try checkNames()
-            return .result(try handler(self)(Parameters(parameters), client))
+            return .result(try handler(self, Parameters(parameters), client))
         }
         guard let dataset = datasets[context.dataset] else {
             guard row.createsDataset, mayCreateDataset(context.dataset, replayed: false) else {
@@ -179,17 +180,18 @@ extension Hub {
 
     private func perform(_ row: RequestRow, _ call: Call, _ turn: inout Turn) throws(WireError) -> Outcome {
         switch row.handler {
-        case .read(let handler): return .result(try handler(self)(call))
-        case .ask(let handler): return try handler(self)(call)
+        case .read(let handler): return .result(try handler(self, call))
+        case .ask(let handler): return try handler(call.dataset, call)
         case .change(let handler):
             if row.takesItems, call.parameters.value("items") != nil {
-                return .result(try createItems(call, row, handler(self), &turn))
+                return .result(
+                    try createItems(call, row, { call, turn throws(WireError) in try handler(self, call, &turn) }, &turn))
             }
-            return .result(try handler(self)(call, &turn))
-        case .readAll(let handler): return .result(try handler(self)(call.parameters, call.client))
+            return .result(try handler(self, call, &turn))
+        case .readAll(let handler): return .result(try handler(self, call.parameters, call.client))
         case .create: throw WireError(.conflict, "the dataset `\(call.dataset.id)` exists")
-        case .push: return try pushChanges(call, &turn)
-        case .testPush: return try testPush(call)
+        case .push: return try call.dataset.push(call, &turn)
+        case .testPush: return try call.dataset.geomatching.testPush(call)
         }
     }
 }

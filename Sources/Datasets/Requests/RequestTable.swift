@@ -35,12 +35,12 @@ public struct RequestRow: Sendable {
     /// Who carries it out, and how.
     enum Handler: Sendable {
         /// Reads what is in memory.
-        case read(@Sendable (Hub) -> (Call) throws(WireError) -> [UInt8])
+        case read(@Sendable (Hub, Call) throws(WireError) -> [UInt8])
         /// Reads what is in memory, whether or not the dataset it names exists.
-        case readAll(@Sendable (Hub) -> (Parameters, RequestingClient) throws(WireError) -> [UInt8])
+        case readAll(@Sendable (Hub, Parameters, RequestingClient) throws(WireError) -> [UInt8])
         /// Asks the store.
-        case ask(@Sendable (Hub) -> (Call) throws(WireError) -> Outcome)
-        case change(@Sendable (Hub) -> (Call, inout Turn) throws(WireError) -> [UInt8])
+        case ask(@Sendable (Dataset, Call) throws(WireError) -> Outcome)
+        case change(@Sendable (Hub, Call, inout Turn) throws(WireError) -> [UInt8])
         /// Creates the dataset.
         case create
         /// Asks the store what is known of documents, and changes them then.
@@ -61,83 +61,126 @@ public struct RequestRow: Sendable {
     }
 }
 
+// A component of the dataset, or one that all datasets share, carries it out.
+extension RequestRow.Handler {
+    static func read<Component>(
+        _ component: any KeyPath<Dataset, Component> & Sendable,
+        _ handler: @escaping @Sendable (Component) -> (Call) throws(WireError) -> [UInt8]
+    ) -> Self {
+        .read { _, call throws(WireError) in try handler(call.dataset[keyPath: component])(call) }
+    }
+
+    static func read<Component>(
+        shared component: any KeyPath<Hub, Component> & Sendable,
+        _ handler: @escaping @Sendable (Component) -> (Call) throws(WireError) -> [UInt8]
+    ) -> Self {
+        .read { hub, call throws(WireError) in try handler(hub[keyPath: component])(call) }
+    }
+
+    static func ask<Component>(
+        _ component: any KeyPath<Dataset, Component> & Sendable,
+        _ handler: @escaping @Sendable (Component) -> (Call) throws(WireError) -> Outcome
+    ) -> Self {
+        .ask { dataset, call throws(WireError) in try handler(dataset[keyPath: component])(call) }
+    }
+
+    static func change<Component>(
+        _ component: any KeyPath<Dataset, Component> & Sendable,
+        _ handler: @escaping @Sendable (Component) -> (Call, inout Turn) throws(WireError) -> [UInt8]
+    ) -> Self {
+        .change { _, call, turn throws(WireError) in try handler(call.dataset[keyPath: component])(call, &turn) }
+    }
+
+    static func change<Component>(
+        shared component: any KeyPath<Hub, Component> & Sendable,
+        _ handler: @escaping @Sendable (Component) -> (Call, inout Turn) throws(WireError) -> [UInt8]
+    ) -> Self {
+        .change { hub, call, turn throws(WireError) in try handler(hub[keyPath: component])(call, &turn) }
+    }
+}
+
 /// Every request this daemon answers.
 public enum RequestTable {
     public static let rows: [RequestRow] = [
         RequestRow("dataset/create", .create, isForAdministrators: true, createsDataset: true),
-        RequestRow("dataset/get", .read(Hub.getDataset)),
-        RequestRow("dataset/update", .change(Hub.updateDataset), isForAdministrators: true),
-        RequestRow("dataset/list", .readAll(Hub.listDatasets), isForAdministrators: true),
-        RequestRow("dataset/delete", .change(Hub.deleteDataset), isForAdministrators: true),
-        RequestRow("dataset/watch", .read(Hub.watchDataset)),
-        RequestRow("dataset/import", .change(Hub.importStructure), isForAdministrators: true, createsDataset: true),
-        RequestRow("key/create", .change(Hub.createAccessKey), isForAdministrators: true, createsDataset: true),
-        RequestRow("key/list", .read(Hub.listAccessKeys), isForAdministrators: true),
-        RequestRow("key/delete", .change(Hub.deleteAccessKey), isForAdministrators: true),
-        RequestRow("structure/list", .read(Hub.listStructure)),
-        RequestRow("structure/get", .read(Hub.getStructure)),
-        RequestRow("structure/delete", .change(Hub.deleteStructure), isForAdministrators: true),
-        RequestRow("device/create", .change(Hub.createDevice), createsDataset: true, takesItems: true),
-        RequestRow("device/get", .read(Hub.getDevice)),
-        RequestRow("device/list", .read(Hub.listDevices)),
-        RequestRow("device/update", .change(Hub.updateDevice)),
-        RequestRow("device/delete", .change(Hub.deleteDevice)),
-        RequestRow("device/forget", .change(Hub.forgetDevice)),
-        RequestRow("device/geofences", .read(Hub.listGeofencesOfDevice)),
-        RequestRow("geofence/create", .change(Hub.createGeofence), createsDataset: true),
-        RequestRow("geofence/get", .read(Hub.getGeofence)),
-        RequestRow("geofence/list", .read(Hub.listGeofences)),
-        RequestRow("geofence/update", .change(Hub.updateGeofence)),
-        RequestRow("geofence/delete", .change(Hub.deleteGeofence)),
-        RequestRow("geofence/inside", .read(Hub.listInside)),
-        RequestRow("geofence/explain", .read(Hub.explainGeofence)),
-        RequestRow("publication/create", .change(Hub.createPublication), createsDataset: true, takesItems: true),
-        RequestRow("publication/get", .read(Hub.getPublication)),
-        RequestRow("publication/list", .read(Hub.listPublications)),
-        RequestRow("publication/update", .change(Hub.updatePublication)),
-        RequestRow("publication/delete", .change(Hub.deletePublication)),
-        RequestRow("subscription/create", .change(Hub.createSubscription), createsDataset: true, takesItems: true),
-        RequestRow("subscription/get", .read(Hub.getSubscription)),
-        RequestRow("subscription/list", .read(Hub.listSubscriptions)),
-        RequestRow("subscription/update", .change(Hub.updateSubscription)),
-        RequestRow("subscription/delete", .change(Hub.deleteSubscription)),
-        RequestRow("match/get", .ask(Hub.getMatch)),
-        RequestRow("match/list", .ask(Hub.listMatches)),
-        RequestRow("match/explain", .read(Hub.explainMatch)),
-        RequestRow("match/watch", .read(Hub.watchAll), isForAdministrators: true),
-        RequestRow("live/subscribe", .change(Hub.subscribeLive)),
-        RequestRow("live/renew", .change(Hub.renewLive)),
-        RequestRow("live/unsubscribe", .change(Hub.unsubscribeLive)),
-        RequestRow("live/list", .read(Hub.listLive)),
-        RequestRow("live/snapshot", .read(Hub.snapshotLive)),
-        RequestRow("beacon/list", .read(Hub.listBeacons)),
-        RequestRow("beacon/monitor", .change(Hub.monitorBeacons)),
-        RequestRow("beacon/unmonitor", .change(Hub.unmonitorBeacons)),
-        RequestRow("category/import", .change(Hub.importCategories), createsDataset: true),
-        RequestRow("category/list", .read(Hub.listCategories)),
-        RequestRow("place/import", .change(Hub.importPlaces), createsDataset: true),
-        RequestRow("place/get", .read(Hub.getPlace)),
-        RequestRow("place/list", .read(Hub.listPlaces)),
-        RequestRow("place/delete", .change(Hub.deletePlace)),
-        RequestRow("place/candidates", .read(Hub.placeCandidates)),
-        RequestRow("place/verify", .change(Hub.verifyPlace)),
-        RequestRow("circumstance/register", .change(Hub.registerCircumstance), createsDataset: true),
-        RequestRow("circumstance/enable", .change(Hub.enableCircumstance)),
-        RequestRow("circumstance/disable", .change(Hub.disableCircumstance)),
-        RequestRow("circumstance/unregister", .change(Hub.unregisterCircumstance)),
-        RequestRow("circumstance/list", .read(Hub.listCircumstances)),
-        RequestRow("circumstance/evaluate", .read(Hub.evaluateCircumstance)),
-        RequestRow("circumstance/evaluateAll", .read(Hub.evaluateAllCircumstances)),
-        RequestRow("circumstance/watch", .read(Hub.watchAll), isForAdministrators: true),
-        RequestRow("changes/get", .ask(Hub.getChanges)),
-        RequestRow("changes/follow", .ask(Hub.followChanges)),
-        RequestRow("changes/unfollow", .ask(Hub.unfollowChanges)),
-        RequestRow("changes/conflicts", .ask(Hub.listConflicts)),
+        RequestRow("dataset/get", .read(\.self, Dataset.get)),
+        RequestRow("dataset/update", .change(\.self, Dataset.update), isForAdministrators: true),
+        RequestRow(
+            "dataset/list", .readAll { hub, parameters, client throws(WireError) in try hub.listDatasets(parameters, client) },
+            isForAdministrators: true),
+        RequestRow("dataset/delete", .change(\.self, Dataset.delete), isForAdministrators: true),
+        RequestRow("dataset/watch", .read(\.self, Dataset.watchDataset)),
+        RequestRow(
+            "dataset/import", .change(\.structure, StructureBook.importAll), isForAdministrators: true, createsDataset: true),
+        RequestRow("key/create", .change(shared: \.self, Hub.createAccessKey), isForAdministrators: true, createsDataset: true),
+        RequestRow("key/list", .read(shared: \.accessKeys, AccessKeys.list), isForAdministrators: true),
+        RequestRow("key/delete", .change(shared: \.accessKeys, AccessKeys.delete), isForAdministrators: true),
+        RequestRow("structure/list", .read(\.structure, StructureBook.list)),
+        RequestRow("structure/get", .read(\.structure, StructureBook.get)),
+        RequestRow("structure/delete", .change(\.structure, StructureBook.delete), isForAdministrators: true),
+        RequestRow("device/create", .change(\.self, Dataset.createDevice), createsDataset: true, takesItems: true),
+        RequestRow("device/get", .read(\.self, Dataset.getDevice)),
+        RequestRow("device/list", .read(\.self, Dataset.listDevices)),
+        RequestRow("device/update", .change(\.self, Dataset.updateDevice)),
+        RequestRow("device/delete", .change(\.self, Dataset.deleteDevice)),
+        RequestRow("device/forget", .change(\.self, Dataset.forgetDevice)),
+        RequestRow("device/geofences", .read(\.geofences, Geofences.listOfDevice)),
+        RequestRow("geofence/create", .change(\.geofences, Geofences.create), createsDataset: true),
+        RequestRow("geofence/get", .read(\.geofences, Geofences.get)),
+        RequestRow("geofence/list", .read(\.geofences, Geofences.list)),
+        RequestRow("geofence/update", .change(\.geofences, Geofences.update)),
+        RequestRow("geofence/delete", .change(\.geofences, Geofences.delete)),
+        RequestRow("geofence/inside", .read(\.geofences, Geofences.listInside)),
+        RequestRow("geofence/explain", .read(\.geofences, Geofences.explain)),
+        RequestRow(
+            "publication/create", .change(\.geomatching, Geomatching.createPublication), createsDataset: true, takesItems: true),
+        RequestRow("publication/get", .read(\.geomatching, Geomatching.getPublication)),
+        RequestRow("publication/list", .read(\.geomatching, Geomatching.listPublications)),
+        RequestRow("publication/update", .change(\.geomatching, Geomatching.updatePublication)),
+        RequestRow("publication/delete", .change(\.geomatching, Geomatching.deletePublication)),
+        RequestRow(
+            "subscription/create", .change(\.geomatching, Geomatching.createSubscription), createsDataset: true, takesItems: true),
+        RequestRow("subscription/get", .read(\.geomatching, Geomatching.getSubscription)),
+        RequestRow("subscription/list", .read(\.geomatching, Geomatching.listSubscriptions)),
+        RequestRow("subscription/update", .change(\.geomatching, Geomatching.updateSubscription)),
+        RequestRow("subscription/delete", .change(\.geomatching, Geomatching.deleteSubscription)),
+        RequestRow("match/get", .ask(\.geomatching, Geomatching.getMatch)),
+        RequestRow("match/list", .ask(\.geomatching, Geomatching.listMatches)),
+        RequestRow("match/explain", .read(\.geomatching, Geomatching.explain)),
+        RequestRow("match/watch", .read(\.self, Dataset.watchAll), isForAdministrators: true),
+        RequestRow("live/subscribe", .change(shared: \.liveSubscribers, LiveSubscribers.subscribe)),
+        RequestRow("live/renew", .change(shared: \.liveSubscribers, LiveSubscribers.renew)),
+        RequestRow("live/unsubscribe", .change(shared: \.liveSubscribers, LiveSubscribers.unsubscribe)),
+        RequestRow("live/list", .read(shared: \.liveSubscribers, LiveSubscribers.list)),
+        RequestRow("live/snapshot", .read(shared: \.liveSubscribers, LiveSubscribers.snapshot)),
+        RequestRow("beacon/list", .read(\.beacons, Beacons.list)),
+        RequestRow("beacon/monitor", .change(\.beacons, Beacons.monitor)),
+        RequestRow("beacon/unmonitor", .change(\.beacons, Beacons.unmonitor)),
+        RequestRow("category/import", .change(\.places, PlaceBook.importCategories), createsDataset: true),
+        RequestRow("category/list", .read(\.places, PlaceBook.listCategories)),
+        RequestRow("place/import", .change(\.places, PlaceBook.importPlaces), createsDataset: true),
+        RequestRow("place/get", .read(\.places, PlaceBook.get)),
+        RequestRow("place/list", .read(\.places, PlaceBook.list)),
+        RequestRow("place/delete", .change(\.places, PlaceBook.delete)),
+        RequestRow("place/candidates", .read(\.places, PlaceBook.candidates)),
+        RequestRow("place/verify", .change(\.places, PlaceBook.verify)),
+        RequestRow("circumstance/register", .change(\.circumstances, CircumstanceBook.register), createsDataset: true),
+        RequestRow("circumstance/enable", .change(\.circumstances, CircumstanceBook.enable)),
+        RequestRow("circumstance/disable", .change(\.circumstances, CircumstanceBook.disable)),
+        RequestRow("circumstance/unregister", .change(\.circumstances, CircumstanceBook.unregister)),
+        RequestRow("circumstance/list", .read(\.circumstances, CircumstanceBook.list)),
+        RequestRow("circumstance/evaluate", .read(\.circumstances, CircumstanceBook.evaluate)),
+        RequestRow("circumstance/evaluateAll", .read(\.circumstances, CircumstanceBook.evaluateAll)),
+        RequestRow("circumstance/watch", .read(\.self, Dataset.watchAll), isForAdministrators: true),
+        RequestRow("changes/get", .ask(\.feed, ChangeFeed.get)),
+        RequestRow("changes/follow", .ask(\.feed, ChangeFeed.follow)),
+        RequestRow("changes/unfollow", .ask(\.feed, ChangeFeed.unfollow)),
+        RequestRow("changes/conflicts", .ask(\.feed, ChangeFeed.conflicts)),
         RequestRow("changes/push", .push),
-        RequestRow("changes/documents", .ask(Hub.getDocuments)),
-        RequestRow("checkpoint/get", .read(Hub.getCheckpoint)),
-        RequestRow("checkpoint/put", .change(Hub.putCheckpoint)),
-        RequestRow("push/key", .readAll(Hub.getPushKey)),
+        RequestRow("changes/documents", .ask(\.feed, ChangeFeed.documents)),
+        RequestRow("checkpoint/get", .read(\.feed, ChangeFeed.getCheckpoint)),
+        RequestRow("checkpoint/put", .change(\.feed, ChangeFeed.putCheckpoint)),
+        RequestRow("push/key", .readAll { hub, _, _ throws(WireError) in try hub.configuration.getPushKey() }),
         RequestRow("push/test", .testPush),
     ]
 

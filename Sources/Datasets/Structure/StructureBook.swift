@@ -14,7 +14,7 @@ final class StructureBook {
     private var floors = Floors()
     /// When the tree was last changed, until positions were looked up in it again.
     private var changedAt: Int64?
-    private let shared: Shared
+    let shared: Shared
     private let diagnostics: Diagnostics
 
     init(_ shared: Shared, _ diagnostics: Diagnostics) {

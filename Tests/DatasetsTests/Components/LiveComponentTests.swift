@@ -12,9 +12,9 @@ struct LiveComponentTests {
     private let subscribers: LiveSubscribers
 
     init() {
-        subscribers = LiveSubscribers(
-            limits: HubLimits(), reads: { _, _ in .all }, administrators: AccessPatterns([]), states: states, parser: JSONParser()
-        )
+        var configuration = HubConfiguration()
+        configuration.administrators = AccessPatterns([])
+        subscribers = LiveSubscribers(configuration, states: states, parser: JSONParser())
     }
 
     /// Makes a state known with the next number.

@@ -1,0 +1,61 @@
+import Ranging
+import Wire
+import Records
+
+// beacon/monitor · unmonitor, and the events they ask for.
+
+extension Beacons {
+    func monitor(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
+        let parameters = call.parameters
+        let id = try parameters.id("id")
+        let uuid = try parameters.proximityUUID()
+        let part = 0...65_535
+        let record = BeaconMonitorRecord(
+            dataset: call.dataset.id, client: call.client.name, id: id, proximityUUID: uuid,
+            major: try parameters.optionalInteger("major", in: part), minor: try parameters.optionalInteger("minor", in: part),
+            devices: try parameters.optionalStrings("devices", count: 1...1000), createdAt: call.now)
+        if record.minor != nil, record.major == nil { throw parameters.error("minor", "needs a `major`") }
+        try checkDevices(record.devices, call)
+        let known = monitors[record.client, id]
+        if known == nil, monitors.count(of: record.client) >= limits.beaconMonitors {
+            throw WireError(.limit, "a client has \(limits.beaconMonitors) monitors, the maximum")
+        }
+        guard let monitor = BeaconMonitor(record) else { throw parameters.error("proximityUUID", "must be a UUID") }
+        monitors.insert(monitor)
+        turn.keep(.put(record))
+        return describe(monitor)
+    }
+
+    func unmonitor(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
+        let id = try call.parameters.id("id")
+        let client = call.client.name
+        guard monitors[client, id] != nil else {
+            throw WireError(.notFound, "there is no monitor `\(id)` of `\(client)`", field: "id")
+        }
+        monitors.remove(client: client, id: id)
+        turn.keep(.deleteBeaconMonitor(dataset: call.dataset.id, client: client, id: id))
+        return deleted(id)
+    }
+
+    /// An id that names a device is refused where that is another client's; any other is a group, or a device to come.
+    private func checkDevices(_ names: [String]?, _ call: Call) throws(WireError) {
+        for name in names ?? [] {
+            guard let device = devices[name] else { continue }
+            try call.checkOwner(device.record.owner, of: "device", name, field: "devices")
+        }
+    }
+
+    private func describe(_ monitor: BeaconMonitor) -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.member("id", monitor.record.id)
+            writer.member("topic", shared.naming.prefix + shared.naming.name(of: monitor.recipient))
+            monitor.record.encodeRegion(into: &writer)
+            if let devices = monitor.record.devices { writer.member("devices", devices) }
+            writer.member("createdAt", monitor.record.createdAt)
+        }
+    }
+
+    func restore(_ record: BeaconMonitorRecord) {
+        if let monitor = BeaconMonitor(record) { monitors.insert(monitor) }
+    }
+}

@@ -1,0 +1,248 @@
+import Geodesy
+import Geofencing
+import Matching
+import Records
+import Wire
+
+// What the geofences of a dataset are shown, and what comes of it.
+
+extension Geofences {
+    /// Lets the engine know the devices, from the first geofence on.
+    func activate(at now: Int64) {
+        guard !isActive else { return }
+        isActive = true
+        for device in devices.all {
+            engine.restore(device.reference.index, device.fenceIdentity, fix(of: device, at: now))
+        }
+    }
+
+    /// Where a device is, as its live state has it.
+    private func fix(of device: Device, at now: Int64) -> FenceFix? {
+        guard let state = device.positionTopic, let payload = state.payload,
+            let update = LiveMessage.update(inPayload: payload, using: shared.parser)
+        else { return nil }
+        let found = state.dataset.locatesPositions ? structure.whereabouts(of: update, on: state.topic) : nil
+        let floor = structure.floor(of: state, index: update.floorIndex, found: found)
+        return FenceFix(update, at: min(state.timestamp, now), heardAt: state.receivedAt, floor: floor)
+    }
+
+    // MARK: Inputs
+
+    /// A position was accepted.
+    func show(_ device: Device, _ update: LiveUpdate, floor: FloorRef, at timestamp: Int64, _ turn: inout Turn) {
+        guard isActive, !isRestoring,
+            let fix = FenceFix(update, at: min(timestamp, turn.now), heardAt: turn.now, floor: floor)
+        else { return }
+        engine.move(device.reference.index, to: fix, into: &effects)
+        if !effects.isEmpty { handleEffects(&turn) }
+        if let followed = device.presenceOf, followed !== device.positionTopic { showPresence(of: device, &turn) }
+    }
+
+    /// A device has another position than before by a request, or is new.
+    func show(_ device: Device, _ turn: inout Turn) {
+        guard isActive, let state = device.positionTopic, let payload = state.payload,
+            let update = LiveMessage.update(inPayload: payload, using: shared.parser)
+        else { return }
+        let found = state.dataset.locatesPositions ? structure.whereabouts(of: update, on: state.topic) : nil
+        let floor = structure.floor(of: state, index: update.floorIndex, found: found) ?? .unknown
+        show(device, update, floor: floor, at: state.timestamp, &turn)
+    }
+
+    /// A device's last position was cleared.
+    func clear(_ device: Device, _ turn: inout Turn) {
+        guard isActive else { return }
+        engine.clear(device.reference.index, at: turn.now, into: &effects)
+        handleEffects(&turn)
+        showPresence(of: device, &turn)
+    }
+
+    /// A device is about to be deleted.
+    func endVisits(of device: Device, _ turn: inout Turn) {
+        guard isActive else { return }
+        engine.remove(device.reference.index, at: turn.now, into: &effects)
+        handleEffects(&turn)
+        for follower in following(device: device.record.id) {
+            follower.problem = "there is no device `\(device.record.id)`"
+        }
+        forgetPresence(of: device, &turn)
+    }
+
+    /// A device's groups changed.
+    func identityChanged(_ device: Device, _ turn: inout Turn) {
+        guard isActive else { return }
+        engine.set(device.reference.index, device.fenceIdentity, at: turn.now, into: &effects)
+        handleEffects(&turn)
+    }
+
+    /// A place was imported anew, or deleted.
+    func placeChanged(_ id: String, _ turn: inout Turn) {
+        for geofence in following(place: id) { refreshArea(of: geofence, &turn) }
+    }
+
+    /// Structure was imported anew, or deleted.
+    func structureChanged(_ turn: inout Turn) {
+        for geofence in followingStructure { refreshArea(of: geofence, &turn) }
+    }
+
+    private func refreshArea(of geofence: Geofence, _ turn: inout Turn) {
+        let resolved = resolve(geofence.area)
+        geofence.problem = resolved.problem?.message
+        engine.setFloor(of: geofence.number, resolved.floor)
+        engine.setArea(
+            of: geofence.number, resolved.area, at: turn.now, ending: resolved.area == nil ? .deleted : .left, into: &effects)
+        handleEffects(&turn)
+    }
+
+    /// What time alone brings about.
+    func advance(_ turn: inout Turn) {
+        guard isActive, !isRestoring else { return }
+        if let due = engine.nextDeadline, due <= turn.now { engine.advance(to: turn.now, into: &effects) }
+        handleEffects(&turn)
+    }
+
+    // MARK: Effects
+
+    /// Sends what the engine reports, so much in a turn; ticks go on with the rest.
+    func handleEffects(_ turn: inout Turn) {
+        queueEffects()
+        guard !backlog.isEmpty else { return }
+        var touched: [Device] = []
+        var seen: Set<ObjectIdentifier> = []
+        for _ in 0..<Self.effectsPerTurn {
+            guard let (effect, geofence, device) = nextEffect() else { break }
+            handle(effect, geofence, device, &turn)
+            if seen.insert(ObjectIdentifier(device)).inserted { touched.append(device) }
+        }
+        for device in touched {
+            showPresence(of: device, &turn)
+            // Written behind, a crash could bring back where a device was before, and what it did there would be reported again.
+            if let state = device.positionTopic { turn.keep(.put(LiveStateRecord(state))) }
+        }
+    }
+
+    private static let effectsPerTurn = 2000
+
+    private func handle(_ effect: FenceEffect, _ geofence: Geofence, _ device: Device, _ turn: inout Turn) {
+        let id = turn.identifiers.uuid()
+        let number = device.reference.index
+        var event = GeofenceEvent(id: id, geofence: geofence.record, deviceID: device.record.id, effect)
+        if devices.hides(device, from: geofence.record.owner) { event.fix = nil }
+        var visit = GeofenceVisitRecord(
+            dataset: dataset, geofence: geofence.record.path, deviceID: device.record.id, id: id, since: event.at)
+        switch effect {
+        case .entered:
+            begin(id, geofence.number, number)
+            turn.keep(.put(visit))
+        case .dwelled:
+            guard let known = visitID(geofence.number, number) else { return }
+            visit.id = known
+            visit.since = engine.visit(of: number, in: geofence.number)?.since ?? event.at
+            visit.hasDwelled = true
+            turn.keep(.put(visit))
+        case .exited(_, _, _, _, let since, _):
+            guard let known = end(geofence.number, number) else { return }
+            visit.id = known
+            event.duration = Double(event.at - since) / 1000
+            turn.keep(.delete(visit.key))
+        }
+        event.visit = visit.id
+        let isOwn = device.record.owner.map { $0.hasSameBytes(as: geofence.record.owner) } ?? true
+        shared.outbox.send(
+            IncidentRecord(
+                number: 0, dataset: dataset, id: id, source: .geofence, sourceID: geofence.record.id,
+                owner: geofence.record.owner, createdAt: turn.now, body: event.encoded()),
+            of: geofence, to: Targets(geofence.pushers, about: isOwn ? device.record : nil),
+            saying: {
+                PushMessage(
+                    [("id", id), ("geofence", geofence.record.id), ("deviceId", device.record.id), ("event", event.event)],
+                    geofence.record.notification, device: device.record)
+            }, account, &turn)
+    }
+
+    // MARK: Restoring
+
+    func restore(_ record: GeofenceRecord) throws(WireError) {
+        let area = try GeofenceArea(stored: record.area, using: shared.parser)
+        let geofence = make(
+            record, area, pushers: try [Pusher](reading: record.pushers, of: record.recipient, naming: shared.naming))
+        let (fence, around) = fence(of: geofence)
+        engine.restore(geofence.number, fence, around: around)
+    }
+
+    func restoreDeleted(_ key: RecordKey) {
+        if let geofence = self[path: key.id] { remove(geofence) }
+    }
+
+    func restore(_ record: GeofenceVisitRecord) {
+        guard let device = devices[record.deviceID], let geofence = self[path: record.geofence] else { return }
+        let number = device.reference.index
+        begin(record.id, geofence.number, number)
+        engine.restoreVisit(of: number, in: geofence.number, since: record.since, hasDwelled: record.hasDwelled)
+    }
+
+    func restoreEnd(of key: RecordKey) {
+        guard let device = devices[key.text(2)], let geofence = self[path: key.text(1)] else { return }
+        _ = end(geofence.number, device.reference.index)
+        engine.restoreEnd(of: device.reference.index, in: geofence.number)
+    }
+
+    /// Everything is back: devices are where they are, visits go on, and presence says so.
+    ///
+    /// - Parameter owner: The dataset that these are of: it has the live states.
+    func resume(in owner: Dataset, _ turn: inout Turn) {
+        isRestoring = false
+        if !isEmpty {
+            activate(at: turn.now)
+            engine.resume(at: turn.now)
+        }
+        resumePresence(in: owner, &turn)
+    }
+
+    /// A geofence as the engine knows it, with what it encloses now.
+    func fence(of geofence: Geofence) -> (fence: Fence, around: (device: UInt32, radius: Double)?) {
+        let resolved = resolve(geofence.area)
+        geofence.problem = resolved.problem?.message
+        var fence = geofence.fence
+        fence.area = resolved.area
+        fence.floor = resolved.floor
+        guard case .around(let id, let radius) = geofence.area, let device = devices[id] else { return (fence, nil) }
+        return (fence, (device.reference.index, radius))
+    }
+
+    /// A device is known by now that geofences are to move with.
+    func follow(_ device: Device) {
+        for geofence in following(device: device.record.id) {
+            let (fence, around) = fence(of: geofence)
+            engine.restore(geofence.number, fence, around: around)
+        }
+    }
+}
+
+extension FenceEffect {
+    var fence: Int32 {
+        switch self {
+        case .entered(let fence, _, _, _), .dwelled(let fence, _, _, _), .exited(let fence, _, _, _, _, _): fence
+        }
+    }
+
+    var device: UInt32 {
+        switch self {
+        case .entered(_, let device, _, _), .dwelled(_, let device, _, _), .exited(_, let device, _, _, _, _): device
+        }
+    }
+}
+
+extension FenceFix {
+    /// nil where the update is no position.
+    init?(_ update: LiveUpdate, at timestamp: Int64, heardAt: Int64, floor: FloorRef?) {
+        guard let position = update.position else { return nil }
+        self.init(
+            latitude: position.latitude, longitude: position.longitude, accuracy: max(0, position.horizontalAccuracy ?? 0),
+            timestamp: timestamp, heardAt: heardAt, floor: floor?.number ?? 0)
+    }
+}
+
+extension Device {
+    /// By what geofences choose it.
+    var fenceIdentity: FenceDevice { FenceDevice(id: record.id, owner: record.owner, groups: record.group) }
+}

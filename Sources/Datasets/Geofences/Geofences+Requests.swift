@@ -1,0 +1,198 @@
+import Geofencing
+import Records
+import Wire
+
+// geofence/create · get · update · delete · list · explain · inside, device/geofences
+
+extension Geofences {
+    func create(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
+        let parameters = call.parameters
+        let given = try parameters.optionalID("id")
+        let owner = call.owner ?? call.client.name
+        guard let value = parameters.value("area") else { throw parameters.missing("area") }
+        let area = try GeofenceArea(value)
+        var record = GeofenceRecord(
+            dataset: dataset, owner: owner, id: given ?? "", area: String(decoding: value.serialised(), as: UTF8.self),
+            createdAt: call.createdAt, updatedAt: call.updatedAt)
+        try applyOptions(call, to: &record)
+        if let given, self[owner, given] != nil {
+            throw WireError(.conflict, "the geofence `\(given)` exists", field: "id")
+        }
+        guard count(of: owner) < shared.limits.geofences else {
+            throw WireError(.limit, "the client has \(shared.limits.geofences) geofences, the maximum")
+        }
+        try check(area, call)
+        if given == nil { record.id = turn.identifiers.uuid() }
+        let pushers = try shared.configuration.readPushers(record.pushers, of: record.recipient, areNew: true)
+        record.revision = call.revision(after: nil, content: record.encoded())
+        activate(at: call.now)
+        // First what is created, then the visits that begin with it.
+        turn.keep(.put(record))
+        let geofence = make(record, area, pushers: pushers)
+        shared.live.showMoves(&turn)
+        let (fence, around) = fence(of: geofence)
+        engine.insert(geofence.number, fence, around: around, at: call.now, into: &effects)
+        handleEffects(&turn)
+        return describe(geofence)
+    }
+
+    func get(_ call: Call) throws(WireError) -> [UInt8] { describe(try geofence(call)) }
+
+    func update(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
+        let parameters = call.parameters
+        let geofence = try geofence(call)
+        var record = geofence.record
+        try parameters.checkRevision(record.revision)
+        var area = geofence.area
+        if parameters.has("area") {
+            guard let value = parameters.value("area") else { throw parameters.missing("area") }
+            area = try GeofenceArea(value)
+            try check(area, call)
+            record.area = String(decoding: value.serialised(), as: UTF8.self)
+        }
+        try applyOptions(call, to: &record)
+        let pushers = try shared.configuration.readPushers(
+            record.pushers, of: record.recipient, areNew: parameters.has("pushers"))
+        record.updatedAt = call.updatedAt
+        record.revision = call.revision(after: record.revision, content: record.encoded())
+        turn.keep(.put(record))
+        change(geofence, to: record, area, pushers: pushers)
+        shared.live.showMoves(&turn)
+        let (fence, around) = fence(of: geofence)
+        engine.update(geofence.number, fence, around: around, at: call.now, into: &effects)
+        handleEffects(&turn)
+        return describe(geofence)
+    }
+
+    func delete(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
+        let geofence = try geofence(call)
+        try call.parameters.checkRevision(geofence.record.revision)
+        remove(geofence, &turn)
+        return deleted(geofence.record.id)
+    }
+
+    /// Ends the visits of a geofence, and deletes it.
+    func remove(_ geofence: Geofence, _ turn: inout Turn) {
+        engine.remove(geofence.number, at: turn.now, into: &effects)
+        handleEffects(&turn)
+        forget(geofence)
+        turn.keep(.deleteGeofence(dataset: dataset, path: geofence.record.path))
+    }
+
+    func list(_ call: Call) throws(WireError) -> [UInt8] {
+        var page = Page(limit: try call.parameters.listLimit())
+        page.after = try call.parameters.optionalString("after", bytes: 1...256)
+        let visible = all.filter { call.client.reaches(owner: $0.record.owner) }
+        return page.encode("geofences", sorting: visible, id: \.record.path, item: { self.describe($0) })
+    }
+
+    /// The devices inside of a geofence, in the order of their ids.
+    func listInside(_ call: Call) throws(WireError) -> [UInt8] {
+        let geofence = try geofence(call)
+        let page = try Page(call.parameters)
+        let members = engine.members(of: geofence.number).compactMap { devices[$0] }
+        return page.encode("devices", sorting: members, id: \.record.id) { device in
+            guard let visit = engine.visit(of: device.reference.index, in: geofence.number) else { return nil }
+            var writer = JSONWriter()
+            writer.beginObject()
+            writer.member("deviceId", device.record.id)
+            writer.member("since", visit.since)
+            writer.endObject()
+            return writer.bytes
+        }
+    }
+
+    /// The geofences of the client that a device is inside of.
+    func listOfDevice(_ call: Call) throws(WireError) -> [UInt8] {
+        let device = try call.device()
+        let page = try Page(call.parameters)
+        let number = device.reference.index
+        let own = geofences(of: number).filter { $0.record.owner.hasSameBytes(as: call.client.name) }
+        return page.encode("geofences", sorting: own, id: \.record.id) { geofence in
+            guard let visit = engine.visit(of: number, in: geofence.number) else { return nil }
+            var writer = JSONWriter()
+            writer.beginObject()
+            writer.member("id", geofence.record.id)
+            writer.member("name", optional: geofence.record.name)
+            writer.member("since", visit.since)
+            writer.endObject()
+            return writer.bytes
+        }
+    }
+
+    // MARK: Parts
+
+    /// The client's own geofence of an id; administrators name another client's by `client/id`.
+    func geofence(_ call: Call) throws(WireError) -> Geofence {
+        let id = try call.parameters.string("id", bytes: 1...256)
+        if let own = self[call.client.name, id] { return own }
+        if call.client.isAdministrator, let other = self[path: id] { return other }
+        throw WireError(.notFound, "there is no geofence `\(id)` of `\(call.client.name)`", field: "id")
+    }
+
+    private func applyOptions(_ call: Call, to record: inout GeofenceRecord) throws(WireError) {
+        let parameters = call.parameters
+        if parameters.has("name") { record.name = try parameters.name("name") }
+        if parameters.has("devices") {
+            record.devices = try parameters.optionalStrings("devices", count: 0...1000) ?? []
+            try checkDevices(record.devices, call)
+        }
+        if parameters.has("exitMargin") {
+            record.rule.exitMargin = try parameters.optionalNumber("exitMargin", in: 0...100_000, unit: "metres") ?? 10
+        }
+        if parameters.has("dwell") { record.rule.dwell = try parameters.milliseconds("dwell") ?? 0 }
+        if parameters.has("staleAfter") {
+            record.rule.staleAfter = try parameters.milliseconds("staleAfter")
+            guard record.rule.staleAfter != 0 else {
+                throw parameters.error("staleAfter", "must be above 0 seconds", not: parameters.value("staleAfter"))
+            }
+        }
+        if parameters.has("accuracy") { record.rule.accuracy = try parameters.optionalChoice("accuracy") ?? .likely }
+        if parameters.has("floor") { record.rule.floor = try parameters.optionalChoice("floor") ?? .any }
+        if parameters.has("pushers") { record.pushers = try parameters.pushers("pushers") }
+        if parameters.has("secret") { record.secret = try parameters.optionalString("secret", bytes: 1...1024) }
+        if parameters.has("notification") { record.notification = try parameters.notification("notification") }
+        if parameters.has("enabled") { record.isEnabled = try parameters.optionalBool("enabled") ?? true }
+    }
+
+    /// An id that names a device is refused where that is another client's; any other is a group, a pattern, or a device to come.
+    private func checkDevices(_ names: [String], _ call: Call) throws(WireError) {
+        for name in names {
+            guard (1...Self.deviceNameBytesMax).contains(name.utf8.count) else {
+                throw call.parameters.error("devices", "has entries of 1 to \(Self.deviceNameBytesMax) bytes", not: .string(name))
+            }
+            guard let device = devices[name] else { continue }
+            try call.checkOwner(device.record.owner, of: "device", name, field: "devices")
+        }
+    }
+
+    private static let deviceNameBytesMax = 129
+
+    /// What an area refers to must be there, and be the client's.
+    private func check(_ area: GeofenceArea, _ call: Call) throws(WireError) {
+        if let problem = resolve(area).problem { throw problem }
+        guard case .around(let id, _) = area, let device = devices[id] else { return }
+        try call.checkOwner(device.record.owner, of: "device", id, field: "area.around")
+    }
+
+    private func describe(_ geofence: Geofence) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        geofence.record.encodeMembers(into: &writer)
+        writer.member("problem", optional: geofence.problem)
+        writer.key("delivery")
+        geofence.record.delivery.encode(into: &writer)
+        writer.endObject()
+        return writer.bytes
+    }
+}
+
+extension Parameters {
+    /// Seconds, as milliseconds.
+    fileprivate func milliseconds(_ key: String) throws(WireError) -> Int64? {
+        try optionalNumber(key, in: 0...Self.secondsMax, unit: "seconds").map { Int64(($0 * 1000).rounded()) }
+    }
+
+    /// A hundred years.
+    private static let secondsMax = 3_155_760_000.0
+}

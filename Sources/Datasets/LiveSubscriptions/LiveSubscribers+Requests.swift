@@ -1,0 +1,107 @@
+import LiveTopics
+import Wire
+import Records
+
+// live/subscribe · renew · unsubscribe · list
+
+extension LiveSubscribers {
+    private static let leaseDefault = 3600.0
+    private static let intervalMaximum = 86_400_000
+
+    func subscribe(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
+        try call.checkReader()
+        let parameters = call.parameters
+        let dataset = call.dataset
+        let filter = try parameters.liveFilter(in: dataset)
+        try dataset.checkDeclared(levels: [dataset.id] + filter.criteria.levels)
+        let interval = try parameters.optionalInteger("minInterval", in: 0...Self.intervalMaximum, unit: "milliseconds") ?? 0
+        let qos = try parameters.optionalInteger("qos", in: 0...1) ?? 0
+        let lease = try parameters.lease("lease", maximum: limits.leaseSeconds) ?? Self.leaseDefault
+        let snapshot = try parameters.optionalBool("snapshot") ?? true
+        let id = try parameters.optionalID("id")
+        let former = id.flatMap { dataset.liveSubscriptions[call.client.name, $0] }
+        guard former != nil || dataset.liveSubscriptions.count(of: call.client.name) < limits.liveSubscriptions
+        else {
+            throw WireError(.limit, "the client has \(limits.liveSubscriptions) live subscriptions, the maximum")
+        }
+        let record = LiveSubscriptionRecord(
+            dataset: dataset.id, client: call.client.name, id: id ?? turn.identifiers.uuid(), criteria: filter.criteria.encoded,
+            condition: filter.condition, within: filter.within, minInterval: Int64(interval), qos: UInt8(qos),
+            snapshot: snapshot, lease: lease, leaseUntil: deadline(from: call.now, duration: lease), createdAt: call.now,
+            number: states.lastNumber)
+        if let former { remove(former) }
+        let subscription = try add(record, in: dataset)
+        turn.keep(.put(record))
+        turn.effects.sequels.append(.liveSubscription(subscription.handle, serial: subscription.serial))
+        let count = snapshot ? snapshotCount(of: subscription) : 0
+        if snapshot { beginSnapshot(of: subscription) }
+        return encodeReply(record, snapshot: count)
+    }
+
+    func renew(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
+        let subscription = try subscription(call)
+        var record = subscription.record
+        if let lease = try call.parameters.lease("lease", maximum: limits.leaseSeconds) { record.lease = lease }
+        record.leaseUntil = deadline(from: call.now, duration: record.lease)
+        subscription.record = record
+        renewed(subscription)
+        turn.keep(.put(record))
+        return encodeReply(record, snapshot: 0)
+    }
+
+    func unsubscribe(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
+        let subscription = try subscription(call)
+        let record = subscription.record
+        remove(subscription)
+        turn.keep(.deleteLiveSubscription(dataset: record.dataset, client: record.client, id: record.id))
+        return deleted(record.id)
+    }
+
+    func list(_ call: Call) throws(WireError) -> [UInt8] {
+        let page = try Page(call.parameters)
+        let own = call.dataset.liveSubscriptions.all(of: call.client.name).filter { $0.record.leaseUntil > call.now }
+        return page.encode("subscriptions", sorting: own, id: \.record.id, item: { self.describe($0) })
+    }
+
+    // MARK: Parts
+
+    private func subscription(_ call: Call) throws(WireError) -> LiveSubscription {
+        let id = try call.parameters.id("id")
+        guard let subscription = call.dataset.liveSubscriptions[call.client.name, id],
+            subscription.record.leaseUntil > call.now
+        else { throw WireError(.notFound, "there is no live subscription `\(id)` of `\(call.client.name)`", field: "id") }
+        return subscription
+    }
+
+    private func encodeReply(_ record: LiveSubscriptionRecord, snapshot: Int) -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.member("id", record.id)
+            writer.member("topic", naming.name(of: record.recipient))
+            writer.member("criteria", record.criteria)
+            writer.member("leaseUntil", record.leaseUntil)
+            writer.member("snapshot", snapshot)
+        }
+    }
+
+    private func describe(_ subscription: LiveSubscription) -> [UInt8] {
+        let record = subscription.record
+        return JSONWriter.object { writer in
+            writer.member("id", record.id)
+            writer.member("topic", naming.name(of: record.recipient))
+            writer.member("criteria", record.criteria)
+            writer.member("where", optional: record.condition)
+            if let within = record.within {
+                writer.key("within")
+                writer.raw(Array(within.utf8))
+            }
+            writer.member("minInterval", record.minInterval)
+            writer.member("qos", Int(record.qos))
+            writer.member("lease", record.lease)
+            writer.member("leaseUntil", record.leaseUntil)
+            writer.member("createdAt", record.createdAt)
+            writer.member("delivered", subscription.delivered)
+            writer.member("conflated", subscription.conflated)
+            writer.member("dropped", subscription.dropped)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import Matching
+import Wire
+import Records
+
+// device/forget
+
+extension Dataset {
+    /// Erases where a device is and what it met; the device stays, with its publications and subscriptions.
+    ///
+    /// Its visits end as `deleted` first. What was matched and not yet delivered is still owed, and no longer to be seen; what others'
+    /// subscriptions received stays with them.
+    func forgetDevice(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
+        let device = try call.device(named: "id", ownerless: "only administrators have a device without an owner forgotten")
+        geomatching.endVisits(of: device, &turn)
+        turn.keep(.forgetDevice(dataset: id, id: device.record.id))
+        device.matches.removeAll()
+        let traces = traces(of: device)
+        turn.effects.sequels.append(.erasure(traces.map(\.topic)))
+        for state in traces {
+            let former = state.snapshot
+            shared.live.clear(state, &turn)
+            turn.keep(state, after: former)
+        }
+        geomatching.engine.forgetPairs(of: device.reference)
+        circumstances.forgetWhereabouts(of: device)
+        places.forget(device.record.id)
+        return stated(device.record.id, "forgotten")
+    }
+
+    /// Where it is, and what it sighted, over all topics: every other live state is of a place.
+    private func traces(of device: Device) -> [LiveState] {
+        shared.liveStates.all.filter { state in
+            state.dataset === self && state.payload != nil && (state.namesDevice || state.domain == "proximity")
+                && state.itemID.hasSameBytes(as: device.record.id)
+        }
+    }
+
+    /// The same where it is given back to memory: what the store erased of a device.
+    func restoreForgotten(_ id: String) {
+        guard let device = devices[id] else { return }
+        device.matches.removeAll()
+        geomatching.engine.forgetPairs(of: device.reference)
+        circumstances.forgetWhereabouts(of: device)
+    }
+}
