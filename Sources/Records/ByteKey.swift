@@ -32,6 +32,11 @@ package struct ByteKeyed<Value> {
         _modify { yield &entries[ByteKey(key)] }
     }
 
+    package subscript(key: String, or initial: @autoclosure () -> Value) -> Value {
+        get { self[key] ?? initial() }
+        _modify { yield &entries[ByteKey(key), default: initial()] }
+    }
+
     package var count: Int { entries.count }
     package var isEmpty: Bool { entries.isEmpty }
     /// In no order.

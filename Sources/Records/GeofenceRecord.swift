@@ -170,7 +170,7 @@ public struct IncidentProgress: RecordAmendment {
     }
 }
 
-extension GeofenceRecord {
+extension GeofenceRecord: JSONObjectEncodable {
     /// As requests answer with it and the change feed shows it; without `delivery` and the secret.
     package func encodeMembers(into writer: inout JSONWriter) {
         writer.member("id", id)
@@ -186,18 +186,7 @@ extension GeofenceRecord {
         writer.member(pushers: pushers)
         writer.member(notification: notification)
         writer.member("enabled", isEnabled)
-        writer.member("createdAt", createdAt)
-        writer.member("updatedAt", updatedAt)
-        writer.member("owner", owner)
-        writer.member("revision", optional: revision.isEmpty ? nil : revision)
-    }
-
-    package func encoded() -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        encodeMembers(into: &writer)
-        writer.endObject()
-        return writer.bytes
+        writer.stamps(createdAt, updatedAt, owner: owner, revision)
     }
 }
 

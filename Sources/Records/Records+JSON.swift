@@ -13,7 +13,7 @@ extension JSONObjectEncodable {
 
 extension JSONWriter {
     /// When an object was created and updated, whose it is, and its revision.
-    fileprivate mutating func stamps(_ createdAt: Int64, _ updatedAt: Int64, owner: String?, _ revision: String) {
+    mutating func stamps(_ createdAt: Int64, _ updatedAt: Int64, owner: String?, _ revision: String) {
         member("createdAt", createdAt)
         member("updatedAt", updatedAt)
         member("owner", optional: owner)

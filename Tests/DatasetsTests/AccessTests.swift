@@ -1,4 +1,3 @@
-import LiveTopics
 import Testing
 import Wire
 
@@ -67,24 +66,5 @@ struct AccessTests {
         #expect(harness.refusal("device/update", #"{"id":"stray","location":null}"#, client: "eve") == "unauthorized location")
         #expect(harness.refusal("device/update", #"{"id":"eve",\#(place)}"#, client: "eve") == nil)
         #expect(harness.refusal("device/update", #"{"id":"stray",\#(place)}"#, client: "bob") == nil)
-    }
-
-    @Test("A door that knows who publishes asks the core whether that may be")
-    func publishing() throws {
-        let harness = HubHarness {
-            $0.mayName = { dataset, _ in dataset == "d" }
-            $0.writes = { _, client in client == "eve" ? .own : client == "none" ? .none : .all }
-        }
-        func refusal(_ client: String, _ topic: String) throws -> ErrorCode? {
-            let live = try LiveTopic(encoded: topic)
-            do throws(WireError) { try harness.hub.checkPublisher(client, of: live) } catch { return error.code }
-            return nil
-        }
-        #expect(try refusal("bob", "d/-/-/-/-/phone/position") == nil)
-        #expect(try refusal("eve", "d/-/-/-/-/eve/position") == nil)
-        #expect(try refusal("eve", "d/-/-/-/-/phone/position") == .unauthorized)
-        #expect(try refusal("none", "d/-/-/-/-/none/position") == .unauthorized)
-        #expect(try refusal("bob", "other/-/-/-/-/phone/position") == .unauthorized)
-        #expect(try refusal("no/name", "d/-/-/-/-/phone/position") == .unauthorized)
     }
 }

@@ -64,7 +64,7 @@ extension AccessKeys {
         let page = try Page(call.parameters)
         let keys = all { isVisible($0, call) }
         return page.encode(
-            "keys", sorting: keys, id: \.id, item: { key in JSONWriter.object { key.encodeMembers(into: &$0) } })
+            "keys", sorting: keys, id: \.id, item: { key in JSONWriter.object(key.encodeMembers) })
     }
 
     func delete(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {

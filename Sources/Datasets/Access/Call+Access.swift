@@ -1,6 +1,6 @@
 import Wire
 
-// Who may know where a device is, and who may publish live data.
+// Who may know where a device is, and who may move one by a request.
 
 extension Call {
     /// Only those the configuration names see live data here, as everywhere.
@@ -31,7 +31,7 @@ extension Call {
 
 extension LiveReach {
     /// Whether it includes a topic of this `location`.
-    func includes(_ location: String, for client: String) -> Bool {
+    fileprivate func includes(_ location: String, for client: String) -> Bool {
         switch self {
         case .all: true
         case .own: location == client

@@ -8,61 +8,73 @@ extension Dataset {
     ///
     /// Where a device is does not belong to it, but for a pin.
     func content(of type: DocumentType, _ id: String) -> [UInt8]? {
-        switch type {
-        case .device:
-            guard let device = devices[id] else { return nil }
-            return document(type) { writer in
-                device.record.encodeMembers(into: &writer)
-                guard device.record.type == .pin, device.record.owner != nil || !hidesPositions,
-                    let location = device.positionTopic?.location(using: shared.parser)
-                else { return }
-                writer.key("location")
-                writer.object(location)
+        object(type, id).map { object in
+            JSONWriter.object { writer in
+                writer.member("type", type.rawValue)
+                object.encodeMembers(&writer)
             }
-        case .publication: return geomatching.publications[id].map { document(type, $0.record.encodeMembers) }
-        case .subscription: return geomatching.subscriptions[id].map { document(type, $0.record.encodeMembers) }
-        case .place: return places.table[id].map { document(type, $0.encodeMembers) }
-        case .category: return places.table.categories[id].map { document(type, $0.encodeMembers) }
-        case .circumstance: return circumstances[id].map { document(type, $0.record.encodeMembers) }
-        case .geofence: return geofences[path: id].map { document(type, $0.record.encodeMembers) }
         }
     }
 
     /// The revision of an object; nil where there is none.
-    func revision(of type: DocumentType, _ id: String) -> String? {
-        switch type {
-        case .device: devices[id]?.record.revision
-        case .publication: geomatching.publications[id]?.record.revision
-        case .subscription: geomatching.subscriptions[id]?.record.revision
-        case .place: places.table.handle(of: id).flatMap { places.table.revision($0) }
-        case .category: places.table.categories[id]?.revision
-        case .circumstance: circumstances[id]?.record.revision
-        case .geofence: geofences[path: id]?.record.revision
-        }
-    }
+    func revision(of type: DocumentType, _ id: String) -> String? { object(type, id)?.revision }
 
     /// Who may read an object beside administrators; nil for everybody, and where there is none.
-    func reader(of type: DocumentType, _ id: String) -> String? {
-        switch type {
-        case .device: devices[id].flatMap { $0.record.type == .beacon ? nil : $0.record.owner }
-        case .publication: geomatching.publications[id]?.record.owner
-        case .subscription: geomatching.subscriptions[id]?.record.owner
-        case .place, .category: nil
-        case .circumstance: circumstances[id]?.record.owner
-        case .geofence: geofences[path: id]?.record.owner
-        }
-    }
+    func reader(of type: DocumentType, _ id: String) -> String? { object(type, id)?.reader }
 
     /// Whether a request would find it.
     func isThere(_ type: DocumentType, _ id: String, at now: Int64) -> Bool {
+        object(type, id).map { $0.expiresAt > now } ?? false
+    }
+
+    /// What the feed knows of an object of ours.
+    private struct FeedObject {
+        var revision: String?
+        var reader: String?
+        var expiresAt: Int64 = .max
+        var encodeMembers: (inout JSONWriter) -> Void
+    }
+
+    private func object(_ type: DocumentType, _ id: String) -> FeedObject? {
         switch type {
-        case .device: devices[id] != nil
-        case .publication: geomatching.publications[id].map { $0.expiresAt > now } ?? false
-        case .subscription: geomatching.subscriptions[id].map { $0.expiresAt > now } ?? false
-        case .place: places.table.handle(of: id) != nil
-        case .category: places.table.categories[id] != nil
-        case .circumstance: circumstances[id] != nil
-        case .geofence: geofences[path: id] != nil
+        case .device:
+            devices[id].map { device in
+                let record = device.record
+                return FeedObject(revision: record.revision, reader: record.type == .beacon ? nil : record.owner) { writer in
+                    record.encodeMembers(into: &writer)
+                    guard record.type == .pin, record.owner != nil || !self.hidesPositions,
+                        let location = device.positionTopic?.location(using: self.shared.parser)
+                    else { return }
+                    writer.key("location")
+                    writer.object(location)
+                }
+            }
+        case .publication:
+            geomatching.publications[id].map {
+                FeedObject(
+                    revision: $0.record.revision, reader: $0.record.owner, expiresAt: $0.expiresAt,
+                    encodeMembers: $0.record.encodeMembers)
+            }
+        case .subscription:
+            geomatching.subscriptions[id].map {
+                FeedObject(
+                    revision: $0.record.revision, reader: $0.record.owner, expiresAt: $0.expiresAt,
+                    encodeMembers: $0.record.encodeMembers)
+            }
+        case .place:
+            places.table.handle(of: id).map { handle in
+                FeedObject(revision: places.table.revision(handle)) { self.places.table.place(handle).encodeMembers(into: &$0) }
+            }
+        case .category:
+            places.table.categories[id].map { FeedObject(revision: $0.revision, encodeMembers: $0.encodeMembers) }
+        case .circumstance:
+            circumstances[id].map {
+                FeedObject(revision: $0.record.revision, reader: $0.record.owner, encodeMembers: $0.record.encodeMembers)
+            }
+        case .geofence:
+            geofences[path: id].map {
+                FeedObject(revision: $0.record.revision, reader: $0.record.owner, encodeMembers: $0.record.encodeMembers)
+            }
         }
     }
 
@@ -107,13 +119,6 @@ extension Dataset {
 
     private func require(_ keys: [String], of given: Parameters) throws(WireError) {
         for key in keys where given.value(key) == nil { throw given.missing(key) }
-    }
-
-    private func document(_ type: DocumentType, _ members: (inout JSONWriter) -> Void) -> [UInt8] {
-        JSONWriter.object { writer in
-            writer.member("type", type.rawValue)
-            members(&writer)
-        }
     }
 }
 

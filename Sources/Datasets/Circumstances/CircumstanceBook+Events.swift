@@ -72,20 +72,18 @@ extension CircumstanceBook {
         _ occurrence: Occurrence, id: String, _ circumstance: Circumstance, _ device: Device
     ) -> [UInt8] {
         let record = circumstance.record
-        var writer = JSONWriter()
-        writer.beginObject()
-        encodeHead(of: occurrence, id: id, record, device, into: &writer)
-        encode(occurrence.atPlaces, "atPlaces", into: &writer)
-        encode(occurrence.nearPlaces, "nearPlaces", into: &writer)
-        if !devices.hides(device, from: record.owner) { encode(occurrence.fix, into: &writer) }
-        writer.member("timestamp", occurrence.timestamp)
-        if record.debug {
-            encode(
-                engine.trace(circumstance.reference, for: device.reference.index, at: occurrence.timestamp, in: world),
-                into: &writer)
+        return JSONWriter.object { writer in
+            encodeHead(of: occurrence, id: id, record, device, into: &writer)
+            encode(occurrence.atPlaces, "atPlaces", into: &writer)
+            encode(occurrence.nearPlaces, "nearPlaces", into: &writer)
+            if !devices.hides(device, from: record.owner) { encode(occurrence.fix, into: &writer) }
+            writer.member("timestamp", occurrence.timestamp)
+            if record.debug {
+                encode(
+                    engine.trace(circumstance.reference, for: device.reference.index, at: occurrence.timestamp, in: world),
+                    into: &writer)
+            }
         }
-        writer.endObject()
-        return writer.bytes
     }
 
     private func encode(_ fix: Fix, into writer: inout JSONWriter) {

@@ -319,17 +319,6 @@ final class CircumstanceBook {
     }
 }
 
-extension ByteKeyed {
-    fileprivate subscript(key: String, or initial: Value) -> Value {
-        get { self[key] ?? initial }
-        _modify {
-            var value = removeValue(forKey: key) ?? initial
-            yield &value
-            self[key] = value
-        }
-    }
-}
-
 extension CircumstanceEffect {
     fileprivate var device: UInt32 {
         switch self {

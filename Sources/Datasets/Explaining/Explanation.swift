@@ -25,16 +25,23 @@ struct Explanation {
     func encoded() -> [UInt8] {
         JSONWriter.object { writer in
             writer.member("matches", matches)
-            writer.key("checks")
-            writer.beginArray()
-            for check in checks {
-                writer.beginObject()
-                writer.member("check", check.name)
-                writer.member("pass", check.passes)
-                writer.member("detail", check.detail)
-                writer.endObject()
-            }
-            writer.endArray()
+            checks.encode(into: &writer)
         }
+    }
+}
+
+extension [Explanation.Check] {
+    /// `"checks":[{"check","pass","detail"}…]`
+    func encode(into writer: inout JSONWriter) {
+        writer.key("checks")
+        writer.beginArray()
+        for check in self {
+            writer.beginObject()
+            writer.member("check", check.name)
+            writer.member("pass", check.passes)
+            writer.member("detail", check.detail)
+            writer.endObject()
+        }
+        writer.endArray()
     }
 }

@@ -41,27 +41,25 @@ struct GeofenceEvent {
 
     /// `{"id","event","geofence","name"?,"deviceId","location"?,"timestamp","visit","duration"?,"reason"?}`
     func encoded() -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("id", id)
-        writer.member("event", event)
-        writer.member("geofence", geofence.id)
-        writer.member("name", optional: geofence.name)
-        writer.member("deviceId", deviceID)
-        if let fix {
-            writer.key("location")
-            writer.beginObject()
-            writer.member("latitude", fix.latitude)
-            writer.member("longitude", fix.longitude)
-            if fix.accuracy > 0 { writer.member("horizontalAccuracy", fix.accuracy) }
-            writer.member("timestamp", fix.timestamp)
-            writer.endObject()
+        JSONWriter.object { writer in
+            writer.member("id", id)
+            writer.member("event", event)
+            writer.member("geofence", geofence.id)
+            writer.member("name", optional: geofence.name)
+            writer.member("deviceId", deviceID)
+            if let fix {
+                writer.key("location")
+                writer.beginObject()
+                writer.member("latitude", fix.latitude)
+                writer.member("longitude", fix.longitude)
+                if fix.accuracy > 0 { writer.member("horizontalAccuracy", fix.accuracy) }
+                writer.member("timestamp", fix.timestamp)
+                writer.endObject()
+            }
+            writer.member("timestamp", at)
+            writer.member("visit", visit)
+            writer.member("duration", optional: duration)
+            writer.member("reason", optional: reason?.rawValue)
         }
-        writer.member("timestamp", at)
-        writer.member("visit", visit)
-        writer.member("duration", optional: duration)
-        writer.member("reason", optional: reason?.rawValue)
-        writer.endObject()
-        return writer.bytes
     }
 }

@@ -33,21 +33,10 @@ extension Geofences {
         checks.append(accuracyCheck(record.rule, fix, standing, engine.depth(of: geofence.number)))
         checks.append(areaCheck(geofence, fix, standing, engine.fence(geofence.number)?.area))
         checks.append(dwellCheck(record.rule, visit))
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("inside", visit != nil)
-        writer.key("checks")
-        writer.beginArray()
-        for check in checks {
-            writer.beginObject()
-            writer.member("check", check.name)
-            writer.member("pass", check.passes)
-            writer.member("detail", check.detail)
-            writer.endObject()
+        return JSONWriter.object { writer in
+            writer.member("inside", visit != nil)
+            checks.encode(into: &writer)
         }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
     }
 
     private func deviceCheck(_ geofence: Geofence, _ device: Device) -> Explanation.Check {

@@ -50,12 +50,10 @@ extension Geofences {
             if let known = smallest, known.squareMetres <= squareMetres { continue }
             smallest = (name, squareMetres)
         }
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("geofences", names.sorted { ByteKey($0) < ByteKey($1) })
-        writer.member("geofence", orNull: smallest?.name)
-        writer.endObject()
-        return writer.bytes
+        return JSONWriter.object { writer in
+            writer.member("geofences", names.sorted { ByteKey($0) < ByteKey($1) })
+            writer.member("geofence", orNull: smallest?.name)
+        }
     }
 
     /// After a restart: what is retained says again what is so.

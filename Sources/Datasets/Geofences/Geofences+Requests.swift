@@ -93,12 +93,10 @@ extension Geofences {
         let members = engine.members(of: geofence.number).compactMap { devices[$0] }
         return page.encode("devices", sorting: members, id: \.record.id) { device in
             guard let visit = engine.visit(of: device.reference.index, in: geofence.number) else { return nil }
-            var writer = JSONWriter()
-            writer.beginObject()
-            writer.member("deviceId", device.record.id)
-            writer.member("since", visit.since)
-            writer.endObject()
-            return writer.bytes
+            return JSONWriter.object { writer in
+                writer.member("deviceId", device.record.id)
+                writer.member("since", visit.since)
+            }
         }
     }
 
@@ -110,13 +108,11 @@ extension Geofences {
         let own = geofences(of: number).filter { $0.record.owner.hasSameBytes(as: call.client.name) }
         return page.encode("geofences", sorting: own, id: \.record.id) { geofence in
             guard let visit = engine.visit(of: number, in: geofence.number) else { return nil }
-            var writer = JSONWriter()
-            writer.beginObject()
-            writer.member("id", geofence.record.id)
-            writer.member("name", optional: geofence.record.name)
-            writer.member("since", visit.since)
-            writer.endObject()
-            return writer.bytes
+            return JSONWriter.object { writer in
+                writer.member("id", geofence.record.id)
+                writer.member("name", optional: geofence.record.name)
+                writer.member("since", visit.since)
+            }
         }
     }
 
@@ -176,14 +172,12 @@ extension Geofences {
     }
 
     private func describe(_ geofence: Geofence) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        geofence.record.encodeMembers(into: &writer)
-        writer.member("problem", optional: geofence.problem)
-        writer.key("delivery")
-        geofence.record.delivery.encode(into: &writer)
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            geofence.record.encodeMembers(into: &writer)
+            writer.member("problem", optional: geofence.problem)
+            writer.key("delivery")
+            geofence.record.delivery.encode(into: &writer)
+        }
     }
 }
 

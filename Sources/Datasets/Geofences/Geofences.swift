@@ -237,14 +237,3 @@ final class Geofences {
         forget(geofence)
     }
 }
-
-extension ByteKeyed {
-    fileprivate subscript(key: String, or initial: Value) -> Value {
-        get { self[key] ?? initial }
-        _modify {
-            var value = removeValue(forKey: key) ?? initial
-            yield &value
-            self[key] = value
-        }
-    }
-}

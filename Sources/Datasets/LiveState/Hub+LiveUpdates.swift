@@ -117,14 +117,4 @@ extension Hub {
         if dataset.isSuspended { return wait(message, of: topic.encoded, in: dataset.id, isAdopted: true, &turn) }
         live.adopt(message, of: topic, in: dataset, &turn)
     }
-
-    /// Refuses a live update that `access` does not let a client publish; for doors that know who publishes.
-    public func checkPublisher(_ client: String, of topic: LiveTopic) throws(WireError) {
-        guard Name.isClient(client), configuration.mayName(topic.dataset, client) else {
-            throw WireError(.unauthorized, "`\(client.prefix(64))` may not name the dataset `\(topic.dataset.prefix(80))`")
-        }
-        guard configuration.writes(topic.dataset, client).includes(topic.location, for: client) else {
-            throw WireError(.unauthorized, "`\(client)` may not publish on `\(topic.encoded)`: see `access`")
-        }
-    }
 }

@@ -44,32 +44,30 @@ struct MatchMessage {
 
     /// `{"id","event","visit"?,"reason"?,"createdAt","distance"?,"publication":{…,"location"?},"subscription":{…,"location"?}}`
     func encode(_ publication: PublicationRecord, _ subscription: SubscriptionRecord) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("id", id)
-        writer.member("event", event.word)
-        switch event {
-        case .matched: break
-        case .began: writer.member("visit", id)
-        case .ended(let visit, let reason):
-            writer.member("visit", visit)
-            writer.member("reason", reason.word)
+        JSONWriter.object { writer in
+            writer.member("id", id)
+            writer.member("event", event.word)
+            switch event {
+            case .matched: break
+            case .began: writer.member("visit", id)
+            case .ended(let visit, let reason):
+                writer.member("visit", visit)
+                writer.member("reason", reason.word)
+            }
+            writer.member("createdAt", at)
+            // To the millimetre.
+            writer.member("distance", optional: distance.map { ($0 * 1000).rounded() / 1000 })
+            writer.key("publication")
+            writer.beginObject()
+            publication.encodeMembers(into: &writer)
+            encode(publicationPosition, into: &writer)
+            writer.endObject()
+            writer.key("subscription")
+            writer.beginObject()
+            subscription.encodeMembers(into: &writer)
+            encode(subscriptionPosition, into: &writer)
+            writer.endObject()
         }
-        writer.member("createdAt", at)
-        // To the millimetre.
-        writer.member("distance", optional: distance.map { ($0 * 1000).rounded() / 1000 })
-        writer.key("publication")
-        writer.beginObject()
-        publication.encodeMembers(into: &writer)
-        encode(publicationPosition, into: &writer)
-        writer.endObject()
-        writer.key("subscription")
-        writer.beginObject()
-        subscription.encodeMembers(into: &writer)
-        encode(subscriptionPosition, into: &writer)
-        writer.endObject()
-        writer.endObject()
-        return writer.bytes
     }
 
     private func encode(_ position: Position?, into writer: inout JSONWriter) {

@@ -29,9 +29,7 @@ extension Category {
         writer.member("revision", optional: revision)
     }
 
-    func encoded() -> [UInt8] {
-        JSONWriter.object(encodeMembers)
-    }
+    func encoded() -> [UInt8] { JSONWriter.object(encodeMembers) }
 
     /// What its revision covers.
     func content() -> [UInt8] {

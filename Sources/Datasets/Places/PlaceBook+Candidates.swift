@@ -53,7 +53,9 @@ extension PlaceBook {
         guard let position = call.dataset.geomatching.engine.position(of: device.reference) else {
             throw WireError(.notFound, "the device `\(device.record.id)` has no known position", field: "deviceId")
         }
-        let speed = device.positionTopic?.payload.flatMap { LiveMessage.update(inPayload: $0, using: call.dataset.shared.parser)?.speed }
+        let speed = device.positionTopic?.payload.flatMap {
+            LiveMessage.update(inPayload: $0, using: call.dataset.shared.parser)?.speed
+        }
         return CandidatePosition(position: position, device: device, speed: speed)
     }
 

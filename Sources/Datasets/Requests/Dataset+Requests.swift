@@ -61,25 +61,23 @@ extension Dataset {
 
     /// The dataset with its active domains and counts.
     var description: [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        record.encodeMembers(into: &writer)
-        // A free domain is a topic level: there may be as many as live topics.
-        writer.member("activeDomains", Array(activeDomains.keys.sorted().prefix(Self.activeDomainsShown)))
-        writer.key("counts")
-        writer.beginObject()
-        writer.member("devices", devices.count)
-        writer.member("publications", geomatching.publications.count)
-        writer.member("subscriptions", geomatching.subscriptions.count)
-        writer.member("liveTopics", liveTopicCount)
-        writer.member("places", places.table.count)
-        writer.member("circumstances", circumstances.count)
-        writer.member("geofences", geofences.count)
-        writer.member("categories", places.table.categories.count)
-        for level in StructureLevel.allCases { writer.member("\(level.rawValue)s", structure.tree.count(of: level)) }
-        writer.endObject()
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            record.encodeMembers(into: &writer)
+            // A free domain is a topic level: there may be as many as live topics.
+            writer.member("activeDomains", Array(activeDomains.keys.sorted().prefix(Self.activeDomainsShown)))
+            writer.key("counts")
+            writer.beginObject()
+            writer.member("devices", devices.count)
+            writer.member("publications", geomatching.publications.count)
+            writer.member("subscriptions", geomatching.subscriptions.count)
+            writer.member("liveTopics", liveTopicCount)
+            writer.member("places", places.table.count)
+            writer.member("circumstances", circumstances.count)
+            writer.member("geofences", geofences.count)
+            writer.member("categories", places.table.categories.count)
+            for level in StructureLevel.allCases { writer.member("\(level.rawValue)s", structure.tree.count(of: level)) }
+            writer.endObject()
+        }
     }
 }
 

@@ -62,10 +62,9 @@ extension Hub {
         if !isError { count(context, nil) }
         if let requestId = context.requestId, context.key != nil, let dataset = datasets[context.dataset] {
             dataset.replies.remember(
-                body, to: requestId, of: context.client, at: turn.now, outlivesDataset: row?.name == "dataset/delete" && !isError,
+                body, to: requestId, of: context.client, at: turn.now, outlivesDataset: row?.endsDataset == true && !isError,
                 limits: configuration.limits)
-            // A key is shown once and stored nowhere.
-            if row?.changes == true, row?.name != "key/create", body.count <= Self.durableReplyMaximumBytes, storeIsWritable {
+            if row?.changes == true, row?.showsSecret == false, body.count <= Self.durableReplyMaximumBytes, storeIsWritable {
                 let record = ReplyRecord(
                     dataset: context.dataset, client: context.client, requestId: requestId, at: turn.now, body: body)
                 turn.effects.append(.put(record), isAsked: true)

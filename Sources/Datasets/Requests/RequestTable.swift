@@ -6,11 +6,15 @@ public struct RequestRow: Sendable {
     public let name: String
     let handler: Handler
     /// Only administrators may ask it.
-    public var isForAdministrators = false
+    public let isForAdministrators: Bool
     /// A first one creates its dataset where auto-creation is on.
-    public var createsDataset = false
+    public let createsDataset: Bool
     /// It takes a list of what it takes alone, as `items`.
-    public var takesItems = false
+    public let takesItems: Bool
+    /// Its reply has a secret, which is stored nowhere.
+    let showsSecret: Bool
+    /// Its reply is remembered beyond its dataset.
+    let endsDataset: Bool
 
     /// What it may hold.
     public var description: RequestDescription? { RequestCatalogue.byName[name] }
@@ -51,13 +55,15 @@ public struct RequestRow: Sendable {
 
     init(
         _ name: String, _ handler: Handler, isForAdministrators: Bool = false, createsDataset: Bool = false,
-        takesItems: Bool = false
+        takesItems: Bool = false, showsSecret: Bool = false, endsDataset: Bool = false
     ) {
         self.name = name
         self.handler = handler
         self.isForAdministrators = isForAdministrators
         self.createsDataset = createsDataset
         self.takesItems = takesItems
+        self.showsSecret = showsSecret
+        self.endsDataset = endsDataset
     }
 }
 
@@ -108,11 +114,13 @@ public enum RequestTable {
         RequestRow(
             "dataset/list", .readAll { hub, parameters, client throws(WireError) in try hub.listDatasets(parameters, client) },
             isForAdministrators: true),
-        RequestRow("dataset/delete", .change(\.self, Dataset.delete), isForAdministrators: true),
+        RequestRow("dataset/delete", .change(\.self, Dataset.delete), isForAdministrators: true, endsDataset: true),
         RequestRow("dataset/watch", .read(\.self, Dataset.watchDataset)),
         RequestRow(
             "dataset/import", .change(\.structure, StructureBook.importAll), isForAdministrators: true, createsDataset: true),
-        RequestRow("key/create", .change(shared: \.self, Hub.createAccessKey), isForAdministrators: true, createsDataset: true),
+        RequestRow(
+            "key/create", .change(shared: \.self, Hub.createAccessKey), isForAdministrators: true, createsDataset: true,
+            showsSecret: true),
         RequestRow("key/list", .read(shared: \.accessKeys, AccessKeys.list), isForAdministrators: true),
         RequestRow("key/delete", .change(shared: \.accessKeys, AccessKeys.delete), isForAdministrators: true),
         RequestRow("structure/list", .read(\.structure, StructureBook.list)),

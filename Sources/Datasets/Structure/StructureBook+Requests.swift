@@ -47,11 +47,9 @@ extension StructureBook {
         for node in gone.reversed() { turn.keep(.delete(node.record.key)) }
         clearOccupancies(of: gone, in: dataset, &turn)
         dataset.geofences.structureChanged(&turn)
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("deleted", gone.count)
-        writer.endObject()
-        return writer.bytes
+        return JSONWriter.object { writer in
+            writer.member("deleted", gone.count)
+        }
     }
 
     /// The object that `level`, `id` and `parents` name.
@@ -109,26 +107,24 @@ extension StructureNode {
 extension StructureRecord {
     /// `{"level","id","parents","name"?,"floorIndex"?,"capacity"?,"outline"?}`, where `parents` leaves out what is not known.
     fileprivate func encoded(withOutline: Bool) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("level", level.rawValue)
-        writer.member("id", id)
-        writer.key("parents")
-        writer.beginObject()
-        for above in StructureLevel.allCases where above.depth < parents.count && parents[above.depth] != LiveTopic.notApplicable
-        {
-            writer.member(above.rawValue, parents[above.depth])
+        JSONWriter.object { writer in
+            writer.member("level", level.rawValue)
+            writer.member("id", id)
+            writer.key("parents")
+            writer.beginObject()
+            for above in StructureLevel.allCases
+            where above.depth < parents.count && parents[above.depth] != LiveTopic.notApplicable {
+                writer.member(above.rawValue, parents[above.depth])
+            }
+            writer.endObject()
+            writer.member("name", optional: name)
+            if let floorIndex { writer.member("floorIndex", floorIndex) }
+            if let capacity { writer.member("capacity", capacity) }
+            if withOutline, let geometry {
+                writer.key("outline")
+                writer.raw(Array(geometry.utf8))
+            }
         }
-        writer.endObject()
-        writer.member("name", optional: name)
-        if let floorIndex { writer.member("floorIndex", floorIndex) }
-        if let capacity { writer.member("capacity", capacity) }
-        if withOutline, let geometry {
-            writer.key("outline")
-            writer.raw(Array(geometry.utf8))
-        }
-        writer.endObject()
-        return writer.bytes
     }
 }
 
