@@ -49,7 +49,7 @@ struct MemberTests {
     func stopping() throws {
         let all = try nodes(["a", "b"])
         run(all, milliseconds: 10_000)
-        let had = all[0].serving
+        let had = all[0].member.serving
         run([all[1]], milliseconds: Member.silenceMilliseconds)
         #expect(!all[0].member.isFresh(at: store.now))
         #expect(had.allSatisfy { store.holds($0.key, epoch: $0.value) })

@@ -3,17 +3,17 @@ import Synchronization
 
 /// A model of the leases in a store: as the real one, with a clock of its own that a test moves.
 public final class MemoryLeases: LeaseStore, Sendable {
-    private struct Node {
+    fileprivate struct Node {
         var entry: NodeEntry
         var renewedAt: Int64
     }
 
-    private struct Row {
+    fileprivate struct Row {
         var lease = ClusterView.Lease()
         var until: Int64 = 0
     }
 
-    private struct State {
+    fileprivate struct State {
         var now: Int64 = 0
         var nodes: [String: Node] = [:]
         var rows = [Row](repeating: Row(), count: Sharding.count)
