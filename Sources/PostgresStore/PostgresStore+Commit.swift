@@ -6,15 +6,29 @@ extension PostgresStore {
     /// written again they come to the same.
     public func commit(_ changes: [DurableChange]) throws(StoreError) {
         guard !changes.isEmpty else { return }
-        try writing.use { connection in
-            try connection.send("BEGIN")
+        try changing { connection in
             var transaction = Transaction(connection, repliesMax: repliesMax, debris)
             for change in changes { try debris.clear(beforehand: change, connection) }
             try transaction.feed.lookUp(changes)
             for change in changes { try transaction.apply(change) }
             try transaction.end()
-            try connection.send("COMMIT")
-            try connection.finish()
+        }
+    }
+
+    /// One transaction, which may condemn datasets, or remove what is left of them.
+    func changing<Value>(_ body: (Connection) throws -> Value) throws(StoreError) -> Value {
+        do throws(StoreError) {
+            return try writing.use { connection in
+                try connection.send("BEGIN")
+                try debris.know(connection)
+                let value = try body(connection)
+                try connection.send("COMMIT")
+                try connection.finish()
+                return value
+            }
+        } catch {
+            debris.forget()
+            throw error
         }
     }
 }

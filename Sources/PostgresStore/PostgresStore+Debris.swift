@@ -10,26 +10,25 @@ extension PostgresStore {
     /// Of rows that have a dataset and may be of a condemned one.
     static let isKept = "dataset NOT IN (SELECT dataset FROM condemned)"
 
-    public var hasDebris: Bool { !debris.isEmpty }
+    public var hasDebris: Bool {
+        get throws(StoreError) {
+            if let isEmpty = debris.isKnownEmpty { return !isEmpty }
+            return try changing { _ in debris.isKnownEmpty == false }
+        }
+    }
 
     public func removeDebris(looking count: Int) throws(StoreError) -> Bool {
-        guard !debris.isEmpty else { return false }
-        return try writing.use { connection in
-            try connection.send("BEGIN")
-            let hasMore = try debris.remove(count, connection)
-            try connection.send("COMMIT")
-            try connection.finish()
-            return hasMore
-        }
+        guard debris.isKnownEmpty != true else { return false }
+        return try changing { try debris.remove(count, $0) }
     }
 }
 
 /// Which deleted datasets have rows that nobody reads any more.
 ///
-/// Changed within transactions of the writing connection, and read again where one of them failed: the connection is made anew then.
+/// Read where it is not known: at first, and behind a transaction of which nobody knows what became.
 final class Debris: Sendable {
     private struct State {
-        var condemned: Set<Field> = []
+        var condemned: Set<Field>?
         /// Documents of a deleted dataset up to this number go at once.
         var atOnce = 2000
     }
@@ -37,48 +36,47 @@ final class Debris: Sendable {
     private let state = Mutex(State())
     private static let tables = ["leaf", "ancestor", "document", "place"]
 
-    var isEmpty: Bool { state.withLock { $0.condemned.isEmpty } }
+    /// Whether there are none; nil: nobody knows.
+    var isKnownEmpty: Bool? { state.withLock { $0.condemned?.isEmpty } }
 
     var atOnce: Int {
         get { state.withLock { $0.atOnce } }
         set { state.withLock { $0.atOnce = newValue } }
     }
 
-    func read(_ connection: Connection) throws(StoreError) {
-        do {
-            try connection.send("CREATE TABLE IF NOT EXISTS condemned (dataset bytea PRIMARY KEY)")
-            var condemned: Set<Field> = []
-            try connection.rows("SELECT dataset FROM condemned") { condemned.insert(.text($0.text(0))) }
-            state.withLock { $0.condemned = condemned }
-        } catch {
-            throw StoreError(postgres: error)
-        }
+    func know(_ connection: Connection) throws {
+        guard isKnownEmpty == nil else { return }
+        var condemned: Set<Field> = []
+        try connection.rows("SELECT dataset FROM condemned") { condemned.insert(.text($0.text(0))) }
+        state.withLock { $0.condemned = condemned }
     }
+
+    func forget() { state.withLock { $0.condemned = nil } }
 
     /// Removes the places and documents of a dataset, or leaves them to ``remove(_:_:)`` where they are too many.
     func delete(_ dataset: String, _ connection: Connection) throws {
         guard !contains(dataset) else { return }
         var count: Int64 = 0
         try connection.rows(
-            "SELECT count(*) FROM (SELECT 1 FROM document WHERE dataset = $1 LIMIT $2) AS some",
+            "SELECT count(*) FROM (SELECT 1 FROM document WHERE dataset = $1 LIMIT $2) AS counted",
             [.text(dataset), .number(Int64(atOnce) + 1)]
         ) { count = $0.number(0) }
         guard count > atOnce else { return try removeAll(of: dataset, connection) }
         try connection.send("INSERT INTO condemned VALUES ($1)", [.text(dataset)])
-        state.withLock { _ = $0.condemned.insert(.text(dataset)) }
+        state.withLock { _ = $0.condemned?.insert(.text(dataset)) }
     }
 
     /// Makes room for what becomes part of a condemned dataset's name again: all of the former one goes, in this transaction.
     func clear(beforehand change: DurableChange, _ connection: Connection) throws {
-        guard !isEmpty, let dataset = change.dataset, contains(dataset), change.revivesDataset else { return }
+        guard isKnownEmpty == false, let dataset = change.dataset, contains(dataset), change.revivesDataset else { return }
         try removeAll(of: dataset, connection)
         try connection.send("DELETE FROM condemned WHERE dataset = $1", [.text(dataset)])
-        state.withLock { _ = $0.condemned.remove(.text(dataset)) }
+        state.withLock { _ = $0.condemned?.remove(.text(dataset)) }
     }
 
     /// - Returns: Whether there is more.
     func remove(_ count: Int, _ connection: Connection) throws -> Bool {
-        guard let dataset = state.withLock({ $0.condemned.first }) else { return false }
+        guard let dataset = state.withLock({ $0.condemned?.first }) else { return false }
         var left = Int64(count)
         for table in Self.tables {
             // In the order of the index: rows that went before are not looked at again.
@@ -91,13 +89,13 @@ final class Debris: Sendable {
             if left == 0 { return true }
         }
         try connection.send("DELETE FROM condemned WHERE dataset = $1", [.field(dataset)])
-        state.withLock { _ = $0.condemned.remove(dataset) }
-        return !isEmpty
+        state.withLock { _ = $0.condemned?.remove(dataset) }
+        return isKnownEmpty == false
     }
 
     private func removeAll(of dataset: String, _ connection: Connection) throws {
         for table in Self.tables { try connection.send("DELETE FROM \(table) WHERE dataset = $1", [.text(dataset)]) }
     }
 
-    private func contains(_ dataset: String) -> Bool { state.withLock { $0.condemned.contains(.text(dataset)) } }
+    private func contains(_ dataset: String) -> Bool { state.withLock { $0.condemned?.contains(.text(dataset)) == true } }
 }

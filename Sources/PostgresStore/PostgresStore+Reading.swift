@@ -128,12 +128,9 @@ extension PostgresStore {
     public func feedPage(_ query: FeedQuery) throws(StoreError) -> FeedPage {
         try read { connection in
             var page = FeedPage(last: 0, purgedThrough: 0, rows: [], isPart: false)
-            var isThere = false
             try connection.rows("SELECT last, purged FROM feed WHERE dataset = $1", [.text(query.dataset)]) {
-                (isThere, page.last, page.purgedThrough) = (true, $0.number(0), $0.number(1))
+                (page.last, page.purgedThrough) = ($0.number(0), $0.number(1))
             }
-            // What there may be of documents is to be removed.
-            guard isThere else { return page }
             if let end = query.countsSharedUnlessAt, end != page.last {
                 page.sharedCount = try Self.count(
                     of: query.dataset, query.reader == nil ? "" : "AND reader IS NULL", [], connection)
@@ -147,7 +144,7 @@ extension PostgresStore {
                 """
                 SELECT seq, type, id, revision, deleted, CASE WHEN \(Self.bytesBefore) < $5 THEN content END, \
                 EXISTS (SELECT 1 FROM leaf WHERE leaf.dataset = $1 AND leaf.type = document.type AND leaf.id = document.id) \
-                FROM document WHERE dataset = $1 AND seq > $2 AND \(Self.visible("$3")) ORDER BY seq LIMIT $4
+                FROM document WHERE dataset = $1 AND seq > $2 AND \(Self.visible("$3")) AND \(Self.isKept) ORDER BY seq LIMIT $4
                 """,
                 [
                     .text(query.dataset), .number(query.since), .text(query.reader), .number(isAll ? .max : limit),
@@ -184,7 +181,8 @@ extension PostgresStore {
     ) throws -> FeedCount {
         var count = FeedCount(live: 0, deleted: 0)
         try connection.rows(
-            "SELECT deleted, count(*) FROM document WHERE dataset = $1 \(condition) GROUP BY deleted", [.text(dataset)] + values
+            "SELECT deleted, count(*) FROM document WHERE dataset = $1 AND \(isKept) \(condition) GROUP BY deleted",
+            [.text(dataset)] + values
         ) { row in
             if row.flag(0) { count.deleted = Int(row.number(1)) } else { count.live = Int(row.number(1)) }
         }

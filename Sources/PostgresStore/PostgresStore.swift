@@ -29,10 +29,9 @@ public final class PostgresStore: Sendable {
         self.repliesMax = Int64(repliesMax)
         self.schema = schema
         let life = Life()
-        writing = Lane { [debris] () throws(StoreError) in
+        writing = Lane { () throws(StoreError) in
             let connection = try Self.connect(url, schema)
             try Self.claim(connection, schema, life)
-            try debris.read(connection)
             return connection
         }
         reading = Lane { () throws(StoreError) in try Self.connect(url, schema) }
@@ -132,6 +131,7 @@ public final class PostgresStore: Sendable {
         "CREATE TABLE IF NOT EXISTS metadata (key bytea PRIMARY KEY, value bytea NOT NULL)",
         "CREATE TABLE IF NOT EXISTS counter (name bytea PRIMARY KEY, value bigint NOT NULL)",
         "CREATE TABLE IF NOT EXISTS probe (filler bytea NOT NULL)",
+        "CREATE TABLE IF NOT EXISTS condemned (dataset bytea PRIMARY KEY)",
         """
         CREATE TABLE IF NOT EXISTS filter (broker bytea, position bigint, filter bytea NOT NULL, PRIMARY KEY (broker, position))
         """,
