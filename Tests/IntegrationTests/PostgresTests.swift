@@ -48,6 +48,56 @@ extension Integration {
             }
         }
 
+        @Test("A daemon goes on with what `geomatch store copy` brought to PostgreSQL; a store in use or not empty is refused")
+        func copied() throws {
+            let server = try PostgresServer()
+            try withFolder { folder in
+                for name in ["second", "third"] {
+                    try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+                }
+                let daemon = try Daemon(folder: folder, arguments: ["--http", "off"])
+                defer { daemon.end() }
+                try daemon.waitOnline()
+                try withClient(daemon.endpoint, filters: ["geomatch/d/alice/match/#"], walkIn)
+                let source = folder + "/data"
+                #expect(try copy(source, server.url).code == 69)
+                daemon.program.end(SIGTERM)
+                #expect(try copy(folder + "/nothing", server.url).text.contains("there is no store"))
+                #expect(try copy(source, "mysql://db").code == 64)
+                let copied = try copy(source, server.url)
+                #expect(copied.code == 0 && copied.text.contains("  device 2\n"), "\(copied.text)")
+                #expect(!copied.text.contains("secret"))
+                #expect(try copy(source, server.url).text.contains("is not empty"))
+                let second = try Daemon(folder: folder + "/second", arguments: ["--http", "off", "--store", server.url])
+                defer { second.end() }
+                try second.waitOnline()
+                try withClient(second.endpoint) { client in
+                    #expect(try client.request("device/get", ["id": "phone"])["name"]?.asString == "a\u{0}b")
+                    let matches = try client.request("match/list", ["deviceId": "phone"])["matches"]?.asArray
+                    #expect(matches?.count == 1)
+                }
+                #expect(try copy(server.url, folder + "/third").code == 69)
+                second.program.end(SIGTERM)
+                let back = try copy(server.url, folder + "/third/data", json: true)
+                #expect(try JSONValue.parse(back.text)["rows"]?["subscription"]?.asInt64 == 1, "\(back.text)")
+                let third = try Daemon(folder: folder + "/third", arguments: ["--http", "off"])
+                defer { third.end() }
+                try third.waitOnline()
+                try withClient(third.endpoint) { client in
+                    let devices = try client.request("device/list")["devices"]?.asArray
+                    #expect(devices?.count == 2)
+                }
+            }
+        }
+
+        private func copy(_ source: String, _ target: String, json: Bool = false) throws -> (code: Int32?, text: String) {
+            let geomatch = (Daemon.executable as NSString).deletingLastPathComponent + "/geomatch"
+            let program = try Program(geomatch, ["store", "copy", source, target] + (json ? ["--json"] : []))
+            defer { program.end() }
+            let code = program.waitForExit()
+            return (code, program.lines.joined(separator: "\n") + "\n")
+        }
+
         @Test("While the database is gone requests get `internal` and live data goes on; nothing acknowledged is lost")
         func outage() throws {
             let server = try PostgresServer()
