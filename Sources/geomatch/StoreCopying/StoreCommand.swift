@@ -5,7 +5,12 @@ import Wire
 /// `geomatch store`: what a daemon keeps, without a daemon.
 struct StoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "store", abstract: "Move what a daemon keeps between SQLite and PostgreSQL.",
+        commandName: "store",
+        abstract: "Move what a daemon keeps between SQLite and PostgreSQL.",
+        discussion: """
+            Example:
+              geomatch store copy ./geomatch-data postgres://geomatch@db/geomatch
+            """,
         subcommands: [StoreCopyCommand.self])
 }
 
