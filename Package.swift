@@ -125,7 +125,7 @@ let package = Package(
         .target(
             name: "MQTTDoor",
             dependencies: [
-                "DaemonCore", "Datasets", "HomeAssistant", "LiveTopics", "MQTTLink", "Wire",
+                "Cluster", "DaemonCore", "Datasets", "HomeAssistant", "LiveTopics", "MQTTLink", "Wire",
                 .product(name: "DequeModule", package: "swift-collections"), .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -286,7 +286,7 @@ let package = Package(
         .testTarget(
             name: "StoreTests",
             dependencies: [
-                "Circumstances", "Datasets", "Geodesy", "Geofencing", "MemoryStore", "Places", "Ranging", "Records",
+                "Circumstances", "Cluster", "Datasets", "Geodesy", "Geofencing", "MemoryStore", "Places", "Ranging", "Records",
                 "PostgresServer", "PostgresStore", "SeededRandom", "Store",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),

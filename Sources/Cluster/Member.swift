@@ -36,41 +36,63 @@ public struct Member: Sendable {
 
     public let node: String
     private var holdings: [Int: Holding] = [:]
+    /// Leases that the store shows as this node's, and that it has not renewed: they may end before it falls silent.
+    private var granted: [Int: Int64] = [:]
     /// When the last renewal that the store took was sent.
     public private(set) var renewedAt: Int64?
     public private(set) var isLeaving = false
     /// A shard was announced to this node, and has not come.
     public private(set) var isExpecting = false
 
+    /// Until then nothing is taken that somebody may still renew.
+    private var patientUntil: Int64 = .min
+    public static let patienceMilliseconds: Int64 = 1500
+    /// Since when this node does not reach the broker; nil while it does.
+    private var cutOffAt: Int64?
+    /// A broker that is gone for all is missed by all within this: then nothing is handed over.
+    public static let cutOffMilliseconds: Int64 = 800
+
     public init(node: String) { self.node = node }
+
+    /// Whether the node's own session stands; before ``renewed(_:sentAt:)``.
+    public mutating func note(reachesBroker: Bool, at now: Int64) { cutOffAt = reachesBroker ? nil : cutOffAt ?? now }
 
     /// The shards that it serves, with their epochs.
     public var serving: [Int: Int64] { holdings.filter { !$0.value.isLeaving }.mapValues(\.epoch) }
     /// The leases that it renews: those of shards that are being handed over, too.
-    public var renewing: [Int: Int64] { holdings.mapValues(\.epoch) }
+    public var renewing: [Int: Int64] { holdings.mapValues(\.epoch).merging(granted) { held, _ in held } }
 
     /// Whether it may publish what only an owner may: no other node can have taken a shard since it last renewed.
     public func isFresh(at now: Int64) -> Bool { renewedAt.map { now - $0 < Self.silenceMilliseconds } ?? false }
 
     /// How long until the next beat.
-    public var pause: Int64 { isExpecting ? Self.hurriedBeatMilliseconds : Self.beatMilliseconds }
+    public var pause: Int64 { isExpecting || !granted.isEmpty ? Self.hurriedBeatMilliseconds : Self.beatMilliseconds }
 
     /// Everything is to be handed over.
     public mutating func leave() { isLeaving = true }
 
     /// A shard has been handed over, or is no longer served for another reason.
-    public mutating func released(shard: Int) { holdings[shard] = nil }
+    public mutating func released(shard: Int) {
+        holdings[shard] = nil
+        granted[shard] = nil
+    }
 
     /// The store renewed what was to be renewed, and says what there is.
     ///
     /// - Parameter sentAt: When the renewal was sent, by this node's clock: the leases last from later on.
     public mutating func renewed(_ view: ClusterView, sentAt: Int64) -> [Step] {
+        // A store that was gone for this node may have been gone for all: owners are given time to renew.
+        if let last = renewedAt, sentAt - last > Self.silenceMilliseconds { patientUntil = sentAt + Self.patienceMilliseconds }
         renewedAt = max(renewedAt ?? sentAt, sentAt)
         var steps = reconcile(view)
         let placement = Placement(view)
         let isHere = view.candidates.contains(node)
         for shard in view.leases.indices {
-            if let step = step(for: shard, view, target: placement.owners[shard], isHere: isHere) { steps.append(step) }
+            if view.leases[shard].owner != nil, view.leases[shard].isExpired, sentAt < patientUntil { continue }
+            let isCutOff = cutOffAt.map { sentAt - $0 >= Self.cutOffMilliseconds }
+            if let step = step(for: shard, view, placement.owners[shard], isHere: isHere, isCutOff: isCutOff) {
+                steps.append(step)
+            }
         }
         isExpecting = view.leases.contains { $0.successor == node && $0.owner != node }
         return steps
@@ -87,15 +109,22 @@ public struct Member: Sendable {
                 holdings[shard] = nil
                 steps.append(.drop(shard: shard))
             }
-            if isMine, holdings[shard] == nil {
+            guard isMine, holdings[shard] == nil else {
+                granted[shard] = nil
+                continue
+            }
+            if granted.removeValue(forKey: shard) == lease.epoch {
                 holdings[shard] = Holding(epoch: lease.epoch)
                 steps.append(.serve(shard: shard, epoch: lease.epoch))
+            } else {
+                granted[shard] = lease.epoch
             }
         }
         return steps
     }
 
-    private mutating func step(for shard: Int, _ view: ClusterView, target: String?, isHere: Bool) -> Step? {
+    /// - Parameter isCutOff: From the broker, for long enough; nil: not at all.
+    private mutating func step(for shard: Int, _ view: ClusterView, _ target: String?, isHere: Bool, isCutOff: Bool?) -> Step? {
         let lease = view.leases[shard]
         guard let holding = holdings[shard] else {
             if view.owner(of: shard) == nil { return target == node ? .take(shard: shard, epoch: lease.epoch) : nil }
@@ -107,6 +136,7 @@ public struct Member: Sendable {
             if target == nil, isLeaving { return handOver(shard, to: nil) }
             return lease.successor == nil ? nil : .announce(shard: shard, successor: nil)
         }
+        if isCutOff == false, !isLeaving { return nil }
         let isIdle = view.datasetCounts[shard] == 0
         // Who does not reach the broker serves nobody: the successor need not be ready.
         if isIdle || !isHere && !isLeaving { return handOver(shard, to: target) }

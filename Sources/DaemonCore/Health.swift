@@ -37,7 +37,7 @@ public final class Health: Sendable {
 
     func setOnline(_ isOnline: Bool) { online.store(isOnline, ordering: .relaxed) }
 
-    func countTurn() { turnCount.add(1, ordering: .relaxed) }
+    public func countTurn() { turnCount.add(1, ordering: .relaxed) }
 
     public func becomeOnline() {
         let waiter = state.withLock { state -> CheckedContinuation<Failure?, Never>? in

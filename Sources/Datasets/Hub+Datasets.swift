@@ -56,8 +56,12 @@ extension Hub {
 
     func listDatasets(_ parameters: Parameters, _ client: RequestingClient) throws(WireError) -> [UInt8] {
         let page = try Page(parameters)
-        let visible = datasets.keys.filter { configuration.administers($0, client) }
-        return page.encode("datasets", sorting: visible, id: { $0 }, item: { id in datasets[id]?.description })
+        // Of those elsewhere only what they are is known, not what they hold.
+        let elsewhere = Dictionary((configuration.datasetsElsewhere?() ?? []).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        let visible = (Array(datasets.keys) + elsewhere.keys).filter { configuration.administers($0, client) }
+        return page.encode("datasets", sorting: visible, id: { $0 }) { id in
+            datasets[id]?.description ?? elsewhere[id].map { record in JSONWriter.object { record.encodeMembers(into: &$0) } }
+        }
     }
 
     /// The router knows which datasets there are that a key may be for.

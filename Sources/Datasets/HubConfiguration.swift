@@ -1,4 +1,5 @@
 import LiveTopics
+import Records
 
 /// What an operator decides about the hub.
 public struct HubConfiguration: Sendable {
@@ -28,11 +29,35 @@ public struct HubConfiguration: Sendable {
     /// Names this daemon's store.
     public var instance = ""
 
+    /// Who serves what in the cluster; nil: the daemon is alone.
+    public var clusterStatus: (@Sendable () -> ClusterStatus)?
+    /// The datasets of others in the cluster.
+    public var datasetsElsewhere: (@Sendable () -> [DatasetRecord])?
+    /// Which numbers matches and events get.
+    public var numbering = Numbering()
+
     public init() {}
 
     /// Whether a client administers a dataset, or all of them (`*`).
     func administers(_ dataset: String, _ client: RequestingClient) -> Bool {
         client.onlyDataset.map { $0 == dataset } ?? true && administrators.allow(client: client.name, in: dataset)
+    }
+}
+
+/// Every so many-th number, so that those of several hubs on one store are never the same.
+public struct Numbering: Sendable {
+    public var step: Int64 = 1
+    /// The remainder of each of its numbers.
+    public var remainder: Int64 = 0
+
+    public init(step: Int64 = 1, remainder: Int64 = 0) {
+        self.step = step
+        self.remainder = remainder
+    }
+
+    func next(after number: Int64) -> Int64 {
+        let beyond = (number - remainder) % step
+        return number + step - (beyond < 0 ? beyond + step : beyond)
     }
 }
 

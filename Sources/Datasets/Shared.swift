@@ -29,7 +29,7 @@ final class Shared {
         limits = configuration.limits
         naming = configuration.naming
         administrators = configuration.administrators
-        outbox = Outbox(limits: limits, naming: naming)
+        outbox = Outbox(limits: limits, naming: naming, numbering: configuration.numbering)
         followers = Followers(administrators: administrators)
         liveSubscribers = LiveSubscribers(configuration, states: liveStates, parser: parser)
     }

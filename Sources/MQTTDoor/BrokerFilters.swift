@@ -13,13 +13,17 @@ enum BrokerFilters {
     /// - Parameters:
     ///   - readsEveryDataset: With the embedded broker, or where an unknown dataset is created.
     ///   - mark: The topic of the retained mark.
+    ///   - requestsOf: The datasets whose requests are read; nil: all.
     ///   - adapters: Whose filters neither overlap with each other nor with ours.
     static func wanted(
         datasets: [String], readsEveryDataset: Bool, prefix: String, inputQoS: Int32, mark: String,
-        adapters: [AdapterRule] = []
+        adapters: [AdapterRule] = [], requestsOf: [String]? = nil
     ) -> [Filter] {
-        var filters = requests(readsEveryDataset: readsEveryDataset).map { Filter(filter: prefix + $0, qos: 1) }
-        filters += malformed.map { Filter(filter: prefix + $0, qos: 0) }
+        var filters: [Filter] = []
+        for dataset in requestsOf ?? ["+"] {
+            filters += requests(dataset, readsEveryDataset: readsEveryDataset).map { Filter(filter: prefix + $0, qos: 1) }
+            filters += malformed(dataset).map { Filter(filter: prefix + $0, qos: 0) }
+        }
         if readsEveryDataset { filters.append(Filter(filter: prefix + "+/+/+/+/+/+/+", qos: inputQoS)) }
         for dataset in datasets {
             filters += live(dataset, readsEveryDataset: readsEveryDataset).map { Filter(filter: prefix + $0, qos: inputQoS) }
@@ -34,16 +38,22 @@ enum BrokerFilters {
 
     /// Requests on topics that are none, which nobody must be able to read: they meet those of a client called `request` only. The seven
     /// levels of some come by the filter for live topics, where that is held.
-    private static let malformed = [
-        "geomatch/+/request/+", "geomatch/+/request/+/+", "geomatch/+/+/requests", "geomatch/+/+/requests/+",
-        "geomatch/+/+/requests/+/+", "geomatch/+/+/requests/+/+/+/+/#",
-    ]
+    private static func malformed(_ dataset: String) -> [String] {
+        [
+            "\(dataset)/request/+", "\(dataset)/request/+/+", "\(dataset)/+/requests", "\(dataset)/+/requests/+",
+            "\(dataset)/+/requests/+/+", "\(dataset)/+/requests/+/+/+/+/#",
+        ].map { "geomatch/" + $0 }
+    }
 
     /// Whether the daemon goes on where the broker refuses it.
-    static func isOptional(_ filter: String, prefix: String) -> Bool { malformed.contains { filter == prefix + $0 } }
+    static func isOptional(_ filter: String, prefix: String) -> Bool {
+        let levels = filter.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)
+        guard levels.count > 2 else { return false }
+        return malformed(String(levels[1])).contains { filter == prefix + $0 }
+    }
 
-    private static func requests(readsEveryDataset: Bool) -> [String] {
-        let request = "geomatch/+/+/request"
+    private static func requests(_ dataset: String, readsEveryDataset: Bool) -> [String] {
+        let request = "geomatch/\(dataset)/+/request"
         guard readsEveryDataset else { return [request + "/#"] }
         // Seven levels come by the filter for live topics.
         return [request, request + "/+", request + "/+/+", request + "/+/+/+/+/#"]

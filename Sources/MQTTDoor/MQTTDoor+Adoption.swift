@@ -25,7 +25,7 @@ extension MQTTDoor {
     /// Beside a shared broker only what is ours.
     var retainedFilters: [BrokerFilters.Filter] {
         let live = String(decoding: topics.live, as: UTF8.self)
-        let names = configuration.readsEveryDataset ? ["#"] : core.hub.datasetNames.map { $0 + "/#" }
+        let names = configuration.readsEveryDataset && role == nil ? ["#"] : core.hub.datasetNames.map { $0 + "/#" }
         return names.map { BrokerFilters.Filter(filter: live + $0, qos: 0) }
     }
 }

@@ -91,7 +91,7 @@ extension MQTTDoor {
         guard now >= nextDiscoveryAt else { return nextDiscoveryAt }
         nextDiscoveryAt = now + Self.discoveryMilliseconds
         let names = core.hub.datasetNames
-        for dataset in discovery.datasets.subtracting(names) {
+        for dataset in discovery.datasets.subtracting(names) where role?.serves(dataset) != false {
             discovery.forget(dataset: dataset)
             discoveredEvents[dataset] = nil
         }

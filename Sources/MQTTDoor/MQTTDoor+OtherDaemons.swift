@@ -12,6 +12,11 @@ extension MQTTDoor {
             told.instance != configuration.instance || told.startedAt != configuration.status.startedAt
         else { return }
         if told.instance == configuration.instance {
+            if role != nil {
+                // The last will of the node that had this session before comes behind our own word.
+                if !told.isOnline, !message.retain, session.phase == .online { publishStatus() }
+                return
+            }
             // Before we were online it is our own former life.
             guard onlineAt != nil else { return }
             name("another geomatchd runs on a copy of this data directory, since \(told.startedAt): each puts the other out")
@@ -47,7 +52,12 @@ extension MQTTDoor {
 
     /// Reports that the daemon is online, and which other daemon it met.
     func publishStatus() {
-        publish(configuration.status.encode(isOnline: true, error: otherDaemon), on: topics.status, qos: 1, retain: true)
+        if let role {
+            guard role.isReception else { return }
+            shardState.wasComplete = role.isComplete()
+        }
+        let isOnline = shardState.wasComplete ?? true
+        publish(configuration.status.encode(isOnline: isOnline, error: otherDaemon), on: topics.status, qos: 1, retain: true)
     }
 }
 

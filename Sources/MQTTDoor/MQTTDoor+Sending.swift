@@ -18,6 +18,10 @@ extension MQTTDoor {
     }
 
     private func send(_ item: Output, _ bytes: UnsafeRawBufferPointer) {
+        if case .notification(let notification) = item.kind, notification.isAssured, !mayNotify {
+            shardState.keptBack = true
+            return core.returned(notification.token)
+        }
         if case .notification(let notification) = item.kind, core.isKept(notification, from: number) {
             if notification.isAssured { core.delivered(notification.token, refusal: nil) }
             return
@@ -45,6 +49,9 @@ extension MQTTDoor {
         _ payload: UnsafeRawBufferPointer, qos: Int32, retain: Bool, token: UInt64 = 0,
         correlation: UnsafeRawBufferPointer? = nil
     ) {
+        if holdsReplies, PendingReplies.isToken(token) {
+            return keep(payload, qos: qos, retain: retain, token: token, correlation)
+        }
         let result = topic.withUnsafeBytes { name -> MQTTPublishResult? in
             guard let base = name.baseAddress else { return nil }
             return link?.publish(
@@ -89,6 +96,7 @@ extension MQTTDoor {
 
     /// Sends what the broker was not there for; what it refuses again waits on.
     func publishUnsent() {
+        if holdsReplies { return }
         for _ in 0..<unsent.count {
             guard let message = unsent.popFirst() else { return }
             let result = message.topic.withUnsafeBufferPointer { topic in

@@ -8,8 +8,10 @@ import Records
 
 extension MQTTDoor {
     public func linkConnected(sessionPresent: Bool, protocolVersion: Int) {
-        core.logger.info(
-            "connected",
+        // Stopped on the way here, for longer than the lease: the session is another node's.
+        if let role, !role.isFresh() { return abandon() }
+        core.logger.log(
+            level: role == nil ? .info : .debug, "connected",
             metadata: [
                 "broker": "\(configuration.broker)", "mqtt": "\(protocolVersion == 5 ? "5" : "3.1.1")",
                 "session": "\(sessionPresent ? "resumed" : "new")",
@@ -28,6 +30,7 @@ extension MQTTDoor {
         if let added = session.additions.removeValue(forKey: id) {
             let refused = refused(added, granted)
             if !refused.isEmpty { refuse(filters: refused) }
+            announceOpened()
             return
         }
         if session.phase == .adopting(id: id) {
@@ -97,25 +100,29 @@ extension MQTTDoor {
     func isOwn(_ message: InboundMessage) -> Bool {
         guard message.topic.starts(with: ownTree) else { return false }
         let topic = String(decoding: message.topic, as: UTF8.self)
-        if topic == topics.mark(configuration.instance) {
+        if topic == topics.mark(sessionName) {
             if message.retain, session.mark == nil {
                 session.mark = Int64(String(decoding: message.payload, as: UTF8.self))
             }
             return true
         }
-        if topic == topics.probe(configuration.instance) + String(session.probe), case .probing = session.phase {
+        if topic == topics.probe(sessionName) + String(session.probe), case .probing = session.phase {
             becomeOnline()
             return true
         }
         // Marks and probes of an earlier try, or of another daemon, ask nothing of us; anything else here gets an answer.
         let levels = topic.dropFirst(topics.own.count).split(separator: "/", omittingEmptySubsequences: false)
+        if levels.count == 2, levels[0] == "notice" {
+            noteNotice(message, from: String(levels[1]))
+            return true
+        }
         return levels[0] == "mark" || levels.count > 2 && levels[1] == "request" && levels[2] == "probe"
     }
 
     func checkProbe(at instant: Int64) {
         guard case .probing(let until) = session.phase, instant >= until else { return }
         refuse(
-            "the broker grants \(topics.anyRequest) and passes nothing there: its access list must let us write and read \(topics.probe(configuration.instance))#"
+            "the broker grants \(topics.anyRequest) and passes nothing there: its access list must let us write and read \(topics.probe(sessionName))#"
         )
     }
 
@@ -124,7 +131,7 @@ extension MQTTDoor {
 
     private func sendProbe() {
         awaitProbe()
-        publish(Array("{}".utf8), on: topics.probe(configuration.instance) + session.nextProbe(), qos: 1, retain: false)
+        publish(Array("{}".utf8), on: topics.probe(sessionName) + session.nextProbe(), qos: 1, retain: false)
     }
 
     private func becomeOnline() {
@@ -133,14 +140,16 @@ extension MQTTDoor {
         endAdoption()
         forgetMark()
         publishStatus()
+        openDatasets()
         publishUnsent()
         eraseInputs()
         core.doorOpened(holding: session.mark ?? 0)
         beginDiscovery()
-        core.logger.info(
-            "online",
+        core.logger.log(
+            level: role == nil ? .info : .debug, "online",
             metadata: ["broker": "\(configuration.broker)", "datasets": .stringConvertible(core.hub.datasetNames.count)])
         core.health.becomeOnline()
+        if role != nil { takeRouted() }
     }
 
     private func refuse(filters: [String]) {
@@ -151,7 +160,9 @@ extension MQTTDoor {
     private func refuse(_ why: String) {
         session.phase = .refused
         core.logger.error("subscription refused", metadata: ["broker": "\(configuration.broker)", "error": "\(why)"])
-        publish(configuration.status.encode(isOnline: false, error: why), on: topics.status, qos: 1, retain: true)
+        if role?.isReception != false {
+            publish(configuration.status.encode(isOnline: false, error: why), on: topics.status, qos: 1, retain: true)
+        }
         core.health.fail(.refused(why))
     }
 
@@ -184,20 +195,35 @@ extension MQTTDoor {
 
     private func wantedFilters() -> [BrokerFilters.Filter] {
         BrokerFilters.wanted(
-            datasets: core.hub.datasetNames, readsEveryDataset: configuration.readsEveryDataset, prefix: topics.prefix,
-            inputQoS: configuration.inputQoS, mark: topics.mark(configuration.instance), adapters: configuration.adapters)
-            + [BrokerFilters.Filter(filter: topics.status, qos: 0)]
+            datasets: servedDatasets, readsEveryDataset: configuration.readsEveryDataset, prefix: topics.prefix,
+            inputQoS: configuration.inputQoS, mark: topics.mark(sessionName), adapters: configuration.adapters,
+            requestsOf: role.map { $0.isReception ? nil : servedDatasets } ?? nil)
+            + sessionFilters
             + (readsDiscovery ? [BrokerFilters.Filter(filter: configuration.homeAssistant.filter, qos: 0)] : [])
+    }
+
+    /// Those that are the session's own.
+    private var sessionFilters: [BrokerFilters.Filter] {
+        guard let role else { return [BrokerFilters.Filter(filter: topics.status, qos: 0)] }
+        if role.isReception {
+            return [
+                BrokerFilters.Filter(filter: topics.status, qos: 0), BrokerFilters.Filter(filter: topics.notice("+"), qos: 1),
+            ]
+        }
+        return [
+            BrokerFilters.Filter(filter: topics.notice(sessionName), qos: 1),
+            BrokerFilters.Filter(filter: topics.probe(sessionName) + "#", qos: 1),
+        ]
     }
 
     /// What the broker holds for us while we are away, but for our own mark.
     public var assuredFilters: [String] {
-        let mark = topics.mark(configuration.instance)
+        let mark = topics.mark(sessionName)
         return wantedFilters().filter { $0.qos > 0 && $0.filter != mark }.map(\.filter)
     }
 
     /// Where a session that takes over from a former one marks how far that is to be read.
-    public var handoverMark: String { topics.probe(configuration.instance) + "handover" }
+    public var handoverMark: String { topics.probe(sessionName) + "handover" }
 
     /// A dataset came or went.
     func updateFilters() {

@@ -2,6 +2,7 @@ import DaemonCore
 import Datasets
 import DequeModule
 import HomeAssistant
+import LiveTopics
 import Logging
 import MQTTLink
 import Synchronization
@@ -24,6 +25,10 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         /// Whether it ends where another daemon was at the broker before: not on a broker of its own, where no other belongs.
         public var yields: Bool
         public var homeAssistant = HomeAssistantSettings()
+        /// In a cluster; nil: everything is this door's.
+        public var role: ShardRole?
+        /// What the reception knows of the datasets of other shards.
+        public var knownDatasets: Set<String>?
 
         public init(
             broker: String, topics: Topics, instance: String, readsEveryDataset: Bool, inputQoS: Int32, liveQoS: Int32 = 0,
@@ -44,6 +49,11 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     private(set) var configuration: Configuration
     public let core: Core
     var topics: Topics { configuration.topics }
+    var role: ShardRole? { configuration.role }
+    var shardState = ShardState()
+    /// What the reception passed on, and what it is to know.
+    let routed = Mutex<[RoutedMessage]>([])
+    let newKnown = Mutex<Set<String>?>(nil)
     /// Among the core's doors.
     let number = 0
     let ownTree: [UInt8]
@@ -81,6 +91,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     private var nextMalformedLogAt: Int64 = 0
     private var stopsAt: Int64?
     private let stopRequested = Atomic<Bool>(false)
+    private let endsService = Atomic<Bool>(false)
 
     struct UnsentMessage {
         /// With a NUL behind it.
@@ -108,6 +119,9 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         discovery = Discovery(
             Discovery.Naming(prefix: configuration.topics.prefix, version: configuration.status.version))
         session.held = Set(heldFilters)
+        if let datasets = configuration.knownDatasets { (shardState.known, shardState.lastView) = (datasets, datasets) }
+        // What waited for the session at the broker comes before it is online.
+        shardState.opened = Set(core.hub.datasetNames)
         core.add(self)
     }
 
@@ -118,7 +132,10 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     }
 
     /// Asks for a clean end: what waits is made durable and answered, `offline` is reported. From any thread.
-    public func stop() {
+    ///
+    /// - Parameter endsService: In a cluster, whether nobody serves the shard from then on: the reception reports `offline`.
+    public func stop(endsService: Bool = false) {
+        self.endsService.store(endsService && role?.isReception == true, ordering: .releasing)
         stopRequested.store(true, ordering: .releasing)
         wake()
     }
@@ -154,7 +171,11 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
 
     public func replyBytes(of queue: UInt32) -> Int { pendingReplies.bytes(of: queue) }
 
-    public func datasetsChanged() { updateFilters() }
+    public func datasetsChanged() {
+        noteDatasets()
+        updateFilters()
+        announceOpened()
+    }
 
     public func eraseInput(_ topic: String) {
         if erasures.count < Self.erasuresMaximum { erasures.append(topic) }
@@ -185,6 +206,32 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     }
 
     private func receive(_ message: InboundMessage) {
+        if role != nil, !isForHere(message) { return }
+        receiveHere(message)
+    }
+
+    /// Whether a message is not another session's of the cluster; what may create a dataset of another shard is passed on.
+    private func isForHere(_ message: InboundMessage) -> Bool {
+        switch topics.read(message.topic) {
+        case .request(let dataset, _, let name):
+            let reading = reading(of: dataset, isRequest: true)
+            guard reading == .unknown, !message.retain, creates(dataset, name) else { return reading != .elsewhere }
+            route(message, of: dataset)
+            return false
+        case .malformedRequest(let dataset): return reading(of: dataset, isRequest: true) != .elsewhere
+        case .update(let topic):
+            let dataset = String(decoding: topic.prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self)
+            let reading = reading(of: dataset, isRequest: false)
+            guard reading == .unknown, role?.createsDatasets == true, Name.isDataset(dataset) else {
+                return reading != .elsewhere
+            }
+            route(message, of: dataset)
+            return false
+        case .other: return true
+        }
+    }
+
+    func receiveHere(_ message: InboundMessage) {
         switch topics.read(message.topic) {
         case .request(let dataset, let client, let name):
             // A request that the broker replays is an old one.
@@ -226,6 +273,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         guard !adapters.isEmpty,
             let adapted = adapters.read(topic: message.topic, payload: message.payload, padded: true, retained: message.retain)
         else { return false }
+        if reading(of: adapted.dataset, isRequest: false) == .elsewhere { return true }
         core.receive(adapted, published: message.topic, isRepeated: message.retain)
         return true
     }
@@ -241,6 +289,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     public func linkWoken() {
         core.woken()
         takeNewAdapters()
+        takeRouted()
         if stopRequested.load(ordering: .acquiring) { end() }
     }
 
@@ -248,6 +297,10 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         var next = core.tick()
         checkProbe(at: core.clock.monotonic())
         if session.phase == .online, !unsent.isEmpty { publishUnsent() }
+        if role != nil {
+            settleLease()
+            settleStatus()
+        }
         next = min(next, settleBroker(at: core.clock.now()), settleDiscovery(at: core.clock.now()))
         if stopsAt != nil { end() }
         return next
@@ -267,11 +320,14 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         guard let at = stopsAt, at != .max, core.isSettled || now >= at else { return }
         stopsAt = .max
         // Where a subscription was refused, the status already says so, and why.
-        if session.phase != .away, session.phase != .refused {
+        if session.phase != .away, session.phase != .refused, role == nil || endsService.load(ordering: .acquiring) {
             publish(configuration.status.encode(isOnline: false), on: topics.status, qos: 1, retain: true)
         }
-        link?.stop(drainSeconds: 3)
+        link?.stop(drainSeconds: role == nil ? 3 : 1)
     }
+
+    /// Ends at once: what waits is neither sent nor written by this door. From any thread.
+    public func abandon() { link?.stop(drainSeconds: 0) }
 
     /// What came in while the last messages went out.
     func keepRest() { core.finish() }

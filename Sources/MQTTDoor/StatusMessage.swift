@@ -2,7 +2,7 @@ import Wire
 import Records
 
 /// `geomatch/status`: retained, and the daemon's last will.
-public struct StatusMessage {
+public struct StatusMessage: Sendable {
     public var version: String
     public var instance: String
     public var startedAt: Int64
@@ -13,7 +13,8 @@ public struct StatusMessage {
         self.startedAt = startedAt
     }
 
-    public func encode(isOnline: Bool, error: String? = nil) -> [UInt8] {
+    /// - Parameter node: Of a node of a cluster, how many datasets it serves, and how often it took over a shard.
+    public func encode(isOnline: Bool, error: String? = nil, node: (datasets: Int, epochs: Int)? = nil) -> [UInt8] {
         JSONWriter.object { writer in
             writer.key("state")
             writer.string(isOnline ? "online" : "offline")
@@ -23,6 +24,10 @@ public struct StatusMessage {
             writer.string(instance)
             writer.key("startedAt")
             writer.integer(startedAt)
+            if let node {
+                writer.member("datasets", node.datasets)
+                writer.member("epochs", node.epochs)
+            }
             if let error {
                 writer.key("error")
                 writer.string(error)

@@ -139,6 +139,11 @@ public struct Topics: Sendable {
     var own: String { "\(prefix)\(Self.root)geomatch/" }
 
     func mark(_ instance: String) -> String { "\(own)mark/\(instance)" }
+    /// Where a session of a cluster says which datasets it has.
+    func notice(_ session: String) -> String { "\(own)notice/\(session)" }
+    /// The state of a node of a cluster, and where messages are passed on to it.
+    public func status(of node: String) -> String { "\(status)/\(node)" }
+    public func inbox(of node: String, in instance: String) -> String { "\(own)route/\(instance)/\(node)" }
     func probe(_ instance: String) -> String { "\(own)\(instance)/request/probe/" }
 }
 

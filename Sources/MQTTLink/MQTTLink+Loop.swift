@@ -11,7 +11,13 @@ extension MQTTLink {
     }
 
     private func turn() {
-        if case .waiting(let until) = phase, monotonicNow() >= until { beginConnecting() }
+        if case .waiting(let until) = phase, monotonicNow() >= until {
+            if configuration.mayConnect?() == false {
+                phase = .waiting(until: monotonicNow() + Self.permissionNanoseconds)
+            } else {
+                beginConnecting()
+            }
+        }
         let deadline = handler?.linkTick(now: wallNow()) ?? .max
         flush()
         var descriptors = (
@@ -33,6 +39,9 @@ extension MQTTLink {
         }
         keepHouse()
     }
+
+    /// So long after it may not connect it asks again.
+    private static let permissionNanoseconds: UInt64 = 50_000_000
 
     // MARK: The socket
 

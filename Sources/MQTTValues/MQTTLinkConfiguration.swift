@@ -40,6 +40,8 @@ public struct MQTTLinkConfiguration: Sendable {
     public var batchBytesMaximum: Int = 4 << 20
     /// The broker has geomatch's plugin on this listener: QoS 0 messages of one turn go out as one packet.
     public var brokerTakesBatches = false
+    /// Asked before each connection: while it says no, none is made.
+    public var mayConnect: (@Sendable () -> Bool)?
     /// Where to begin; 5 falls back to 4 (3.1.1) for a broker that does not know it. 4 begins and stays there.
     public var protocolVersion: Int = 5
 

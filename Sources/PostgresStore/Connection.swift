@@ -164,6 +164,8 @@ extension StoreError {
         case "57" where code == "57014": self = .busy
         // One that cannot be written any more has a successor somewhere.
         case "08", "25", "57": self = .unreachable("PostgreSQL: \(message)")
+        // Only the fence of a shard divides, see ``PostgresShard``.
+        case "22" where code == "22012": self = .fenced
         case "28", "3D": self = .unwritable("PostgreSQL: \(message)")
         case "42" where code == "42501": self = .unwritable("PostgreSQL: \(message)")
         case "53": self = .full

@@ -5,6 +5,7 @@ import Store
 /// waiting.
 struct FeedTransaction {
     private let connection: Connection
+    private let shard: PostgresShard?
     /// What is known of documents that were looked up or written; nil: there is none.
     private var documents: [[Field]: Known?] = [:]
     /// The highest `seq` of the datasets that were written to.
@@ -18,7 +19,10 @@ struct FeedTransaction {
         var reader: String?
     }
 
-    init(_ connection: Connection) { self.connection = connection }
+    init(_ connection: Connection, shard: PostgresShard?) {
+        self.connection = connection
+        self.shard = shard
+    }
 
     // MARK: Looking up
 
@@ -185,19 +189,22 @@ struct FeedTransaction {
     mutating func forgetTombstones(before instant: Int64, at now: Int64) throws {
         try writeLast()
         documents = [:]
-        let old = "deleted AND buried < $1"
+        let scope = shard.scope(behind: 1, of: "document")
+        let old = "document.deleted AND document.buried < $1\(scope.and)"
         try connection.send(
             """
             UPDATE feed SET purged = greatest(purged, old.seq) \
             FROM (SELECT dataset, max(seq) AS seq FROM document WHERE \(old) GROUP BY dataset) AS old WHERE feed.dataset = old.dataset
-            """, [.number(instant)])
+            """, [.number(instant)] + scope.values)
         for part in ["leaf", "ancestor"] {
             try connection.send(
                 "DELETE FROM \(part) USING document WHERE \(part).dataset = document.dataset AND \(part).type = document.type "
-                    + "AND \(part).id = document.id AND document.deleted AND document.buried < $1", [.number(instant)])
+                    + "AND \(part).id = document.id AND \(old)", [.number(instant)] + scope.values)
         }
-        try connection.send("DELETE FROM document WHERE \(old)", [.number(instant)])
-        try connection.send("UPDATE document SET buried = $1 WHERE deleted AND buried IS NULL", [.number(now)])
+        try connection.send("DELETE FROM document WHERE \(old)", [.number(instant)] + scope.values)
+        try connection.send(
+            "UPDATE document SET buried = $1 WHERE document.deleted AND buried IS NULL\(scope.and)", [.number(now)] + scope.values
+        )
     }
 
     /// Everything but the documents themselves.

@@ -7,7 +7,7 @@ extension PostgresStore {
     public func commit(_ changes: [DurableChange]) throws(StoreError) {
         guard !changes.isEmpty else { return }
         try changing { connection in
-            var transaction = Transaction(connection, repliesMax: repliesMax, debris)
+            var transaction = Transaction(connection, repliesMax: repliesMax, debris, shard: shard)
             for change in changes { try debris.clear(beforehand: change, connection) }
             try transaction.feed.lookUp(changes)
             for change in changes { try transaction.apply(change) }
@@ -20,8 +20,9 @@ extension PostgresStore {
         do throws(StoreError) {
             return try writing.use { connection in
                 try connection.send("BEGIN")
-                try debris.know(connection)
+                try debris.know(connection, of: shard)
                 let value = try body(connection)
+                try shard?.checkFence(connection)
                 try connection.send("COMMIT")
                 try connection.finish()
                 return value
@@ -38,14 +39,16 @@ struct Transaction {
     private let connection: Connection
     private let repliesMax: Int64
     private let debris: Debris
+    private let shard: PostgresShard?
     var feed: FeedTransaction
     private var highest: [NumberSequence: Int64] = [:]
 
-    init(_ connection: Connection, repliesMax: Int64, _ debris: Debris) {
+    init(_ connection: Connection, repliesMax: Int64, _ debris: Debris, shard: PostgresShard?) {
         self.connection = connection
         self.repliesMax = repliesMax
         self.debris = debris
-        feed = FeedTransaction(connection)
+        self.shard = shard
+        feed = FeedTransaction(connection, shard: shard)
     }
 
     mutating func apply(_ change: DurableChange) throws {
@@ -68,7 +71,9 @@ struct Transaction {
     mutating func end() throws {
         try feed.end()
         let sql = "INSERT INTO counter VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = greatest(counter.value, $2)"
-        for (counter, number) in highest { try connection.send(sql, [.text(counter.rawValue), .number(number)]) }
+        for (counter, number) in highest {
+            try connection.send(sql, [.text(counter.name(in: shard?.number)), .number(number)])
+        }
     }
 
     private mutating func put(_ record: any DurableRecord) throws {
@@ -76,6 +81,7 @@ struct Transaction {
         if let counter = row.counter { highest[counter] = max(highest[counter] ?? 0, record.number) }
         if let entry = record.feedEntry { try feed.enter(entry, in: record.dataset) }
         let key = record.key
+        if key.kind == .dataset || row.endsDataset { shard?.note(record.dataset) }
         try remove(record.kind.statements.replacement, record.dataset, key.text(key.fields.count > 1 ? 1 : 0))
         if row.endsDataset { try deleteDataset(record.dataset) }
         var fields = FieldCollector()
@@ -130,13 +136,16 @@ struct Transaction {
     private func expire(_ row: KindRow, before instant: Int64) throws {
         guard let ageing = row.ageing else { return }
         let table = Statements.quoted(row.name)
-        try connection.send("DELETE FROM \(table) WHERE \(Statements.quoted(ageing.column)) < $1", [.field(.integer(instant))])
+        let scope = shard.scope(behind: 1)
+        try connection.send(
+            "DELETE FROM \(table) WHERE \(Statements.quoted(ageing.column)) < $1\(scope.and)",
+            [.field(.integer(instant))] + scope.values)
         let newest = "row_number() OVER (PARTITION BY dataset, \(Statements.quoted(ageing.owner)) ORDER BY position DESC)"
         try connection.send(
             """
             DELETE FROM \(table) WHERE position IN \
-            (SELECT position FROM (SELECT position, \(newest) AS age FROM \(table)) AS aged WHERE age > $1)
-            """, [.number(repliesMax)])
+            (SELECT position FROM (SELECT position, \(newest) AS age FROM \(table) WHERE true\(scope.and)) AS aged WHERE age > $1)
+            """, [.number(repliesMax)] + scope.values)
     }
 
     private func putFilters(_ filters: [String], broker: String) throws {

@@ -44,10 +44,14 @@ final class Debris: Sendable {
         set { state.withLock { $0.atOnce = newValue } }
     }
 
-    func know(_ connection: Connection) throws {
+    /// - Parameter shard: Whose datasets count; nil: all.
+    func know(_ connection: Connection, of shard: PostgresShard?) throws {
         guard isKnownEmpty == nil else { return }
         var condemned: Set<Field> = []
-        try connection.rows("SELECT dataset FROM condemned") { condemned.insert(.text($0.text(0))) }
+        try connection.rows("SELECT dataset FROM condemned") { row in
+            let dataset = row.text(0)
+            if shard?.has(dataset) != false { condemned.insert(.text(dataset)) }
+        }
         state.withLock { $0.condemned = condemned }
     }
 

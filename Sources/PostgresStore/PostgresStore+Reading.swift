@@ -6,17 +6,17 @@ extension PostgresStore {
     public func restore(dataset: String?, repliesSince: Int64, _ visit: (DurableChange) throws -> Void) throws {
         try reading.passing { connection in
             try connection.send("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            let scope = try scope(dataset, connection)
             for kind in Kind.allCases where dataset == nil || kind.row.isRestoredWithDataset {
                 let row = kind.row
-                try Self.page(Self.selection(row, repliesMax), [.text(dataset)], connection) { columns in
+                try Self.page(Self.selection(row, scope, repliesMax), [scope.value], connection) { columns in
                     if let ageing = row.ageing, columns.integer(Int32(row.index(of: ageing.column))) < repliesSince { return }
                     try visit(.put(try Self.record(kind, columns)))
                 }
             }
             let ours = DocumentType.allCases.map { Field.text($0.rawValue).literal }.joined(separator: ", ")
             let counted = "SELECT dataset, count(*) FROM document WHERE type NOT IN (\(ours)) AND \(Self.isKept)"
-            let scope = "($1::bytea IS NULL OR dataset = $1)"
-            try Self.page("\(counted) AND \(scope) GROUP BY dataset", [.text(dataset)], connection) {
+            try Self.page("\(counted) AND \(scope.condition("dataset")) GROUP BY dataset", [scope.value], connection) {
                 try visit(.countDocuments(dataset: $0.text(0), Int($0.number(1))))
             }
             if dataset == nil {
@@ -27,10 +27,30 @@ extension PostgresStore {
         }
     }
 
-    /// All rows of a kind in the order of a restore. Parameter: the dataset, or nothing.
-    private static func selection(_ row: KindRow, _ repliesMax: Int64) -> String {
+    /// What is read at a time.
+    private struct Scope {
+        let value: Value
+        let isShard: Bool
+
+        /// Of the column that names the dataset. Parameter: the value.
+        func condition(_ column: String) -> String {
+            isShard ? "\(column) = ANY ($1::bytea[])" : "($1::bytea IS NULL OR \(column) = $1)"
+        }
+    }
+
+    /// Of a part of the store, the datasets that are its own: those that there are, that there were, and that keys are of.
+    private func scope(_ dataset: String?, _ connection: Connection) throws -> Scope {
+        guard let shard, dataset == nil else { return Scope(value: .text(dataset), isShard: false) }
+        try connection.rows(
+            "SELECT id FROM dataset UNION SELECT id FROM \"deletedDataset\" UNION SELECT dataset FROM \"accessKey\""
+        ) { shard.note($0.text(0)) }
+        return Scope(value: .fields(shard.datasets), isShard: true)
+    }
+
+    /// All rows of a kind in the order of a restore. Parameter: the value of the scope.
+    private static func selection(_ row: KindRow, _ scope: Scope, _ repliesMax: Int64) -> String {
         let statements = row.kind.statements
-        let dataset = "($1::bytea IS NULL OR \(Statements.quoted(row.datasetColumn)) = $1)"
+        let dataset = scope.condition(Statements.quoted(row.datasetColumn))
         let scope = row.kind == .place ? "\(dataset) AND \(isKept)" : dataset
         let order = row.columns[0] == "number" ? "number" : "position"
         guard let ageing = row.ageing else { return "\(statements.select) WHERE \(scope) ORDER BY \(order)" }

@@ -1,3 +1,4 @@
+import Cluster
 import Foundation
 import Records
 import Store
@@ -9,7 +10,8 @@ import Store
 /// that was lost is made again by the next call.
 ///
 /// One daemon at a time: it holds a lock for as long as it is connected, and the number that it drew at its start stands in the store until
-/// another daemon draws one, whose predecessor then writes nothing any more.
+/// another daemon draws one, whose predecessor then writes nothing any more. Daemons of a cluster share the lock, and each has the store of
+/// the shards that it serves: see ``PostgresCluster``.
 public final class PostgresStore: Sendable {
     /// How many replies of one client are kept, the newest ones.
     let repliesMax: Int64
@@ -17,6 +19,8 @@ public final class PostgresStore: Sendable {
     let reading: Lane
     let schema: String
     let debris = Debris()
+    /// The part of the store that this is; nil: all of it.
+    let shard: PostgresShard?
 
     /// Connects, and makes the tables where there are none.
     ///
@@ -28,6 +32,7 @@ public final class PostgresStore: Sendable {
     init(url: String, schema: String = "geomatch", repliesMax: Int = 10_000) throws(StoreError) {
         self.repliesMax = Int64(repliesMax)
         self.schema = schema
+        shard = nil
         let life = Life()
         writing = Lane { () throws(StoreError) in
             let connection = try Self.connect(url, schema)
@@ -42,6 +47,15 @@ public final class PostgresStore: Sendable {
         try self.init(url: address.url, repliesMax: repliesMax)
     }
 
+    /// A part of the store, over connections that are another's.
+    init(shard: PostgresShard?, writing: Lane, reading: Lane, schema: String, repliesMax: Int) {
+        self.repliesMax = Int64(repliesMax)
+        self.schema = schema
+        self.shard = shard
+        self.writing = writing
+        self.reading = reading
+    }
+
     /// The number of this life of the store, drawn at the first connection.
     ///
     /// `@unchecked Sendable`: it is only touched while the writing lane is held.
@@ -49,7 +63,7 @@ public final class PostgresStore: Sendable {
         var number: Int64?
     }
 
-    private static func connect(_ url: String, _ schema: String) throws(StoreError) -> Connection {
+    static func connect(_ url: String, _ schema: String) throws(StoreError) -> Connection {
         let connection = try Connection(url: url)
         try connection.send("CREATE SCHEMA IF NOT EXISTS \(Statements.quoted(schema))")
         try connection.send("SET search_path TO \(Statements.quoted(schema))")
@@ -71,6 +85,7 @@ public final class PostgresStore: Sendable {
             try connection.send("SET lock_timeout TO '3s'")
             try connection.send("SELECT pg_advisory_lock(hashtext($1), 0)", [.bytes(Array("geomatch \(schema)".utf8))])
             try connection.send("RESET lock_timeout")
+            try refuseBesideNodes(connection)
             try connection.send(
                 "CREATE TABLE IF NOT EXISTS life (one bool PRIMARY KEY DEFAULT true CHECK (one), number bigint NOT NULL)")
             if let known = life.number {
@@ -86,13 +101,23 @@ public final class PostgresStore: Sendable {
         }
     }
 
+    /// Nodes of a cluster that are cut off from the store have no lock, and their leases.
+    private static func refuseBesideNodes(_ connection: Connection) throws {
+        for statement in PostgresLeases.tables { try connection.send(statement) }
+        var lives = false
+        try connection.rows("SELECT true FROM node WHERE \(PostgresLeases.lives) LIMIT 1") { lives = $0.flag(0) }
+        if lives { throw StoreError.busy }
+    }
+
     // MARK: Tables
 
     /// Raised with a change that an older program could not read.
     private static let version = "1"
 
-    private static func prepare(_ connection: Connection) throws {
+    static func prepare(_ connection: Connection) throws {
         try connection.send("BEGIN")
+        // Nodes of a cluster may begin at the same moment.
+        try connection.send("SELECT pg_advisory_xact_lock(hashtext(current_schema()), 1)")
         for statement in foundation { try connection.send(statement) }
         try prepareKinds(connection)
         var known: String?
@@ -120,8 +145,17 @@ public final class PostgresStore: Sendable {
             } else {
                 for (column, sql) in statements.columns where !known.contains([row.name, column]) { try connection.send(sql) }
             }
-            for sql in statements.indexes { try connection.send(sql) }
         }
+        try makeIndexes(foundationIndexes + Kind.allCases.flatMap(\.statements.indexes), connection)
+    }
+
+    /// Making one that is there would wait for all writers, and they for it.
+    private static func makeIndexes(_ indexes: [(name: String, sql: String)], _ connection: Connection) throws {
+        var known: Set<String> = []
+        try connection.rows("SELECT indexname::text FROM pg_indexes WHERE schemaname = current_schema()") {
+            known.insert($0.word(0))
+        }
+        for index in indexes where !known.contains(index.name) { try connection.send(index.sql) }
     }
 
     /// What stands beside the tables of the kinds. The feed's documents are named in full wherever they stand: nothing has to be read
@@ -140,8 +174,6 @@ public final class PostgresStore: Sendable {
         CREATE TABLE IF NOT EXISTS document (dataset bytea, type bytea, id bytea, seq bigint NOT NULL, revision bytea NOT NULL, \
         deleted boolean NOT NULL, owner bytea, reader bytea, buried bigint, content bytea, PRIMARY KEY (dataset, type, id))
         """,
-        "CREATE INDEX IF NOT EXISTS \"document by seq\" ON document (dataset, seq)",
-        "CREATE INDEX IF NOT EXISTS \"document buried\" ON document (buried) WHERE deleted",
         """
         CREATE TABLE IF NOT EXISTS leaf (dataset bytea, type bytea, id bytea, revision bytea, deleted boolean NOT NULL, \
         content bytea NOT NULL, PRIMARY KEY (dataset, type, id, revision))
@@ -150,6 +182,11 @@ public final class PostgresStore: Sendable {
         CREATE TABLE IF NOT EXISTS ancestor (dataset bytea, type bytea, id bytea, generation bigint, revision bytea, child bytea, \
         PRIMARY KEY (dataset, type, id, generation, revision, child))
         """,
+    ]
+
+    private static let foundationIndexes = [
+        (name: "document by seq", sql: "CREATE INDEX \"document by seq\" ON document (dataset, seq)"),
+        (name: "document buried", sql: "CREATE INDEX \"document buried\" ON document (buried) WHERE deleted"),
     ]
 
     // MARK: The life of a daemon
@@ -179,8 +216,9 @@ public final class PostgresStore: Sendable {
     /// PostgreSQL checks its own files.
     public func check() {}
 
-    /// Closes the connections; a later call makes new ones.
+    /// Closes the connections, where they are its own; a later call makes new ones.
     public func close() {
+        guard shard == nil else { return }
         writing.close()
         reading.close()
     }
@@ -196,7 +234,11 @@ public final class PostgresStore: Sendable {
     private func highest(_ counter: NumberSequence) throws(StoreError) -> Int64 {
         try writing.use { connection in
             var value: Int64 = 0
-            try connection.rows("SELECT value FROM counter WHERE name = $1", [.text(counter.rawValue)]) { value = $0.number(0) }
+            // A daemon alone goes on behind all shards, and a shard behind a daemon alone.
+            let names = [counter.name(in: nil)] + (shard.map { [$0.number] } ?? Array(0..<Sharding.count)).map(counter.name)
+            try connection.rows(
+                "SELECT coalesce(max(value), 0) FROM counter WHERE name = ANY ($1::bytea[])", [.fields(names.map { .text($0) })]
+            ) { value = $0.number(0) }
             return value
         }
     }
@@ -286,4 +328,9 @@ extension StoreError {
             self = .other(String(describing: type(of: error)))
         }
     }
+}
+
+extension NumberSequence {
+    /// The name of what a shard counts; nil: of a daemon alone.
+    func name(in shard: Int?) -> String { shard.map { "\(rawValue)/\($0)" } ?? rawValue }
 }

@@ -31,7 +31,7 @@ final class Statements: Sendable {
     /// The columns that a table of an older version may miss, each with what adds it.
     let columns: [(name: String, sql: String)]
     /// What makes its indexes where they are missing.
-    let indexes: [String]
+    let indexes: [(name: String, sql: String)]
 
     static let all: [Statements] = Kind.allCases.map { Statements($0.row) }
 
@@ -136,15 +136,15 @@ final class Statements: Sendable {
             """
     }
 
-    private static func indexes(_ row: KindRow) -> [String] {
+    private static func indexes(_ row: KindRow) -> [(name: String, sql: String)] {
         let dataset = quoted(row.datasetColumn)
         var indexed = row.references.map { [dataset, quoted($0.column)] }.filter { $0[0] != $0[1] }
         // By number are those that have an id, too.
         if row.columns[0] != row.datasetColumn { indexed.append([dataset, quoted("id")]) }
         if row.ageing != nil { indexed.append(["position"]) }
         return indexed.map { columns in
-            let name = quoted(([row.name] + columns).joined(separator: " by ").replacing("\"", with: ""))
-            return "CREATE INDEX IF NOT EXISTS \(name) ON \(quoted(row.name)) (\(columns.joined(separator: ", ")))"
+            let name = ([row.name] + columns).joined(separator: " by ").replacing("\"", with: "")
+            return (name, "CREATE INDEX \(quoted(name)) ON \(quoted(row.name)) (\(columns.joined(separator: ", ")))")
         }
     }
 }

@@ -11,10 +11,15 @@ enum Value {
     case bytes([UInt8]?)
     /// A column of fields, one for each row.
     case fields([Field])
+    /// The same of numbers, and of PostgreSQL's texts.
+    case numbers([Int64])
+    case words([String?])
 
     static func optionalNumber(_ number: Int64?) -> Self { .bytes(number.map { bigEndian(UInt64(bitPattern: $0)) }) }
     static func text(_ text: String) -> Self { .field(.text(text)) }
     static func text(_ text: String?) -> Self { .field(text.map { .text($0) } ?? .null) }
+    /// Of PostgreSQL's type `text`.
+    static func word(_ word: String?) -> Self { .bytes(word.map { Array($0.utf8) }) }
 
     /// nil for nothing.
     var encoded: [UInt8]? {
@@ -23,20 +28,21 @@ enum Value {
         case .number(let number): Self.bigEndian(UInt64(bitPattern: number))
         case .flag(let flag): [flag ? 1 : 0]
         case .bytes(let bytes): bytes
-        case .fields(let fields): Self.array(fields)
+        case .fields(let fields): Self.array(of: 17 /* bytea */, fields.map { $0.stored ?? [] })
+        case .numbers(let numbers): Self.array(of: 20 /* bigint */, numbers.map { Self.bigEndian(UInt64(bitPattern: $0)) })
+        case .words(let words): Self.array(of: 25 /* text */, words.map { $0.map { Array($0.utf8) } })
         }
     }
 
     static func bigEndian(_ bits: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: bits.bigEndian) { Array($0) } }
 
     /// An array of one dimension in PostgreSQL's binary form, see `array_recv` in its sources.
-    private static func array(_ fields: [Field]) -> [UInt8] {
-        let dimensions = fields.isEmpty ? 0 : 1
-        var bytes = bigEndian(Int32(dimensions)) + bigEndian(Int32(0)) + bigEndian(Int32(17 /* bytea */))
-        if !fields.isEmpty { bytes += bigEndian(Int32(fields.count)) + bigEndian(Int32(1)) }
-        for field in fields {
-            let stored = field.stored ?? []
-            bytes += bigEndian(Int32(stored.count)) + stored
+    private static func array(of type: Int32, _ elements: [[UInt8]?]) -> [UInt8] {
+        let (dimensions, hasNull) = (elements.isEmpty ? 0 : 1, elements.contains { $0 == nil } ? 1 : 0)
+        var bytes = bigEndian(Int32(dimensions)) + bigEndian(Int32(hasNull)) + bigEndian(type)
+        if !elements.isEmpty { bytes += bigEndian(Int32(elements.count)) + bigEndian(Int32(1)) }
+        for element in elements {
+            bytes += bigEndian(Int32(element?.count ?? -1)) + (element ?? [])
         }
         return bytes
     }
@@ -90,6 +96,10 @@ struct Columns {
     func count(_ column: Int32) -> Int { raw(column).count }
     func bytes(_ column: Int32) -> [UInt8] { Array(raw(column)) }
     func optionalBytes(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : bytes(column) }
+
+    /// Of a column of PostgreSQL's `text`.
+    func word(_ column: Int32) -> String { String(decoding: raw(column), as: UTF8.self) }
+    func optionalWord(_ column: Int32) -> String? { isNull(column) ? nil : word(column) }
 
     /// Of a column of fields.
     func text(_ column: Int32) -> String { String(decoding: value(column), as: UTF8.self) }

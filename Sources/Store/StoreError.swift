@@ -17,6 +17,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case newerVersion
     /// Another process holds the database.
     case busy
+    /// Another daemon of the cluster has this part of the store by now: nothing is written any more.
+    case fenced
     /// Anything else, in SQLite's words.
     case other(String)
 }
@@ -35,6 +37,7 @@ extension StoreError: CustomStringConvertible {
             "the store is damaged or is not a geomatch store; it was left as it is: restore a copy, or choose another --data-dir"
         case .newerVersion: "the store was written by a newer geomatch; run that version, or choose another --data-dir"
         case .busy: "the store is locked by another process"
+        case .fenced: "another daemon of the cluster serves these datasets by now; nothing was written"
         case .other(let reason): "the store failed: \(reason)"
         }
     }

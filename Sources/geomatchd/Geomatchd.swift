@@ -42,6 +42,19 @@ struct Geomatchd: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "Be a node of this cluster: daemons with the same --broker and --store that share the datasets.", valueName: "NAME"))
+    var cluster: String?
+
+    @Option(help: ArgumentHelp("Its name in the cluster. (default: host name and a random part)", valueName: "NAME"))
+    var node: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where other nodes reach its HTTP. (default: --http where that is not loopback)", valueName: "http://HOST:PORT"))
+    var httpAdvertise: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Where HTTP is offered, or off; port 0 is any free one. (default: 127.0.0.1:8080)", valueName: "HOST:PORT"))
     var http: String?
 
@@ -120,7 +133,8 @@ struct Geomatchd: AsyncParsableCommand {
     /// Reads the configuration as it was read at the start.
     private var rereading: @Sendable () throws(SettingsError) -> Settings {
         let given: [(String, String?)] = [
-            ("broker", broker), ("listen", listen), ("data-dir", dataDir), ("store", store), ("http", http),
+            ("broker", broker), ("listen", listen), ("data-dir", dataDir), ("store", store),
+            ("cluster", cluster), ("node", node), ("http-advertise", httpAdvertise), ("http", http),
             ("datasets", datasets),
             ("auto-create-datasets", autoCreateDatasets), ("admins", admins), ("users", users),
             ("webhooks-allow-private", webhooksAllowPrivate), ("start-timeout", startTimeout), ("log-level", logLevel),

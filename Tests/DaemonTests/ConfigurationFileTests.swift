@@ -102,7 +102,10 @@ struct ConfigurationFileTests {
         #expect(whole.adapters.count == 2 && whole.access?.count == 1 && whole.keys.count == 1)
         // An example stands where there is no default.
         let examples =
-            ["broker", "store", "users", "tls.ca-file", "tls.certificate-file", "tls.key-file"]
+            [
+                "broker", "cluster", "http-advertise", "node", "store", "users", "tls.ca-file", "tls.certificate-file",
+                "tls.key-file",
+            ]
             + SettingsKey.all.map(\.name).filter {
                 $0.hasPrefix("push.") || $0.hasPrefix("listen-tls.") || $0.hasPrefix("http.tls.") || $0.hasPrefix("page.")
             }

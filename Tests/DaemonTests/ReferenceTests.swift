@@ -36,7 +36,7 @@ struct ReferenceTests {
     func manual() throws {
         let page = try file("deploy/man/geomatchd.8").replacing("\\-", with: "-")
         let flags = Geomatchd.helpMessage(columns: 200).matches(of: /^ +(?:-h, )?(--[a-z-]+)/.anchorsMatchLineEndings()).map(\.1)
-        #expect(flags.count == 19)
+        #expect(flags.count == 22)
         for flag in flags { #expect(page.contains(flag), "\(flag)") }
     }
 }

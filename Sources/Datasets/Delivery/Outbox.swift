@@ -8,6 +8,7 @@ import Wire
 final class Outbox {
     private let limits: HubLimits
     private let naming: Naming
+    private let numbering: Numbering
     /// The last number given.
     private(set) var lastNumber: Int64 = 0
     private(set) var pending: [Int64: PendingDelivery] = [:]
@@ -37,9 +38,10 @@ final class Outbox {
     /// How many matches of a device are kept.
     static let matchesPerDevice = 100
 
-    init(limits: HubLimits, naming: Naming) {
+    init(limits: HubLimits, naming: Naming, numbering: Numbering) {
         self.limits = limits
         self.naming = naming
+        self.numbering = numbering
     }
 
     /// Notifications can leave.
@@ -61,7 +63,7 @@ final class Outbox {
         subscription.record.delivery.matched += 1
         subscription.record.delivery.lastMatchAt = message.at
         deliveryChanged(subscription)
-        lastNumber += 1
+        lastNumber = numbering.next(after: lastNumber)
         let targets = Targets(subscription.pushers, about: device.record)
         var delivery = PendingDelivery(
             number: lastNumber, account: account, source: subscription, id: message.id, createdAt: message.at, body: body,
@@ -102,7 +104,7 @@ final class Outbox {
         saying message: () -> PushMessage? = { nil }, _ account: MatchAccount, _ turn: inout Turn
     ) {
         var record = record
-        record.number = lastNumber + 1
+        record.number = numbering.next(after: lastNumber)
         if !targets.pushers.isEmpty {
             record.pushers = targets.pushers.map { $0.text(naming) }
             record.secret = geofence?.record.secret

@@ -190,6 +190,9 @@ public enum RequestTable {
         RequestRow("checkpoint/put", .change(\.feed, ChangeFeed.putCheckpoint)),
         RequestRow("push/key", .readAll { hub, _, _ throws(WireError) in try hub.configuration.getPushKey() }),
         RequestRow("push/test", .testPush),
+        RequestRow(
+            "cluster/status", .readAll { hub, parameters, client throws(WireError) in try hub.showCluster(parameters, client) },
+            isForAdministrators: true),
     ]
 
     /// See ``RequestRow/load``; an unknown request is refused at once.

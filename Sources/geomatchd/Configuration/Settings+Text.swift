@@ -17,7 +17,10 @@ extension Settings {
         } else {
             lines.append("store:  # in data-dir")
         }
+        if let cluster { line("cluster", Self.quoted(cluster)) } else { lines.append("cluster:  # none: this daemon is alone") }
+        if let node { line("node", Self.quoted(node)) }
         lines += httpLines
+        if let httpAdvertised { line("http-advertise", Self.quoted(httpAdvertised)) }
         line("datasets", Self.list(datasets))
         line("auto-create-datasets", "\(autoCreateDatasets)")
         line("admins", Self.list(administrators))

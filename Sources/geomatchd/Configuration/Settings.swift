@@ -23,6 +23,12 @@ struct Settings: Sendable {
     var dataDirectory = "./geomatch-data"
     /// The PostgreSQL database where everything is kept instead; nil: a file in the data directory.
     var store: PostgresAddress?
+    /// The cluster that this daemon is a node of; nil: it is alone.
+    var cluster: String?
+    /// Its name in the cluster.
+    var node: String?
+    /// Where other nodes reach its HTTP: a URL without a path; nil: where HTTP is offered.
+    var httpAdvertised: String?
     var datasets: [String] = []
     var autoCreateDatasets = true
     var administrators = ["admin"]

@@ -64,6 +64,7 @@ struct SettingsReader {
         settings.encryptedListener = try readEncryptedListener(beside: settings)
         try checkListeners(settings)
         try readHTTP(into: &settings)
+        try readCluster(into: &settings)
         settings.autoCreateDatasets = try value("auto-create-datasets", parse: Self.boolean) ?? settings.isTrustedLoopback
         settings.webhooksAllowPrivate = try value("webhooks-allow-private", parse: Self.boolean) ?? settings.isTrustedLoopback
         settings.push = try readPush(settings)
@@ -125,6 +126,37 @@ struct SettingsReader {
             throw error(given, "is for a broker whose URL begins with mqtts://")
         }
         settings.broker?.tls = MQTTEndpoint.TLS(caFile: authority, certificateFile: certificate, keyFile: key)
+    }
+
+    private func readCluster(into settings: inout Settings) throws(SettingsError) {
+        settings.cluster = try value("cluster") { Name.isClient($0) ? $0 : nil }
+        settings.node = try value("node") { Name.isClient($0) ? $0 : nil }
+        settings.httpAdvertised = try value("http-advertise") { Self.advertised($0) }
+        guard settings.cluster != nil else {
+            for key in ["node", "http-advertise"] where raw(key) != nil {
+                throw together(key, "is for a node of a cluster: give --cluster NAME, too")
+            }
+            return
+        }
+        guard settings.store != nil else {
+            throw together("cluster", "its nodes share a PostgreSQL database: give --store postgres://…, too")
+        }
+        guard settings.broker != nil else {
+            throw together("cluster", "its nodes share a broker: give --broker mqtt://…, too")
+        }
+    }
+
+    private func together(_ key: String, _ problem: String) -> SettingsError {
+        SettingsError(key: key, source: .together, problem: problem)
+    }
+
+    /// `http://10.0.0.1:8080`, without the slash that may stand behind it.
+    private static func advertised(_ text: String) -> String? {
+        let text = text.hasSuffix("/") ? String(text.dropLast()) : text
+        for scheme in ["http://", "https://"] where text.hasPrefix(scheme) {
+            return hostAndPort(String(text.dropFirst(scheme.count))) == nil ? nil : text
+        }
+        return nil
     }
 
     // MARK: The listeners

@@ -33,6 +33,7 @@ struct Daemon {
 
     /// Runs until SIGTERM or SIGINT, or until its terminal is closed.
     func run() async throws {
+        if let cluster = settings.cluster { return try await run(in: cluster) }
         let directory = try lockDataDirectory()
         let store = try openStore(directory)
         for warning in settings.warnings { log.warning("\(warning)") }
@@ -58,6 +59,11 @@ struct Daemon {
     }
 
     private func run(_ daemon: RunningDaemon, _ services: [any Service]) async throws {
+        try await run(services, health: daemon.core.health)
+    }
+
+    /// Runs services until one of them ends, or a signal ends them all.
+    func run(_ services: [any Service], health: Health, graceSeconds: Int64 = 10) async throws {
         var configuration = ServiceGroupConfiguration(
             services: services.map { service in
                 .init(
@@ -65,9 +71,9 @@ struct Daemon {
                     failureTerminationBehavior: service is HTTPDoorService ? .gracefullyShutdownGroup : .cancelGroup)
             },
             gracefulShutdownSignals: [.sigterm, .sigint], logger: log)
-        configuration.maximumGracefulShutdownDuration = .seconds(10)
+        configuration.maximumGracefulShutdownDuration = .seconds(graceSeconds)
         configuration.maximumCancellationDuration = .seconds(2)
-        let start = StartService(health: daemon.core.health, timeoutSeconds: settings.startTimeoutSeconds)
+        let start = StartService(health: health, timeoutSeconds: settings.startTimeoutSeconds)
         // Everything that runs ends in order, and then the failure is told.
         configuration.services.append(
             .init(service: start, successTerminationBehavior: .ignore, failureTerminationBehavior: .gracefullyShutdownGroup))
@@ -78,12 +84,12 @@ struct Daemon {
         } catch {
             throw Failure.internal("\(error)")
         }
-        if let ending = daemon.core.health.ending { throw Failure.unavailable(ending.description) }
+        if let ending = health.ending { throw Failure.unavailable(ending.description) }
     }
 
     // MARK: Parts
 
-    private func lockDataDirectory() throws(Failure) -> DataDirectory {
+    func lockDataDirectory() throws(Failure) -> DataDirectory {
         do throws(DataDirectoryError) {
             return try DataDirectory(path: settings.dataDirectory)
         } catch {
@@ -270,17 +276,12 @@ struct Daemon {
         let signer = try keySigner()
         let push = try pushConfiguration()
         let restored = try restoredHub(
-            identity: identity, store: store, broker: endpoint.name, access: access, push: push.offer, signKey: signer.sign)
+            hubConfiguration(identity: identity, access: access, push: push.offer, signKey: signer.sign), store: store,
+            broker: endpoint.name)
         let topics = Topics(prefix: settings.topicsPrefix)
         let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
         let core = Core(hub: restored.hub, seed: seed, logger: log, health: health)
-        var configuration = MQTTDoor.Configuration(
-            broker: endpoint.name, topics: topics, instance: identity,
-            readsEveryDataset: settings.broker == nil || settings.autoCreateDatasets,
-            inputQoS: Int32(settings.liveInputQoS), liveQoS: Int32(settings.liveQoS), status: status,
-            adapters: settings.adapters, yields: settings.broker != nil)
-        configuration.homeAssistant = settings.homeAssistant
-        let door = MQTTDoor(configuration, core: core, heldFilters: restored.filters)
+        let door = MQTTDoor(doorConfiguration(endpoint, status), core: core, heldFilters: restored.filters)
         let daemon = RunningDaemon(core: core, door: door)
         let http = try httpService(of: daemon, access: access)
         var link = MQTTLinkConfiguration(endpoint: endpoint, clientID: clientID, persistentSession: true)
@@ -301,7 +302,8 @@ struct Daemon {
         let reload = ReloadService(
             hangups: hangups,
             reloading: Reloading(
-                settings: settings, reread: reread, access: access, broker: embedded, door: door, http: daemon.http, log: log))
+                settings: settings, reread: reread, access: access, broker: embedded, http: daemon.http, log: log,
+                adapters: { [weak door] rules, done in door?.reload(adapters: rules, done: done) }))
         let notify = NotifyService(health: health, wake: { [weak door] in door?.wake() })
         let services: [any Service] = [
             EmbeddedBrokerService(broker: embedded), journal, service, webhooks, pushService, reload, notify,
@@ -309,8 +311,18 @@ struct Daemon {
         return (daemon, services + (http.map { [$0] } ?? []))
     }
 
+    func doorConfiguration(_ endpoint: MQTTEndpoint, _ status: StatusMessage) -> MQTTDoor.Configuration {
+        var configuration = MQTTDoor.Configuration(
+            broker: endpoint.name, topics: Topics(prefix: settings.topicsPrefix), instance: status.instance,
+            readsEveryDataset: settings.broker == nil || settings.autoCreateDatasets,
+            inputQoS: Int32(settings.liveInputQoS), liveQoS: Int32(settings.liveQoS), status: status,
+            adapters: settings.adapters, yields: settings.broker != nil)
+        configuration.homeAssistant = settings.homeAssistant
+        return configuration
+    }
+
     /// The push services with their keys.
-    private func pushConfiguration() throws(Failure) -> PushConfiguration {
+    func pushConfiguration() throws(Failure) -> PushConfiguration {
         do throws(PushConfigurationError) {
             return try settings.push.configuration()
         } catch {
@@ -366,7 +378,7 @@ struct Daemon {
         throw .configuration("adapters[\(index)].filter: \(problem)")
     }
 
-    private func keySigner() throws(Failure) -> KeySigner {
+    func keySigner() throws(Failure) -> KeySigner {
         do throws(KeySigner.Failure) {
             return try KeySigner(file: "\(settings.dataDirectory)/signing-key.pem")
         } catch {
@@ -374,10 +386,10 @@ struct Daemon {
         }
     }
 
-    private func restoredHub(
-        identity: String, store: any DurableStore, broker: String, access: AccessInForce, push: PushOffer,
-        signKey: @escaping @Sendable (KeyClaims) -> SignedKey
-    ) throws(Failure) -> (hub: Hub, filters: [String]) {
+    /// What the operator decides about a hub.
+    func hubConfiguration(
+        identity: String, access: AccessInForce, push: PushOffer, signKey: @escaping @Sendable (KeyClaims) -> SignedKey
+    ) -> HubConfiguration {
         var configuration = HubConfiguration()
         configuration.naming = Topics(prefix: settings.topicsPrefix).naming
         configuration.autoCreateDatasets = settings.autoCreateDatasets
@@ -392,6 +404,13 @@ struct Daemon {
         configuration.push = push
         configuration.instance = identity
         configuration.signKey = signKey
+        return configuration
+    }
+
+    /// A hub with what the store has, and the filters that the broker may hold.
+    func restoredHub(
+        _ configuration: HubConfiguration, store: any DurableStore, broker: String
+    ) throws(Failure) -> (hub: Hub, filters: [String]) {
         let hub = Hub(configuration)
         let now = CoreClock.system.now()
         var filters: [String] = []

@@ -1,9 +1,9 @@
 import HTTPDoor
 import Logging
-import MQTTDoor
 import MQTTLink
 import ServiceLifecycle
 import Synchronization
+import Wire
 
 /// Who may do what at present; read on the link's thread, replaced by a reload.
 final class AccessInForce: Sendable {
@@ -23,19 +23,21 @@ final class Reloading: Sendable {
     private let reread: @Sendable () throws(SettingsError) -> Settings
     private let access: AccessInForce
     private let broker: EmbeddedBroker?
-    private let door: MQTTDoor
+    /// Takes other adapters, and says whether it could.
+    private let reloadAdapters: @Sendable (_ rules: [AdapterRule], _ done: @escaping @Sendable (Bool) -> Void) -> Void
     private let http: HTTPDoor?
     private let log: Logger
 
     init(
         settings: Settings, reread: @escaping @Sendable () throws(SettingsError) -> Settings, access: AccessInForce,
-        broker: EmbeddedBroker?, door: MQTTDoor, http: HTTPDoor?, log: Logger
+        broker: EmbeddedBroker?, http: HTTPDoor?, log: Logger,
+        adapters reloadAdapters: @escaping @Sendable ([AdapterRule], @escaping @Sendable (Bool) -> Void) -> Void
     ) {
         inForce = Mutex(settings)
         self.reread = reread
         self.access = access
         self.broker = broker
-        self.door = door
+        self.reloadAdapters = reloadAdapters
         self.http = http
         self.log = log
     }
@@ -50,7 +52,7 @@ final class Reloading: Sendable {
             return
         }
         guard new.adapters != inForce.withLock({ $0.adapters }) else { return take(new) }
-        door.reload(adapters: new.adapters) { [self] isTaken in
+        reloadAdapters(new.adapters) { [self] isTaken in
             var new = new
             if !isTaken { new.adapters = inForce.withLock { $0.adapters } }
             take(new)

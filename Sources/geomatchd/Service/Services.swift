@@ -30,14 +30,19 @@ struct JournalService: Service {
     let daemon: RunningDaemon
     let log: Logger
 
-    init(store: any DurableStore, daemon: RunningDaemon, log: Logger) {
+    /// - Parameter noted: Called on the writing thread, beside the log.
+    init(
+        store: any DurableStore, daemon: RunningDaemon, log: Logger, noted: @escaping @Sendable (JournalEvent) -> Void = { _ in }
+    ) {
         self.log = log
         self.daemon = daemon
         let core = daemon.core
         journal = Journal(
             store: store, wake: { [weak door = daemon.door] in door?.wake() },
             report: { event in
+                noted(event)
                 switch event {
+                case .failing(.fenced): break
                 case .failing(let error): log.error("store cannot be written", metadata: ["error": "\(error)"])
                 case .recovered(let waited):
                     log.info("store recovered", metadata: ["after.seconds": .stringConvertible((waited * 10).rounded() / 10)])
@@ -168,7 +173,7 @@ struct StartService: Service {
 }
 
 /// Runs a blocking call on a thread of its own: the cooperative pool must not wait.
-private func onThread(_ name: String, _ body: @escaping @Sendable () -> Void) async {
+func onThread(_ name: String, _ body: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { continuation in
         let thread = Thread {
             body()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The outbox, without a hub")
 struct OutboxTests {
-    private let outbox = Outbox(limits: HubLimits(), naming: HubConfiguration().naming)
+    private let outbox = Outbox(limits: HubLimits(), naming: HubConfiguration().naming, numbering: Numbering())
     private let account = MatchAccount(Diagnostics(of: "d"))
 
     private func event(_ id: String) -> IncidentRecord {

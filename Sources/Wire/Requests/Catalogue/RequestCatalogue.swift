@@ -2,7 +2,7 @@
 public enum RequestCatalogue {
     public static let all: [RequestDescription] =
         datasets + keys + structure + devices + geofences + publications + subscriptions + matches + live + beacons + places
-        + circumstances + changes + push
+        + circumstances + changes + push + cluster
 
     public static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
@@ -460,5 +460,12 @@ public enum RequestCatalogue {
         RequestDescription(
             "push/test", "Send a test message to the tokens of a device, and show what the push services say.", [id],
             example: "push test phone"),
+    ]
+
+    // MARK: Several daemons
+
+    private static let cluster = [
+        RequestDescription(
+            "cluster/status", "Show the nodes of the cluster, and which serves each dataset.", page, example: "cluster status")
     ]
 }

@@ -1,0 +1,88 @@
+import Cluster
+import Glibc
+
+/// What a door is in a cluster: the session of one shard.
+///
+/// The session of shard 0 is also the reception: it reads every request, and sees to those in datasets that nobody has.
+public struct ShardRole: Sendable {
+    public var shard: Int
+    /// First use creates a dataset.
+    public var createsDatasets: Bool
+    /// Whether the lease was renewed in time: else nothing leaves that only an owner may send, and no connection is made.
+    public var isFresh: @Sendable () -> Bool
+    /// The reception passes on what may create a dataset of another shard.
+    public var route: @Sendable (RoutedMessage) -> Void
+    /// Whether every dataset has an owner, for `geomatch/status`.
+    public var isComplete: @Sendable () -> Bool
+
+    public init(
+        shard: Int, createsDatasets: Bool, isFresh: @escaping @Sendable () -> Bool,
+        route: @escaping @Sendable (RoutedMessage) -> Void,
+        isComplete: @escaping @Sendable () -> Bool
+    ) {
+        self.shard = shard
+        self.createsDatasets = createsDatasets
+        self.isFresh = isFresh
+        self.route = route
+        self.isComplete = isComplete
+    }
+
+    public var isReception: Bool { shard == 0 }
+
+    func serves(_ dataset: String) -> Bool { Sharding.shard(of: dataset) == shard }
+}
+
+/// A message on its way from the reception to the owner of a shard.
+public struct RoutedMessage: Sendable, Equatable {
+    /// As it was published, with the prefix.
+    public var topic: [UInt8]
+    public var payload: [UInt8]
+    public var responseTopic: [UInt8]?
+    public var correlation: [UInt8]?
+    public var isRetained: Bool
+    public var shard: Int
+
+    public init(
+        topic: [UInt8], payload: [UInt8], responseTopic: [UInt8]?, correlation: [UInt8]?, isRetained: Bool, shard: Int
+    ) {
+        self.topic = topic
+        self.payload = payload
+        self.responseTopic = responseTopic
+        self.correlation = correlation
+        self.isRetained = isRetained
+        self.shard = shard
+    }
+
+    /// Shard, retained, then each part behind its length; the length of a part that is missing is -1.
+    public var encoded: [UInt8] {
+        var bytes: [UInt8] = [UInt8(shard), isRetained ? 1 : 0]
+        for part in [topic, payload, responseTopic, correlation] {
+            withUnsafeBytes(of: Int32(part?.count ?? -1).bigEndian) { bytes += $0 }
+            bytes += part ?? []
+        }
+        return bytes
+    }
+
+    /// - Returns: nil where it is none.
+    public init?(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count >= 2, Int(bytes[0]) < Sharding.count else { return nil }
+        var rest = bytes[2...]
+        var parts: [[UInt8]?] = []
+        while parts.count < 4 {
+            guard rest.count >= 4 else { return nil }
+            let count = rest.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+            rest = rest.dropFirst(4)
+            if Int32(bitPattern: count) == -1 {
+                parts.append(nil)
+            } else {
+                guard Int(count) <= rest.count else { return nil }
+                parts.append(Array(rest.prefix(Int(count))))
+                rest = rest.dropFirst(Int(count))
+            }
+        }
+        guard let topic = parts[0], let payload = parts[1], rest.isEmpty else { return nil }
+        self.init(
+            topic: topic, payload: payload, responseTopic: parts[2], correlation: parts[3], isRetained: bytes[1] == 1,
+            shard: Int(bytes[0]))
+    }
+}

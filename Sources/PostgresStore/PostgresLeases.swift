@@ -1,0 +1,187 @@
+import Cluster
+import Records
+import Store
+import Synchronization
+
+/// The leases of a cluster in PostgreSQL; its clock is the only one that counts.
+public final class PostgresLeases: LeaseStore {
+    private let lane: Lane
+    private let cluster: String
+    private let datasetRecords = Mutex<[DatasetRecord]>([])
+
+    init(_ lane: Lane, cluster: String) {
+        self.lane = lane
+        self.cluster = cluster
+    }
+
+    func close() { lane.close() }
+
+    /// All datasets, as of now where the store can be asked, else as of the last view.
+    public var datasets: [DatasetRecord] {
+        let present = try? lane.use { try Self.datasets($0) }
+        return present ?? datasetRecords.withLock { $0 }
+    }
+
+    private static func datasets(_ connection: Connection) throws -> [DatasetRecord] {
+        var records: [DatasetRecord] = []
+        try connection.rows(Kind.dataset.statements.select) { row in
+            var reader = RowReader(row)
+            records.append(try DatasetRecord(from: &reader))
+        }
+        return records
+    }
+
+    // MARK: Tables
+
+    static let tables = [
+        """
+        CREATE TABLE IF NOT EXISTS node (name text PRIMARY KEY, life text NOT NULL, cluster text NOT NULL, \
+        beat timestamptz NOT NULL DEFAULT clock_timestamp(), leaving boolean NOT NULL DEFAULT false, \
+        broker boolean NOT NULL DEFAULT true, address text)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS lease (shard bigint PRIMARY KEY, owner text, epoch bigint NOT NULL DEFAULT 0, \
+        until timestamptz NOT NULL DEFAULT '-infinity', successor text, prepared boolean NOT NULL DEFAULT false)
+        """,
+        "INSERT INTO lease (shard) SELECT generate_series(0, \(Sharding.count - 1)) ON CONFLICT DO NOTHING",
+    ]
+
+    private static let term = "interval '\(Member.leaseMilliseconds) milliseconds'"
+    private static let end = "clock_timestamp() + \(term)"
+    /// Of a row of `node`.
+    static let lives = "beat > clock_timestamp() - \(term)"
+    /// Of a row of `lease`.
+    private static let isFree = "(owner IS NULL OR until < clock_timestamp())"
+    /// What was handed on has no successor yet.
+    private static let given = "epoch = lease.epoch + 1, successor = NULL, prepared = false"
+
+    // MARK: Nodes
+
+    public func join(_ node: NodeEntry) throws {
+        try transaction { connection in
+            try connection.send("LOCK TABLE node IN EXCLUSIVE MODE")
+            var other: String?
+            try connection.rows("SELECT cluster FROM node WHERE cluster <> $1 AND \(Self.lives) LIMIT 1", [.word(cluster)]) {
+                other = $0.word(0)
+            }
+            if let other { throw JoinRefusal.otherCluster(other) }
+            try connection.send("DELETE FROM node WHERE beat < clock_timestamp() - interval '1 hour'")
+            var isEntered = false
+            try connection.rows(
+                """
+                INSERT INTO node (name, life, cluster, address) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO UPDATE SET \
+                life = excluded.life, cluster = excluded.cluster, address = excluded.address, beat = excluded.beat, leaving = false, \
+                broker = true WHERE NOT (node.\(Self.lives)) RETURNING true
+                """, [.word(node.name), .word(node.life), .word(cluster), .word(node.address)]
+            ) { isEntered = $0.flag(0) }
+            guard isEntered else { throw JoinRefusal.nameInUse }
+            try connection.send("SELECT 1 FROM lease WHERE owner = $1 ORDER BY shard FOR UPDATE", [.word(node.name)])
+            try connection.send("UPDATE lease SET owner = NULL, \(Self.given) WHERE owner = $1", [.word(node.name)])
+        }
+    }
+
+    public func renew(_ node: NodeEntry, leases: [Int: Int64]) throws -> ClusterView {
+        var view: ClusterView?
+        try transaction { connection in
+            var isKnown = false
+            try connection.rows(
+                """
+                UPDATE node SET beat = clock_timestamp(), leaving = $3, broker = $4, address = $5 WHERE name = $1 AND life = $2 \
+                RETURNING true
+                """,
+                [
+                    .word(node.name), .word(node.life), .flag(node.isLeaving), .flag(node.reachesBroker), .word(node.address),
+                ]
+            ) { isKnown = $0.flag(0) }
+            guard isKnown else { throw JoinRefusal.replaced }
+            let held = leases.sorted { $0.key < $1.key }
+            try connection.send(
+                """
+                UPDATE lease SET until = \(Self.end) FROM unnest($2::bigint[], $3::bigint[]) AS held (shard, epoch) \
+                WHERE lease.shard = held.shard AND lease.epoch = held.epoch AND owner = $1
+                """, [.word(node.name), .numbers(held.map { Int64($0.key) }), .numbers(held.map(\.value))])
+            view = try self.view(connection)
+        }
+        return view ?? ClusterView(nodes: [], leases: [], datasets: [])
+    }
+
+    private func view(_ connection: Connection) throws -> ClusterView {
+        var nodes: [ClusterView.Node] = []
+        try connection.rows("SELECT name, \(Self.lives), leaving, broker, address FROM node") { row in
+            let state: ClusterView.Node.State = row.flag(1) ? (row.flag(2) ? .leaving : .online) : .lost
+            nodes.append(
+                ClusterView.Node(
+                    name: row.word(0), state: state, reachesBroker: row.flag(3), address: row.optionalWord(4)))
+        }
+        var leases = [ClusterView.Lease](repeating: ClusterView.Lease(), count: Sharding.count)
+        try connection.rows(
+            "SELECT shard, owner, epoch, owner IS NOT NULL AND \(Self.isFree), successor, prepared FROM lease"
+        ) { row in
+            leases[Int(row.number(0))] = ClusterView.Lease(
+                owner: row.optionalWord(1), epoch: row.number(2), isExpired: row.flag(3), successor: row.optionalWord(4),
+                isPrepared: row.flag(5))
+        }
+        let records = try Self.datasets(connection)
+        datasetRecords.withLock { $0 = records }
+        return ClusterView(nodes: nodes, leases: leases, datasets: records.map(\.id))
+    }
+
+    public func leave(_ node: String) throws {
+        try transaction { try $0.send("DELETE FROM node WHERE name = $1", [.word(node)]) }
+    }
+
+    // MARK: Shards
+
+    public func take(_ shards: [Int: Int64], for node: String) throws {
+        let seen = shards.sorted { $0.key < $1.key }
+        let numbers = Value.numbers(seen.map { Int64($0.key) })
+        try transaction { connection in
+            // Behind every commit that was checked before: those hold `KEY SHARE`.
+            try connection.send("SELECT 1 FROM lease WHERE shard = ANY ($1::bigint[]) ORDER BY shard FOR UPDATE", [numbers])
+            try connection.send(
+                """
+                UPDATE lease SET owner = $1, until = \(Self.end), \(Self.given) \
+                FROM unnest($2::bigint[], $3::bigint[]) AS seen (shard, epoch) \
+                WHERE lease.shard = seen.shard AND lease.epoch = seen.epoch AND \(Self.isFree)
+                """, [.word(node), numbers, .numbers(seen.map(\.value))])
+        }
+    }
+
+    public func announce(_ successors: [Int: String?], by node: String) throws {
+        let named = successors.sorted { $0.key < $1.key }
+        try transaction { connection in
+            try connection.send(
+                """
+                UPDATE lease SET successor = named.successor, prepared = false \
+                FROM unnest($2::bigint[], $3::text[]) AS named (shard, successor) \
+                WHERE lease.shard = named.shard AND owner = $1 AND lease.successor IS DISTINCT FROM named.successor
+                """, [.word(node), .numbers(named.map { Int64($0.key) }), .words(named.map(\.value))])
+        }
+    }
+
+    public func prepare(_ shards: [Int], for node: String) throws {
+        try transaction { connection in
+            try connection.send(
+                "UPDATE lease SET prepared = true WHERE shard = ANY ($1::bigint[]) AND successor = $2",
+                [.numbers(shards.sorted().map(Int64.init)), .word(node)])
+        }
+    }
+
+    public func handOver(_ shard: Int, epoch: Int64, to successor: String?) throws {
+        try transaction { connection in
+            try connection.send("SELECT 1 FROM lease WHERE shard = $1 FOR UPDATE", [.number(Int64(shard))])
+            try connection.send(
+                "UPDATE lease SET owner = $3, until = \(Self.end), \(Self.given) WHERE shard = $1 AND epoch = $2",
+                [.number(Int64(shard)), .number(epoch), .word(successor)])
+        }
+    }
+
+    private func transaction(_ body: (Connection) throws -> Void) throws {
+        try lane.passing { connection in
+            try connection.send("BEGIN")
+            try body(connection)
+            try connection.send("COMMIT")
+            try connection.finish()
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Cluster
+import Records
+import Store
+import Synchronization
+
+/// The part of a store that one node of a cluster serves, for as long as nobody else has taken it.
+final class PostgresShard: Sendable {
+    let number: Int
+    let epoch: Int64
+    /// The datasets that it has rows of.
+    private let known = Mutex<Set<String>>([])
+
+    init(_ number: Int, epoch: Int64) {
+        self.number = number
+        self.epoch = epoch
+    }
+
+    func has(_ dataset: String) -> Bool { Sharding.shard(of: dataset) == number }
+
+    /// A dataset has rows; those of other shards are left out.
+    func note(_ dataset: String) {
+        guard has(dataset) else { return }
+        _ = known.withLock { $0.insert(dataset) }
+    }
+
+    var datasets: [Field] { known.withLock { $0.map { .text($0) } } }
+
+    /// Fails the transaction where the epoch is no longer this one. Whoever takes the shard waits until it has ended.
+    ///
+    /// Last in its transaction: what is checked is locked only until the commit that comes with it.
+    func checkFence(_ connection: Connection) throws(StoreError) {
+        try connection.send(
+            "SELECT 1 / count(*) FROM (SELECT 1 FROM lease WHERE shard = $1 AND epoch = $2 FOR KEY SHARE) AS held",
+            [.number(Int64(number)), .number(epoch)])
+    }
+}
+
+/// What a statement over all datasets says of those of one shard.
+struct ShardScope {
+    /// Behind a condition; empty where it is over all.
+    var and = ""
+    var values: [Value] = []
+}
+
+extension PostgresShard? {
+    /// - Parameters:
+    ///   - count: The number of parameters before its own.
+    ///   - table: Where several have a column of the dataset.
+    func scope(behind count: Int, of table: String? = nil) -> ShardScope {
+        guard let self else { return ShardScope() }
+        let column = (table.map { $0 + "." } ?? "") + "dataset"
+        return ShardScope(and: " AND \(column) = ANY ($\(count + 1)::bytea[])", values: [.fields(self.datasets)])
+    }
+}

@@ -1,0 +1,385 @@
+import Cluster
+import DaemonCore
+import Datasets
+import Foundation
+import Logging
+import MQTTDoor
+import MQTTLink
+import PostgresStore
+import Synchronization
+
+/// A node of a cluster: renews its leases, and serves the shards that are its own.
+///
+/// One thread renews and decides (see ``Member``); shards begin and end on threads of their own, so that none holds up the renewal.
+///
+/// `@unchecked Sendable`: what is marked so is guarded by `lock`, the rest belongs to the thread of the leases.
+final class ClusterNode: @unchecked Sendable {
+    let name: String
+    let health: Health
+    let clock: LeaseClock
+    private let cluster: PostgresCluster
+    private let door: NodeDoor
+    private let log: Logger
+    private let status: StatusMessage
+    private let settings: Settings
+    private var around: ShardDaemon.Surroundings?
+
+    /// Signalled where the next beat is not to be waited for.
+    private let hurried = DispatchSemaphore(value: 0)
+
+    // The thread of the leases.
+    private var epochs = 0
+    private var isStoreLost = false
+    private var wasOnline = false
+
+    // Guarded by the lock.
+    private let lock = NSLock()
+    private var member: Member
+    private var entry: NodeEntry
+    private var view: ClusterView?
+    private var shards: [Int: ShardDaemon] = [:]
+    /// Shards that begin on a thread of their own, and those that end there.
+    private var starting: Set<Int> = []
+    private var ending: Set<Int> = []
+    /// Shards that ended to be handed over.
+    private var ended: [(shard: Int, epoch: Int64, successor: String?)] = []
+    private var fenced: Set<Int> = []
+    /// What is to be passed on to shards that do not run yet.
+    private var waiting: [Int: [RoutedMessage]] = [:]
+    /// What is for shards that nobody has at present.
+    private var homeless: [(message: RoutedMessage, since: Int64)] = []
+
+    init(
+        name: String, settings: Settings, cluster: PostgresCluster, door: NodeDoor, status: StatusMessage, clock: LeaseClock,
+        log: Logger
+    ) {
+        self.name = name
+        self.settings = settings
+        self.cluster = cluster
+        self.door = door
+        self.status = status
+        self.clock = clock
+        self.log = log
+        health = door.health
+        member = Member(node: name)
+        entry = NodeEntry(name: name, life: UUID().uuidString, address: settings.httpAdvertised)
+    }
+
+    /// Enters the cluster. A node of this name that has just died is waited for.
+    func join() throws(Daemon.Failure) {
+        let deadline = LeaseClock.now() + Member.leaseMilliseconds + 1000
+        while true {
+            do {
+                return try cluster.leases.join(entry)
+            } catch JoinRefusal.nameInUse {
+                guard LeaseClock.now() >= deadline else {
+                    usleep(200_000)
+                    continue
+                }
+                throw .unavailable("--node \(name): a node of this name lives in the cluster; choose another")
+            } catch JoinRefusal.otherCluster(let other) {
+                throw .unavailable("store: the cluster `\(other)` uses it; give --cluster \(other), or another store")
+            } catch {
+                throw .unavailable("store: \(error)")
+            }
+        }
+    }
+
+    // MARK: From any thread
+
+    /// What the store said last.
+    var lastView: ClusterView? { lock.withLock { view } }
+
+    /// What serves a dataset here; nil where another node does, or nobody.
+    func shard(of dataset: String) -> ShardDaemon? { lock.withLock { shards[Sharding.shard(of: dataset)] } }
+
+    /// The node that serves a dataset, or would serve it; nil where nobody does.
+    func owner(of dataset: String) -> ClusterView.Node? {
+        lock.withLock { view?.owner(of: Sharding.shard(of: dataset)).flatMap { owner in view?.nodes.first { $0.name == owner } } }
+    }
+
+    var isComplete: Bool { clock.isFresh ? lastView?.isComplete ?? false : true }
+
+    func hurry() {
+        hurried.signal()
+    }
+
+    /// Hands everything over, and ends.
+    func leave() {
+        lock.withLock { member.leave() }
+        hurried.signal()
+    }
+
+    /// A message for a shard: it goes to its owner, here or elsewhere, or waits until the shard has one.
+    func route(_ message: RoutedMessage) {
+        if let owner = lock.withLock({ place(message, at: LeaseClock.now()) }) { door.send(message, to: owner) }
+    }
+
+    /// - Returns: The other node that the message is for; nil where it is kept here. Only while the lock is held.
+    private func place(_ message: RoutedMessage, at now: Int64) -> String? {
+        if let shard = shards[message.shard] {
+            shard.running.door.receive(message)
+        } else if member.serving[message.shard] != nil {
+            waiting[message.shard, default: []].append(message)
+            hurried.signal()
+        } else if let owner = view?.owner(of: message.shard), owner != name {
+            return owner
+        } else if homeless.count < Self.homelessMax {
+            homeless.append((message, now))
+        }
+        return nil
+    }
+
+    /// What came for shards that were just then nobody's.
+    private func routeHomeless() {
+        let now = LeaseClock.now()
+        let leaving = lock.withLock { () -> [(RoutedMessage, String)] in
+            let messages = homeless.filter { now - $0.since < Self.homelessMilliseconds }
+            homeless = []
+            return messages.compactMap { message, since in place(message, at: since).map { (message, $0) } }
+        }
+        for (message, owner) in leaving { door.send(message, to: owner) }
+    }
+
+    private static let homelessMax = 10_000
+    private static let homelessMilliseconds: Int64 = 10_000
+
+    // MARK: The thread
+
+    /// Renews until everything is handed over. Blocks.
+    func run(_ surroundings: ShardDaemon.Surroundings) {
+        around = surroundings
+        while true {
+            let pause = beat()
+            if lock.withLock({
+                member.isLeaving && member.renewing.isEmpty && starting.isEmpty && ending.isEmpty && ended.isEmpty
+            }) {
+                break
+            }
+            // Not the wall clock, which may be set meanwhile.
+            _ = hurried.wait(timeout: .now() + .milliseconds(Int(pause)))
+        }
+        try? cluster.leases.leave(name)
+        log.info("left the cluster", metadata: ["node": "\(name)"])
+    }
+
+    /// - Returns: How long until the next one, in milliseconds.
+    private func beat() -> Int64 {
+        health.countTurn()
+        handOverEnded()
+        let (entry, renewing) = lock.withLock { () -> (NodeEntry, [Int: Int64]) in
+            self.entry.isLeaving = member.isLeaving
+            self.entry.reachesBroker = door.reachesBroker
+            return (self.entry, member.renewing)
+        }
+        let sentAt = LeaseClock.now()
+        do {
+            let view = try cluster.leases.renew(entry, leases: renewing)
+            noteStore(nil)
+            let steps = lock.withLock { () -> [Member.Step] in
+                self.view = view
+                member.note(reachesBroker: entry.reachesBroker, at: sentAt)
+                let steps = member.renewed(view, sentAt: sentAt)
+                for case .drop(let shard) in steps { shards[shard]?.forbid() }
+                return steps
+            }
+            // Not before: what was lost must not become fresh again.
+            clock.renewed(at: sentAt)
+            let isOver = try carryOut(steps, view)
+            routeHomeless()
+            startMissing(view)
+            tell(view)
+            return isOver ? 0 : lock.withLock { member.pause }
+        } catch JoinRefusal.replaced {
+            health.end(.refused("another node has the name `\(name)` in the cluster by now"))
+            abandon()
+            return Member.beatMilliseconds
+        } catch {
+            noteStore(error)
+            return Member.beatMilliseconds
+        }
+    }
+
+    private func noteStore(_ error: (any Error)?) {
+        guard isStoreLost != (error != nil) else { return }
+        isStoreLost = error != nil
+        if let error {
+            log.error("leases cannot be renewed", metadata: ["error": "\(error)"])
+        } else {
+            log.info("leases are renewed again")
+        }
+    }
+
+    // MARK: Steps
+
+    /// - Returns: Whether the store is to be asked again at once.
+    private func carryOut(_ steps: [Member.Step], _ view: ClusterView) throws -> Bool {
+        var (taken, announced, prepared): ([Int: Int64], [Int: String?], [Int]) = ([:], [:], [])
+        for step in steps {
+            switch step {
+            case .take(let shard, let epoch): taken[shard] = epoch
+            case .serve(let shard, let epoch):
+                epochs += 1
+                log.debug("shard taken", metadata: ["shard": "\(shard)", "epoch": "\(epoch)"])
+            case .announce(let shard, let successor): announced[shard] = .some(successor)
+            case .prepare(let shard): prepared.append(shard)
+            case .handOver(let shard, let successor): end(shard, epoch: view.leases[shard].epoch, for: successor)
+            case .drop(let shard): drop(shard)
+            }
+        }
+        if !taken.isEmpty { try cluster.leases.take(taken, for: name) }
+        if !announced.isEmpty { try cluster.leases.announce(announced, by: name) }
+        if !prepared.isEmpty { try cluster.leases.prepare(prepared, for: name) }
+        return !taken.isEmpty
+    }
+
+    /// Shards with something to serve begin.
+    private func startMissing(_ view: ClusterView) {
+        for daemon in lock.withLock({ shards }).values {
+            guard let ending = daemon.running.core.health.ending else { continue }
+            health.end(ending)
+            leave()
+        }
+        let fenced = lock.withLock { () -> Set<Int> in
+            defer { self.fenced = [] }
+            return self.fenced
+        }
+        // A loop that gave up as the lease was not renewed begins anew.
+        for shard in fenced.union(lock.withLock { shards.filter { $0.value.hasEnded }.keys }) { drop(shard) }
+        let wanted = Set(settings.datasets.map(Sharding.shard))
+        for (shard, epoch) in lock.withLock({ member.serving }) {
+            let isNeeded = lock.withLock {
+                shards[shard] == nil && !starting.contains(shard) && !ending.contains(shard)
+                    && (shard == 0 || view.datasetCounts[shard] > 0 || wanted.contains(shard) || waiting[shard] != nil)
+            }
+            if isNeeded { start(shard, epoch, view.datasets) }
+        }
+    }
+
+    private func start(_ shard: Int, _ epoch: Int64, _ datasets: [String]) {
+        guard let around else { return }
+        lock.withLock { _ = starting.insert(shard) }
+        onThread {
+            do {
+                let daemon = try ShardDaemon(shard, epoch: epoch, datasets: datasets, around) { [weak self] in
+                    guard let self else { return }
+                    lock.withLock { _ = fenced.insert(shard) }
+                    hurried.signal()
+                }
+                self.started(daemon)
+            } catch {
+                self.log.error("shard cannot be served, tried again", metadata: ["shard": "\(shard)", "error": "\(error)"])
+                self.lock.withLock { _ = self.starting.remove(shard) }
+            }
+        }
+    }
+
+    private func started(_ daemon: ShardDaemon) {
+        let isOurs = lock.withLock { () -> Bool in
+            starting.remove(daemon.shard)
+            guard member.serving[daemon.shard] == daemon.epoch else { return false }
+            shards[daemon.shard] = daemon
+            for message in waiting.removeValue(forKey: daemon.shard) ?? [] { daemon.running.door.receive(message) }
+            return true
+        }
+        if isOurs { daemon.begin() } else { daemon.drop() }
+        hurry()
+    }
+
+    private func end(_ shard: Int, epoch: Int64, for successor: String?) {
+        let (daemon, isStarting) = lock.withLock { (shards.removeValue(forKey: shard), starting.contains(shard)) }
+        guard daemon != nil || isStarting else {
+            lock.withLock { ended.append((shard, epoch, successor)) }
+            return hurry()
+        }
+        lock.withLock { _ = ending.insert(shard) }
+        onThread {
+            // One that begins finds that it is not to.
+            while self.lock.withLock({ self.starting.contains(shard) }) { usleep(5000) }
+            daemon?.end(hasSuccessor: successor != nil)
+            self.lock.withLock {
+                self.ending.remove(shard)
+                self.ended.append((shard, epoch, successor))
+            }
+            self.hurry()
+        }
+    }
+
+    private func handOverEnded() {
+        let ended = lock.withLock { () -> [(shard: Int, epoch: Int64, successor: String?)] in
+            defer { self.ended = [] }
+            return self.ended
+        }
+        for (shard, epoch, successor) in ended {
+            do {
+                try cluster.leases.handOver(shard, epoch: epoch, to: successor)
+                log.debug("shard handed over", metadata: ["shard": "\(shard)", "to": "\(successor ?? "")"])
+            } catch {
+                log.warning("shard not handed over: its lease expires", metadata: ["shard": "\(shard)", "error": "\(error)"])
+            }
+            lock.withLock { member.released(shard: shard) }
+        }
+    }
+
+    private func drop(_ shard: Int) {
+        guard let daemon = lock.withLock({ shards.removeValue(forKey: shard) }) else { return }
+        log.notice("shard dropped: it was not this node's for a while", metadata: ["shard": "\(shard)"])
+        lock.withLock { _ = ending.insert(shard) }
+        onThread {
+            daemon.drop()
+            self.lock.withLock { _ = self.ending.remove(shard) }
+        }
+    }
+
+    /// This node is no node any more.
+    private func abandon() {
+        let all = lock.withLock { () -> [Int: ShardDaemon] in
+            defer { shards = [:] }
+            for shard in member.renewing.keys { member.released(shard: shard) }
+            member.leave()
+            return shards
+        }
+        for daemon in all.values { daemon.drop() }
+    }
+
+    private func onThread(_ body: @escaping @Sendable () -> Void) {
+        let thread = Thread(block: body)
+        thread.stackSize = 4 << 20
+        thread.start()
+    }
+
+    // MARK: What others learn
+
+    private func tell(_ view: ClusterView) {
+        let (serving, running, isBusy) = lock.withLock { (member.serving, shards, !starting.isEmpty) }
+        let datasets = serving.keys.reduce(0) { $0 + view.datasetCounts[$1] }
+        door.set(status: status.encode(isOnline: true, node: (datasets, epochs)))
+        running[0]?.running.door.note(datasets: Set(view.datasets))
+        guard !wasOnline, door.reachesBroker, !isBusy, running.values.allSatisfy(\.isOnline), view.isComplete else { return }
+        wasOnline = true
+        log.info(
+            "online",
+            metadata: ["node": "\(name)", "cluster": "\(settings.cluster ?? "")", "datasets": .stringConvertible(datasets)])
+        health.becomeOnline()
+    }
+
+    /// `geomatch/status/{node}` of a node that is gone.
+    var goodbye: [UInt8] { status.encode(isOnline: false, node: (0, epochs)) }
+
+    /// For `cluster/status`.
+    var clusterStatus: ClusterStatus {
+        guard let view = lastView else { return ClusterStatus(nodes: [], datasets: []) }
+        let nodes = view.nodes.map { node in
+            let count = view.leases.indices.filter { view.leases[$0].owner == node.name }.reduce(0) {
+                $0 + view.datasetCounts[$1]
+            }
+            return ClusterStatus.Node(name: node.name, state: node.state.rawValue, datasets: count)
+        }
+        let datasets = view.datasets.map { dataset in
+            let lease = view.leases[Sharding.shard(of: dataset)]
+            return ClusterStatus.Dataset(
+                name: dataset, owner: lease.owner, epoch: lease.epoch, isWaiting: lease.owner == nil || lease.isExpired)
+        }
+        return ClusterStatus(nodes: nodes, datasets: datasets)
+    }
+}

@@ -1,0 +1,125 @@
+import Cluster
+import DaemonCore
+import Datasets
+import Foundation
+import HTTPDoor
+import Logging
+import MQTTDoor
+import MQTTLink
+import PostgresStore
+import ServiceLifecycle
+import Store
+
+extension Daemon {
+    /// Runs as a node of a cluster.
+    func run(in cluster: String) async throws {
+        guard let address = settings.store, let endpoint = settings.broker else {
+            throw Failure.configuration("cluster: its nodes share a store and a broker")
+        }
+        let directory = try lockDataDirectory()
+        for warning in settings.warnings { log.warning("\(warning)") }
+        let store = try openCluster(address, cluster)
+        let identity = try shared("storeId", in: store, or: UUID().uuidString.lowercased())
+        let secret = try shared("clusterSecret", in: store, or: Self.secret())
+        let name = settings.node ?? Self.nodeName()
+        let clock = LeaseClock()
+        let health = Health()
+        let status = StatusMessage(version: version, instance: identity, startedAt: CoreClock.system.now())
+        let topics = Topics(prefix: settings.topicsPrefix)
+        let late = Late()
+        let door = NodeDoor(
+            node: name, topics: topics, instance: identity, health: health, log: log,
+            received: { late.node?.route($0) }, reachChanged: { late.node?.hurry() })
+        let node = ClusterNode(
+            name: name, settings: settings, cluster: store, door: door, status: status, clock: clock, log: log)
+        late.node = node
+        var link = MQTTLinkConfiguration(endpoint: endpoint, clientID: "geomatchd-\(secret)-node-\(name)")
+        link.will = MQTTWill(topic: topics.status(of: name), payload: node.goodbye)
+        link.keepAliveSeconds = 5
+        link.backoffMinimumSeconds = 0.1
+        link.backoffMaximumSeconds = 2
+        do throws(MQTTEndpointError) { door.link = try MQTTLink(configuration: link, handler: door) } catch {
+            throw Failure.configuration(error.description)
+        }
+        let signer = try keySigner()
+        let push = try pushConfiguration()
+        let surroundings = ShardDaemon.Surroundings(
+            daemon: self, cluster: store, identity: identity, secret: secret, endpoint: endpoint, status: status,
+            access: AccessInForce(settings.accessRules), push: push, signKey: signer.sign, clock: clock,
+            route: { [weak node] in node?.route($0) }, isComplete: { [weak node] in node?.isComplete ?? true },
+            clusterStatus: { [weak node] in node?.clusterStatus ?? ClusterStatus(nodes: [], datasets: []) })
+        try node.join()
+        let reload = ReloadService(
+            hangups: hangups,
+            reloading: Reloading(
+                settings: settings, reread: reread, access: surroundings.access, broker: nil, http: nil, log: log,
+                // Shards that begin later have those of the start.
+                adapters: { _, done in done(false) }))
+        let notify = NotifyService(health: health, wake: { [weak node] in node?.hurry() })
+        let services: [any Service] = [NodeService(node: node, door: door, surroundings: surroundings), reload, notify]
+        try await run(services, health: health, graceSeconds: 25)
+        store.close()
+        withExtendedLifetime(directory) {}
+    }
+
+    /// The node, for what is made before it.
+    private final class Late: @unchecked Sendable {
+        weak var node: ClusterNode?
+    }
+
+    /// Nodes that begin at the same moment make the same tables.
+    private func openCluster(_ address: PostgresAddress, _ name: String) throws(Failure) -> PostgresCluster {
+        for attempt in 1... {
+            do throws(StoreError) {
+                let store = try PostgresCluster(address, name: name, repliesMax: settings.limits.rememberedReplies)
+                log.info("store", metadata: ["postgres": "\(address.name)"])
+                return store
+            } catch .busy {
+                throw .unavailable("store \(address.name): a daemon without --cluster uses it")
+            } catch {
+                if attempt >= 5 { throw .unavailable("store \(address.name): \(error)") }
+                usleep(200_000)
+            }
+        }
+        throw .unavailable("store \(address.name)")
+    }
+
+    private func shared(_ key: String, in store: PostgresCluster, or value: String) throws(Failure) -> String {
+        do throws(StoreError) { return try store.metadata(key, or: value) } catch { throw .unavailable("store: \(error)") }
+    }
+
+    private static func secret() -> String {
+        var random = SystemRandomNumberGenerator()
+        return (0..<2).map { _ in String(random.next() as UInt64, radix: 36) }.joined()
+    }
+
+    /// The name of the host, and a random part.
+    private static func nodeName() -> String {
+        let host = ProcessInfo.processInfo.hostName.prefix { $0 != "." }.filter {
+            $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-")
+        }
+        return "\(host.prefix(48))-\(String(UInt32.random(in: .min ... .max), radix: 36))"
+    }
+}
+
+/// The node's threads: its session, and its leases.
+struct NodeService: Service {
+    let node: ClusterNode
+    let door: NodeDoor
+    let surroundings: ShardDaemon.Surroundings
+
+    func run() async throws {
+        let (node, door, surroundings) = (node, door, surroundings)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await withGracefulShutdownHandler {
+                    await onThread("leases") { node.run(surroundings) }
+                    door.stop(status: node.goodbye)
+                } onGracefulShutdown: {
+                    node.leave()
+                }
+            }
+            group.addTask { await onThread("node") { door.link?.run() } }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import Cluster
+import DaemonCore
+import Datasets
+import Foundation
+import Logging
+import MQTTDoor
+import MQTTLink
+import PostgresStore
+import Push
+import Store
+import Synchronization
+import Webhooks
+
+/// A shard that this node serves: a core with its session at the broker, its journal and what posts.
+///
+/// `@unchecked Sendable`: the core and the door belong to the link's thread, and are only asked for what may come from any.
+final class ShardDaemon: @unchecked Sendable {
+    let shard: Int
+    let epoch: Int64
+    let running: RunningDaemon
+    private let store: PostgresStore
+    private let journal: Journal
+    private let link: MQTTLink
+    private let webhooks: Webhooks
+    private let push: Push
+    private let log: Logger
+    private let linkEnded = DispatchGroup()
+    /// Its session is this node's: false from its end on.
+    private let isOurs: Flag
+    private let isOver = Flag(false)
+
+    private final class Flag: Sendable {
+        let isSet: Atomic<Bool>
+
+        init(_ isSet: Bool) { self.isSet = Atomic(isSet) }
+    }
+
+    /// What all shards of a node have in common.
+    struct Surroundings: Sendable {
+        let daemon: Daemon
+        let cluster: PostgresCluster
+        /// Of the store.
+        let identity: String
+        /// Names the sessions, and is told nowhere.
+        let secret: String
+        let endpoint: MQTTEndpoint
+        let status: StatusMessage
+        let access: AccessInForce
+        let push: PushConfiguration
+        let signKey: @Sendable (KeyClaims) -> SignedKey
+        let clock: LeaseClock
+        let route: @Sendable (RoutedMessage) -> Void
+        let isComplete: @Sendable () -> Bool
+        let clusterStatus: @Sendable () -> ClusterStatus
+    }
+
+    /// Restores the shard; ``begin()`` serves it.
+    ///
+    /// - Parameters:
+    ///   - datasets: All there are in the cluster.
+    ///   - fenced: Called on any thread where the store says that another node has it.
+    init(
+        _ shard: Int, epoch: Int64, datasets: [String], _ around: Surroundings, fenced: @escaping @Sendable () -> Void
+    ) throws {
+        (self.shard, self.epoch) = (shard, epoch)
+        let daemon = around.daemon
+        var log = daemon.log
+        log[metadataKey: "shard"] = .stringConvertible(shard)
+        self.log = log
+        store = around.cluster.store(of: shard, epoch: epoch)
+        var hub = daemon.hubConfiguration(
+            identity: around.identity, access: around.access, push: around.push.offer, signKey: around.signKey)
+        hub.numbering = Numbering(step: Int64(Sharding.count), remainder: Int64(shard))
+        hub.clusterStatus = around.clusterStatus
+        hub.datasetsElsewhere = { [leases = around.cluster.leases] in
+            leases.datasets.filter { Sharding.shard(of: $0.id) != shard }
+        }
+        // The session of each shard has filters of its own at the broker.
+        let broker = "\(around.endpoint.name)#\(shard)"
+        let restored = try daemon.restoredHub(hub, store: store, broker: broker)
+        let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+        let core = Core(hub: restored.hub, seed: seed, logger: log, health: Health())
+        var configuration = daemon.doorConfiguration(around.endpoint, around.status)
+        let (clock, permission) = (around.clock, Flag(true))
+        isOurs = permission
+        let mayAct: @Sendable () -> Bool = { clock.isFresh && permission.isSet.load(ordering: .sequentiallyConsistent) }
+        configuration.broker = broker
+        configuration.role = ShardRole(
+            shard: shard, createsDatasets: daemon.settings.autoCreateDatasets, isFresh: mayAct, route: around.route,
+            isComplete: around.isComplete)
+        configuration.readsEveryDataset = shard == 0 && daemon.settings.autoCreateDatasets
+        configuration.knownDatasets = Set(datasets)
+        let door = MQTTDoor(configuration, core: core, heldFilters: restored.filters)
+        running = RunningDaemon(core: core, door: door)
+        journal =
+            JournalService(
+                store: store, daemon: running, log: log,
+                noted: { event in if event == .failing(.fenced) { fenced() } }
+            ).journal
+        let policy = AddressPolicy(allowsPrivate: daemon.settings.webhooksAllowPrivate)
+        webhooks = Webhooks(policy: policy, version: daemon.version, wake: { [weak door] in door?.wake() })
+        push = Push(around.push, policy: policy, wake: { [weak door] in door?.wake() })
+        core.poster = FencedWebhooks(webhooks, mayPost: mayAct)
+        core.pushPoster = FencedPush(push, mayPost: mayAct)
+        var linkConfiguration = MQTTLinkConfiguration(
+            endpoint: around.endpoint, clientID: "geomatchd-\(around.secret)-\(shard)", persistentSession: true)
+        linkConfiguration.mayConnect = mayAct
+        linkConfiguration.backoffMinimumSeconds = 0.1
+        linkConfiguration.backoffMaximumSeconds = 2
+        linkConfiguration.keepAliveSeconds = 5
+        if shard == 0 {
+            linkConfiguration.will = MQTTWill(
+                topic: Topics(prefix: daemon.settings.topicsPrefix).status, payload: around.status.encode(isOnline: false))
+        }
+        link = try MQTTLink(configuration: linkConfiguration, handler: door)
+        door.link = link
+        door.mustAdopt = try store.metadata(Self.life(shard)) == "begun"
+        try store.setMetadata(Self.life(shard), "begun")
+        core.createDatasets(daemon.settings.datasets.filter { Sharding.shard(of: $0) == shard })
+    }
+
+    /// Connects and serves.
+    func begin() {
+        let (link, ended, isOver) = (link, linkEnded, isOver)
+        ended.enter()
+        let thread = Thread {
+            link.run()
+            isOver.isSet.store(true, ordering: .sequentiallyConsistent)
+            ended.leave()
+        }
+        thread.name = "shard-\(shard)"
+        thread.stackSize = 4 << 20
+        thread.start()
+    }
+
+    private static func life(_ shard: Int) -> String { "life/\(shard)" }
+
+    /// Whether its session stands.
+    var isOnline: Bool { running.core.health.isOnline }
+
+    /// The loop has ended, though nobody ended it: the lease was not renewed for too long.
+    var hasEnded: Bool { isOver.isSet.load(ordering: .sequentiallyConsistent) }
+
+    /// Somebody else has the shard: no connection is made any more, and no match leaves. From any thread.
+    func forbid() { isOurs.isSet.store(false, ordering: .sequentiallyConsistent) }
+
+    /// Stops serving: what came in is answered and written, and the session stays at the broker for the next owner. Blocks.
+    ///
+    /// - Parameter hasSuccessor: Another node serves the shard from then on.
+    func end(hasSuccessor: Bool) {
+        forbid()
+        running.door.stop(endsService: !hasSuccessor)
+        _ = linkEnded.wait(timeout: .now() + 5)
+        let isWritten = journal.close(timeoutSeconds: 2)
+        if isWritten, !running.door.mustAdopt, !running.core.endedWhileLoading {
+            try? store.setMetadata(Self.life(shard), "ended")
+        }
+        closePosters()
+    }
+
+    /// Stops at once: another node has it. Blocks.
+    func drop() {
+        forbid()
+        running.door.abandon()
+        _ = linkEnded.wait(timeout: .now() + 5)
+        _ = journal.close(timeoutSeconds: 0)
+        closePosters()
+    }
+
+    /// Nobody collects what becomes of posts any longer: the next owner posts them again, under the same ids.
+    private func closePosters() {
+        let (webhooks, push) = (webhooks, push)
+        Task.detached {
+            await webhooks.close(drainSeconds: 0)
+            await push.close(drainSeconds: 0)
+        }
+    }
+}

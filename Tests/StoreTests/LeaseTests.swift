@@ -1,0 +1,118 @@
+import Cluster
+import Foundation
+import PostgresServer
+import Testing
+
+@testable import PostgresStore
+@testable import Records
+@testable import Store
+
+@Suite("Leases in PostgreSQL")
+struct LeaseTests {
+    /// A cluster in a schema of its own, gone afterwards.
+    private func withCluster(_ body: (_ join: (String) throws -> PostgresCluster) throws -> Void) throws {
+        let server = try PostgresServer.shared.get()
+        let schema = "test " + UUID().uuidString
+        var clusters: [PostgresCluster] = []
+        defer { for cluster in clusters { cluster.close() } }
+        try body { name in
+            let cluster = try PostgresCluster(url: server.url, schema: schema, name: name)
+            clusters.append(cluster)
+            return cluster
+        }
+        for cluster in clusters { cluster.close() }
+        clusters = []
+        let connection = try server.connection(schema)
+        try connection.send("DROP SCHEMA \"\(schema)\" CASCADE")
+        try connection.finish()
+    }
+
+    private func device(_ id: String, of dataset: String) -> DurableChange {
+        .put(DeviceRecord(dataset: dataset, id: id, type: .mobile, createdAt: 1, updatedAt: 1, revision: "1-a"))
+    }
+
+    @Test("A shard is taken, renewed, announced, prepared and handed over; each owner has an epoch of its own")
+    func steps() throws {
+        try withCluster { join in
+            let leases = try join("c").leases
+            let (a, b) = (NodeEntry(name: "a", life: "1"), NodeEntry(name: "b", life: "1", address: "http://b"))
+            try leases.join(a)
+            try leases.join(b)
+            try leases.take([3: 0, 4: 0], for: "a")
+            try leases.take([3: 0, 4: 7], for: "b")
+            var view = try leases.renew(a, leases: [3: 1, 4: 1])
+            #expect(view.nodes.map(\.name) == ["a", "b"] && view.nodes[1].address == "http://b")
+            #expect(view.leases[3] == ClusterView.Lease(owner: "a", epoch: 1) && view.owner(of: 4) == "a")
+            #expect(view.owner(of: 5) == nil && view.leases.count == Sharding.count)
+            try leases.announce([3: "b", 4: nil], by: "a")
+            try leases.prepare([3, 4], for: "b")
+            view = try leases.renew(a, leases: [:])
+            #expect(view.leases[3] == ClusterView.Lease(owner: "a", epoch: 1, successor: "b", isPrepared: true))
+            #expect(view.leases[4].successor == nil && !view.leases[4].isPrepared)
+            try leases.handOver(3, epoch: 1, to: "b")
+            try leases.handOver(4, epoch: 9, to: "b")
+            try leases.handOver(4, epoch: 1, to: nil)
+            view = try leases.renew(b, leases: [3: 2])
+            #expect(view.leases[3] == ClusterView.Lease(owner: "b", epoch: 2))
+            #expect(view.leases[4].owner == nil && view.leases[4].epoch == 2)
+            try leases.leave("a")
+            #expect(try leases.renew(b, leases: [:]).nodes.map(\.name) == ["b"])
+        }
+    }
+
+    @Test("A node that lives keeps its name, and a cluster its store, against daemons without one, too")
+    func refusals() throws {
+        try withCluster { join in
+            let cluster = try join("c")
+            try cluster.leases.join(NodeEntry(name: "a", life: "1"))
+            #expect(throws: JoinRefusal.nameInUse) { try cluster.leases.join(NodeEntry(name: "a", life: "2")) }
+            #expect(throws: JoinRefusal.otherCluster("c")) { try join("d").leases.join(NodeEntry(name: "b", life: "1")) }
+            let schema = cluster.store(of: 0, epoch: 0).schema
+            #expect(throws: StoreError.self) { try PostgresStore(url: PostgresServer.shared.get().url, schema: schema) }
+        }
+    }
+
+    @Test("Whoever has lost a shard commits nothing of it any more, and loses no commit of another")
+    func fence() throws {
+        try withCluster { join in
+            let cluster = try join("c")
+            let dataset = "demo"
+            let shard = Sharding.shard(of: dataset)
+            try cluster.leases.join(NodeEntry(name: "a", life: "1"))
+            try cluster.leases.take([shard: 0], for: "a")
+            let former = cluster.store(of: shard, epoch: 1)
+            try former.commit([
+                .put(DatasetRecord(id: dataset, createdAt: 1, updatedAt: 1, revision: "1-a")), device("one", of: dataset),
+            ])
+            try cluster.leases.handOver(shard, epoch: 1, to: "b")
+            #expect(throws: StoreError.fenced) { try former.commit([device("late", of: dataset)]) }
+            let present = cluster.store(of: shard, epoch: 2)
+            try present.commit([device("two", of: dataset)])
+            var devices: [String] = []
+            try present.restore { change in if case .put(let record as DeviceRecord) = change { devices.append(record.id) } }
+            #expect(devices == ["one", "two"])
+        }
+    }
+
+    @Test("A store of a shard gives back what is its own, and its numbers are never those of another")
+    func parts() throws {
+        try withCluster { join in
+            let cluster = try join("c")
+            let datasets = ["demo", "home", "a", "b"]
+            let shards = Dictionary(uniqueKeysWithValues: datasets.map { (Sharding.shard(of: $0), Int64(0)) })
+            try cluster.leases.take(shards, for: "a")
+            for dataset in datasets {
+                try cluster.store(of: Sharding.shard(of: dataset), epoch: 1).commit([
+                    .put(DatasetRecord(id: dataset, createdAt: 1, updatedAt: 1, revision: "1-a")), device("phone", of: dataset),
+                ])
+            }
+            for dataset in datasets {
+                var found: Set<String> = []
+                try cluster.store(of: Sharding.shard(of: dataset), epoch: 1).restore {
+                    if let name = $0.dataset { found.insert(name) }
+                }
+                #expect(found == [dataset])
+            }
+        }
+    }
+}
