@@ -69,7 +69,7 @@ struct ConditionParser {
     }
 }
 
-// MARK: - What stands beside a place
+// MARK: - Conditions that are not about a place
 
 extension ConditionParser {
     /// `and`, in which a bare is-open beside exactly one at or near becomes that one's.

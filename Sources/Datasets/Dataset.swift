@@ -50,7 +50,7 @@ final class Dataset {
     var suspension: Suspension? {
         didSet { isSuspended = suspension != nil || isLoading }
     }
-    /// It is read again after a refusal. Time stands still, and what comes in waits.
+    /// It is read again after a refusal. Time does not advance, and what comes in waits.
     var isLoading = false {
         didSet { isSuspended = suspension != nil || isLoading }
     }

@@ -136,7 +136,7 @@ public struct OpenTable<Slot: OpenSlot> {
     }
 }
 
-/// A number and half of its hash, so that nearly every wrong slot is told without a look at what it names, and growing needs none.
+/// A number and half of its hash, so that nearly every wrong slot is recognised without a look at what it names, and growing needs none.
 @frozen
 public struct NumberSlot: OpenSlot {
     @usableFromInline let word: UInt64

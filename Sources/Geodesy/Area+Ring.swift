@@ -83,7 +83,7 @@ extension Area.Polygon {
 
         private var enclosesSomething: Bool {
             guard edges.count >= 3 else { return false }
-            // Not in line: a ring with one point beside a line is flat or crosses itself, which is told apart later. What is off by
+            // Not in line: a ring with one point beside a line is flat or crosses itself, which is distinguished later. What is off by
             // less than 0.1 mm is so because decimal figures are rounded.
             let first = edges[0].to - edges[0].from
             let limit = 1e-9 * (first * first).sum().squareRoot()

@@ -1,4 +1,4 @@
-/// A part of the earth's surface. What stands exactly on its boundary is in it.
+/// A part of the earth's surface. What is exactly on its boundary is in it.
 public enum Area: Equatable, Sendable {
     case box(Box)
     case circle(Circle)

@@ -1,4 +1,4 @@
-/// Where something stands: degrees on WGS 84, as it was sent.
+/// A position: degrees on WGS 84, as it was sent.
 ///
 /// A longitude of 180 stays 180; geometry treats it as the same meridian as -180. Altitude and accuracy are carried along and
 /// take no part in any distance.

@@ -26,7 +26,7 @@ public enum LevelCoding {
     }
 
     /// The id of a level; nil for invalid UTF-8, for a `%` that does not begin the encoding of one of the characters
-    /// above (`%41`, `%GG`, `%C2`) and for one of these characters that stands there unencoded.
+    /// above (`%41`, `%GG`, `%C2`) and for one of these characters that is there unencoded.
     public static func decode(_ level: some Collection<UInt8>) -> String? {
         try? decoded(level)
     }

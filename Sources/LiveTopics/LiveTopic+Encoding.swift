@@ -1,7 +1,7 @@
 extension LiveTopic {
     /// Reads the topic of a message, without prefix.
     ///
-    /// The dataset is looked at first, so that what is wrong with the rest can be told to its owner. Empty levels
+    /// The dataset is looked at first, so that what is wrong with the rest can be reported to its owner. Empty levels
     /// become `-`, the domain lower case.
     public init(encoded topic: some Collection<UInt8>) throws(LiveTopicError) {
         let levels = topic.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)

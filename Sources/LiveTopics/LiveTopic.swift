@@ -12,7 +12,7 @@ public struct LiveTopic: Sendable {
     public var location: String
     public var domain: String
 
-    /// What stands for a level that does not apply.
+    /// The text of a level that does not apply.
     public static let notApplicable = "-"
 
     /// The names of the levels, in order.

@@ -18,7 +18,7 @@ public enum LiveTopicError: Error, Equatable, Sendable {
         /// A `%` that does not begin the encoding of a character that must be encoded.
         case encoding
         case notUTF8
-        /// One of `+ #`, a control character or a noncharacter stands there unencoded.
+        /// One of `+ #`, a control character or a noncharacter is there unencoded.
         case unencoded
         /// The decoded id has this many bytes; 128 is the most.
         case length(Int)

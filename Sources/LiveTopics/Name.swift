@@ -1,7 +1,7 @@
 /// The rules that names of tenants, clients and objects follow.
 public enum Name {
     /// Whether `name` can be a dataset: 1–64 of `A-Z a-z 0-9 . _ -`, not `live` or `geomatch`, which begin the
-    /// daemon's own topics, and not `-`, which stands for no dataset.
+    /// daemon's own topics, and not `-`, which means no dataset.
     public static func isDataset(_ name: String) -> Bool {
         isPlain(name) && !reservedDatasets.contains(name) && name != LiveTopic.notApplicable
     }

@@ -6,9 +6,9 @@ extension TopicFilter {
         }
     }
 
-    /// What stands in a topic for each wildcard, in order; nil where the filter does not match.
+    /// What each wildcard matches in a topic, in order; nil where the filter does not match.
     ///
-    /// `#` stands for all the levels that are left, with the slashes between them; for none it is empty.
+    /// `#` matches all the levels that are left, with the slashes between them; for none it is empty.
     public func wildcards(in topic: [String]) -> [String]? {
         var found: [String] = []
         for (index, level) in levels.enumerated() {

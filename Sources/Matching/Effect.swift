@@ -6,7 +6,7 @@ public struct Meeting: Equatable, Sendable {
     public var subscription: SubscriptionRef
     /// Metres along the ellipsoid, right to 1 cm; where one side is a beacon, as far as the other sees it.
     public var distance: Double
-    /// nil: the side is a beacon, or sees one and stands nowhere itself. So below.
+    /// nil: the side is a beacon, or sees one and has no position itself. So below.
     public var publicationPosition: Position?
     public var subscriptionPosition: Position?
     /// Milliseconds since 1970 UTC: the instant of the input that caused it.
@@ -35,7 +35,7 @@ public struct VisitEnd: Equatable, Sendable {
         case expired
         /// A side was removed, alone or with its device.
         case deleted
-        /// A side stands nowhere any more, or was not heard of for `staleAfter`.
+        /// A side has no position any more, or was not heard of for `staleAfter`.
         case lost
     }
 
@@ -44,7 +44,7 @@ public struct VisitEnd: Equatable, Sendable {
     public var reason: Reason
     /// Metres along the ellipsoid, right to 1 cm, or as far as one side sees the other; nil: nothing is known.
     public var distance: Double?
-    /// Where the side stands; nil: nowhere.
+    /// The position of the side; nil: none.
     public var publicationPosition: Position?
     public var subscriptionPosition: Position?
     /// Milliseconds since 1970 UTC: the instant of the input that caused it.

@@ -2,7 +2,7 @@ import Geodesy
 
 /// What is remembered of a pair of publication and subscription, for who asks why it does not match.
 public enum PairMemory: Equatable, Sendable {
-    /// Nothing stands in the way of a first match, or of a first stay.
+    /// Nothing prevents a first match, or a first stay.
     case nothing
     /// Of mode `once`: the pair has matched.
     case matched(LastMatch)
@@ -22,7 +22,7 @@ public enum PairMemory: Equatable, Sendable {
         /// Metres from where the publication's device stood then.
         public var publicationMoved: Double
         public var subscriptionMoved: Double
-        /// It no longer stands in the way: `matchTTL` has elapsed, or a side has moved by `matchDTL`.
+        /// It no longer suppresses another: `matchTTL` has elapsed, or a side has moved by `matchDTL`.
         public var isOver: Bool
     }
 }

@@ -1,6 +1,6 @@
 extension Engine {
     /// Forgets the pairs of a device's publications and subscriptions, silently: what they met, they have never met. Its visits are to
-    /// have ended before, as they do when it stands nowhere.
+    /// have ended before, as they do when it has no position.
     public func forgetPairs(of d: DeviceRef) {
         for publication in publications(of: d) { forgetPairs(.publication, publication.index) }
         for subscription in subscriptions(of: d) { forgetPairs(.subscription, subscription.index) }

@@ -7,7 +7,7 @@ extension Engine {
     /// - Parameter range: Metres, 0…5120; what lies outside counts as the nearest.
     /// - Parameter expiresAt: The first instant at which it no longer lives; `Int64.max`: never.
     /// - Parameter evaluate: false restores: whatever it would meet now is met only when its device or the other's moves, and
-    ///   its mismatches count as told.
+    ///   its mismatches count as reported.
     public func addSubscription(
         on d: DeviceRef, topic: String, range: Double, expiresAt: Int64, selector: Selector, options: MatchOptions,
         at now: Int64, evaluate: Bool = true, into effects: inout [Effect]

@@ -25,7 +25,7 @@ extension Engine {
         state.pointee.restoreVisit(s.index, p.index, since: since, at: now)
     }
 
-    /// Takes back a restored visit that ended since, silently: the pair stands as if it had never been in range.
+    /// Removes a restored visit that ended since, silently: the pair is as if it had never been in range.
     public func restoreEnd(_ s: SubscriptionRef, _ p: PublicationRef) {
         guard isAlive(s), isAlive(p), state.pointee.subscriptions[s.index].isVisit,
             let pair = state.pointee.index.find(s.index, p.index)

@@ -10,12 +10,12 @@ import Selectors
 /// kept apart by `excludesSelf`. A pair is evaluated when either side is added, moves or is updated, and when a time of its
 /// options elapses.
 ///
-/// Mode `once`: a match, which stands until `now - lastMatchAt >= matchTTL`, or either side stands at least `matchDTL` from
+/// Mode `once`: a match, which is in effect until `now - lastMatchAt >= matchTTL`, or either side is at least `matchDTL` from
 /// where it stood then.
 ///
 /// Mode `visit`: a match on coming into range, or with a `dwell` when the pair has stayed within reach for that long (leaving
 /// reach before cancels the stay silently), and an end when it is out of range by more than `exitMargin`, the floors differ, an
-/// update makes it impossible, a life is over, a side is removed or stands nowhere, or was not heard of for `staleAfter`. Heard
+/// update makes it impossible, a life is over, a side is removed or has no position, or was not heard of for `staleAfter`. Heard
 /// means any position, also an unchanged one; a pair still in range after such an end begins anew once both were heard.
 ///
 /// The caller says what time it is, never earlier than before, and calls ``advance(to:into:)`` until ``nextDeadline`` is later
@@ -39,7 +39,7 @@ public final class Engine {
 
     // MARK: Devices
 
-    /// - Parameter isFixed: It stands where it was put and need not say so again: `staleAfter` never counts for it.
+    /// - Parameter isFixed: It stays where it was put and need not report that again: `staleAfter` never counts for it.
     public func addDevice(isFixed: Bool = false) -> DeviceRef { DeviceRef(index: state.pointee.addDevice(isFixed: isFixed)) }
 
     /// Removes the device with its publications and subscriptions; their visits end (`deleted`).
@@ -58,13 +58,13 @@ public final class Engine {
         return gone
     }
 
-    /// nil: the device stands nowhere, or is not there.
+    /// nil: the device has no position, or does not exist.
     public func position(of d: DeviceRef) -> Position? {
         guard state.pointee.isAlive(d), state.pointee.devices[d.index].isPlaced else { return nil }
         return state.pointee.devices[d.index].position
     }
 
-    /// Unknown too where the device is not there or stands nowhere.
+    /// Unknown too where the device does not exist or has no position.
     public func floor(of d: DeviceRef) -> FloorRef {
         guard state.pointee.isAlive(d), state.pointee.devices[d.index].isPlaced else { return .unknown }
         return FloorRef(number: state.pointee.devices[d.index].floor)
@@ -84,7 +84,7 @@ public final class Engine {
 
     // MARK: Movement
 
-    /// Moves a device. nil: it stands nowhere from now on, nothing is in its range, and its visits end (`lost`).
+    /// Moves a device. nil: it has no position from now on, nothing is in its range, and its visits end (`lost`).
     ///
     /// - Parameter position: Valid degrees (`Position.isValid`); others are ignored, here and in a burst.
     public func move(
@@ -106,7 +106,7 @@ public final class Engine {
     /// move pass during the others.
     ///
     /// - Parameter knownSince: When these movements were shown before, in a life that forgot them: a pair with a `matchTTL` of 0
-    ///   that met then or later has told them. `Int64.max`: they are new.
+    ///   that met then or later has reported them. `Int64.max`: they are new.
     public func move(_ moves: [Move], at now: Int64, knownSince: Int64 = .max, into effects: inout [Effect]) {
         state.pointee.movesKnownSince = knownSince
         defer { state.pointee.movesKnownSince = .max }
@@ -122,7 +122,7 @@ public final class Engine {
         state.pointee.heard[d.index] = heardAt
     }
 
-    /// Restores where a device stands and when it was last heard of (milliseconds since 1970 UTC); nothing is evaluated before it
+    /// Restores the position of a device and when it was last heard of (milliseconds since 1970 UTC); nothing is evaluated before it
     /// moves, and then everything in its range.
     public func place(_ d: DeviceRef, at position: Position, floor: FloorRef = .unknown, heardAt: Int64) {
         guard state.pointee.isAlive(d), Position.isValid(latitude: position.latitude, longitude: position.longitude) else {

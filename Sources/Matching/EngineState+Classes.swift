@@ -4,7 +4,7 @@ import Selectors
 // Classes: a topic's subscriptions apart by what they ask for.
 //
 // A topic with few subscriptions keeps them together, since a scan of them costs less than looking keys up. From as many on as
-// make a grid worth its while, each subscription stands in the class of one of its access paths, or with the rest where it has
+// make a grid worth its while, each subscription is in the class of one of its access paths, or with the rest where it has
 // none. A publication looks at the rest and at the classes its own properties lead to: a handful, however many there are.
 extension EngineState {
     @inline(__always)

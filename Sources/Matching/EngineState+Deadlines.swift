@@ -8,7 +8,7 @@ extension EngineState {
         if deadlines.count > 2 * deadlinesWanted + 1024 { rebuildDeadlines() }
     }
 
-    /// Whether the deadline still stands for something.
+    /// Whether the deadline is still that of something.
     func isCurrent(_ item: Deadline) -> Bool {
         switch item.kind {
         case .publication: isCurrent(publications, item)

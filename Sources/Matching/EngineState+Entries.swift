@@ -20,7 +20,7 @@ extension EngineState {
         if devices.count == 0 { heard.reset() }
     }
 
-    /// An entry at the head of its device's list, with a lane if the device stands somewhere.
+    /// An entry at the head of its device's list, with a lane if the device has a position.
     mutating func add(
         _ side: Side, on device: UInt32, topic: String, range: Double, expiresAt: Int64, program: UInt32, rule: Rule
     ) -> UInt32 {

@@ -3,7 +3,7 @@ import Geodesy
 
 // Moving one device, and a burst of them in a pipeline.
 extension EngineState {
-    /// The device stands nowhere from now on.
+    /// The device has no position from now on.
     mutating func displace(_ device: UInt32, at now: Int64) {
         defer { endVisits(ofDevice: device, .lost, at: now, unlinking: true) }
         guard devices[device].isPlaced else { return }
@@ -91,7 +91,7 @@ extension EngineState {
                 }
                 next += 1
                 scan(first, count, sweep, from: side)
-                // A device's own pair is seen from its publication, and has been in range as long as it stands anywhere.
+                // A device's own pair is seen from its publication, and has been in range as long as it has a position.
                 resolve(side, index, at: now, sparesSelf: former != nil || side == .subscription, sparesKnown: reviewed)
                 probeAccuracyAware(side, index, at: now, sparesSelf: side == .subscription, sparesKnown: reviewed)
                 index = entry.pointee.next

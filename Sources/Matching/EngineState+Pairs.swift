@@ -2,7 +2,7 @@ import Geodesy
 
 // Pairs that met: what keeps them from meeting again, and what lets them.
 extension EngineState {
-    /// The two are in range and the selector is TRUE: a match, unless the last one still stands.
+    /// The two are in range and the selector is TRUE: a match, unless the last one is still in effect.
     mutating func meet(_ subscription: UInt32, _ publication: UInt32, at now: Int64, sparesKnown: Bool) {
         guard let pair = index.find(subscription, publication) else {
             newcomers.append(UInt64(subscription) << 32 | UInt64(publication))
@@ -20,7 +20,7 @@ extension EngineState {
         }
     }
 
-    /// Whether the last match of a pair no longer stands in the way.
+    /// Whether the last match of a pair no longer suppresses another.
     func isDue(_ pair: UInt32, at now: Int64) -> Bool {
         let record = index.pairs[pair]
         let subscription = subscriptions[record.subscription]
@@ -86,7 +86,7 @@ extension EngineState {
         return Geodesic.distance(from: from, to: to)
     }
 
-    /// Sees to it that a deadline stands for the end of the pair's TTL, where that can matter.
+    /// Ensures a deadline for the end of the pair's TTL, where that can matter.
     mutating func arm(_ pair: UInt32) {
         let record = index.pairs.base + Int(pair)
         let subscription = subscriptions[record.pointee.subscription]
@@ -224,7 +224,7 @@ struct CachedPosition {
     }
 }
 
-/// Metres between two grid points along the ellipsoid; 0 where one of them is nowhere: who stands nowhere has not moved.
+/// Metres between two grid points along the ellipsoid; 0 where one of them is nowhere: a device without a position has not moved.
 func displacement(from: GridPoint, to: GridPoint) -> Double {
     from.isNowhere || to.isNowhere ? 0 : Geodesic.distance(from: from.centre, to: to.centre)
 }

@@ -134,7 +134,7 @@ extension EngineState {
         if relocated { rename(side, run) } else if let moved { self.entry(side, moved).pointee.lane = lane }
     }
 
-    /// Tells every entry of a run its lane's new name.
+    /// Gives every entry of a run its lane's new name.
     private func rename(_ side: Side, _ run: Run) {
         let first = run.block * 8
         for place in 0..<UInt32(run.count) {

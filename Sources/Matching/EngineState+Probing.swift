@@ -35,7 +35,7 @@ extension EngineState {
     mutating func choose(_ side: Side, _ index: UInt32, in topic: UInt32, _ place: Place) -> Int {
         let start = cells.count
         gather(Topics.group(topic, side.opposite), place)
-        // Without names no subscription stands in a class, and the properties need not be looked at.
+        // Without names no subscription is in a class, and the properties need not be looked at.
         if side == .publication && topics.topic(topic).pointee.isClassified && !programs.names.isEmpty {
             findClasses(index, topic)
             for number in 0..<openClasses.count { gather(openClasses[number] | LaneClasses.mark, place) }
@@ -120,7 +120,7 @@ extension EngineState {
         for tileRow in (south >> 3)...(north >> 3) {
             let low = max(south, tileRow << 3)
             let high = min(north, tileRow << 3 | 7)
-            // The names of tiles tell levels apart, whatever their fineness.
+            // The names of tiles distinguish levels, whatever their fineness.
             let name = Grid.tileKey(side: key, level: level, tileRow: tileRow, tileColumn: 0)
             if fineness >= 3 {
                 // The eight rows of a tile lie in one row of the coarsest level and share its columns.
@@ -262,7 +262,7 @@ extension EngineState {
     private mutating func resolveSubscription(_ subscription: UInt32, at now: Int64, sparesSelf: Bool, sparesKnown: Bool) {
         let record = subscriptions[subscription]
         var unmatched = FirstFew(doubts.count)
-        // Most publications tell by their signature that the selector is not TRUE of them.
+        // Most publications show by their signature that the selector is not TRUE of them.
         let signature = programs.signature(record.program)
         let isOpen = signature == .max
         var left = 0

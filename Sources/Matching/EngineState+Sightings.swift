@@ -110,7 +110,7 @@ extension EngineState {
 }
 
 extension GridPoint {
-    /// The point of a device that stands nowhere: no place on the earth is there.
+    /// The point of a device without a position: no place on the earth is there.
     static let nowhere = GridPoint(x: 0, y: 0, z: 0)
 
     @inline(__always)

@@ -125,7 +125,7 @@ extension EngineState {
                 at: now))
     }
 
-    /// Tells the ends of an entry's visits; the pairs are the caller's to forget, unless `unlinking`.
+    /// Reports the ends of an entry's visits; the pairs are the caller's to forget, unless `unlinking`.
     mutating func endVisits(
         _ side: Side, _ entry: UInt32, _ reason: VisitEnd.Reason, at now: Int64, unlinking: Bool = false
     ) {
@@ -136,7 +136,7 @@ extension EngineState {
             pair = side == .publication ? record.nextOfPublication : record.nextOfSubscription
             guard subscriptions[record.subscription].isVisit else { continue }
             if unlinking {
-                // Where a device stands is nothing to the beacons it sees.
+                // The position of a device does not matter to the beacons it sees.
                 if sighting(subscriptions[record.subscription], publications[record.publication]) != nil { continue }
                 end(current, reason, at: now)
             } else if index.phases[current] == .visiting {

@@ -28,7 +28,7 @@ struct EngineState {
     var index = PairIndex()
     var sightings = Sightings()
     var deadlines = Heap<Deadline>()
-    /// Entries and pairs that a deadline stands for; the heap may hold more.
+    /// Entries and pairs that have a deadline; the heap may hold more.
     var deadlinesWanted = 0
     /// Changes when runs of that side (0 publications, 1 subscriptions) are made, moved or emptied.
     var versions: (publications: UInt64, subscriptions: UInt64) = (0, 0)

@@ -54,7 +54,7 @@ struct LanePool {
         return sizeClass & 1 == 1 ? 1 << ((sizeClass + 1) / 2) : 3 << (sizeClass / 2 - 1)
     }
 
-    /// Adds a lane and returns its name. `relocated` tells that all other lanes of the run have new names too.
+    /// Adds a lane and returns its name. `relocated` says that all other lanes of the run have new names too.
     mutating func append(to run: inout Run, point: GridPoint, range: Int32, owner: UInt32) -> (lane: UInt32, relocated: Bool) {
         let count = run.count
         var relocated = false

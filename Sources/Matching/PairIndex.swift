@@ -15,7 +15,7 @@ struct Pair: BitwiseCopyable {
     var previousOfPublication: UInt32
     var nextOfSubscription: UInt32
     var previousOfSubscription: UInt32
-    /// The instant a timer stands for; `Int64.max`: none.
+    /// The instant of the timer; `Int64.max`: none.
     var armed: Int64
 }
 

@@ -5,7 +5,7 @@ import Selectors
 struct Programs {
     private struct Program: BitwiseCopyable {
         var users: UInt32
-        /// The probe whose result stands here.
+        /// The probe whose result is here.
         var probe: UInt32
         var result: Bool
         var matchesAll: Bool

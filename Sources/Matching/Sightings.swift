@@ -2,7 +2,7 @@ import EngineMemory
 
 /// Which devices see which beacons, and how far those are.
 ///
-/// A beacon stands nowhere: what is in its range are the devices that see it. Of each pair 40 bytes are kept, with those of the index
+/// A beacon has no position: what is in its range are the devices that see it. Of each pair 40 bytes are kept, with those of the index
 /// that finds it some 50: there are as many pairs as people in a building times beacons on its walls.
 struct Sightings {
     struct Sighting: BitwiseCopyable {
@@ -98,7 +98,7 @@ struct Sightings {
             records[Int(number)] = record
             return number
         }
-        // By an eighth: what stands empty is to be little.
+        // By an eighth: little is to be empty.
         if records.count == records.capacity { records.reserveCapacity(records.count + max(16, records.count / 8)) }
         records.append(record)
         return UInt32(truncatingIfNeeded: records.count - 1)

@@ -10,7 +10,7 @@ struct TopicSide: BitwiseCopyable {
     /// By level; nil: no grid, the side is small.
     var levels: UnsafeMutablePointer<LevelUse>?
 
-    /// Where a side's line stands.
+    /// Where a side's line is.
     @inline(__always)
     static func line(of side: UnsafeMutablePointer<TopicSide>) -> UnsafeMutablePointer<Run> {
         (UnsafeMutableRawPointer(side) + MemoryLayout<TopicSide>.offset(of: \.line)!).assumingMemoryBound(to: Run.self)

@@ -2,7 +2,7 @@ import Geodesy
 
 /// A point of interest, as it is put into a ``PlaceTable`` and as it comes out again.
 public struct Place: Equatable, Sendable {
-    /// 1…128 bytes, told apart by its bytes.
+    /// 1…128 bytes, compared by its bytes.
     public var id: String
     public var name: String?
     /// In the order they were given, each once; a ``CategoryTree`` need not know them.

@@ -1,6 +1,6 @@
 import Wire
 
-/// A key that a request made: it stands for one client of one dataset, or of all.
+/// A key that a request made: it identifies one client of one dataset, or of all.
 public struct AccessKeyRecord: Equatable, Sendable {
     /// ``anyDataset``: all.
     public var dataset: String

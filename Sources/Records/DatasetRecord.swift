@@ -1,6 +1,6 @@
 /// Who may know the positions and sightings of a dataset; the raw value is the `livePositions` on the wire.
 public enum LivePositions: String, CaseIterable, Sendable {
-    /// Whoever reads its live data.
+    /// Every reader of its live data.
     case all
     /// Nobody but the owners of the devices and administrators.
     case none

@@ -70,7 +70,7 @@ public struct AccessNames {
         }
     }
 
-    /// Where a name stands, entered if need be.
+    /// The index of a name, entered if need be.
     private mutating func place(of name: UInt64) -> Int {
         if (used + 1) * 2 > capacity { rehash() }
         var index = Int(truncatingIfNeeded: name) & (capacity - 1)

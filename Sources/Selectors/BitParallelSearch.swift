@@ -55,7 +55,7 @@ struct BitParallelSearch {
         return nil
     }
 
-    /// The bytes of the scalar at the index as one number, which tells scalars apart as well as their values do.
+    /// The bytes of the scalar at the index as one number, which distinguishes scalars as well as their values do.
     private static func scalar(in bytes: UnsafeBufferPointer<UInt8>, at index: inout Int) -> UInt32 {
         var scalar: UInt32 = 0
         for _ in 0..<min(LikeMatcher.length(of: bytes[index]), bytes.count - index) {

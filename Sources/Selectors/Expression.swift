@@ -31,7 +31,7 @@ indirect enum Expression {
         /// ALL rather than ANY or SOME.
         let isUniversal: Bool
         let array: QuantifiedArray
-        /// The array stands on the left.
+        /// The array is on the left.
         let isMirrored: Bool
 
         /// The operator with the operand on its left.

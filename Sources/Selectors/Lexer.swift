@@ -40,7 +40,7 @@ struct Lexer {
         return .identifier(Self.text(word))
     }
 
-    /// What stands between the quote at the index and its partner; a doubled quote stands for itself.
+    /// What is between the quote at the index and its partner; a doubled quote means one quote.
     private mutating func quoted(_ what: String) throws(SelectorError) -> String {
         let start = index
         let quote = scalars[start]

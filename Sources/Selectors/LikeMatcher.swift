@@ -47,7 +47,7 @@ struct LikeMatcher {
             scalarCount: Int(truncatingIfNeeded: head >> 32 & 0x7FFF_FFFF), hasWildcard: head >> 63 == 1)
     }
 
-    /// Where the piece ends when it stands at `start`; nil when it does not.
+    /// Where the piece ends when it is at `start`; nil when it does not.
     @inline(__always)
     private func end(of piece: Piece, at start: Int, limit: Int) -> Int? {
         var position = start

@@ -10,12 +10,12 @@ struct LikePattern {
         var hasWildcard = false
     }
 
-    /// Stands for `_`; no UTF-8 has this byte.
+    /// Encodes `_`; no UTF-8 has this byte.
     static let anyScalar: UInt8 = 0xFF
 
     private(set) var pieces = [Piece()]
 
-    /// - Returns: nil when the escape character stands before anything but `%`, `_` or itself, or at the end.
+    /// - Returns: nil when the escape character is before anything but `%`, `_` or itself, or at the end.
     init?(_ pattern: String, escape: Unicode.Scalar?) {
         var isEscaped = false
         for scalar in pattern.unicodeScalars {

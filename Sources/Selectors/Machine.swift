@@ -1,6 +1,6 @@
 /// Runs a program on one publication's properties.
 ///
-/// Three-valued logic without three-valued operations: NOT stands at the tests only, so the whole is monotone in them. Run with
+/// Three-valued logic without three-valued operations: NOT is at the tests only, so the whole is monotone in them. Run with
 /// what is unknown as not passing, it passes exactly when the selector is TRUE; run with what is unknown as passing, it fails
 /// exactly when the selector is FALSE. The second run is needed only when the first failed and met something unknown.
 struct Machine {

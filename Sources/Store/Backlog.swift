@@ -6,7 +6,7 @@ struct Backlog {
         var changes: [DurableChange]
         /// The token of its batch, or of the last one where batches were merged.
         var token: UInt64
-        /// False: a request stands behind it, and it is given back rather than kept waiting.
+        /// False: a request waits for it, and it is given back rather than kept waiting.
         var mayWait: Bool
     }
 

@@ -11,7 +11,7 @@ protocol Bindable {
     func bind(to statement: OpaquePointer, at index: Int32) -> Int32
 }
 
-/// Tells SQLite to copy what it is given before the call returns.
+/// Has SQLite copy what it is given before the call returns.
 private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 extension String: Bindable {
@@ -62,7 +62,7 @@ extension Optional: Bindable where Wrapped: Bindable {
     }
 }
 
-/// The row a statement stands on. Columns count from 0; valid until the next step.
+/// The row a statement is at. Columns count from 0; valid until the next step.
 struct Columns {
     let statement: OpaquePointer
 

@@ -51,7 +51,7 @@ public struct DataDirectory: Sendable {
         return (path.hasPrefix("/") ? "/" : "") + parts.dropLast().joined(separator: "/")
     }
 
-    /// A locked file that holds our process id, for whoever finds it locked.
+    /// A locked file that holds our process id, for a process that finds it locked.
     private final class Lock: Sendable {
         private let descriptor: Int32
 

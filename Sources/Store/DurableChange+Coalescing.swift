@@ -5,7 +5,7 @@ extension [DurableChange] {
     ///
     /// Live states of a topic, delivery counters of a subscription and filters of a broker are replaced as a whole, and nothing else
     /// reads them: of several in one transaction only the last has an effect, whatever was deleted or created between. The last
-    /// keeps its place, so the order of the others stands.
+    /// keeps its place, so the order of the others is kept.
     func coalesced() -> [DurableChange] {
         var last: [CoalescingKey: Int] = [:]
         var replaced = 0

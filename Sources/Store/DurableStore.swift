@@ -1,6 +1,6 @@
 import Records
 
-/// What stands behind a ``Journal``: it applies changes in order, each batch in one transaction, and reads beside that.
+/// The store of a ``Journal``: it applies changes in order, each batch in one transaction, and reads beside that.
 ///
 /// ``Store`` keeps them in a file, another one in PostgreSQL, the tests have one in memory, and one suite of tests runs against all.
 public protocol DurableStore: AnyObject, Sendable {

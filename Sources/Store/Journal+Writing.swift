@@ -47,7 +47,7 @@ extension Journal {
         }
     }
 
-    /// Whoever closes during an outage is owed one try now.
+    /// Closing during an outage makes one try now.
     private func hurryOnce() {
         guard !hasHurried else { return }
         hasHurried = true

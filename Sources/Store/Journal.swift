@@ -6,7 +6,7 @@ import Records
 /// What is appended is written in order, several batches in one transaction. While the store refuses to be written (a full disk),
 /// batches that may wait are kept and tried again each second; the first one that may not is given back with everything behind it,
 /// because what came later may rest on it. While it cannot be reached, everything is kept: nobody knows what became of what was under way,
-/// and nothing can be read that would tell. Reads run beside the writes and see what is durable, during an outage too.
+/// and nothing can be read to find out. Reads run beside the writes and see what is durable, during an outage too.
 /// Must be closed: its threads hold it until then.
 ///
 /// `@unchecked Sendable`: `shared` is only touched while `gate` is locked; `waiting`, `outage`, `singly`, `hasHurried`, `lookAt` and `hasDebris` only on
@@ -87,12 +87,12 @@ public final class Journal: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - token: One above the token of the batch before.
-    ///   - mayWait: False where a request stands behind it, which is better refused than kept waiting during an outage.
+    ///   - mayWait: False where a request waits for it, which is better refused than kept waiting during an outage.
     public func append(_ changes: [DurableChange], token: UInt64, mayWait: Bool) {
         let isRefused = gate.locked { () -> Bool in
             guard shared.refusedFrom == nil else { return false }
             if !mayWait, let failure = shared.failure, !failure.isUnreachable {
-                // All that is still kept stands before it, and waits.
+                // All that is still kept comes before it, and waits.
                 shared.refuse(from: token, failure)
                 return true
             }

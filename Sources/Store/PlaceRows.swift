@@ -1,7 +1,7 @@
 import GRDB
 import Records
 
-/// In which row of the database each place stands, and which datasets' places are still to be removed there.
+/// In which row of the database each place is, and which datasets' places are still to be removed there.
 ///
 /// An index of ids on the disk would cost two pages for each place, as ids come in any order, where the place itself is a quarter of
 /// a kilobyte at the end of the table. So the index is in memory, about ten bytes for each place, and is made anew at each start from

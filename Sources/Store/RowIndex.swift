@@ -1,5 +1,5 @@
 /// Finds the row of a table by the bytes of its key: open addressing over 8-byte slots that hold a part of the key's hash above the
-/// row's number, so that nearly every wrong slot is told without a look at its row.
+/// row's number, so that nearly every wrong slot is recognised without a look at its row.
 struct RowIndex {
     /// 0: vacant. Rows are numbered from 1 on.
     private var slots: [UInt64] = []

@@ -3,7 +3,7 @@ import Records
 
 // Datasets with a great many places are removed in pieces. A deletion marks them, in the transaction that removes all the rest of the
 // dataset: from then on nothing of them is read. Their places and documents go afterwards, a few thousand at a time, also behind a
-// crash. Whoever makes the dataset anew before that waits until all of them are gone.
+// crash. A client that creates the dataset anew before that waits until all of them are gone.
 
 extension Store {
     public var hasDebris: Bool {

@@ -13,7 +13,7 @@ extension Store {
     /// - Parameter document: The row of its document, where nothing else leads there.
     static func put(_ record: PlaceRecord, document: Int64?, _ db: Database, _ places: PlaceRows) throws {
         let known = try places.row(record.dataset, record.place.id, db)
-        // A new row stands behind all others: no page but the last is touched.
+        // A new row comes after all others: no page but the last is touched.
         try db.run(known == nil ? insertPlace : updatePlace) {
             record.write(to: &$0)
             $0.write(known ?? document)

@@ -97,7 +97,7 @@ extension Store {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// Visits are short rows and clustered by key like pairs. What a match still owes to whom stands in its row: the pushers as they were
+    /// Visits are short rows and clustered by key like pairs. What a match still owes to whom is in its row: the pushers as they were
     /// when it was made, which of its targets are settled (a bit each), and the worst that became of those.
     private static let visitsAndPushers = """
         ALTER TABLE subscription ADD COLUMN mode TEXT NOT NULL DEFAULT 'once';

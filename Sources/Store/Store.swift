@@ -25,7 +25,7 @@ public final class Store: Sendable {
     ///   - repliesMax: How many replies of one client are kept, the newest ones; at least 0.
     public init(path: String, repliesMax: Int = 10_000) throws(StoreError) {
         self.repliesMax = Int64(repliesMax)
-        // The store tells where people are: nobody else may read it, whatever the folder allows. SQLite gives its other files the same mode.
+        // The store says where people are: nobody else may read it, whatever the folder allows. SQLite gives its other files the same mode.
         createPrivateFile(path)
         // SQLite takes a file shorter than any database for a new one, and would write over it.
         if let size = fileSize(path), size > 0, size < 512 { throw .corrupt }
@@ -47,7 +47,7 @@ public final class Store: Sendable {
         var configuration = Configuration()
         configuration.label = "geomatch.store"
         configuration.foreignKeysEnabled = false
-        // An operator may look inside with sqlite3; a longer lock than this is told as `busy` and tried again.
+        // An operator may look inside with sqlite3; a longer lock than this is reported as `busy` and tried again.
         configuration.busyMode = .timeout(1)
         return configuration
     }

@@ -26,7 +26,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     }
 }
 
-/// Why something that was sent has no effect, as its sender is told.
+/// Why something that was sent has no effect, as reported to its sender.
 public struct WireError: Error, Equatable, Sendable {
     public var code: ErrorCode
     /// The rule and the value that broke it.

@@ -1,4 +1,4 @@
-/// What an input of ``CircumstanceEngine`` brings about, in order: first what must be remembered, then what is told.
+/// What an input of ``CircumstanceEngine`` brings about, in order: first what must be remembered, then what is reported.
 public enum CircumstanceEffect: Equatable, Sendable {
     /// The last definite value is now true, or no longer. Durable: a row for each pair that is true;
     /// ``CircumstanceEngine/restoreHeld(_:_:)`` takes it back.

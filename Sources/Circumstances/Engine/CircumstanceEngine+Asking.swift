@@ -1,4 +1,4 @@
-// What is asked for, rather than told.
+// What is asked for, rather than reported.
 
 extension CircumstanceEngine {
     /// The value of a circumstance for a device now, with its ranges as they are, without a margin. Changes nothing.

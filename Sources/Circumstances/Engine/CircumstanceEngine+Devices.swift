@@ -3,7 +3,7 @@ import Geodesy
 // Devices come, move and go.
 
 extension CircumstanceEngine {
-    /// Makes a device known, or tells that its owner or groups changed: then what it is now in the scope of is evaluated.
+    /// Makes a device known, or notes that its owner or groups changed: then what it is now in the scope of is evaluated.
     public func setDevice(
         _ device: UInt32, _ identity: DeviceIdentity, at instant: Int64, in world: @autoclosure () -> some CircumstanceWorld,
         into effects: inout [CircumstanceEffect]
@@ -161,7 +161,7 @@ extension DeviceTrack {
         self.outer = Float(Swift.max(0, outer * 0.9999 - 0.05))
     }
 
-    /// At least 1 m/s: as sent, else from the last fix to this one beyond their accuracies. Two fixes of one instant tell nothing.
+    /// At least 1 m/s: as sent, else from the last fix to this one beyond their accuracies. Two fixes of one instant say nothing.
     ///
     /// Inlined, as all that every fix needs: called, it would be given a copy of the whole track.
     @inline(__always)

@@ -32,7 +32,7 @@ extension CircumstanceEngine {
         activate(circumstance, isSilent: true, at: instant, in: world, into: &effects)
     }
 
-    /// No longer watches a circumstance. Its held rows are void: whoever keeps them deletes those of this circumstance.
+    /// No longer watches a circumstance. Its held rows are void: the caller deletes those of this circumstance.
     public func disable(_ circumstance: CircumstanceRef) {
         guard let entry = entry(circumstance), let active = entry.active else { return }
         entries[Int(circumstance.index)]?.active = nil
@@ -132,7 +132,7 @@ extension CircumstanceEngine {
         active.isSilent = false
     }
 
-    /// Of a circumstance that is not watched: a device that stands where visits are asked for visits it from now on.
+    /// Of a circumstance that is not watched: a device at a place whose visits are asked for visits it from now on.
     private func beginVisits(
         for circumstance: CircumstanceRef, at instant: Int64, in world: some CircumstanceWorld,
         into effects: inout [CircumstanceEffect]
@@ -142,7 +142,7 @@ extension CircumstanceEngine {
         for device in tracks.indices { review(UInt32(device), at: instant, in: world, into: &effects) }
     }
 
-    /// Nil when it is told at no time.
+    /// Nil when it is never reported.
     private func insertActive(_ circumstance: CircumstanceRef, in world: some CircumstanceWorld) -> ActiveCircumstance? {
         guard let entry = entry(circumstance), let trigger = entry.rule.trigger else { return nil }
         let active = ActiveCircumstance(entry, circumstance: circumstance.index, trigger: trigger, in: memory.predicates)

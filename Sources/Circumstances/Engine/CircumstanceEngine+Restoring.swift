@@ -40,7 +40,7 @@ extension CircumstanceEngine {
         tracks[Int(device)].hasOpenVisits = history.rows.contains { $0.openSince != nil }
     }
 
-    /// Where a device stands, and since when. A stay that began elsewhere is over: the device was not seen leaving it.
+    /// Where a device is, and since when. A stay that began elsewhere is over: the device was not seen leaving it.
     ///
     /// - Parameter stay: Nil where no row was kept: then the stay begins with the fix.
     public func restore(_ device: UInt32, at fix: Fix, stay: StayRow?) {
@@ -60,7 +60,7 @@ extension CircumstanceEngine {
         place(device, at: GridPoint(latitude: fix.latitude, longitude: fix.longitude))
     }
 
-    /// Everything is restored: what became true or false meanwhile is told, in turns of ``advance(to:in:into:)``.
+    /// Everything is restored: what became true or false meanwhile is reported, in turns of ``advance(to:in:into:)``.
     public func resume(at instant: Int64) {
         latest = max(latest, instant)
         sweepAll()
@@ -74,7 +74,7 @@ extension CircumstanceEngine {
         return tracks[Int(device)].held.firstPosition(of: active).isFound
     }
 
-    /// The row of a device's stay, as ``CircumstanceEffect/stay(device:_:)`` told it last; nil while it has no position.
+    /// The row of a device's stay, as ``CircumstanceEffect/stay(device:_:)`` had it last; nil while it has no position.
     public func stay(of device: UInt32) -> StayRow? {
         exists(device) && tracks[Int(device)].isKnown ? tracks[Int(device)].stay : nil
     }

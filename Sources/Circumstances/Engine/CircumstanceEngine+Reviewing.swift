@@ -155,7 +155,7 @@ extension CircumstanceEngine {
     /// A circumstance becomes true of a device, or false.
     ///
     /// - Parameters:
-    ///   - isQuiet: It is not told.
+    ///   - isQuiet: It is not reported.
     ///   - places: Those at and near which it is true now.
     func change(
         _ number: UInt32, of device: UInt32, to value: Bool, isQuiet: Bool = false, at instant: Int64,

@@ -1,10 +1,10 @@
 // The world changes: places, categories, live data, the dataset's clock.
 
 extension CircumstanceEngine {
-    /// To be told before a place is changed or removed, while the world still has it as it was.
+    /// To be called before a place is changed or removed, while the world still has it as it was.
     public func placeWillChange(_ place: UInt32, in world: some CircumstanceWorld) { disturb(place, in: world) }
 
-    /// To be told after a place was added, changed or removed; evaluates the devices near where it was and is.
+    /// To be called after a place was added, changed or removed; evaluates the devices near where it was and is.
     ///
     /// - Parameter exists: Whether the world has the place now.
     public func placeDidChange(
@@ -24,7 +24,7 @@ extension CircumstanceEngine {
         for device in devices { review(device, isMove: false, at: instant, in: world, into: &effects) }
     }
 
-    /// To be told after categories came to stand below others, or the zone of the dataset changed: all devices are looked at, in turns
+    /// To be called after categories came below others, or the zone of the dataset changed: all devices are looked at, in turns
     /// of ``advance(to:in:into:)``.
     public func worldDidChange() {
         memory.forgetAll()

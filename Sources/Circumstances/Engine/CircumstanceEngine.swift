@@ -2,7 +2,7 @@
 @_exported import CircumstanceLanguage
 import HeapModule
 
-/// Watches circumstances: tells when they become true or false of devices.
+/// Evaluates circumstances: reports when they become true or false of devices.
 ///
 /// Each input takes the instant (milliseconds since 1970 UTC, never earlier than one before) and the world as it is then, changes
 /// the engine and appends what follows to `effects`. Nothing is drawn from a clock: ``nextDue`` says when ``advance(to:in:into:)`` is
@@ -22,7 +22,7 @@ import HeapModule
 ///   departing when it is taken back; unknown leaves it.
 /// - While a circumstance holds, its ranges are wider by its exit margin (those under a `not` while it does not hold), except at
 ///   its first evaluation for a device, and the first after that had no position.
-/// - What nothing that exists can match is unknown under a `not` and where it is asked for: an id that is not known yet tells nothing.
+/// - What nothing that exists can match is unknown under a `not` and where it is asked for: an id that is not known yet says nothing.
 /// - A device within 50 m of the first fix of its stay is dwelling; a fix farther away begins the next stay.
 /// - A visit is the time between the first and the last fix `at` a place (10 m more to leave it). Visits are kept where a
 ///   registered circumstance asks for visits to such places; else those to the 4 nearest places once a stay has lasted 3 minutes.

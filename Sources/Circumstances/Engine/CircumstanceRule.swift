@@ -1,6 +1,6 @@
 /// A circumstance as it is registered.
 public struct CircumstanceRule: Sendable {
-    /// When it is told.
+    /// When it is reported.
     public enum Trigger: String, Sendable, CaseIterable {
         /// When it becomes true.
         case arriving

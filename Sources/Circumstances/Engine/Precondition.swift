@@ -7,7 +7,7 @@ struct Precondition: Equatable {
     var radius: Double?
     /// At which its places are found.
     var scale: Int
-    /// One of these is true of the place. ``PredicateTable/any`` stands for every place.
+    /// One of these is true of the place. ``PredicateTable/any`` means every place.
     var predicates: [UInt32]
 }
 

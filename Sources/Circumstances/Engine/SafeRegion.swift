@@ -1,6 +1,6 @@
 /// What can be relied on after a look at a device: how far it may go, which circles it may not cross meanwhile, and how long it may take.
 ///
-/// The nearest circles are told apart, so that a device that passes one by need not be looked at again.
+/// The nearest circles are kept apart, so that a device that passes one by need not be looked at again.
 struct SafeRegion {
     /// Metres to all else that may change something.
     private(set) var outer: Double

@@ -1,4 +1,4 @@
-/// A text as a key, told apart by its bytes: Swift compares strings by canonical equivalence, ids are compared as they are.
+/// A text as a key, compared by its bytes: Swift compares strings by canonical equivalence, ids are compared as they are.
 struct IdentityText: Hashable, Sendable {
     let text: String
 

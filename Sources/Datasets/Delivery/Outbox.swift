@@ -98,7 +98,7 @@ final class Outbox {
     ///   - record: Its number is given here.
     ///   - geofence: Whose event it is; nil for circumstances and beacons.
     ///   - targets: Where it goes beside its topic.
-    ///   - message: What push services are told of it.
+    ///   - message: What is sent to push services.
     func send(
         _ record: IncidentRecord, of geofence: Geofence? = nil, to targets: Targets = Targets(),
         saying message: () -> PushMessage? = { nil }, _ account: MatchAccount, _ turn: inout Turn
@@ -531,7 +531,7 @@ extension PendingDelivery {
     /// Whose message it is, and what it is about.
     fileprivate static func pair(_ recipient: Recipient, _ other: String?) -> String { "\(recipient.path) \(other ?? "")" }
 
-    /// Some of its targets are lost from the beginning, and push services are told what `message` says.
+    /// Some of its targets are lost from the beginning, and push services are sent what `message` says.
     fileprivate mutating func take(_ targets: Targets, _ other: String?, _ message: () -> PushMessage?) {
         if !targets.lost.isEmpty { (completed, fate) = (targets.settled, .dropped) }
         guard targets.isPushed, let message = message() else { return }

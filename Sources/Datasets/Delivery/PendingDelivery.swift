@@ -77,7 +77,7 @@ final class MatchAccount {
     /// So many were not delivered.
     func noteDropped(_ count: Int) { droppedCount += count }
 
-    /// Tells the log how many were dropped.
+    /// Logs how many were dropped.
     func note(of dataset: String, _ turn: inout Turn) {
         guard droppedCount > 0 else { return }
         turn.note(.matchesDropped(dataset: dataset, count: droppedCount))

@@ -13,7 +13,7 @@ struct PostQueues {
     static let clientWindow = 128
     /// Posts under way to one host.
     static let originWindow = 32
-    /// Posts under way to a service that stands for all phones of a kind: both together leave room for webhooks.
+    /// Posts under way to a service that serves all phones of a kind: both together leave room for webhooks.
     static let serviceWindow = 96
     /// Posts under way for one queue while it answers.
     static let queueWindow = 8

@@ -12,7 +12,7 @@ struct Resync {
     }
 
     private var states = Deque<LiveState>()
-    /// Whoever keeps live states has everything up to this number.
+    /// Doors that keep live states have everything up to this number.
     private var held: Int64 = 0
     private var clearances = Deque<Clearance>()
 

@@ -159,7 +159,7 @@ extension PlaceBook {
         return (id, handle)
     }
 
-    /// The place with the point it stands for.
+    /// The place with its representative point.
     func describe(_ handle: PlaceTable.Handle) -> [UInt8] {
         let point = table.point(of: handle)
         return JSONWriter.object { writer in

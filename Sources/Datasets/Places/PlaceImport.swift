@@ -110,9 +110,9 @@ private struct HoursNotes {
         let hours = OpeningHours(text)
         usesPublicHolidays = hours.usesPublicHolidays
         usesSchoolHolidays = hours.usesSchoolHolidays
-        let told = hours.warnings.joined(separator: "; ")
-        if !told.isEmpty {
-            warning = "read as `\(hours.normalised)`: \(told)"
+        let warnings = hours.warnings.joined(separator: "; ")
+        if !warnings.isEmpty {
+            warning = "read as `\(hours.normalised)`: \(warnings)"
         } else {
             warning = hours.normalised.hasSameBytes(as: text) ? nil : "read as `\(hours.normalised)`"
         }

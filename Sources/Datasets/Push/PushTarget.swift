@@ -66,7 +66,7 @@ public enum PushTarget: Hashable, Sendable {
         }
     }
 
-    /// What stands in a path as it is, and leads nowhere else.
+    /// What is written in a path unencoded, and leads nowhere else.
     private static func isPlain(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

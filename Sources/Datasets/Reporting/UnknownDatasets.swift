@@ -29,7 +29,7 @@ struct UnknownDatasets {
         }
     }
 
-    /// Tells the log what nobody else hears of.
+    /// Logs what is reported nowhere else.
     mutating func note(_ turn: inout Turn) {
         guard malformedCount > 0 else { return }
         turn.note(.malformedDataset(count: malformedCount))

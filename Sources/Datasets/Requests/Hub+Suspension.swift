@@ -5,7 +5,7 @@ import Wire
 enum Suspension {
     /// A push waits for what the store knows of its documents. Time goes on.
     case push(AwaitedDocuments)
-    /// Its deletion is not yet durable. Time stands still: what it brought would outlive the dataset.
+    /// Its deletion is not yet durable. Time does not advance: what it brought would outlive the dataset.
     case deletion
 }
 

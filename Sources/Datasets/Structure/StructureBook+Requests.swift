@@ -98,7 +98,7 @@ extension StructureNode {
         return true
     }
 
-    /// Whether another object stands above it, by its whole path.
+    /// Whether another object is above it, by its whole path.
     func lies(under other: StructureNode) -> Bool {
         path.count > other.path.count && zip(path, other.path).allSatisfy { $0.hasSameBytes(as: $1) }
     }

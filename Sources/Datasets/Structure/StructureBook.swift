@@ -162,7 +162,7 @@ final class StructureBook {
 extension [UInt8] {
     /// Adds a member to a JSON object, unless it is there.
     fileprivate mutating func appendMember(_ name: String, _ value: String) {
-        // Behind a closing quote a colon stands after keys only, and a quote within a text is escaped.
+        // A colon follows a closing quote after keys only, and a quote within a text is escaped.
         guard last == UInt8(ascii: "}"), !contains(sequence: Array("\"\(name)\":".utf8)) else { return }
         removeLast()
         if last != UInt8(ascii: "{") { append(UInt8(ascii: ",")) }

@@ -37,7 +37,7 @@ public struct ReturnAddress: Sendable {
     public var load: UInt8 = 0
     /// When the request came, in seconds of the core's own clock.
     public var receivedAt = 0.0
-    /// Whoever asks stays connected, and what a request streams follows its reply.
+    /// The client stays connected, and what a request streams follows its reply.
     public var isOpen: Bool
     /// The door asks for a device, whoever owns it and what is on it, and shows ids only.
     public var isForDevice: Bool

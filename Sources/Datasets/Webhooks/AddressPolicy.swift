@@ -87,7 +87,7 @@ extension IPAddress {
         }
     }
 
-    /// Where clouds tell a machine about itself, with credentials.
+    /// The metadata service of clouds, which hands out credentials.
     var isMetadataService: Bool {
         switch self {
         case .v4(let number): Self.metadataServices.contains(number)

@@ -9,7 +9,7 @@ struct CandidateNoise {
 
     /// A device is within its accuracy with 68 %: 1.515 standard deviations of each axis.
     private static let deviationsOfAccuracy = 1.515
-    /// Of a device that tells no accuracy, in metres.
+    /// Of a device that sends no accuracy, in metres.
     private static let usualAccuracy = 15.0
     /// Points of shops are some metres off, and visitors do not stand on them; outlines are off by less. Metres.
     private static let pointDeviation = 7.0

@@ -1,6 +1,6 @@
 /// How often places are visited at the time that is asked about, in relation to one another.
 ///
-/// Visits are taken to be proportional to 1 + placerank; where a rank is not known, the mean of the others stands for it.
+/// Visits are taken to be proportional to 1 + placerank; where a rank is not known, the mean of the others is used.
 /// What was verified counts beside that as if ``rankVisits`` visits had been seen of a mean place before.
 struct CandidatePrior {
     /// Their mean is about 1.

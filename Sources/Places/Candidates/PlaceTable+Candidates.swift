@@ -16,7 +16,7 @@ extension PlaceTable {
     /// At which places a device may be.
     ///
     /// Each place weighs as much as it is visited (``CandidatePrior``) times how likely the position is where its visitors are:
-    /// the normal distribution that the accuracy stands for, at its point or on average over its outline. What is inside the
+    /// the normal distribution that the accuracy means, at its point or on average over its outline. What is inside the
     /// outline of another place shares that one's weight, and who is at none of the places but in an outline is at that. The
     /// weights, with that of being at none of the places, add up to 1.
     ///
@@ -64,7 +64,7 @@ extension PlaceTable {
     }
 
     /// Who is at none of the places, but in an outline, is at that, however large it is: a park has few visitors on each of its
-    /// square metres, and yet whoever is inside is nowhere else.
+    /// square metres, and yet a device inside is nowhere else.
     ///
     /// - Parameters:
     ///   - background: The weight of being at none of the places.

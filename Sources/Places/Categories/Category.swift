@@ -1,6 +1,6 @@
 /// A kind of places.
 public struct Category: Equatable, Sendable {
-    /// 1…128 bytes, told apart by its bytes.
+    /// 1…128 bytes, compared by its bytes.
     public var id: String
     public var name: String
     /// The kind it is a part of, which need not be declared.

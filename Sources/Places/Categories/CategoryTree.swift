@@ -1,7 +1,7 @@
 /// The categories of a dataset and which is part of which.
 ///
 /// A category is a number here. Ids that are only named, by a place or as a parent, have one too: what is said of them
-/// holds as soon as they are declared. Whether one is a descendant of another is told by two comparisons.
+/// holds as soon as they are declared. Whether one is a descendant of another is decided by two comparisons.
 public struct CategoryTree {
     /// Of a category; given to another id when neither a category nor a place names this one any more.
     public typealias Number = UInt32

@@ -24,7 +24,7 @@ extension Footprint {
         }
     }
 
-    // Where no edges meet, the one is inside the other or they are apart: one corner tells.
+    // Where no edges meet, the one is inside the other or they are apart: one corner decides.
 
     private func meets(_ box: Area.Box) -> Bool {
         if contains(latitude: box.south, longitude: box.west) { return true }

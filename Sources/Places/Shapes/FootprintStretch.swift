@@ -1,6 +1,6 @@
 import Geodesy
 
-/// Edges of a ring that follow each other, looked at one by one only where their box does not tell enough.
+/// Edges of a ring that follow each other, looked at one by one only where their box does not decide.
 struct FootprintStretch {
     /// The vertex at which the first edge begins.
     var former: Int

@@ -176,7 +176,7 @@ struct IDOrder: ~Copyable {
         var first = 0
         var inner: UnsafeRawBufferPointer?
         if let bound, depth < bound.count {
-            // What ends here begins the bound, and so stands before it.
+            // What ends here begins the bound, and so comes before it.
             first = Int(bound[depth])
             inner = bound
         } else if bound == nil, slots[node + 1] != 0 {

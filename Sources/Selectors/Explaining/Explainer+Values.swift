@@ -129,9 +129,9 @@ extension Explainer {
     private static func list<Element>(
         _ elements: [Element], _ open: String, _ close: String, _ shown: (Element) -> String
     ) -> String {
-        let told = elements.prefix(elementsMaximum).map(shown).joined(separator: ", ")
+        let first = elements.prefix(elementsMaximum).map(shown).joined(separator: ", ")
         let rest = elements.count > elementsMaximum ? ", … \(elements.count) in all" : ""
-        return open + told + rest + close
+        return open + first + rest + close
     }
 
     /// Cut before it is quoted, so that the quotes of a long one stand, too.

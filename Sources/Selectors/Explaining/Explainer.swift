@@ -1,4 +1,4 @@
-/// Walks an expression, judges each of its predicates, and tells those that decided.
+/// Walks an expression, judges each of its predicates, and reports those that decided.
 struct Explainer {
     let properties: Properties
     private var findings: [SelectorExplanation.Finding] = []
@@ -11,7 +11,7 @@ struct Explainer {
     mutating func explain(_ expression: Expression) -> SelectorExplanation {
         searchCount = expression.searchCount
         let judgement = judge(expression)
-        tell(judgement, isNegated: false)
+        report(judgement, isNegated: false)
         return SelectorExplanation(truth: judgement.truth, findings: findings, omitted: omitted)
     }
 
@@ -49,11 +49,11 @@ struct Explainer {
         return operands.contains { $0.truth == nil } ? nil : !decisive
     }
 
-    private mutating func tell(_ judgement: Judgement, isNegated: Bool) {
+    private mutating func report(_ judgement: Judgement, isNegated: Bool) {
         switch judgement {
-        case .not(let operand): tell(operand, isNegated: !isNegated)
-        case .conjunction(let operands, let truth): tell(operands, truth, of: true, isNegated)
-        case .disjunction(let operands, let truth): tell(operands, truth, of: false, isNegated)
+        case .not(let operand): report(operand, isNegated: !isNegated)
+        case .conjunction(let operands, let truth): report(operands, truth, of: true, isNegated)
+        case .disjunction(let operands, let truth): report(operands, truth, of: false, isNegated)
         case .predicate(let predicate, let truth):
             let truth = isNegated ? truth.map { !$0 } : truth
             add(.init(text: text(of: predicate, isNegated: isNegated, truth), truth: truth))
@@ -61,8 +61,8 @@ struct Explainer {
     }
 
     /// - Parameter joint: The truth that takes all operands; any other one takes only those that have it.
-    private mutating func tell(_ operands: [Judgement], _ truth: Bool?, of joint: Bool, _ isNegated: Bool) {
-        for operand in operands where truth == joint || operand.truth == truth { tell(operand, isNegated: isNegated) }
+    private mutating func report(_ operands: [Judgement], _ truth: Bool?, of joint: Bool, _ isNegated: Bool) {
+        for operand in operands where truth == joint || operand.truth == truth { report(operand, isNegated: isNegated) }
     }
 
     private mutating func add(_ finding: SelectorExplanation.Finding) {

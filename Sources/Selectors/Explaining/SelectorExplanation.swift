@@ -8,7 +8,7 @@ public struct SelectorExplanation: Equatable, Sendable {
         public let truth: Bool?
     }
 
-    /// The most findings that are told.
+    /// The most findings that are shown.
     public static let findingsMaximum = 16
     /// The most Unicode scalars of one finding.
     public static let findingLengthMaximum = 400
@@ -18,13 +18,13 @@ public struct SelectorExplanation: Equatable, Sendable {
     /// What decided, in the order of the text, each once. Of AND that is FALSE only its FALSE operands, of OR that is TRUE only its
     /// TRUE ones, of what is unknown the unknown ones; otherwise all. Empty for a selector without a condition.
     public let findings: [Finding]
-    /// How many more there are than are told.
+    /// How many more there are than are shown.
     public let omitted: Int
 
     /// The findings as one sentence of at most some 7,000 scalars.
     public var sentence: String {
-        let told = findings.map(\.text).joined(separator: "; ")
-        return omitted == 0 ? told : told + "; and \(omitted) more"
+        let shown = findings.map(\.text).joined(separator: "; ")
+        return omitted == 0 ? shown : shown + "; and \(omitted) more"
     }
 }
 

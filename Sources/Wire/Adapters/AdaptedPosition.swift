@@ -40,7 +40,7 @@ struct AdaptedPosition {
 
     /// Reads both degrees from an object; nil where neither is there.
     ///
-    /// - Parameter path: What stands before the names in an error.
+    /// - Parameter path: The prefix of the names in an error.
     static func read(
         _ object: JSONNode, latitude names: [String] = ["latitude", "lat"],
         longitude otherNames: [String] = ["longitude", "lon", "lng", "long"], path: String = ""

@@ -56,7 +56,7 @@ extension JSONNode {
     }
 }
 
-/// What tells one beacon from another; its address does not, as it changes.
+/// What distinguishes one beacon from another; its address does not, as it changes.
 struct BeaconName: Equatable {
     /// Canonical.
     var uuid: String

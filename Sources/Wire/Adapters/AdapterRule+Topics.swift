@@ -66,7 +66,7 @@ extension AdapterRule {
         return (shorter.filter { !$0.isEmpty } + [padded(to: count + 1) + ["#"]]).map { $0.joined(separator: "/") }
     }
 
-    /// Whether a wildcard stands where datasets have their names, or before.
+    /// Whether a wildcard is where datasets have their names, or before.
     private func matchesAnyDataset(prefix: String) -> Bool {
         let places = Self.levels(prefix).count
         guard Self.overlap(filter, prefix + "#") else { return false }

@@ -111,7 +111,7 @@ public final class Adapters {
         }
     }
 
-    /// An empty payload clears a state, never an error; where only a payload can tell which, none.
+    /// An empty payload clears a state, never an error; where only a payload decides which, none.
     private func cleared(
         _ topic: AdapterTopic, _ index: Int, dataset: String
     ) throws(WireError) -> [AdaptedMessage.Update] {

@@ -1,6 +1,6 @@
 /// How one level of a live topic is made from a message of another ecosystem.
 ///
-/// Plain text stands for itself. `$1` … `$9` is what the filter's first … ninth wildcard stands for, `$item` the id that the
+/// Plain text is literal. `$1` … `$9` is what the filter's first … ninth wildcard matched, `$item` the id that the
 /// format knows the thing by, `$(a.b)` a string or number of the payload, `$$` a dollar sign. An empty level and `-` do not
 /// apply.
 struct LevelTemplate: Equatable, Sendable {

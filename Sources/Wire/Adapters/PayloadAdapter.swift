@@ -32,7 +32,7 @@ extension PayloadAdapter {
 public struct AdapterTopic: Sendable {
     /// As published, one string for each level, at least one.
     public var levels: [String]
-    /// What stands for each wildcard of the filter.
+    /// What each wildcard of the filter matched.
     public var wildcards: [String]
     /// The broker replayed it from what it retains.
     public var isRetained: Bool

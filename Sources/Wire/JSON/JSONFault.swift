@@ -194,7 +194,7 @@ public struct JSONFault: Error, Equatable {
 }
 
 extension JSONError {
-    /// The sentence for whoever wrote these bytes, with line and column where they cease to be JSON.
+    /// The sentence for the author of these bytes, with line and column where they cease to be JSON.
     public func message(about bytes: UnsafeRawBufferPointer) -> String {
         switch self {
         case .syntax, .number, .string:

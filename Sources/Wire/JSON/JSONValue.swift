@@ -1,4 +1,4 @@
-/// A JSON value that stands on its own: what requests carry and replies are made of.
+/// A complete JSON value: what requests carry and replies are made of.
 public indirect enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)

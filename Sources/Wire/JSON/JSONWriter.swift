@@ -1,6 +1,6 @@
 /// Writes compact JSON: UTF-8, no white space, only the escapes JSON demands.
 ///
-/// It puts the commas itself; that a key stands before each value of an object, and that what is begun is ended, is
+/// It puts the commas itself; that a key comes before each value of an object, and that what is begun is ended, is
 /// the caller's part.
 public struct JSONWriter {
     public var bytes: [UInt8]

@@ -2,7 +2,7 @@ import Geodesy
 
 /// The accepted, normalised live update as it goes out on `live/…` and is kept as live state.
 public enum LiveMessage {
-    /// About what stands around topic and properties.
+    /// About the bytes around topic and properties.
     public static let frameBytes = 160
 
     /// Appends `{"topic","domainType","itemId","timestamp","receivedAt","properties","originSourceId"?,"derived"?}`.
@@ -79,7 +79,7 @@ public enum LiveMessage {
         update(inPayload: payload, using: parser)?.position
     }
 
-    /// What ``LiveUpdateDecoder`` told of the update that a stored message is about, its timestamp being the one the
+    /// What ``LiveUpdateDecoder`` read of the update that a stored message is about, its timestamp being the one the
     /// daemon gave it; nil for bytes that are no such message.
     public static func update(inPayload payload: [UInt8], using parser: JSONParser = JSONParser()) -> LiveUpdate? {
         payload.withUnsafeBytes { bytes in

@@ -13,10 +13,10 @@ enum PositionName: UInt8 {
     case course, cog
     case timestamp, tst, ts, time
     case originSourceId
-    /// What tells the shape.
+    /// What names the shape.
     case ownTracksType, type, geometry, coordinates, properties, bbox
 
-    /// The key as it stands in a payload.
+    /// The key as written in a payload.
     var key: String {
         switch self {
         case .gpsAccuracy: "gps_accuracy"

@@ -50,7 +50,7 @@ enum SightingReader {
 /// One beacon as one observer saw it.
 private struct SightingNode {
     let object: JSONNode
-    /// What stands before the names of its fields in an error.
+    /// The prefix of the names of its fields in an error.
     let path: String
 
     init(_ object: JSONNode, path: String) {

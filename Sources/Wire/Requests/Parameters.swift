@@ -1,11 +1,11 @@
 /// Typed access to the parameters of a request.
 ///
 /// Each reader throws `invalid` with the parameter as `field` and a sentence that says the rule and the value that broke
-/// it. `null` counts as absent; ``isNull(_:)`` tells it apart, for updates that remove a value. Names that a request does not
+/// it. `null` counts as absent; ``isNull(_:)`` distinguishes it, for updates that remove a value. Names that a request does not
 /// know are refused before, by its ``RequestDescription``.
 public struct Parameters: Sendable {
     public let object: JSONObject
-    /// What stands before the names of parameters in `field`: empty, or the way to a nested object with its dot.
+    /// The prefix of the names of parameters in `field`: empty, or the way to a nested object with its dot.
     public let path: String
 
     public init(_ object: JSONObject, path: String = "") {

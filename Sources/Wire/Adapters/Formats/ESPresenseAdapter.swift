@@ -7,7 +7,7 @@ struct ESPresenseAdapter: PayloadAdapter {
         "espresense", usualFilter: "espresense/devices/+/+", reads: "distances of iBeacons and AltBeacons",
         item: "the room, the topic's last level", domains: ["proximity"])
 
-    /// Rooms tell their own state and settings beside `devices`, not all of it in JSON.
+    /// Rooms publish their own state and settings beside `devices`, not all of it in JSON.
     func ignores(_ payload: UnsafeRawBufferPointer, on topic: AdapterTopic) -> Bool {
         topic.level(fromEnd: 2).map { $0 != "devices" } ?? false
     }

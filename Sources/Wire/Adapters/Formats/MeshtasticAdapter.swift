@@ -41,7 +41,7 @@ struct MeshtasticAdapter: PayloadAdapter {
         let latitude = try packet.number(of: "latitude_i", path: "payload.")
         let longitude = try packet.number(of: "longitude_i", path: "payload.")
         let bits = packet.given("precision_bits")?.wholeNumber
-        // Without either there is no fix; 0 bits say that the place is not told.
+        // Without either there is no fix; 0 bits say that the position is not sent.
         guard latitude != nil || longitude != nil, bits != 0 else { return nil }
         var position = try AdaptedPosition(
             latitude: (latitude ?? 0) / 1e7, longitude: (longitude ?? 0) / 1e7, latitudeField: "payload.latitude_i",
@@ -56,7 +56,7 @@ struct MeshtasticAdapter: PayloadAdapter {
         return position
     }
 
-    /// Metres: 23.3 km where ten bits of a coordinate are told, half of it with each further bit; all 32 limit nothing.
+    /// Metres: 23.3 km where ten bits of a coordinate are sent, half of it with each further bit; all 32 limit nothing.
     private static func accuracy(bits: Int64) -> Double? {
         guard (1..<32).contains(bits) else { return nil }
         var metres = 23_300.0

@@ -21,7 +21,7 @@ struct OpenMQTTGatewayAdapter: PayloadAdapter {
         try readings.add(sighting, observer: Self.gateway(of: topic))
     }
 
-    /// With the option that makes it the id, the UUID is there; `model_id` then tells.
+    /// With the option that makes it the id, the UUID is there; `model_id` then says which.
     private static func uuid(of payload: JSONNode) -> (String, JSONNode)? {
         if let uuid = payload.given("uuid") { return ("uuid", uuid) }
         guard payload.given("model_id")?.hasText("IBEACON") == true, let id = payload.given("id"),

@@ -56,7 +56,7 @@ struct OwnTracksAdapter: PayloadAdapter {
         position.verticalAccuracy = try payload.accuracy(of: "vac")
         if position.altitude == 0, position.verticalAccuracy == nil { position.altitude = nil }
         position.timestamp = try payload.instant(of: "tst")
-        // A ping tells the last fix again, as of now: it moves with no speed. It stays marked by its `t`.
+        // A ping sends the last fix again, as of now: it moves with no speed. It stays marked by its `t`.
         if payload.given("t")?.hasText("p") != true {
             position.speed = try payload.magnitude(of: "vel").map { $0 / 3.6 }
             position.course = try payload.magnitude(of: "cog")

@@ -10,7 +10,7 @@ struct RoomAssistantAdapter: PayloadAdapter {
     mutating func read(
         _ payload: JSONNode, on topic: AdapterTopic, into readings: inout AdapterReadings
     ) throws(WireError) {
-        // An instance that is not the leader repeats what it was told.
+        // An instance that is not the leader repeats what it received.
         guard payload.given("hasAuthority")?.truth != false, let entity = try payload.object("entity") else { return }
         let id = try entity.id(of: "id", path: "entity.") ?? topic.last
         guard let beacon = BeaconName(in: id), let distances = try entity.object("distances", path: "entity.") else { return }

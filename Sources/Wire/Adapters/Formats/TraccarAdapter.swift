@@ -13,7 +13,7 @@ struct TraccarAdapter: PayloadAdapter {
     mutating func read(
         _ payload: JSONNode, on topic: AdapterTopic, into readings: inout AdapterReadings
     ) throws(WireError) {
-        // Some events have no position. An invalid one is no fix, an outdated one the last fix told again.
+        // Some events have no position. An invalid one is no fix, an outdated one the last fix repeated.
         guard let fix = try payload.object("position"), fix.given("valid")?.truth != false,
             fix.given("outdated")?.truth != true
         else { return }
