@@ -101,12 +101,12 @@ public final class Hub {
 
     /// Shows the engines what the batch moved; afterwards every effect of the batch is in the turn.
     public func endBatch(_ turn: inout Turn) {
-        live.showMoves(&turn)
+        live.reportMoves(&turn)
         outbox.record(&turn)
         noteOutdatedPushes(turn.effects.changes.dropFirst(turn.effects.changesSeenByFollowers))
         followers.announce(&turn)
         outbox.announce(&turn)
-        turn.effects.endedSubscriptions += liveSubscribers.takeEnded()
+        turn.effects.endedSubscriptions += liveSubscribers.removeEnded()
     }
 
     /// Lets time pass: expiries, matches due again, diagnostics, status, what is written behind.

@@ -20,7 +20,7 @@ extension Beacons {
     }
 
     /// The carried beacons that were seen since the last time, in the order they were.
-    func takeSeenCarried() -> [BeaconKey] {
+    func removeSeenCarried() -> [BeaconKey] {
         guard !seenCarried.isEmpty else { return [] }
         defer { seenCarried.removeAll() }
         return seenCarried

@@ -27,12 +27,12 @@ extension Beacons {
     /// Of each beacon the newest sighting counts; one that lies in the future was seen now.
     ///
     /// - Parameter timestamp: Of the message; nil: it names none.
-    func take(
+    func receive(
         _ sightings: [Sighting], at timestamp: Int64?, by observer: Observer, now: Int64, into effects: inout [BeaconEffect]
     ) -> Tally {
         var tally = Tally()
         for sighting in Self.inOrder(sightings, at: timestamp ?? now) {
-            take(sighting, at: sighting.timestamp ?? timestamp ?? now, by: observer, now, &tally, &effects)
+            receive(sighting, at: sighting.timestamp ?? timestamp ?? now, by: observer, now, &tally, &effects)
         }
         return tally
     }
@@ -45,7 +45,7 @@ extension Beacons {
             \.element)
     }
 
-    private func take(
+    private func receive(
         _ sighting: Sighting, at stated: Int64, by observer: Observer, _ now: Int64, _ tally: inout Tally,
         _ effects: inout [BeaconEffect]
     ) {

@@ -94,7 +94,7 @@ final class Beacons {
     }
 
     /// The observers whose live message is behind, in order; see ``isDue(_:at:)``.
-    func takeBehind() -> [Observer] {
+    func removeBehind() -> [Observer] {
         guard !behind.isEmpty else { return [] }
         defer { behind.removeAll() }
         return behind

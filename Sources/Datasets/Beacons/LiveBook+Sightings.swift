@@ -29,8 +29,8 @@ extension LiveBook {
         let isNew = beacons.knownObserver(of: state) == nil
         let observer = beacons.observer(of: state)
         try beacons.charge(observer, for: sightings.count, at: turn.now)
-        showMoves(&turn)
-        let tally = beacons.take(sightings, at: update.timestamp, by: observer, now: turn.now, into: &beaconEffects)
+        reportMoves(&turn)
+        let tally = beacons.receive(sightings, at: update.timestamp, by: observer, now: turn.now, into: &beaconEffects)
         handleBeaconEffects(of: dataset, &turn)
         guard tally.taken > 0 || sightings.isEmpty else {
             if isNew, beacons.table.count(of: observer.number) == 0 { beacons.forget(observer) }
@@ -77,11 +77,11 @@ extension LiveBook {
         beacons.expire(at: turn.now, into: &beaconEffects)
         beacons.advanceMonitors(to: turn.now, into: &beaconEffects)
         handleBeaconEffects(of: dataset, &turn)
-        for beacon in beacons.takeSeenCarried() {
+        for beacon in beacons.removeSeenCarried() {
             let location = beacons.locate(beacon, at: turn.now) { place(of: $0, in: dataset) }
             if let location { publish(location, in: dataset, &turn) }
         }
-        for observer in beacons.takeBehind() where beacons.isDue(observer, at: turn.now) { report(observer, &turn) }
+        for observer in beacons.removeBehind() where beacons.isDue(observer, at: turn.now) { report(observer, &turn) }
     }
 
     private func handleBeaconEffects(of dataset: Dataset, _ turn: inout Turn) {
@@ -150,7 +150,7 @@ extension LiveBook {
         writeProperties { location.encode(into: &$0) }
         let update = LiveUpdate(timestamp: turn.now, position: location.position)
         let found = store(update, at: turn.now, for: state, derived: true, receivedAt: turn.now, &turn)
-        showMove(of: state, update, found: found, at: turn.now, &turn)
+        reportMove(of: state, update, found: found, at: turn.now, &turn)
     }
 
     // MARK: Restarting

@@ -8,7 +8,7 @@ extension Hub {
     func resumePush(_ context: ReplyContext, _ finding: StoreFinding, _ turn: inout Turn) {
         guard let dataset = datasets[context.dataset], case .push(var awaited)? = dataset.suspension else {
             // The creation of its dataset was refused meanwhile.
-            return finish(context, unwritable(context, &turn), nil, repeated: takeWaiting(for: context), &turn)
+            return finish(context, unwritable(context, &turn), nil, repeated: removeWaiting(for: context), &turn)
         }
         if case .documents = finding, awaited.isOutdated {
             awaited.isOutdated = false
@@ -18,7 +18,7 @@ extension Hub {
         }
         pushesWaiting -= 1
         dataset.suspension = nil
-        _ = takeWaiting(for: context)
+        _ = removeWaiting(for: context)
         prepare(dataset, &turn)
         conclude(RequestTable.byName[context.request], context, &turn) { turn throws(WireError) in
             guard self.storeIsWritable else { throw self.unwritable(context, &turn) }

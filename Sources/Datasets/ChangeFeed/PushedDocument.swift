@@ -51,7 +51,7 @@ struct PushedDocument {
         isDeleted = members["deleted"]?.asBool ?? false
         if let deleted = members["deleted"], deleted != .null, deleted.asBool == nil {
             fault = WireError(.invalid, "`deleted` must be true or false", field: "deleted")
-        } else if let history, !take(history) {
+        } else if let history, !read(history) {
             fault = WireError(
                 .invalid,
                 "`histories[\(index)]` must list the ancestors of \(self.revision.text), the parent first, each of a lower generation",
@@ -67,7 +67,7 @@ struct PushedDocument {
     private static let undecided = "1-0"
 
     /// - Returns: false where that is no history of this revision.
-    private mutating func take(_ history: JSONValue) -> Bool {
+    private mutating func read(_ history: JSONValue) -> Bool {
         guard let texts = history.asArray else { return false }
         var ancestors: [RevisionID] = []
         for text in texts.prefix(Self.ancestorsMaximum) {

@@ -211,7 +211,7 @@ final class CircumstanceBook {
     /// Live data changed that circumstances may have asked for.
     func liveDataChanged(_ state: LiveState, _ turn: inout Turn) {
         guard isActive, state.domain != "position", !isRestoring else { return }
-        for device in takeAskers(of: state.topic) {
+        for device in removeAskers(of: state.topic) {
             engine.review(device, at: turn.now, in: world, into: &effects)
         }
         if !effects.isEmpty { handleEffects(&turn) }
@@ -224,7 +224,7 @@ final class CircumstanceBook {
     }
 
     /// The devices whose circumstances asked for a topic; they ask again when they are evaluated.
-    private func takeAskers(of topic: String) -> [UInt32] {
+    private func removeAskers(of topic: String) -> [UInt32] {
         guard !askers.isEmpty else { return [] }
         if askers.count >= Self.askedTopicsMax {
             askers.removeAll()

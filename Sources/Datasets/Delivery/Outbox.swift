@@ -68,7 +68,7 @@ final class Outbox {
         var delivery = PendingDelivery(
             number: lastNumber, account: account, source: subscription, id: message.id, createdAt: message.at, body: body,
             recipient: subscription.recipient, pushers: targets.pushers, secret: subscription.record.secret)
-        delivery.take(targets, publication.record.id) {
+        delivery.add(targets, publication.record.id) {
             PushMessage(message, publication.record, subscription.record, device: device.record)
         }
         let obstacle = obstacle(to: delivery)
@@ -110,7 +110,7 @@ final class Outbox {
             record.secret = geofence?.record.secret
         }
         var delivery = PendingDelivery(record, account, source: geofence, pushers: targets.pushers)
-        delivery.take(targets, nil, message)
+        delivery.add(targets, nil, message)
         (record.push, record.settled, record.fate) = (delivery.push, delivery.completed, delivery.fate)
         if let geofence {
             geofence.delivery.matched += 1
@@ -532,7 +532,7 @@ extension PendingDelivery {
     fileprivate static func pair(_ recipient: Recipient, _ other: String?) -> String { "\(recipient.path) \(other ?? "")" }
 
     /// Some of its targets are lost from the beginning, and push services are sent what `message` says.
-    fileprivate mutating func take(_ targets: Targets, _ other: String?, _ message: () -> PushMessage?) {
+    fileprivate mutating func add(_ targets: Targets, _ other: String?, _ message: () -> PushMessage?) {
         if !targets.lost.isEmpty { (completed, fate) = (targets.settled, .dropped) }
         guard targets.isPushed, let message = message() else { return }
         let push = message.encoded()

@@ -23,7 +23,7 @@ extension Hub {
                 resume(name, &turn)
             case .erasure(let topics): turn.effects.erasedInputs += topics
             case .livePositions(let livePositions, let name):
-                if let dataset = datasets[name] { live.show(livePositions, of: dataset, &turn) }
+                if let dataset = datasets[name] { live.apply(livePositions, of: dataset, &turn) }
             }
         }
     }
@@ -166,7 +166,7 @@ extension Hub {
         let parts = load.refusal.parts
         guard !parts.isEmpty else { return }
         var found = ReloadedParts()
-        for change in state + load.later { found.take(change) }
+        for change in state + load.later { found.add(change) }
         for change in parts.reversed() {
             switch change {
             case .put(let record): try RestoredKind[record.kind].reload?(self, record.key, found)
@@ -174,7 +174,7 @@ extension Hub {
             default: break
             }
         }
-        live.takeBack(parts, found, &turn)
+        live.putBack(parts, found, &turn)
     }
 
     /// Has the devices where they are again. Datasets that the store does not know are gone.

@@ -45,13 +45,13 @@ extension LiveBook {
     // MARK: After a refusal
 
     /// Puts live states back that requests changed, and reports them again; what was reported since is kept.
-    func takeBack(_ parts: [DurableChange], _ found: ReloadedParts, _ turn: inout Turn) {
+    func putBack(_ parts: [DurableChange], _ found: ReloadedParts, _ turn: inout Turn) {
         var changed: [LiveState] = []
         for case .put(let refused as LiveStateRecord) in parts.reversed() {
             guard !refused.isRemnant, let state = states[refused.topic], state.number == refused.number else { continue }
             let former = found.record(refused.key, as: LiveStateRecord.self)
-            reportTakenBack(state, to: former, &turn)
-            takeBack(state, to: former)
+            reportPutBack(state, to: former, &turn)
+            putBack(state, to: former)
             if !changed.contains(where: { $0 === state }) { changed.append(state) }
         }
         for state in changed {
@@ -65,7 +65,7 @@ extension LiveBook {
     }
 
     /// Where nothing is known after all, subscribers that saw the state hear that it left.
-    private func reportTakenBack(_ state: LiveState, to record: LiveStateRecord?, _ turn: inout Turn) {
+    private func reportPutBack(_ state: LiveState, to record: LiveStateRecord?, _ turn: inout Turn) {
         guard record?.payload == nil, let refused = state.payload else { return }
         guard !state.dataset.liveSubscriptions.isEmpty else { return }
         subscribers.reportBeforeChange(state, &turn)
@@ -74,7 +74,7 @@ extension LiveBook {
         state.payload = refused
     }
 
-    private func takeBack(_ state: LiveState, to record: LiveStateRecord?) {
+    private func putBack(_ state: LiveState, to record: LiveStateRecord?) {
         let dataset = state.dataset
         switch (state.payload != nil, record?.payload != nil) {
         case (true, false): dataset.countLiveTopic(state, by: -1)
@@ -138,11 +138,11 @@ extension LiveBook {
         var floor = FloorRef.unknown
         if let update = move.update {
             floor = dataset.structure.floor(of: state, index: update.floorIndex, found: move.found, &turn)
-            dataset.geofences.show(device, update, floor: floor, at: move.instant, &turn)
+            dataset.geofences.move(device, update, floor: floor, at: move.instant, &turn)
         }
         if let position = move.update?.position {
             _ = dataset.geomatching.note(Move(device: device.reference, position: position, floor: floor))
-            dataset.geomatching.showMoves(knownSince: move.knownSince, &turn)
+            dataset.geomatching.reportMoves(knownSince: move.knownSince, &turn)
         } else {
             dataset.geomatching.move(device, to: nil, &turn)
         }

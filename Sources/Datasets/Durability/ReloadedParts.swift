@@ -9,7 +9,7 @@ struct ReloadedParts {
     /// How often places were verified, by hour.
     private var verifications: [RecordKey: [Int: Int]] = [:]
 
-    mutating func take(_ change: DurableChange) {
+    mutating func add(_ change: DurableChange) {
         guard change.isLoadedAlone else { return }
         switch change {
         case .put(let record as VerificationRecord):

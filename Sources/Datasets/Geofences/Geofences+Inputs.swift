@@ -29,23 +29,23 @@ extension Geofences {
     // MARK: Inputs
 
     /// A position was accepted.
-    func show(_ device: Device, _ update: LiveUpdate, floor: FloorRef, at timestamp: Int64, _ turn: inout Turn) {
+    func move(_ device: Device, _ update: LiveUpdate, floor: FloorRef, at timestamp: Int64, _ turn: inout Turn) {
         guard isActive, !isRestoring,
             let fix = FenceFix(update, at: min(timestamp, turn.now), heardAt: turn.now, floor: floor)
         else { return }
         engine.move(device.reference.index, to: fix, into: &effects)
         if !effects.isEmpty { handleEffects(&turn) }
-        if let followed = device.presenceOf, followed !== device.positionTopic { showPresence(of: device, &turn) }
+        if let followed = device.presenceOf, followed !== device.positionTopic { publishPresence(of: device, &turn) }
     }
 
     /// A device has another position than before by a request, or is new.
-    func show(_ device: Device, _ turn: inout Turn) {
+    func move(_ device: Device, _ turn: inout Turn) {
         guard isActive, let state = device.positionTopic, let payload = state.payload,
             let update = LiveMessage.update(inPayload: payload, using: shared.parser)
         else { return }
         let found = state.dataset.locatesPositions ? structure.whereabouts(of: update, on: state.topic) : nil
         let floor = structure.floor(of: state, index: update.floorIndex, found: found) ?? .unknown
-        show(device, update, floor: floor, at: state.timestamp, &turn)
+        move(device, update, floor: floor, at: state.timestamp, &turn)
     }
 
     /// A device's last position was cleared.
@@ -53,7 +53,7 @@ extension Geofences {
         guard isActive else { return }
         engine.clear(device.reference.index, at: turn.now, into: &effects)
         handleEffects(&turn)
-        showPresence(of: device, &turn)
+        publishPresence(of: device, &turn)
     }
 
     /// A device is about to be deleted.
@@ -114,7 +114,7 @@ extension Geofences {
             if seen.insert(ObjectIdentifier(device)).inserted { touched.append(device) }
         }
         for device in touched {
-            showPresence(of: device, &turn)
+            publishPresence(of: device, &turn)
             // Written behind, a crash could bring back where a device was before, and what it did there would be reported again.
             if let state = device.positionTopic { turn.keep(.put(LiveStateRecord(state))) }
         }

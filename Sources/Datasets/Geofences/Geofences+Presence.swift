@@ -6,7 +6,7 @@ import Wire
 
 extension Geofences {
     /// Publishes which geofences hold a device, on the topic that goes with its position.
-    func showPresence(of device: Device, _ turn: inout Turn) {
+    func publishPresence(of device: Device, _ turn: inout Turn) {
         guard let position = device.positionTopic else { return forgetPresence(of: device, &turn) }
         let holding = geofences(of: device.reference.index)
         if let known = device.presence, device.presenceOf !== position { leave(known, of: device, &turn) }
@@ -72,12 +72,12 @@ extension Geofences {
                 device.presenceOf = position
                 let said = state.payload.flatMap { LiveMessage.properties(inPayload: $0, using: shared.parser) }
                 let holding = geofences(of: device.reference.index)
-                if said != presence(holding) { showPresence(of: device, &turn) }
+                if said != presence(holding) { publishPresence(of: device, &turn) }
             }
         }
         guard isActive else { return }
         for device in devices.all where device.presence == nil {
-            if !engine.visits(of: device.reference.index).isEmpty { showPresence(of: device, &turn) }
+            if !engine.visits(of: device.reference.index).isEmpty { publishPresence(of: device, &turn) }
         }
     }
 }

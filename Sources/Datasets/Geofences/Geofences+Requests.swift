@@ -29,7 +29,7 @@ extension Geofences {
         // First what is created, then the visits that begin with it.
         turn.keep(.put(record))
         let geofence = make(record, area, pushers: pushers)
-        shared.live.showMoves(&turn)
+        shared.live.reportMoves(&turn)
         let (fence, around) = fence(of: geofence)
         engine.insert(geofence.number, fence, around: around, at: call.now, into: &effects)
         handleEffects(&turn)
@@ -57,7 +57,7 @@ extension Geofences {
         record.revision = call.revision(after: record.revision, content: record.encoded())
         turn.keep(.put(record))
         change(geofence, to: record, area, pushers: pushers)
-        shared.live.showMoves(&turn)
+        shared.live.reportMoves(&turn)
         let (fence, around) = fence(of: geofence)
         engine.update(geofence.number, fence, around: around, at: call.now, into: &effects)
         handleEffects(&turn)

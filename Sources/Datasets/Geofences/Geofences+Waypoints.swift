@@ -48,7 +48,7 @@ extension Geofences {
         record.revision = Revision.next(after: known?.record.revision, content: record.encoded())
         turn.keepUnasked(.put(record))
         activate(at: turn.now)
-        shared.live.showMoves(&turn)
+        shared.live.reportMoves(&turn)
         if let known {
             change(known, to: record, area, pushers: known.pushers)
             engine.update(known.number, fence(of: known).fence, at: turn.now, into: &effects)

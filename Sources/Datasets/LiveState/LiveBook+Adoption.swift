@@ -34,12 +34,12 @@ extension LiveBook {
             if !state.isKnown { clearPublished(canonical, &turn) }
             return
         }
-        showMoves(&turn)
+        reportMoves(&turn)
         properties = reported.properties
         let found = store(reported.update, at: reported.timestamp, for: state, receivedAt: reported.receivedAt, &turn)
-        showMove(
+        reportMove(
             of: state, reported.update, found: found, at: reported.timestamp, knownSince: reported.receivedAt, &turn)
-        showMoves(knownSince: reported.receivedAt, &turn)
+        reportMoves(knownSince: reported.receivedAt, &turn)
         if state.tellsSightings { restoreSightings(of: state, at: turn.now) }
     }
 }

@@ -77,7 +77,7 @@ extension LiveBook {
     }
 
     /// What was the position of an id is the position of the device that it now names.
-    func takeOverPosition(_ device: Device, in dataset: Dataset) {
+    func adoptPosition(_ device: Device, in dataset: Dataset) {
         guard device.record.type != .beacon, let state = dataset.positionsWithoutDevice.removeValue(forKey: device.record.id)
         else {
             return
@@ -110,7 +110,7 @@ extension LiveBook {
         if state.tellsSightings { forgetSightings(of: state, &turn) }
         forgetState(state, asOf: turn.now, receivedAt: turn.now, &turn)
         guard let device, device.positionTopic === state else { return }
-        showMoves(&turn)
+        reportMoves(&turn)
         if !turn.isAsked { noteMove(of: device, at: state, nil, instant: turn.now, now: turn.now) }
         device.positionTopic = nil
         state.dataset.circumstances.clear(device, &turn)
@@ -170,7 +170,7 @@ extension LiveBook {
     private static let shownAtOnce = 1000
 
     /// Who may know where the devices of a dataset are has changed: what is retained and subscribed to follows.
-    func show(_ livePositions: LivePositions, of dataset: Dataset, _ turn: inout Turn) {
+    func apply(_ livePositions: LivePositions, of dataset: Dataset, _ turn: inout Turn) {
         let hides = livePositions == .none
         guard dataset.hidesPositions != hides else { return }
         let whereabouts = states.all.filter { $0.dataset === dataset && $0.isWhereabouts && $0.payload != nil }

@@ -41,7 +41,7 @@ extension LiveBook {
         try admit(state, instead: current, &turn)
         if isSkewed { reportSkewed(state, published, &turn) }
         let found = store(update, at: timestamp, for: state, receivedAt: turn.now, &turn)
-        showMove(of: state, update, found: found, at: timestamp, &turn)
+        reportMove(of: state, update, found: found, at: timestamp, &turn)
         return .accepted
     }
 
@@ -78,7 +78,7 @@ extension LiveBook {
     /// - Parameters:
     ///   - found: Where the structure finds it.
     ///   - instant: When it was there.
-    func showMove(
+    func reportMove(
         of state: LiveState, _ update: LiveUpdate, found: Whereabouts?, at instant: Int64, knownSince: Int64 = .max,
         _ turn: inout Turn
     ) {
@@ -87,7 +87,7 @@ extension LiveBook {
         noteMove(of: device, at: state, update, found: found, instant: instant, now: turn.now, knownSince: knownSince)
         dataset.circumstances.move(device, update, at: instant, &turn)
         let floor = dataset.structure.floor(of: state, index: update.floorIndex, found: found, &turn)
-        dataset.geofences.show(device, update, floor: floor, at: instant, &turn)
+        dataset.geofences.move(device, update, floor: floor, at: instant, &turn)
         let move = Move(device: device.reference, position: position, floor: floor)
         if dataset.geomatching.note(move) { moved.append(dataset) }
     }
@@ -117,7 +117,7 @@ extension LiveBook {
         record.revision = Revision.next(after: nil, content: record.encoded())
         let device = dataset.add(record)
         turn.keep(.put(record))
-        takeOverPosition(device, in: dataset)
+        adoptPosition(device, in: dataset)
         dataset.geofences.follow(device)
         return device
     }

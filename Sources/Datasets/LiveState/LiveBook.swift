@@ -41,9 +41,9 @@ final class LiveBook {
     /// Shows every engine what moved since the last time; nothing else may happen to a dataset in between.
     ///
     /// - Parameter knownSince: When an earlier life that forgot it showed the same; `Int64.max`: it is new.
-    func showMoves(knownSince: Int64 = .max, _ turn: inout Turn) {
+    func reportMoves(knownSince: Int64 = .max, _ turn: inout Turn) {
         guard !moved.isEmpty else { return }
-        for dataset in moved { dataset.geomatching.showMoves(knownSince: knownSince, &turn) }
+        for dataset in moved { dataset.geomatching.reportMoves(knownSince: knownSince, &turn) }
         moved.removeAll(keepingCapacity: true)
     }
 

@@ -86,7 +86,7 @@ final class LiveSubscribers {
     }
 
     /// Those that ended since the last call, or began anew under the same id.
-    func takeEnded() -> [Recipient] {
+    func removeEnded() -> [Recipient] {
         defer { ended.removeAll(keepingCapacity: true) }
         return ended
     }

@@ -209,7 +209,7 @@ final class Geomatching {
         gone.subscriptions.compactMap(subscription).forEach(forget)
     }
 
-    /// A device has moved; the engine is shown that with ``showMoves(knownSince:_:)``.
+    /// A device has moved; the engine is shown that with ``reportMoves(knownSince:_:)``.
     ///
     /// - Returns: Whether it is the first since the last time.
     func note(_ move: Move) -> Bool {
@@ -220,7 +220,7 @@ final class Geomatching {
     /// Shows the engine what moved since the last time.
     ///
     /// - Parameter knownSince: When an earlier life that forgot it showed the same; `Int64.max`: it is new.
-    func showMoves(knownSince: Int64 = .max, _ turn: inout Turn) {
+    func reportMoves(knownSince: Int64 = .max, _ turn: inout Turn) {
         engine.move(moves, at: turn.now, knownSince: knownSince, into: &effects)
         moves.removeAll(keepingCapacity: true)
         handleEffects(&turn)

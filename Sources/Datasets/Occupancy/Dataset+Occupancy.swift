@@ -26,7 +26,7 @@ extension Dataset {
         }
         guard let occupancy else { return }
         occupancy.advance(to: turn.now)
-        for place in occupancy.takeDue(at: turn.now, besides: shared.liveStates) { report(place, &turn) }
+        for place in occupancy.removeDue(at: turn.now, besides: shared.liveStates) { report(place, &turn) }
     }
 
     private var derivedOccupancies: [LiveState] {

@@ -273,7 +273,7 @@ final class Occupancy {
     /// The places that have something to report now, some of them in each tick.
     ///
     /// - Parameter states: What a sensor sent of a place is looked at again when it is cleared.
-    func takeDue(at now: Int64, besides states: LiveStates) -> [OccupiedPlace] {
+    func removeDue(at now: Int64, besides states: LiveStates) -> [OccupiedPlace] {
         let taken = Array(unreported.prefix(Self.placesPerTick))
         unreported.removeFirst(taken.count)
         for place in taken { place.isNoted = false }

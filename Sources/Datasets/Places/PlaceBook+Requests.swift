@@ -14,7 +14,7 @@ extension PlaceBook {
         let features = try collection.array("features")
         call.dataset.circumstances.activate(at: call.now)
         var work = PlaceImport(into: self, of: call.dataset.id, by: call.client)
-        work.take(features) { id, isNew, change throws(WireError) in
+        work.importAll(features) { id, isNew, change throws(WireError) in
             if isNew {
                 try call.dataset.checkShare(ofPlaces: table.count(ownedBy: call.client.name), for: call.client)
             }

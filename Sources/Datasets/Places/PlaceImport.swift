@@ -31,18 +31,18 @@ struct PlaceImport {
     /// Has a place of this id changed.
     typealias Changing = (_ id: String, _ isNew: Bool, _ change: () throws(WireError) -> Void) throws(WireError) -> Void
 
-    mutating func take(_ features: [JSONValue], changing: Changing) {
+    mutating func importAll(_ features: [JSONValue], changing: Changing) {
         for (index, value) in features.enumerated() {
             do throws(WireError) {
                 let place = try reader.place(value)
-                try take(place, changing)
+                try upsert(place, changing)
             } catch {
                 report.refuse(PlaceReader.shownID(of: value), error, element: index)
             }
         }
     }
 
-    private mutating func take(_ new: Place, _ changing: Changing) throws(WireError) {
+    private mutating func upsert(_ new: Place, _ changing: Changing) throws(WireError) {
         var place = new
         let known = book.table.handle(of: place.id)
         if let known {

@@ -32,10 +32,10 @@ extension Dataset {
         if call.endsBeforeEffects { return record.encoded() }
         let device = add(record)
         turn.keep(.put(record))
-        shared.live.takeOverPosition(device, in: self)
+        shared.live.adoptPosition(device, in: self)
         geofences.follow(device)
         circumstances.move(device, &turn)
-        geofences.show(device, &turn)
+        geofences.move(device, &turn)
         if let location { set(location, of: device, &turn) }
         return describe(device, call)
     }
@@ -153,7 +153,7 @@ extension Dataset {
         turn.keep(state, after: before.state)
         if let former { turn.keep(former, after: before.former) }
         circumstances.move(device, &turn)
-        geofences.show(device, &turn)
+        geofences.move(device, &turn)
         let floor = structure.floor(of: state, index: location.floorIndex, found: found, &turn)
         geomatching.move(device, to: location.position, floor: floor, &turn)
     }

@@ -16,7 +16,7 @@ extension Hub {
         case .push: return resumePush(context, finding, &turn)
         case .feed, .reply, .documents: break
         }
-        let repeated = takeWaiting(for: context)
+        let repeated = removeWaiting(for: context)
         do throws(WireError) {
             if finding.isFailure { throw unreadable(context, &turn) }
             guard let dataset = datasets[context.dataset] else { throw .unknownDataset(context.dataset) }
@@ -35,7 +35,7 @@ extension Hub {
     }
 
     /// Who asked the same under the same `requestId` since.
-    func takeWaiting(for context: ReplyContext) -> [ReplyContext] {
+    func removeWaiting(for context: ReplyContext) -> [ReplyContext] {
         context.key.flatMap { waitingForAnswer.removeValue(forKey: $0) } ?? []
     }
 

@@ -33,7 +33,7 @@ extension Hub {
     /// Handles a request. Batches end with ``endBatch(_:)``.
     public func receive(_ envelope: Envelope, _ turn: inout Turn) {
         begin(&turn)
-        live.showMoves(&turn)
+        live.reportMoves(&turn)
         let request = Request.parse(envelope.body, padded: envelope.isPadded, using: parser)
         let context = ReplyContext(
             address: envelope.answer, requestId: request.requestId, request: envelope.name, dataset: envelope.dataset,

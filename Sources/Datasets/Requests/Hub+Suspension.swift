@@ -68,7 +68,7 @@ extension Hub {
             while budget > 0, isOpen(name), let input = waiting.next() {
                 budget -= 1
                 handle(input, &turn)
-                live.showMoves(&turn)
+                live.reportMoves(&turn)
             }
             if waiting.end(isReady: isOpen(name)) { datasets[name]?.isSuspended = true }
         }

@@ -7,8 +7,8 @@ import Records
 extension Dataset {
     /// After an import: what does not move, as pins do, is by now on the floor that the structure says.
     func refreshFloors(_ turn: inout Turn) {
-        guard structure.takeChange(at: turn.now) else { return }
-        shared.live.showMoves(&turn)
+        guard structure.consumeChange(at: turn.now) else { return }
+        shared.live.reportMoves(&turn)
         var floors: [(device: Device, floor: FloorRef)] = []
         for id in devices.keys.sorted(by: { ByteKey($0) < ByteKey($1) }) {
             guard let device = devices[id], let state = device.positionTopic, let payload = state.payload,

@@ -20,7 +20,7 @@ extension Dataset {
         for level in StructureLevel.allCases {
             let id = above[level.depth]
             guard id != LiveTopic.notApplicable, !structure.tree.declares(level, id, below: above) else { continue }
-            if level == .location, takesForDeclared(location: id, domain: levels[6]) { continue }
+            if level == .location, countsAsDeclared(location: id, domain: levels[6]) { continue }
             throw .undeclared(level.depth + 1, id, in: self.id)
         }
         guard let domain = levels[6], !hasActive(domain: domain) else { return }
@@ -39,7 +39,7 @@ extension Dataset {
     var isStrict: Bool { record.policy == "strict" }
 
     /// - Parameter domain: nil where criteria leave it open.
-    private func takesForDeclared(location id: String, domain: String?) -> Bool {
+    private func countsAsDeclared(location id: String, domain: String?) -> Bool {
         if devices[id] != nil { return true }
         guard record.autoCreateDevices else { return false }
         return domain.map { $0 == KnownDomain.position.rawValue || $0 == KnownDomain.proximity.rawValue } ?? true

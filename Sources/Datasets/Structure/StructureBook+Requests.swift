@@ -9,7 +9,7 @@ extension StructureBook {
     func importAll(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let collection = try call.parameters.nested("structure")
         _ = try collection.word("type", of: ["FeatureCollection"])
-        let work = take(try collection.array("features"), of: call.dataset.id, at: call.now)
+        let work = put(try collection.array("features"), of: call.dataset.id, at: call.now)
         call.dataset.occupancy?.isOutdated = true
         for record in work.records { turn.keep(.put(record)) }
         call.dataset.geofences.structureChanged(&turn)

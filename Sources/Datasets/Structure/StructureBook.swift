@@ -24,12 +24,12 @@ final class StructureBook {
 
     // MARK: Changes
 
-    func take(_ features: [JSONValue], of dataset: String, at now: Int64) -> StructureImport {
+    func put(_ features: [JSONValue], of dataset: String, at now: Int64) -> StructureImport {
         // The locator holds the tree, too: with it, changing would copy.
         locator = nil
         var work = StructureImport(into: tree, of: dataset, limit: shared.limits.structureObjects)
         tree = Structure()
-        work.take(features)
+        work.importAll(features)
         tree = work.structure
         changedAt = now
         noteDeclarations()
@@ -74,7 +74,7 @@ final class StructureBook {
     /// Whether positions are to be looked up again, which it takes as done.
     ///
     /// Every position is read, so a structure that comes in many requests is waited for: until a second passed without one.
-    func takeChange(at now: Int64) -> Bool {
+    func consumeChange(at now: Int64) -> Bool {
         guard let changedAt, now - changedAt >= 1000 || now < changedAt else { return false }
         self.changedAt = nil
         return true

@@ -23,7 +23,7 @@ struct StructureImport {
         self.limit = limit
     }
 
-    mutating func take(_ features: [JSONValue]) {
+    mutating func importAll(_ features: [JSONValue]) {
         var read: [[StructureFeature]] = StructureLevel.allCases.map { _ in [] }
         for (place, value) in features.enumerated() {
             do throws(WireError) {
@@ -35,10 +35,10 @@ struct StructureImport {
             }
         }
         var seen = ByteKeyed<Bool>()
-        for feature in read.joined() { take(feature, &seen) }
+        for feature in read.joined() { put(feature, &seen) }
     }
 
-    private mutating func take(_ feature: StructureFeature, _ seen: inout ByteKeyed<Bool>) {
+    private mutating func put(_ feature: StructureFeature, _ seen: inout ByteKeyed<Bool>) {
         do throws(WireError) {
             let parents = try parents(of: feature)
             let key = (parents + [feature.id]).structureKey

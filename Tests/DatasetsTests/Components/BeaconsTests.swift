@@ -36,7 +36,7 @@ struct BeaconsTests {
     private func see(_ id: String, _ distance: Double, at now: Int64) throws -> [BeaconEffect] {
         var effects: [BeaconEffect] = []
         let sighting = Sighting(beacon: try #require(identity.key), distance: distance)
-        let tally = beacons.take([sighting], at: nil, by: try observer(id), now: now, into: &effects)
+        let tally = beacons.receive([sighting], at: nil, by: try observer(id), now: now, into: &effects)
         #expect(tally.taken == 1)
         return effects
     }
@@ -65,7 +65,7 @@ struct BeaconsTests {
         effects = []
         beacons.expire(at: 92_000, into: &effects)
         #expect(effects == [.lost(beacon: beacon, observer: phone)])
-        #expect(beacons.takeBehind().map(\.id) == ["phone"])
+        #expect(beacons.removeBehind().map(\.id) == ["phone"])
     }
 
     @Test("A carried beacon is located by its gateways, once a second at most")
@@ -76,14 +76,14 @@ struct BeaconsTests {
         #expect(try see("gateway", 3, at: 1000) == [])
         let room = beacons.rooms.number(of: ["v", "b", "1", "one"])
         let place = GatewayPlace(asOf: (0, 0), position: Position(latitude: 43.73, longitude: 7.42), room: room)
-        #expect(beacons.takeSeenCarried() == [key])
+        #expect(beacons.removeSeenCarried() == [key])
         let location = beacons.locate(key, at: 1000) { _ in place }
         #expect(location?.device.record.id == "tag" && location?.room == ["v", "b", "1", "one"])
         #expect(location?.gateway == "gateway" && location?.position.latitude == 43.73)
         _ = try see("gateway", 3, at: 1500)
-        #expect(beacons.takeSeenCarried() == [key])
+        #expect(beacons.removeSeenCarried() == [key])
         #expect(beacons.locate(key, at: 1500) { _ in place } == nil)
-        #expect(beacons.takeSeenCarried() == [key])
+        #expect(beacons.removeSeenCarried() == [key])
     }
 
     @Test("What a live message reports is seen again after a restart")

@@ -56,7 +56,7 @@ struct GeomatchingTests {
         try makePair()
         #expect(kept() == [.publication, .subscription])
         let isFirst = geomatching.note(Move(device: phone.reference, position: position(90), floor: .unknown))
-        geomatching.showMoves(&turn)
+        geomatching.reportMoves(&turn)
         #expect(isFirst && kept() == [.pair, .match])
         #expect(shared.outbox.pending.count == 1 && account.counters.matched == 1 && phone.matches == [1])
         #expect(geomatching.publications(of: pin).map(\.record.id) == ["p"])

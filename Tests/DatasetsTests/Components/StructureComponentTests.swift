@@ -13,7 +13,7 @@ struct StructureComponentTests {
 
     init() throws {
         let structure = try JSONValue.parse(FloorPlan.house)["structure"]
-        #expect(dataset.structure.take(structure?["features"]?.elements ?? [], of: "d", at: 0).records.count == 11)
+        #expect(dataset.structure.put(structure?["features"]?.elements ?? [], of: "d", at: 0).records.count == 11)
     }
 
     private func state(_ topic: String) throws -> LiveState {
@@ -49,8 +49,8 @@ struct StructureComponentTests {
     @Test("Positions are looked up again a second after the last change")
     func changes() {
         let declarations = dataset.structure.declarations
-        #expect(!dataset.structure.takeChange(at: 999))
-        #expect(dataset.structure.takeChange(at: 1000) && !dataset.structure.takeChange(at: 2000))
+        #expect(!dataset.structure.consumeChange(at: 999))
+        #expect(dataset.structure.consumeChange(at: 1000) && !dataset.structure.consumeChange(at: 2000))
         dataset.structure.noteDeclarations()
         #expect(dataset.structure.declarations != declarations)
     }
@@ -60,7 +60,7 @@ struct StructureComponentTests {
         let occupancy = Occupancy(dataset, limits: HubLimits())
         let phone = try state("d/-/-/-/-/phone/position")
         func due(_ now: Int64) -> [String] {
-            occupancy.takeDue(at: now, besides: states).map { place in
+            occupancy.removeDue(at: now, besides: states).map { place in
                 var writer = JSONWriter()
                 place.report(at: now, into: &writer)
                 return place.live.room + String(decoding: writer.bytes, as: UTF8.self)
