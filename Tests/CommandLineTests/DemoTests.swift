@@ -1,3 +1,4 @@
+import Foundation
 import SeededRandom
 import Testing
 import Wire
@@ -158,5 +159,34 @@ struct DemoTests {
             #expect(messages.map(\.topic) == expected)
             #expect(messages.allSatisfy { $0.payload.isEmpty || $0.payload.contains("timestamp") })
         }
+    }
+
+    /// Imports everything it is asked to.
+    private static let importer: FakeDaemon.Answer = { daemon, message, correlation in
+        guard message.topic.hasSuffix("/dataset/import"),
+            let id = (try? JSONValue.parse(message.payload))?.member("requestId")?.asString
+        else { return }
+        daemon.publish(
+            "geomatch/d/admin/reply", #"{"requestId":"\#(id)","result":{"imported":1,"replaced":0,"refused":[]}}"#,
+            correlation: correlation)
+    }
+
+    @Test(
+        "A demo whose broker is gone went on after SIGINT and SIGTERM, and published at the next one",
+        arguments: [SIGINT, SIGTERM])
+    func endsWithoutBroker(_ signal: Int32) throws {
+        let broker = try TestBroker()
+        let daemon = try FakeDaemon(broker, filters: ["d/#", "geomatch/+/+/request/dataset/import"], answer: Self.importer)
+        let run = try CommandLineRun([
+            "--broker", broker.url, "--dataset", "d", "demo", "building", "--people", "2", "--floors", "1", "--seed", "3",
+        ])
+        #expect(run.waitForError("Ctrl-C ends").contains("Ctrl-C ends"))
+        #expect(daemon.received(5).count >= 5)
+        broker.end()
+        #expect(run.waitForError("trying again").contains("trying again"))
+        run.interrupt(signal)
+        let said = run.finish()
+        #expect(said.code == 0 && said.error.contains("interrupted at"), "\(said)")
+        daemon.end()
     }
 }

@@ -33,7 +33,7 @@ final class CommandLineRun {
     /// The same for standard output.
     func waitForOutput(_ part: String) -> String { program.output(until: part) }
 
-    func interrupt() { kill(program.processID, SIGINT) }
+    func interrupt(_ signal: Int32 = SIGINT) { kill(program.processID, signal) }
 
     /// Gives it `text` to read and waits for its end.
     func finish(input text: String = "") -> Said { program.finish(input: text) }
