@@ -49,6 +49,7 @@ extension EngineState {
 
     /// The next instant at which something may be due.
     mutating func nextDeadline() -> Int64? {
+        if hasPostponed { return .min }
         while let first = deadlines.min {
             if isCurrent(first) { return first.instant }
             deadlines.removeMin()
@@ -93,6 +94,7 @@ extension EngineState {
                 fire(item.index, at: now)
             }
         }
+        evaluatePostponed(at: now)
         finish(into: &effects)
     }
 }

@@ -21,6 +21,7 @@ extension EngineState {
     /// Hands what one input led to over, in their order.
     @inline(__always)
     mutating func finish(into effects: inout [Effect]) {
+        searchLeft = Self.searchedBytesMaximum
         if newcomers.count > 0 || !meetings.isEmpty || doubts.count > 0 || !ends.isEmpty { deliver(into: &effects) }
     }
 

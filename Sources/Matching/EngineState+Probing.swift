@@ -245,12 +245,18 @@ extension EngineState {
         let device = publications[publication].device
         let properties = UnsafePointer(self.properties.base + Int(publication))
         programs.begin()
+        let isLong = searchCost(1, publication) > 0
         for hit in 0..<hits.count {
             prefetch(from: hit, .publication)
             let other = hits[hit]
             let subscription = subscriptions.base + Int(other)
             guard now < subscription.pointee.expiresAt else { continue }
             if subscription.pointee.device == device && (sparesSelf || subscription.pointee.excludesSelf) { continue }
+            if isLong, case let cost = searchCost(programs.searchesLeft(subscription.pointee.program), publication), cost > 0,
+                postpones(other, publication, cost: cost, sparesKnown: sparesKnown)
+            {
+                continue
+            }
             if programs.remembered(subscription.pointee.program, properties) {
                 meet(other, publication, at: now, sparesKnown: sparesKnown)
             } else if subscription.pointee.hintsLeft > 0 && index.find(other, publication) == nil {
@@ -282,9 +288,15 @@ extension EngineState {
         }
         hits.truncate(to: left)
         for hit in 0..<min(16, left) { properties.prefetchStorage(of: hits[hit]) }
+        let searches = programs.searches(record.program)
         for hit in 0..<left {
             if hit + 16 < left { properties.prefetchStorage(of: hits[hit + 16]) }
             let other = hits[hit]
+            if searches > 0, case let cost = searchCost(searches, other), cost > 0,
+                postpones(subscription, other, cost: cost, sparesKnown: sparesKnown)
+            {
+                continue
+            }
             if programs.evaluate(record.program, UnsafePointer(properties.base + Int(other))) {
                 meet(subscription, other, at: now, sparesKnown: sparesKnown)
             } else if record.hintsLeft > 0 && unmatched.wants(other) && index.find(subscription, other) == nil {

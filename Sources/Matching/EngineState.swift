@@ -43,6 +43,11 @@ struct EngineState {
     var openClasses = Scratch<UInt32>()
     var meetings = ContiguousArray<Encounter>()
     var doubts = Scratch<UInt64>()
+    /// Pairs that are evaluated in a later call, see ``searchedBytesMaximum``; those before ``postponedFirst`` are done.
+    var postponed: [UInt64] = []
+    var postponedFirst = 0
+    /// Bytes that selectors may still search in this call.
+    var searchLeft = EngineState.searchedBytesMaximum
     /// Pairs that met for the first time: subscription in the high half, publication in the low one.
     var newcomers = Scratch<UInt64>()
     /// The instant of the input they met at.

@@ -9,6 +9,8 @@ struct Programs {
         var probe: UInt32
         var result: Bool
         var matchesAll: Bool
+        /// How many of its tests search texts.
+        var searches: UInt16
         /// It is TRUE only of publications whose signature has one of these bits; all of them: of any.
         var signature: UInt32
         var selector: Unmanaged<Selector>
@@ -37,7 +39,8 @@ struct Programs {
         }
         let index = programs.take()
         programs[index] = Program(
-            users: 1, probe: 0, result: false, matchesAll: selector.matchesAll, signature: .max, selector: .passRetained(selector)
+            users: 1, probe: 0, result: false, matchesAll: selector.matchesAll,
+            searches: UInt16(clamping: selector.searches), signature: .max, selector: .passRetained(selector)
         )
         numbers[selector] = index
         let paths = selector.accessPaths()
@@ -76,6 +79,13 @@ struct Programs {
         for index in numbers.values { programs[index].probe = 0 }
         probe = 1
     }
+
+    @inline(__always)
+    func searches(_ index: UInt32) -> Int { Int(programs[index].searches) }
+
+    /// The same, but 0 where the result is remembered.
+    @inline(__always)
+    func searchesLeft(_ index: UInt32) -> Int { programs[index].probe == probe ? 0 : searches(index) }
 
     /// Whether the selector is TRUE of these properties, remembered until the next ``begin()``.
     @inline(__always)

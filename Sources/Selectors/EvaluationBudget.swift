@@ -6,7 +6,7 @@ import Glibc
 /// value: a test that does is unknown.
 public enum EvaluationBudget {
     /// Bytes of text for LIKE; an element of an array counts as two. A lone test may search all that a live update can hold.
-    static let units = 64 << 10
+    public static let units = 64 << 10
     private static let unitsPerElement = 2
 
     /// The share of one of so many tests as a number of times that the budget is halved, for an instruction.
@@ -36,8 +36,9 @@ public enum EvaluationBudget {
     /// How many tests have exceeded their share on this thread.
     public static var exceededCount: Int { Int(bitPattern: pthread_getspecific(key)) }
 
+    /// Another test counts as unknown.
     @inline(never)
-    private static func noteExceeded() { pthread_setspecific(key, UnsafeRawPointer(bitPattern: exceededCount &+ 1)) }
+    public static func noteExceeded() { pthread_setspecific(key, UnsafeRawPointer(bitPattern: exceededCount &+ 1)) }
 }
 
 extension Expression {

@@ -70,6 +70,9 @@ public struct Properties: Sendable {
     }
 
     var count: Int { Int(truncatingIfNeeded: words[0]) }
+
+    /// What they occupy; no text in them is longer.
+    public var bytes: Int { words.count * 8 }
 }
 
 // MARK: - Layout

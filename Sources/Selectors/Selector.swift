@@ -28,6 +28,9 @@ public final class Selector: Sendable {
     /// types differ, one sentence each, in the order of the text: `'a' > 1 can never be true: 'a' is a string and 1 is a number.`
     public let hints: [String]
 
+    /// How many of its tests search texts or arrays.
+    public let searches: Int
+
     /// - Parameter text: a selector; the empty string and mere white space match everything.
     /// - Throws: ``SelectorError`` with the position of the leftmost mistake.
     public init(_ text: String) throws(SelectorError) {
@@ -41,6 +44,7 @@ public final class Selector: Sendable {
         self.text = text
         normalised = expression?.text(.compact) ?? ""
         hints = parser.doubts + (expression.map(TypeAdvice.hints) ?? [])
+        searches = expression?.searchCount ?? 0
         program = expression.map { ProgramBuilder.program(of: $0) } ?? .empty
     }
 
