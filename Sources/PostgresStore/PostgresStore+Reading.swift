@@ -15,9 +15,10 @@ extension PostgresStore {
                 }
             }
             let ours = DocumentType.allCases.map { Field.text($0.rawValue).literal }.joined(separator: ", ")
-            let counted = "SELECT dataset, count(*) FROM document WHERE type NOT IN (\(ours)) AND \(Self.isKept)"
-            try Self.page("\(counted) AND \(scope.condition("dataset")) GROUP BY dataset", [scope.value], connection) {
-                try visit(.countDocuments(dataset: $0.text(0), Int($0.number(1))))
+            let counted = "SELECT dataset, owner, count(*) FROM document WHERE type NOT IN (\(ours)) AND \(Self.isKept)"
+            let inScope = "\(counted) AND \(scope.condition("dataset")) GROUP BY dataset, owner"
+            try Self.page(inScope, [scope.value], connection) {
+                try visit(.countDocuments(dataset: $0.text(0), owner: $0.optionalText(1), Int($0.number(2))))
             }
             if dataset == nil {
                 for (broker, filters) in try filters(connection) { try visit(.putFilters(broker: broker, filters)) }

@@ -16,8 +16,8 @@ public enum DurableChange: Sendable {
     case expire(Kind, before: Int64)
     /// Replaces a document with all its leaves, where they are not what an object of ours says itself; its row in the feed is the newest.
     case putDocument(DocumentRecord)
-    /// How many documents a dataset has that are no objects of ours. Only given back: who writes it changes nothing.
-    case countDocuments(dataset: String, Int)
+    /// How many documents of an owner a dataset has that are no objects of ours. Only given back: who writes it changes nothing.
+    case countDocuments(dataset: String, owner: String?, Int)
     /// Tombstones of the feed that were first seen here before an instant are forgotten; those that are new have been seen now.
     case forgetTombstones(before: Int64, at: Int64)
     /// The filters held at the broker of this name, replacing those known before. No record: it is of no dataset, and is written from the
@@ -33,7 +33,7 @@ extension DurableChange {
         case .delete(let key), .forget(let key): key.dataset
         case .amend(let amendment): amendment.key.dataset
         case .putDocument(let record): record.dataset
-        case .countDocuments(let dataset, _): dataset
+        case .countDocuments(let dataset, _, _): dataset
         case .expire, .forgetTombstones, .putFilters: nil
         }
     }
@@ -94,8 +94,10 @@ extension DurableChange: Equatable {
         case (.expire(let kind, let instant), .expire(let otherKind, let otherInstant)):
             kind == otherKind && instant == otherInstant
         case (.putDocument(let left), .putDocument(let right)): left == right
-        case (.countDocuments(let dataset, let count), .countDocuments(let otherDataset, let otherCount)):
-            dataset == otherDataset && count == otherCount
+        case (
+            .countDocuments(let dataset, let owner, let count), .countDocuments(let otherDataset, let otherOwner, let otherCount)
+        ):
+            dataset == otherDataset && owner == otherOwner && count == otherCount
         case (.forgetTombstones(let instant, let now), .forgetTombstones(let otherInstant, let otherNow)):
             instant == otherInstant && now == otherNow
         case (.putFilters(let broker, let list), .putFilters(let otherBroker, let otherList)):

@@ -4,21 +4,21 @@ import Records
 // The change feed as it is read: pages, documents with their leaves, followers.
 
 extension Store {
-    /// How many documents there are that are no objects of ours: a bound for who writes them.
+    /// How many documents of each owner there are that are no objects of ours: a bound for who writes them.
     static func restoreDocumentCounts(
         _ db: Database, of dataset: String?, _ visit: (DurableChange) throws -> Void
     ) throws {
         let ours = DocumentType.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         let scope = dataset == nil ? "?1 IS NULL" : "dataset = ?1"
-        // Of the index alone, which has none of the millions of places.
+        // By the index, which has none of the millions of places.
         try db.rows(
             """
-            SELECT dataset, count(*) FROM document WHERE \(scope) AND type NOT IN (\(ours)) AND byPlace = 0 \
-            AND dataset NOT IN (SELECT dataset FROM condemned) GROUP BY dataset
+            SELECT dataset, owner, count(*) FROM document WHERE \(scope) AND type NOT IN (\(ours)) AND byPlace = 0 \
+            AND dataset NOT IN (SELECT dataset FROM condemned) GROUP BY dataset, owner
             """,
             dataset
         ) { row in
-            try visit(.countDocuments(dataset: row.text(0), row.int(1)))
+            try visit(.countDocuments(dataset: row.text(0), owner: row.optionalText(1), row.int(2)))
         }
     }
 

@@ -37,6 +37,19 @@ struct ShareTests {
         #expect(harness.retained["live/d/-/-/-/-/eve1/e"] != nil)
     }
 
+    @Test("One client fills half of a dataset's documents at most, over restarts")
+    func documents() {
+        let harness = HubHarness { $0.limits.documents = 4 }
+        _ = harness.request("dataset/create", client: "admin")
+        func push(_ id: String, _ client: String) -> [String] {
+            harness.push(#"{"id":"\#(id)","type":"note","revision":"1-a"}"#, client: client)
+        }
+        #expect(["a", "b", "c"].flatMap { push($0, "eve") } == ["written", "written", "refused limit"])
+        harness.restart()
+        #expect(push("c", "eve") == ["refused limit"] && push("x", "ann") == ["written"] && push("y", "admin") == ["written"])
+        #expect(push("z", "bob") == ["refused limit"], "there is no room for anybody")
+    }
+
     @Test("One client fills half of a dataset's places and categories at most")
     func places() {
         let harness = HubHarness {

@@ -111,10 +111,12 @@ struct MemoryFeed {
 
     // MARK: Reading
 
-    /// Documents that are no objects of ours, by dataset.
-    var counts: [String: Int] {
+    /// Documents that are no objects of ours, by dataset and owner.
+    var counts: [String: [String?: Int]] {
         documents.all.reduce(into: [:]) { counts, document in
-            if DocumentType(rawValue: document.type) == nil { counts[document.dataset, default: 0] += 1 }
+            if DocumentType(rawValue: document.type) == nil {
+                counts[document.dataset, default: [:]][document.owner, default: 0] += 1
+            }
         }
     }
 

@@ -150,7 +150,9 @@ public struct MemoryStore {
                 return .put(record(kind, fields))
             }
         }
-        changes += feed.counts.filter { dataset == nil || $0.key == dataset }.map { .countDocuments(dataset: $0.key, $0.value) }
+        for (name, owners) in feed.counts where dataset == nil || name == dataset {
+            changes += owners.map { .countDocuments(dataset: name, owner: $0.key, $0.value) }
+        }
         if dataset == nil { changes += filters.map { .putFilters(broker: $0.key, $0.value) } }
         return changes
     }

@@ -34,6 +34,15 @@ extension Dataset {
         throw liveBytesExceeded
     }
 
+    /// - Parameter owner: Whose document it will be, of a type that is none of ours.
+    func checkRoomForDocument(of owner: String) throws(WireError) {
+        let maximum = shared.limits.documents
+        guard feed.documentCount < maximum else {
+            throw WireError(.limit, "the dataset has \(maximum) documents, the maximum")
+        }
+        try checkShare(of: maximum, "documents", for: owner, feed.documentsHeld)
+    }
+
     /// Checks that a client may have another place; `count` is how many it has.
     func checkShare(ofPlaces count: Int, for client: RequestingClient) throws(WireError) {
         let share = share(of: shared.limits.places, for: client.name)

@@ -6,7 +6,8 @@ import Wire
 /// The documents that are objects of ours are read from the components of the dataset, see ``Dataset/content(of:_:)``.
 final class ChangeFeed {
     /// Documents that are no objects of ours, those deleted and not yet forgotten included.
-    var documentCount = 0
+    private(set) var documentCount = 0
+    private(set) var documentsHeld = Holdings()
     /// How far clients have replicated.
     var checkpoints = Checkpoints()
     /// How many documents the feed shows to everybody, and to administrators.
@@ -19,9 +20,16 @@ final class ChangeFeed {
         limits = shared.limits
     }
 
+    /// So many documents more that are no objects of ours.
+    func countDocuments(of owner: String?, by step: Int) {
+        documentCount += step
+        documentsHeld.count(owner, by: step)
+    }
+
     /// Before the store gives everything back.
     func reset() {
         documentCount = 0
+        documentsHeld = Holdings()
         checkpoints = Checkpoints()
         counts = (nil, nil)
     }

@@ -81,10 +81,7 @@ extension Dataset {
         guard known.history.links.count + document.lineage.count <= DocumentHistory.linksMaximum else {
             throw WireError(.limit, "the document has \(DocumentHistory.linksMaximum) revisions that name a parent, the maximum")
         }
-        let isOurs = DocumentType(rawValue: type) != nil
-        guard isOurs || known.history.winner != nil || feed.documentCount < shared.limits.documents else {
-            throw WireError(.limit, "the dataset has \(shared.limits.documents) documents, the maximum")
-        }
+        if known.history.winner == nil, DocumentType(rawValue: type) == nil { try checkRoomForDocument(of: call.client.name) }
         if let type = DocumentType(rawValue: type), !known.history.isKnown(document.revision) {
             leaf.content = try check(document, type, known, push, call, &turn)
         }
@@ -107,7 +104,9 @@ extension Dataset {
         if let type = DocumentType(rawValue: key.type.text), known.history.winner?.revision != former.history.winner?.revision {
             try install(type, at: place, &known, isNew: former.history.winner == nil, &push, call, &turn)
         }
-        if former.history.winner == nil, DocumentType(rawValue: key.type.text) == nil { feed.documentCount += 1 }
+        if former.history.winner == nil, DocumentType(rawValue: key.type.text) == nil {
+            feed.countDocuments(of: known.owner, by: 1)
+        }
         let record = DocumentRecord(
             dataset: id, type: key.type.text, id: key.id.text, owner: known.owner, reader: known.reader,
             leaves: known.history.leaves, ancestors: known.history.ancestors.subtracting(former.history.ancestors).sorted(),

@@ -19,7 +19,7 @@ extension Hub {
         case .delete(let key): RestoredKind[key.kind].delete(self, key)
         case .forget(let key): datasets[key.text(0)]?.restoreForgotten(key.id)
         case .amend(let amendment): RestoredKind[amendment.kind].amend(self, amendment)
-        case .countDocuments(let dataset, let count): datasets[dataset]?.feed.documentCount = count
+        case .countDocuments(let dataset, let owner, let count): datasets[dataset]?.feed.countDocuments(of: owner, by: count)
         case .expire, .putDocument, .forgetTombstones, .putFilters: break
         }
     }

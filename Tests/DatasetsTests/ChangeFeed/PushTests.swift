@@ -244,7 +244,10 @@ struct PushTests {
 
     @Test("A dataset has so many documents at most, over restarts too; objects of ours have maxima of their own")
     func documents() {
-        let harness = HubHarness { $0.limits.documents = 2 }
+        let harness = HubHarness {
+            $0.limits.documents = 2
+            $0.limits.clientShare = 100
+        }
         _ = harness.request("dataset/create", client: "admin")
         func note(_ id: String, _ revision: String = "1-a") -> String {
             #"{"id":"\#(id)","type":"note","revision":"\#(revision)"}"#
