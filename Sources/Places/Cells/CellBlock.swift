@@ -13,9 +13,13 @@ struct CellBlock: OpenSlot {
     @inline(__always) var isVacant: Bool { key == 0 }
     @inline(__always) var hash: UInt64 { Self.hash(of: key) }
 
+    /// Another one in each process: nobody can choose places whose cells collide.
+    private static let seed = UInt64.random(in: .min ... .max)
+
     @inline(__always)
-    static func hash(of key: UInt64) -> UInt64 {
-        ((key &* 0x9E37_79B9_7F4A_7C15) ^ (key >> 21)) &* 0xBF58_476D_1CE4_E5B9
+    static func hash(of cell: UInt64) -> UInt64 {
+        let key = cell ^ seed
+        return ((key &* 0x9E37_79B9_7F4A_7C15) ^ (key >> 21)) &* 0xBF58_476D_1CE4_E5B9
     }
 
     /// How many occupied cells lie before the one with this bit.
