@@ -14,7 +14,7 @@ extension ConditionParser {
         switch form.kind {
         case .quoted: throw refused("a text is no rule; compare it, as in (= factual-id …)", form)
         case .word(let word):
-            guard let rule = bareRule(word) else { throw unfit(form, inside: place) ?? unknownWord(form) }
+            guard let rule = bareRule(word) else { throw unfit(form, inside: place) ?? unknownPlaceWord(form) }
             return rule
         case .list(let items):
             let (head, word) = try self.head(items, of: form)

@@ -213,6 +213,13 @@ extension ConditionParser {
         return refused("unknown word \(word)\(Spelling.hint(for: word, among: Vocabulary.heads))", form)
     }
 
+    /// A bare word inside at or near, which may be an id.
+    func unknownPlaceWord(_ form: Form) -> CircumstanceError {
+        let error = unknownWord(form)
+        guard error.message.contains("; known are") else { return error }
+        return refused("unknown word \(form.description); an id is compared, as in (= category-id \"\(form.description)\")", form)
+    }
+
     func unknownHead(_ form: Form) -> CircumstanceError {
         let word = form.description
         if Vocabulary.keys.contains(word) { return refused("\(word) is compared: (= \(word) …)", form) }

@@ -18,6 +18,7 @@ extension Core {
             repliesNoted = 0
             swap(&turn.effects, &current)
             for reference in doors { reference.door.send(current.output) }
+            tellDiagnostics(current.output)
             for recipient in current.endedSubscriptions { for reference in doors { reference.door.subscriptionEnded(recipient) } }
             for dataset in current.hiddenDatasets { for reference in doors { reference.door.forgetPositions(of: dataset) } }
             poster?.post(current.posts)
@@ -72,6 +73,7 @@ extension Core {
 
     private func release(_ what: Uncommitted, token: UInt64? = nil) {
         for reference in doors where !what.held.isEmpty { reference.door.send(what.held) }
+        tellReplies(what.held)
         noteRepliesGone(what.held)
         hub.committed(what, token: token, &turn)
     }

@@ -160,6 +160,7 @@ public final class Core {
         let now = turn.now
         if now >= nextAdvanceAt || now < nextAdvanceAt - 10 * Hub.tickMilliseconds {
             nextAdvanceAt = now + Hub.tickMilliseconds
+            hub.daemonFigures = figures
             hub.advance(&turn)
         }
         loadIfDue()
@@ -170,6 +171,13 @@ public final class Core {
         perform()
         writeBehind()
         return isMore ? now : nextAdvanceAt
+    }
+
+    private var figures: DaemonFigures {
+        DaemonFigures(
+            requests: meters.requests.latency, commits: meters.commits.latency, requestsWaiting: queues.waitingCount,
+            updatesWaiting: hub.waitingInputCount, changesWaiting: uncommitted.count, messagesWaiting: hub.liveBacklog,
+            storeIsWritable: log?.isWritable ?? false, brokerConnections: meters.openings)
     }
 
     /// The log or the poster has something to say.

@@ -19,6 +19,19 @@ public struct Histogram: Sendable {
         count += 1
         self.seconds += seconds
     }
+
+    /// In milliseconds, to the bounds; what is beyond the last counts as that.
+    var latency: DaemonFigures.Latency { DaemonFigures.Latency(half: milliseconds(of: 0.5), mostly: milliseconds(of: 0.99)) }
+
+    private func milliseconds(of share: Double) -> Double? {
+        guard count > 0 else { return nil }
+        var left = Int((Double(count) * share).rounded(.up))
+        let index = counts.firstIndex { part in
+            left -= part
+            return left <= 0
+        }
+        return Self.bounds[min(index ?? .max, Self.bounds.count - 1)] * 1000
+    }
 }
 
 /// What the loop measures of itself, for whoever watches the daemon.

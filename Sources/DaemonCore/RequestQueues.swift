@@ -101,6 +101,8 @@ struct RequestQueues {
 
     func client(of number: UInt32) -> String { queues[number]?.owner.client ?? "" }
 
+    func dataset(of number: UInt32) -> String { queues[number]?.owner.dataset ?? "" }
+
     private mutating func sweep() {
         for (number, queue) in queues where queue.isIdle {
             queues[number] = nil

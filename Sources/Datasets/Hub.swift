@@ -49,6 +49,8 @@ public final class Hub {
         get { liveSubscribers.backlog }
         set { liveSubscribers.backlog = newValue }
     }
+    /// How the daemon around it is doing, as of the last tick.
+    public var daemonFigures: DaemonFigures?
     var parser: JSONParser { shared.parser }
     /// What datasets counted that are deleted.
     public internal(set) var figuresOfDeleted = DatasetFigures.sum([])
@@ -126,7 +128,7 @@ public final class Hub {
             }
             live.advanceBeacons(of: dataset, &turn)
             dataset.diagnostics.advance(&turn)
-            if secondIsOver { dataset.reportStatus(&turn) }
+            if secondIsOver { dataset.reportStatus(beside: daemonFigures, &turn) }
         }
         outbox.advance(secondIsOver: secondIsOver, &turn)
         unknownDatasets.advance(&turn)

@@ -90,7 +90,7 @@ struct Geomatchd: AsyncParsableCommand {
     @Option(help: ArgumentHelp("text or json. (default: text)", valueName: "FORMAT"))
     var logFormat: String?
 
-    @Flag(help: "Print the configuration as it is read, and end.")
+    @Flag(help: "Print the effective configuration, and exit.")
     var printConfig = false
 
     @Flag(help: "Check the configuration, and end.")

@@ -104,7 +104,7 @@ struct LanguageTests {
             Refusal("(at (= category_id 3))", 7, "unknown key category_id, did you mean category-id"),
             Refusal("(at (= category 3))", 7, "unknown key category, did you mean category-id"),
             Refusal("(at (= colour 3))", 7, "unknown key colour; known are \(Self.keys)"),
-            Refusal("(at any-place)", 4, "unknown word any-place; known are \(Self.heads)"),
+            Refusal("(at any-place)", 4, "unknown word any-place; an id is compared, as in (= category-id \"any-place\")"),
             Refusal("(at any-factual-plac)", 4, "unknown word any-factual-plac, did you mean any-factual-place"),
             Refusal("(near (at true))", 7, "at cannot stand inside near"),
             Refusal("(near (not (at true)))", 12, "at cannot stand inside near"),

@@ -174,8 +174,14 @@ struct DeliveryTests {
             status?.json?.keys == [
                 "dataset", "at", "updates", "requests", "matches", "devices", "publications", "subscriptions",
                 "liveSubscriptions",
-                "circumstances", "places",
+                "circumstances", "places", "daemon",
             ])
+        #expect(
+            status?.json?["daemon"]?.keys == [
+                "requestP50", "requestP99", "commitP50", "commitP99", "requestsWaiting", "updatesWaiting", "changesWaiting",
+                "messagesWaiting", "storeWritable", "brokerConnections",
+            ])
+        #expect(status?.json?["daemon"]?["storeWritable"] == true && status?.json?["daemon"]?["brokerConnections"] == 1)
         #expect(status?.json?["updates"] == ["received": 1, "accepted": 1, "refused": 0, "late": 0, "skewed": 0, "conflated": 0])
         #expect(status?.json?["requests"] == ["received": 4, "failed": 0])
         #expect(

@@ -116,7 +116,7 @@ final class HarnessClock: @unchecked Sendable {
 final class NoticeLog: LogHandler, @unchecked Sendable {
     private(set) var lines: [String] = []
     var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
+    var logLevel = Logger.Level.info
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }

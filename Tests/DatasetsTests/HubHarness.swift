@@ -43,6 +43,10 @@ final class HubHarness {
     }
     /// What was noted for the log.
     var notices: [String] { door.notices.lines }
+    var logLevel: Logger.Level {
+        get { door.notices.logLevel }
+        set { door.notices.logLevel = newValue }
+    }
     /// The broker takes each match at once.
     var acknowledges: Bool {
         get { door.acknowledges }

@@ -135,11 +135,21 @@ extension CircumstanceBook {
         let world = world
         var warnings: [String] = []
         expression.condition.forEachIdentity { key, id in
-            let isKnown = world.isKnown(key, id)
-            let warning = "the \(key.rawValue) `\(id)` is not known yet"
-            if !isKnown, warnings.count < Self.warningsMax, !warnings.contains(warning) { warnings.append(warning) }
+            guard !world.isKnown(key, id), warnings.count < Self.warningsMax else { return }
+            var warning = "the \(key.rawValue) `\(id)` is not known yet"
+            if key == .category || key == .exactCategory, let near = nearestCategory(to: id, in: dataset) {
+                warning += "; did you mean `\(near)`?"
+            }
+            if !warnings.contains(warning) { warnings.append(warning) }
         }
         return warnings
+    }
+
+    /// Among the first thousand categories: `amenity=cafe` for `cafe`, else one spelled nearly so.
+    private func nearestCategory(to id: String, in dataset: Dataset) -> String? {
+        let categories = dataset.places.table.categories
+        let ids = (0..<1000).compactMap { categories.id($0) }
+        return ids.first { $0.hasSuffix("=\(id)") } ?? Nearness.nearest(to: id, of: ids)
     }
 }
 

@@ -40,6 +40,7 @@ extension Hub {
         } else if let dataset = datasets[live.dataset] {
             let state = LiveState(dataset: dataset, live: live, topic: canonical)
             receiveUpdate(of: state, published: topic, message, &turn)
+            dataset.diagnostics.reportNearDomain(of: state, published: topic, &turn)
         } else {
             receiveUpdateOfUnknownDataset(live, canonical: canonical, published: topic, message, &turn)
         }
@@ -57,6 +58,7 @@ extension Hub {
             let dataset = try createDataset(live.dataset, &turn)
             let state = LiveState(dataset: dataset, live: live, topic: canonical)
             receiveUpdate(of: state, published: published, message, &turn)
+            dataset.diagnostics.reportNearDomain(of: state, published: published, &turn)
         } catch {
             if message.isRepeated { return }
             refuse(error, published: published, of: live.dataset, &turn)

@@ -117,6 +117,63 @@ struct StatusFigures: Equatable {
     }
 }
 
+/// How the daemon itself is doing, said beside the counters of each dataset; that it changed is no news.
+public struct DaemonFigures: Sendable {
+    /// How long something took since the start: milliseconds that so much of it stayed within, nil where there was none.
+    public struct Latency: Sendable {
+        public var half: Double?
+        public var mostly: Double?
+
+        public init(half: Double?, mostly: Double?) {
+            self.half = half
+            self.mostly = mostly
+        }
+    }
+
+    /// From a request's arrival to its reply, and from a change to its being durable.
+    public var requests: Latency
+    public var commits: Latency
+    /// What waits: requests in their clients' queues, updates of datasets that take nothing in, changes for the store, messages for
+    /// the broker.
+    public var requestsWaiting: Int
+    public var updatesWaiting: Int
+    public var changesWaiting: Int
+    public var messagesWaiting: Int
+    public var storeIsWritable: Bool
+    /// How often the daemon was online at its broker since the start.
+    public var brokerConnections: Int
+
+    public init(
+        requests: Latency, commits: Latency, requestsWaiting: Int, updatesWaiting: Int, changesWaiting: Int, messagesWaiting: Int,
+        storeIsWritable: Bool, brokerConnections: Int
+    ) {
+        self.requests = requests
+        self.commits = commits
+        self.requestsWaiting = requestsWaiting
+        self.updatesWaiting = updatesWaiting
+        self.changesWaiting = changesWaiting
+        self.messagesWaiting = messagesWaiting
+        self.storeIsWritable = storeIsWritable
+        self.brokerConnections = brokerConnections
+    }
+
+    func encode(into writer: inout JSONWriter) {
+        writer.key("daemon")
+        writer.beginObject()
+        writer.member("requestP50", optional: requests.half)
+        writer.member("requestP99", optional: requests.mostly)
+        writer.member("commitP50", optional: commits.half)
+        writer.member("commitP99", optional: commits.mostly)
+        writer.member("requestsWaiting", requestsWaiting)
+        writer.member("updatesWaiting", updatesWaiting)
+        writer.member("changesWaiting", changesWaiting)
+        writer.member("messagesWaiting", messagesWaiting)
+        writer.member("storeWritable", storeIsWritable)
+        writer.member("brokerConnections", brokerConnections)
+        writer.endObject()
+    }
+}
+
 /// The status of a dataset, reported where it changed, every ten seconds at most.
 struct StatusReport {
     private var last: StatusFigures?
@@ -127,7 +184,9 @@ struct StatusReport {
     /// It is time to look at the figures again.
     func isDue(at now: Int64) -> Bool { lastAt == .min || now - lastAt >= Self.intervalMilliseconds || now < lastAt }
 
-    mutating func report(_ figures: StatusFigures, of dataset: String, _ turn: inout Turn) {
+    mutating func report(
+        _ figures: StatusFigures, of dataset: String, beside daemon: DaemonFigures?, _ turn: inout Turn
+    ) {
         guard figures != last else { return }
         last = figures
         lastAt = turn.now
@@ -136,6 +195,7 @@ struct StatusReport {
         writer.member("dataset", dataset)
         writer.member("at", turn.now)
         figures.encode(into: &writer)
+        daemon?.encode(into: &writer)
         writer.endObject()
         turn.effects.output.append(.status, name: dataset, payload: writer.bytes)
     }
@@ -150,12 +210,12 @@ extension Dataset {
     }
 
     /// Reports the counters where they changed.
-    func reportStatus(_ turn: inout Turn) {
+    func reportStatus(beside daemon: DaemonFigures?, _ turn: inout Turn) {
         guard status.isDue(at: turn.now) else { return }
         let figures = StatusFigures(
             counters: counters, devices: devices.count, publications: geomatching.publications.count,
             subscriptions: geomatching.subscriptions.count,
             liveSubscriptions: liveSubscriptions.count, circumstances: circumstances.count, places: places.table.count)
-        status.report(figures, of: id, &turn)
+        status.report(figures, of: id, beside: daemon, &turn)
     }
 }

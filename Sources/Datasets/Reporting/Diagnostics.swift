@@ -49,6 +49,18 @@ final class Diagnostics {
             &turn)
     }
 
+    /// A new topic was accepted whose domain is free and spelled nearly as a known one.
+    func reportNearDomain(of state: LiveState, published: UnsafeRawBufferPointer, _ turn: inout Turn) {
+        guard state.payload != nil, KnownDomain(rawValue: state.domain) == nil, state.dataset.record.domains == nil,
+            let near = Nearness.nearest(to: state.domain, of: KnownDomain.allCases.map(\.rawValue))
+        else { return }
+        report(
+            .init(
+                kind: .hint, topic: String(decoding: published, as: UTF8.self), error: "hint",
+                message: "`\(state.domain)` is a domain of its own, whose properties are not checked; did you mean `\(near)`?",
+                field: "domain", count: 1), &turn)
+    }
+
     /// A message is lost for a client, who alone hears of it.
     ///
     /// - Parameter name: Of its recipient.

@@ -19,6 +19,8 @@ struct DiagnosticsWindow {
         case delivery
         /// A request came on a topic that is none.
         case request
+        /// The update was accepted, and something about it looks like a slip.
+        case hint
         /// A maximum was reached, and matches were not made; `topic` names the recipient.
         case overload
     }

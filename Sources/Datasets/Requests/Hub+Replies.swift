@@ -140,7 +140,8 @@ extension ReplyContext {
 }
 
 extension WireError {
-    static func unknownDataset(_ name: String) -> WireError {
-        WireError(.unknownDataset, "there is no dataset `\(name)`", field: "dataset")
+    static func unknownDataset(_ name: String, near: String? = nil) -> WireError {
+        WireError(
+            .unknownDataset, "there is no dataset `\(name)`" + (near.map { "; did you mean `\($0)`?" } ?? ""), field: "dataset")
     }
 }

@@ -132,7 +132,7 @@ extension Hub {
         }
         guard let dataset = datasets[context.dataset] else {
             guard row.createsDataset, mayCreateDataset(context.dataset, replayed: false) else {
-                throw .unknownDataset(context.dataset)
+                throw .unknownDataset(context.dataset, near: nearDataset(context))
             }
             try checkNames()
             return try performFirst(row, parameters, client, context, &turn)
@@ -142,6 +142,15 @@ extension Hub {
         call.isOpen = context.address.isOpen
         return try perform(row, call, &turn)
     }
+
+    /// A dataset that was probably meant, for who administers it: its name is nobody else's business.
+    private func nearDataset(_ context: ReplyContext) -> String? {
+        let known = orderedDatasets.prefix(Self.nearDatasetsMaximum).lazy.map(\.id)
+        let own = known.filter { self.configuration.administrators.allow(client: context.client, in: $0) }
+        return Nearness.nearest(to: context.dataset, of: own)
+    }
+
+    private static let nearDatasetsMaximum = 1000
 
     func client(of context: ReplyContext) -> RequestingClient {
         RequestingClient(

@@ -92,7 +92,7 @@ struct BrokerFiles: Sendable {
             log_type error
             log_type warning
             log_type notice
-            connection_messages false
+            connection_messages true
             set_tcp_nodelay true
             max_queued_messages \(configuration.queuedMessagesMaximum)
             max_queued_bytes \(configuration.queuedBytesMaximum)

@@ -15,7 +15,8 @@ extension Parameters {
     ) throws(WireError) -> Double? {
         guard let value = value(key) else { return nil }
         guard let number = value.asDouble, range.contains(number) else {
-            throw error(key, "must be \(rule(range, unit))", not: value)
+            let isText = value.asString != nil && unit == "seconds"
+            throw error(key, "must be \(isText ? "a number of seconds, for example 3600" : rule(range, unit))", not: value)
         }
         return number
     }

@@ -237,7 +237,7 @@ struct Daemon {
             "embedded broker started",
             metadata: [
                 "listen": "\(settings.listenHost):\(settings.listenPort)",
-                "takesBatches": .stringConvertible(broker.takesBatches),
+                "batching": .stringConvertible(broker.takesBatches),
             ])
         return broker
     }

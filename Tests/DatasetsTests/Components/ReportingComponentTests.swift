@@ -40,13 +40,13 @@ struct ReportingComponentTests {
     func status() {
         let dataset = Dataset(DatasetRecord(id: "d", createdAt: 0, updatedAt: 0, revision: ""))
         var turn = Turn(at: 1000, seed: (1, 2))
-        dataset.reportStatus(&turn)
+        dataset.reportStatus(beside: nil, &turn)
         dataset.requestCounters.received += 1
-        dataset.reportStatus(&turn)
+        dataset.reportStatus(beside: nil, &turn)
         #expect(payloads(&turn).count == 1)
         turn.now = 11_000
-        dataset.reportStatus(&turn)
-        dataset.reportStatus(&turn)
+        dataset.reportStatus(beside: nil, &turn)
+        dataset.reportStatus(beside: nil, &turn)
         #expect(payloads(&turn).count == 1)
     }
 }

@@ -312,7 +312,8 @@ public enum RequestCatalogue {
             "live/subscribe", "Follow live data by criteria.",
             [
                 criteria, condition, within,
-                RequestField("minInterval", "milliseconds between two updates of a topic, of which the newest comes; default 0"),
+                RequestField(
+                    "minInterval", "minimum interval per topic in milliseconds; intermediate updates are skipped; default 0"),
                 RequestField("qos", "0 or 1; default 0"),
                 RequestField("snapshot", "true or false: known state first; default true"),
                 lease, newID,
