@@ -7,7 +7,7 @@ import struct Wire.JSONObject
 
 @Suite("Articles", .timeLimit(.minutes(5)))
 struct ArticleTests {
-    static let names = ["GettingStarted", "LiveData", "Matches", "ErrorsAndReconnecting", "OfflineStore"]
+    static let names = ["GettingStarted", "LiveData", "Matches", "ErrorsAndReconnecting", "OfflineStore", "Testing"]
 
     @Test("The code of each article is the file that is compiled and run here", arguments: names)
     func sameCode(name: String) throws {
@@ -29,6 +29,11 @@ struct ArticleTests {
             let match = try await meetAtTheCafe(broker: broker.configuration().broker)
             #expect(match?.id == "1")
         }
+    }
+
+    @Test("An application is tested without a daemon")
+    func testing() async throws {
+        #expect(try await arrivalIsGreeted() == "Hello, phone!")
     }
 
     @Test("Live data follows a floor")

@@ -59,6 +59,9 @@ public struct GeomatchConfiguration: Sendable {
     /// Told each time a connection is lost, or not reached again; on the connection's thread.
     package var connectionLost: (@Sendable (GeomatchError) -> Void)?
 
+    /// A daemon in memory instead of a broker.
+    var fake: GeomatchFake?
+
     /// Waiting times between tries, seconds: full jitter between 0 and min(maximum, minimum · 2ⁿ).
     var backoff = (minimum: 0.5, maximum: 30.0)
 

@@ -19,6 +19,10 @@ final class LinkLoop: SocketLinkHandler, @unchecked Sendable {
         _ session: Session, _ configuration: GeomatchConfiguration, _ endpoint: MQTTEndpoint
     ) throws(GeomatchError) {
         self.session = session
+        if let fake = configuration.fake {
+            link = FakeLink(self, fake, configuration)
+            return
+        }
         if configuration.isHTTP {
             link = try SocketLink(self, configuration, endpoint)
             return

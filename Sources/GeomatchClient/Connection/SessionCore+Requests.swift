@@ -188,7 +188,7 @@ extension SessionCore {
             requests.removeValue(forKey: request.id)?.completion(.success(JSONObject()))
         } else if request.needsReader {
             failRequest(
-                number, GeomatchError(.unread, "nobody takes requests of \(configuration.dataset) at this broker"))
+                number, GeomatchError(.unread, "no geomatchd reads requests of \(configuration.dataset) at this broker"))
         }
     }
 
