@@ -31,8 +31,8 @@ struct Geomatch: AsyncParsableCommand {
         subcommands: [
             RequestCommand.self, WatchCommand.self, PublishCommand.self, ReplayCommand.self, StatusCommand.self,
             ExplainCommand.self, ImportCommand.self, PlacesCommand.self, BeaconsCommand.self, SyncCommand.self, DemoCommand.self,
-            BenchCommand.self, EvalCommand.self, DoctorCommand.self, BackupCommand.self, RestoreCommand.self,
-            StoreCommand.self,
+            BenchCommand.self, EvalCommand.self, DoctorCommand.self, BackupCommand.self, RestoreCommand.self, StoreCommand.self,
+            RoomsCommand.self, GeofenceCommand.self,
         ],
         defaultSubcommand: RequestCommand.self)
 

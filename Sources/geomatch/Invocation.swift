@@ -26,6 +26,7 @@ enum Invocation {
         if !command.configuration.subcommands.isEmpty {
             leading += takeOptions(from: &rest)
             guard let next = rest.first, let below = subcommand(next, of: command) else {
+                if isResource(word) { return ["request"] + leading + path + rest }
                 if let next = rest.first { try suggest(next, of: command, before: "\(word) has no subcommand of this name") }
                 return path + rest + leading
             }
@@ -38,6 +39,9 @@ enum Invocation {
         if command == BackupCommand.self || command == RestoreCommand.self { leading = leading.filter { $0 == "--json" } }
         return path + leading + (command == PlacesNearCommand.self ? rest.map(number) : Array(rest))
     }
+
+    /// Whether requests are about it; it may have subcommands beside them.
+    static func isResource(_ word: String) -> Bool { RequestCatalogue.all.contains { $0.resource == word } }
 
     static func subcommand(_ word: String, of command: any ParsableCommand.Type) -> (any ParsableCommand.Type)? {
         command.configuration.subcommands.first { $0.configuration.commandName == word }

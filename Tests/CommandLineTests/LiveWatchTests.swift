@@ -101,7 +101,7 @@ struct LiveWatchTests {
     func nobody() throws {
         try withBroker { broker in
             let said = try geomatch("--broker", broker.url, "watch", "live")
-            #expect(said.code == 69 && said.error.contains("nobody takes requests of default"))
+            #expect(said.code == 69 && said.error.contains("no geomatchd reads requests of default"))
         }
     }
 

@@ -33,29 +33,33 @@ struct RequestWordsTests {
     }
 
     @Test(
-        "A word alone is the id for verbs of one object; durations take units, and device types are known by their first word",
+        "A word alone is the id where a request is about one object; durations take units, and device types are known by their first word",
         arguments: [
-            ("get", ["cafe"], #"{"id":"cafe"}"#), ("update", ["7", "name=x"], #"{"id":"7","name":"x"}"#),
-            ("create", ["duration=1h", "matchTTL=90s"], #"{"duration":3600,"matchTTL":90}"#),
-            ("create", ["duration=1.5min", "lease=2d", "x=1h"], #"{"duration":90,"lease":172800,"x":"1h"}"#),
-            ("create", ["duration=1w", "duration2=h"], #"{"duration":"1w","duration2":"h"}"#),
-            ("create", ["deviceType=pin"], #"{"deviceType":"PinDevice"}"#),
+            ("device/get", ["cafe"], #"{"id":"cafe"}"#), ("device/update", ["7", "name=x"], #"{"id":"7","name":"x"}"#),
+            ("geofence/inside", ["home"], #"{"id":"home"}"#), ("circumstance/enable", ["coffee"], #"{"id":"coffee"}"#),
+            ("geofence/explain", ["home", "deviceId=7"], #"{"id":"home","deviceId":"7"}"#),
+            ("device/geofences", ["phone"], #"{"deviceId":"phone"}"#), ("live/snapshot", ["d/#"], #"{"criteria":"d/#"}"#),
+            ("publication/create", ["duration=1h", "matchTTL=90s"], #"{"duration":3600,"matchTTL":90}"#),
+            ("publication/create", ["duration=1.5min", "lease=2d", "x=1h"], #"{"duration":90,"lease":172800,"x":"1h"}"#),
+            ("publication/create", ["duration=1w", "duration2=h"], #"{"duration":"1w","duration2":"h"}"#),
+            ("publication/create", ["deviceType=pin"], #"{"deviceType":"PinDevice"}"#),
             (
-                "create", ["deviceType=Beacon", "properties.deviceType=pin"],
+                "device/create", ["deviceType=Beacon", "properties.deviceType=pin"],
                 #"{"deviceType":"IBeaconDevice","properties":{"deviceType":"pin"}}"#
             ),
         ])
-    func short(_ verb: String, _ words: [String], _ json: String) throws {
-        let parameters = try RequestWords.parameters(words, of: verb)
+    func short(_ request: String, _ words: [String], _ json: String) throws {
+        let parameters = try RequestWords.parameters(words, of: request)
         #expect(String(decoding: JSONValue.object(parameters).serialised(), as: UTF8.self) == json)
     }
 
     @Test("An id alone goes with no id besides, and only first")
     func idTwice() {
         for words in [["a", "id=b"], ["name=x", "a"], ["a", "b"]] {
-            #expect(throws: CommandFailure.self) { try RequestWords.parameters(words, of: "get") }
+            #expect(throws: CommandFailure.self) { try RequestWords.parameters(words, of: "device/get") }
         }
-        #expect(throws: CommandFailure.self) { try RequestWords.parameters(["a"], of: "list") }
+        #expect(throws: CommandFailure.self) { try RequestWords.parameters(["a"], of: "device/list") }
+        #expect(throws: CommandFailure.self) { try RequestWords.parameters(["a"], of: "device/create") }
     }
 
     @Test(

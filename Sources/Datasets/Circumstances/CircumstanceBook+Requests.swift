@@ -137,7 +137,7 @@ extension CircumstanceBook {
         expression.condition.forEachIdentity { key, id in
             guard !world.isKnown(key, id), warnings.count < Self.warningsMax else { return }
             var warning = "the \(key.rawValue) `\(id)` is not known yet"
-            if key == .category || key == .exactCategory, let near = nearestCategory(to: id, in: dataset) {
+            if key == .category || key == .exactCategory, let near = nearestCategory(to: id) {
                 warning += "; did you mean `\(near)`?"
             }
             if !warnings.contains(warning) { warnings.append(warning) }
@@ -146,8 +146,8 @@ extension CircumstanceBook {
     }
 
     /// Among the first thousand categories: `amenity=cafe` for `cafe`, else one spelled nearly so.
-    private func nearestCategory(to id: String, in dataset: Dataset) -> String? {
-        let categories = dataset.places.table.categories
+    private func nearestCategory(to id: String) -> String? {
+        let categories = places.table.categories
         let ids = (0..<1000).compactMap { categories.id($0) }
         return ids.first { $0.hasSuffix("=\(id)") } ?? Nearness.nearest(to: id, of: ids)
     }

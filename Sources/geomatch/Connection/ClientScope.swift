@@ -86,7 +86,7 @@ extension GeomatchClient {
 extension CommandFailure {
     /// - Parameter isConnected: The broker was there when it happened.
     init(_ error: GeomatchError, isConnected: Bool = false) {
-        let status = "\nIs geomatchd running? `geomatch status` tells."
+        let status = "\nStart geomatchd, or check with `geomatch status`."
         switch error.kind {
         case .unread: self = .unavailable("\(error.message).\(status)")
         case .timeout: self = .unavailable(isConnected ? "\(error.message).\(status)" : error.message)

@@ -6,7 +6,7 @@ import Wire
 struct RangingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ranging",
-        abstract: "How far a beacon is that was heard so loudly: metres and band.",
+        abstract: "Estimate a beacon's distance and proximity band from RSSI.",
         usage: "geomatch eval ranging RSSI...\ngeomatch eval ranging -",
         discussion: """
             Readings in dBm, a second apart; 0 is none. Lines: {"samples":[{"rssi","timestamp"}],"txPower"?,"n"?,"filter"?}, with \

@@ -10,11 +10,11 @@ struct GeofenceImportCommand: AsyncParsableCommand {
         usage: "geomatch import geofences FILE",
         discussion: """
             FILE is a GeoJSON FeatureCollection. A Polygon or MultiPolygon is an area as it stands; a Point needs a radius in metres \
-            among its properties. The properties may have what `geomatch geofence create --help` lists: id, name, devices, \
+            among its properties; without a geometry the property area is taken, as in `geofence create`. The properties may have what `geomatch geofence create --help` lists: id, name, devices, \
             exitMargin, dwell, staleAfter, accuracy, floor, pushers, enabled; others are left out. A geofence of the same id is \
             replaced; without an id a new one is created each time.
 
-            What is refused is named; the exit code is then 1.
+            Rejected features are listed on standard error; the exit code is then 1.
 
             Examples:
               geomatch --dataset city import geofences zones.geojson
@@ -62,7 +62,8 @@ struct GeofenceFeature {
         case .integer(let number)?: parameters["id"] = .string(String(number))
         default: break
         }
-        if let area = Self.area(feature.member("geometry"), radius: properties?.member("radius")) { parameters["area"] = area }
+        let area = Self.area(feature.member("geometry"), radius: properties?.member("radius")) ?? properties?.member("area")
+        if let area { parameters["area"] = area }
         for key in Self.properties {
             if let value = properties?.member(key), value != .null { parameters[key] = value }
         }

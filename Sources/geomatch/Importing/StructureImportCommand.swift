@@ -17,7 +17,7 @@ struct StructureImportCommand: AsyncParsableCommand {
             Of an IMDF archive, buildings get the outline of their footprint, levels become floors with their ordinal as the floor \
             index, units become rooms, and fixtures, kiosks, amenities and occupants become locations.
 
-            What is refused is named; the exit code is then 1. Importing again replaces what is there.
+            Rejected features are listed on standard error; the exit code is then 1. Importing again replaces what is there.
 
             Examples:
               geomatch --dataset city --client admin import structure city.geojson

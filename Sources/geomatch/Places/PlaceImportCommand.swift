@@ -21,7 +21,7 @@ struct PlaceImportCommand: AsyncParsableCommand {
             brand:wikidata becomes the chain, and stands for those of the same brand that lack it; where no place or several tell it, \
             the brand does. opening_hours become the opening hours. What has none of these tags is left out.
 
-            What is refused is named; the exit code is then 1. Importing again replaces by id, so an import that was cut off is \
+            Rejected features are listed on standard error; the exit code is then 1. Importing again replaces by id, so an import that was cut off is \
             simply started again.
 
             Examples:

@@ -74,16 +74,21 @@ struct PublishCommand: AsyncParsableCommand {
             guard levels.first.map({ $0 == dataset }) == true else { return nil }
             return "a live topic has seven levels, dataset/venue/building/floor/room/location/domain, not \(levels.count)"
         }
+        let live: LiveTopic
         do throws(LiveTopicError) {
-            _ = try LiveTopic(encoded: topic)
+            live = try LiveTopic(encoded: topic)
         } catch {
             return error.message
         }
         guard !payload.isEmpty else { return nil }
-        do throws(JSONError) {
-            return try JSONValue.parse(payload).asObject == nil ? "the payload is no JSON object" : nil
+        do throws(WireError) {
+            var properties: [UInt8] = []
+            _ = try LiveUpdateDecoder().decode(payload, domain: live.domain, properties: &properties)
         } catch {
             return error.message
         }
+        let known = KnownDomain.allCases.map(\.rawValue)
+        guard !known.contains(live.domain), let near = Nearness.nearest(to: live.domain, of: known) else { return nil }
+        return "\(live.domain) is a domain of its own; did you mean \(near)?"
     }
 }

@@ -16,8 +16,8 @@ struct RequestCommand: AsyncParsableCommand {
                           else text
               key:=JSON   the value is JSON for every key: name:=null removes a name
               a.b=value   an object: {"a":{"b":value}}
-              ID          first, with get, update, delete, evaluate, renew,
-                          unsubscribe and test: id=ID
+              ID          first, where a request is about one thing: id=ID
+                          (or deviceId=ID, criteria=ID where it needs that alone)
 
             What is text by its nature is always text, so that id=123 is the id "123": \
             \(RequestWords.textParameters.joined(separator: ", ")) and criteria.*.
@@ -97,7 +97,7 @@ struct RequestCommand: AsyncParsableCommand {
     }
 
     private func readParameters() throws -> JSONObject {
-        guard parameters == ["-"] else { return try RequestWords.parameters(parameters, of: verb) }
+        guard parameters == ["-"] else { return try RequestWords.parameters(parameters, of: "\(resource)/\(verb)") }
         let text = try FileHandle.standardInput.readToEnd() ?? Data()
         return try RequestWords.object(of: Array(text))
     }

@@ -14,10 +14,14 @@ enum RequestHelp {
         _ = Invocation.takeOptions(from: &rest)
         if rest.first == "request" { rest = rest.dropFirst() }
         let words = rest.filter { !$0.hasPrefix("-") && !$0.contains("=") }
-        guard rest.first?.hasPrefix("-") == false, let resource = words.first,
-            Invocation.subcommand(resource, of: Geomatch.self) == nil
-        else { return nil }
+        guard rest.first?.hasPrefix("-") == false, let resource = words.first, !isSubcommand(words) else { return nil }
         return text(resource: resource, verb: words.dropFirst().first)
+    }
+
+    /// Whether the words name a subcommand rather than a request.
+    private static func isSubcommand(_ words: [String]) -> Bool {
+        guard let command = Invocation.subcommand(words[0], of: Geomatch.self) else { return false }
+        return !Invocation.isResource(words[0]) || words.count > 1 && Invocation.subcommand(words[1], of: command) != nil
     }
 
     static func text(resource: String, verb: String?) -> String? {
@@ -34,11 +38,15 @@ enum RequestHelp {
         }
         let requests = all.filter { $0.resource == known }
         let width = requests.map(\.verb.count).max() ?? 0
-        let lines = requests.map { request in
+        var lines = requests.map { request in
             row(String(request.verb), width, request.abstract)
+        }
+        for command in Invocation.subcommand(known, of: Geomatch.self)?.configuration.subcommands ?? [] {
+            lines.append(row(command.configuration.commandName ?? "", width, command.configuration.abstract))
         }
         return "geomatch \(known) VERB [key=value ... | JSON]\n\n" + lines.joined(separator: "\n")
             + "\n\n`geomatch \(known) VERB --help` lists the parameters of one."
+            + (requests.first.map { "\n\nExample:\n  geomatch \($0.example)" } ?? "")
     }
 
     private static func text(of request: RequestDescription) -> String {

@@ -11,8 +11,13 @@ enum RequestWords {
 
     private static let depthMax = 60
 
-    /// Verbs whose object may be named by its id alone.
-    private static let verbsOfOne = ["get", "update", "delete", "evaluate", "renew", "unsubscribe", "test"]
+    /// The parameter that a first word alone stands for: the id of what the request is about, else all that it must have.
+    private static func subject(of request: String) -> String? {
+        let required = (RequestCatalogue.byName[request]?.fields ?? []).filter(\.isRequired).map(\.name)
+        if required.contains("id") { return "id" }
+        return required.count == 1 ? required.first { ["deviceId", "criteria"].contains($0) } : nil
+    }
+
     /// Parameters in seconds, which may be written `90s`, `15min`, `1h` and `7d`.
     private static let durations = ["duration", "matchTTL", "lease", "expiresIn"]
     private static let seconds: [String: Double] = ["s": 1, "min": 60, "h": 3600, "d": 86_400]
@@ -20,8 +25,9 @@ enum RequestWords {
 
     /// One JSON object, or words `key=value`, `key:=JSON` and `a.b=value`; the first may be an id alone.
     ///
+    /// - Parameter request: `resource/verb`.
     /// - Throws: `usage`, naming the word.
-    static func parameters(_ words: [String], of verb: String = "") throws(CommandFailure) -> JSONObject {
+    static func parameters(_ words: [String], of request: String = "") throws(CommandFailure) -> JSONObject {
         if let first = words.first, first.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
             guard words.count == 1 else {
                 throw .usage("a JSON object stands alone; \"\(shown(words[1]))\" follows it")
@@ -30,8 +36,8 @@ enum RequestWords {
         }
         var parameters = JSONObject()
         var words = words[...]
-        if let first = words.first, verbsOfOne.contains(verb), !first.contains("=") {
-            parameters["id"] = .string(first)
+        if let first = words.first, !first.contains("="), let subject = subject(of: request) {
+            parameters[subject] = .string(first)
             words = words.dropFirst()
         }
         for word in words { try add(word, to: &parameters) }

@@ -61,7 +61,7 @@ struct WatchCommand: AsyncParsableCommand {
     var within: String?
 
     @Option(
-        help: ArgumentHelp("For live: milliseconds between two updates of a topic, of which the newest comes.", valueName: "MS"))
+        help: ArgumentHelp("For live: minimum interval per topic; intermediate updates are skipped.", valueName: "MS"))
     var minInterval: Int?
 
     @Option(
