@@ -226,7 +226,9 @@ let package = Package(
         .executableTarget(
             name: "geomatch-bench",
             dependencies: [
-                "Circumstances", "DaemonCore", "Datasets", "FlatRecording", "Geodesy", "GeomatchClient", "LiveTopics", "MQTTLink",
+                "Circumstances", "DaemonCore", "Datasets", "FlatRecording", "Geodesy", "Geofencing", "GeomatchClient",
+                "LiveTopics",
+                "MQTTLink",
                 "Matching", "OpeningHours", "PlaceTrials", "Places", "Ranging", "Records", "Selectors", "Store",
                 "WebhookReceiver",
                 "Wire", .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -9,7 +9,8 @@ struct GeomatchBench: ParsableCommand {
         subcommands: [
             EngineBenchmark.self, ScenarioBenchmark.self, NoiseBenchmark.self, CriteriaBenchmark.self, LiveFanOut.self,
             EndToEnd.self, WebhookBenchmark.self, RangingBenchmark.self, PlacesBenchmark.self, PlaceStoreBenchmark.self,
-            HoursBenchmark.self, CircumstanceBenchmark.self, SlowDiskBenchmark.self, HostileBenchmark.self, SyncBenchmark.self,
+            HoursBenchmark.self, CircumstanceBenchmark.self, GeofenceBenchmark.self, SlowDiskBenchmark.self,
+            HostileBenchmark.self, SyncBenchmark.self,
             NoOpRelay.self,
         ])
 }

@@ -62,7 +62,7 @@ struct FenceTest {
         }
     }
 
-    private func places(_ random: inout SplitMix64) -> [Position] {
+    func places(_ random: inout SplitMix64) -> [Position] {
         let towns = (0..<Self.towns).map { _ in
             Position(
                 latitude: Double.random(in: 28..<46, using: &random), longitude: Double.random(in: -122..<(-72), using: &random))

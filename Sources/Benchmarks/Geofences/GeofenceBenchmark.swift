@@ -1,0 +1,148 @@
+import ArgumentParser
+import Geodesy
+import Geofencing
+import Glibc
+
+/// `geomatch-bench geofences`: what many geofences cost a position, and memory.
+struct GeofenceBenchmark: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "geofences",
+        abstract: "Measures geofences: circles and polygons, small and large, and what they occupy.",
+        discussion: """
+            Fences of 100 m spread over a town, and devices that walk through it; the same with polygons of 100 vertices in place of \
+            circles; and fences of 5 km that cluster in towns, with points set on them one after the other, as in Tile38's public \
+            test (tidwall/tile38#491: about 6,000 a second).
+            """)
+
+    @Option(help: "Fences of 100 m.") var fences = 100_000
+    @Option(help: "Devices in the town.") var devices = 1_000_000
+    @Option(help: "Fences of 5 km.") var large = 23_000
+    @Option(help: "Vertices of a polygon.") var vertices = 100
+    @Option(help: "Kilometres across the town.") var kilometres = 30.0
+    @Flag(help: "Print JSON instead of a table.") var json = false
+
+    func validate() throws {
+        guard (1...10_000_000).contains(fences), (1...10_000_000).contains(devices), (1...1_000_000).contains(large),
+            (3...5000).contains(vertices), kilometres > 0, kilometres < 1000
+        else { throw ValidationError("--fences, --devices, --large, --vertices and --kilometres must be above 0") }
+    }
+
+    private static let start: Int64 = 1_700_000_000_000
+    private static let degree = 111_195.0
+    private static let latitude = 43.7
+
+    func run() throws {
+        var report = Report()
+        let circles = try town("circles", into: &report) { try FenceArea(Area.Circle(latitude: $0, longitude: $1, radius: 100)) }
+        let polygons = try town("polygons", into: &report) { try polygon(latitude: $0, longitude: $1) }
+        report.add("geofences: polygons cost", circles / polygons, "times circles", note: "\(vertices) vertices")
+        try towns(into: &report)
+        print(json ? report.json : report.table)
+    }
+
+    // MARK: A town
+
+    /// - Returns: Updates a second.
+    private func town(
+        _ name: String, into report: inout Report, _ area: (_ latitude: Double, _ longitude: Double) throws -> FenceArea
+    ) throws -> Double {
+        var random = SplitMix64(seed: 19)
+        let width = kilometres * 1000 / Self.degree
+        func anywhere() -> (latitude: Double, longitude: Double) {
+            (
+                Self.latitude + Double.random(in: 0..<width, using: &random),
+                7 + Double.random(in: 0..<width * 1.38, using: &random)
+            )
+        }
+        var engine = GeofenceEngine()
+        var effects: [FenceEffect] = []
+        let before = residentBytes()
+        for number in 0..<fences {
+            let point = anywhere()
+            engine.insert(
+                Int32(number), Fence(rule: FenceRule(), area: try area(point.latitude, point.longitude), owner: "me"), at: 0,
+                into: &effects)
+        }
+        report.add("geofences: a fence, \(name)", Double(residentBytes() - before) / Double(fences), "B", note: "resident")
+        var places = (0..<devices).map { _ in anywhere() }
+        for device in 0..<devices {
+            engine.set(UInt32(device), FenceDevice(id: String(device), owner: "me"), at: 0, into: &effects)
+            engine.move(UInt32(device), to: fix(places[device], 0), into: &effects)
+        }
+        effects = []
+        let updates = min(devices, 1_000_000)
+        // About ten metres to anywhere.
+        let steps = (0..<updates).map { _ in
+            (Double.random(in: -1e-4...1e-4, using: &random), Double.random(in: -1.4e-4...1.4e-4, using: &random))
+        }
+        var told = 0
+        let elapsed = seconds {
+            for device in 0..<updates {
+                places[device].latitude += steps[device].0
+                places[device].longitude += steps[device].1
+                engine.move(UInt32(device), to: fix(places[device], 10_000), into: &effects)
+                told += effects.count
+                effects.removeAll(keepingCapacity: true)
+            }
+        }
+        report.add(
+            "geofences: a step, \(name)", Double(updates) / elapsed, "1/s",
+            note: "\(fences) fences of 100 m, \(devices) devices; \(told) events")
+        return Double(updates) / elapsed
+    }
+
+    private func fix(_ point: (latitude: Double, longitude: Double), _ later: Int64) -> FenceFix {
+        FenceFix(
+            latitude: point.latitude, longitude: point.longitude, accuracy: 5, timestamp: Self.start + later,
+            heardAt: Self.start + later)
+    }
+
+    /// Round a point, at 80 to 120 m.
+    private func polygon(latitude: Double, longitude: Double) throws -> FenceArea {
+        var ring = (0..<vertices).map { number in
+            let angle = 2 * Double.pi * Double(number) / Double(vertices)
+            let radius = (100 + 20 * sin(angle * 7)) / Self.degree
+            return Area.Polygon.Vertex(
+                longitude: longitude + radius * 1.38 * sin(angle + .pi / 2), latitude: latitude + radius * sin(angle))
+        }
+        ring.append(ring[0])
+        return FenceArea([try Area.Polygon(rings: [ring], verticesMax: 5000)])
+    }
+
+    // MARK: Towns
+
+    private func towns(into report: inout Report) throws {
+        let test = FenceTest(fences: large)
+        var random = SplitMix64(seed: 23)
+        let places = test.places(&random)
+        var engine = GeofenceEngine()
+        var effects: [FenceEffect] = []
+        for (number, place) in places.enumerated() {
+            engine.insert(
+                Int32(number),
+                Fence(
+                    rule: FenceRule(),
+                    area: FenceArea(try Area.Circle(latitude: place.latitude, longitude: place.longitude, radius: 5000)),
+                    owner: "me"), at: 0, into: &effects)
+        }
+        engine.set(0, FenceDevice(id: "mover", owner: "me"), at: 0, into: &effects)
+        for device in places.indices {
+            engine.set(UInt32(device), FenceDevice(id: String(device), owner: "me"), at: 0, into: &effects)
+        }
+        effects = []
+        var told = 0
+        let elapsed = seconds {
+            for (device, place) in places.enumerated() {
+                engine.move(UInt32(device), to: fix((place.latitude, place.longitude), 0), into: &effects)
+                told += effects.count
+                effects.removeAll(keepingCapacity: true)
+            }
+        }
+        let each = Double(places.count)
+        report.add(
+            "geofences: a new point on each place", each / elapsed, "1/s",
+            note:
+                "\(large) fences of 5 km; each: \(figure(Double(told) / each)) entered; \(figure(each / elapsed / 6000)) times Tile38's"
+        )
+    }
+}
