@@ -57,6 +57,55 @@ extension Integration {
             }
         }
 
+        /// A certificate that signs itself, and its key.
+        private func writeCertificate(in folder: String, as name: String) throws {
+            let openssl = try Program(
+                "/usr/bin/openssl",
+                [
+                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+                    "/CN=\(name)", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder + "/key.pem", "-out",
+                    folder + "/certificate.pem",
+                ])
+            try #require(openssl.waitForExit() == 0, "\(openssl.lines)")
+            try FileManager.default.copyItem(atPath: folder + "/certificate.pem", toPath: "\(folder)/\(name).pem")
+        }
+
+        @Test("SIGHUP has new connections get the certificate that is there by now; one that is none changes nothing")
+        func certificates() throws {
+            try withFolder { folder in
+                try writeCertificate(in: folder, as: "first")
+                let port = Loopback.freePort()
+                let file = folder + "/geomatch.yaml"
+                try """
+                listen-tls:
+                  listen: 127.0.0.1:\(port)
+                  certificate-file: \(folder)/certificate.pem
+                  key-file: \(folder)/key.pem
+                """.write(toFile: file, atomically: true, encoding: .utf8)
+                let daemon = try Daemon(folder: folder, arguments: ["--http", "off", "--config", file])
+                defer { daemon.end() }
+                try daemon.waitOnline()
+                func isTrusted(by name: String) throws -> Bool {
+                    let tls = MQTTEndpoint.TLS(caFile: "\(folder)/\(name).pem")
+                    let client = try Client(
+                        MQTTEndpoint(host: "127.0.0.1", port: port, tls: tls), name: name, filters: ["geomatch/status"])
+                    defer { client.stop() }
+                    return eventually { !client.grantedCodes.isEmpty || client.wasDisconnected } && !client.grantedCodes.isEmpty
+                }
+                #expect(try isTrusted(by: "first"))
+                try writeCertificate(in: folder, as: "second")
+                kill(daemon.program.processID, SIGHUP)
+                #expect(daemon.program.waitForLine("reloaded: users, access and certificates"), "\(daemon.log)")
+                #expect(eventually { (try? isTrusted(by: "second")) == true })
+                #expect(try !isTrusted(by: "first"))
+
+                try "no certificate".write(toFile: folder + "/certificate.pem", atomically: true, encoding: .utf8)
+                kill(daemon.program.processID, SIGHUP)
+                #expect(daemon.program.waitForLine("has no -----BEGIN CERTIFICATE"), "\(daemon.log)")
+                #expect(try isTrusted(by: "second"))
+            }
+        }
+
         @Test("A closed terminal is a clean end of daemon and broker")
         func terminal() throws {
             try withFolder { folder in

@@ -79,6 +79,7 @@ final class Client: MQTTLinkHandler, @unchecked Sendable {
     @discardableResult
     func waitSubscribed(times: Int = 1) -> Bool { waitLocked(30) { granted.count >= times } }
     func waitDisconnected(times: Int = 1) -> Bool { waitLocked(30) { disconnections.count >= times } }
+    var wasDisconnected: Bool { condition.withLock { !disconnections.isEmpty } }
     var grantedCodes: [[UInt8]] { condition.withLock { granted } }
     var messages: [Message] { condition.withLock { received } }
     func messages(on topic: String) -> [Message] { messages.filter { $0.topic == topic } }
