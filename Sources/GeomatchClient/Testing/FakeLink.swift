@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import LiveTopics
-internal import MQTTLink
+internal import MQTTValues
 internal import Synchronization
 internal import Wire
 
