@@ -277,7 +277,7 @@ let package = Package(
         .testTarget(name: "MatchingTests", dependencies: ["Geodesy", "Matching", "Selectors", "SeededRandom"]),
         .testTarget(name: "PlacesTests", dependencies: ["Geodesy", "PlaceTrials", "Places", "SeededRandom"]),
         .testTarget(name: "HomeAssistantTests", dependencies: ["HomeAssistant", "Wire"]),
-        .testTarget(name: "WireTests", dependencies: ["Ranging", "Wire", "SeededRandom"]),
+        .testTarget(name: "WireTests", dependencies: ["CSimdJSON", "Ranging", "Wire", "SeededRandom"]),
         .testTarget(
             name: "DatasetsTests",
             dependencies: [

@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// Memory that an engine or a table owns itself. Blocks of megabytes ask for 2 MB pages: random access to a gigabyte is then 2.6 times
 /// cheaper (measured; the misses of the page tables go). What was never written to takes no room.
@@ -13,7 +17,9 @@ public enum BigMemory {
         var memory: UnsafeMutableRawPointer?
         let failure = posix_memalign(&memory, huge ? hugePage : 128, max(bytes, 128))
         guard failure == 0, let memory else { fatalError("No memory for \(bytes) bytes") }
-        if huge { _ = madvise(memory, bytes, MADV_HUGEPAGE) }
+        #if os(Linux)
+            if huge { _ = madvise(memory, bytes, MADV_HUGEPAGE) }
+        #endif
         return memory
     }
 

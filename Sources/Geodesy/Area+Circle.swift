@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 extension Area {
     /// All that is at most so many metres from a centre, along the ellipsoid.

@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 extension Area {
     /// A GeoJSON Polygon (RFC 7946, 3.1.6): an outer ring and holes. Edges are straight in latitude and longitude.

@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// The inverse problem between two points further apart than a chord can answer for.
 struct GeodesicLine {

@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// A point on the ellipsoid, ECEF in whole 1/256 metres: what is stored by the million and compared exactly.
 ///

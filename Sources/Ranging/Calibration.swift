@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// What a walk with a beacon at known distances says of a receiver: its exponent of the path loss and its offset.
 ///

@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// What levels heard of a beacon say against a place: how far they are from those that the log-distance model foresees there.
 struct LevelModel {

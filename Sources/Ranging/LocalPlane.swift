@@ -1,5 +1,9 @@
 import Geodesy
-import Glibc
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// Metres east and north of an origin: flat, right to a thousandth of a distance within some kilometres.
 public struct LocalPlane: Sendable {

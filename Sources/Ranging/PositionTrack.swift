@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// A beacon's position as it moves: each estimate pulls it, the more the longer the last one is ago.
 public struct PositionTrack: Equatable, Sendable {

@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// How an observer turns signal strengths into metres.
 public struct RangingSettings: Equatable, Sendable {

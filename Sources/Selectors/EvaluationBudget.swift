@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// How much of long texts and arrays one evaluation may look at: no selector keeps its caller for a millisecond.
 ///
