@@ -39,7 +39,7 @@ extension OpeningHours {
                 minute = gap.upperBound
                 continue
             }
-            collected.take(painting[minute], at: LocalTime(day: day, minute: minute), gap: gap)
+            collected.take(painting[minute], at: LocalTime(day: day, minute: minute))
             minute += 1
         }
     }
@@ -51,11 +51,10 @@ private struct CollectedIntervals {
     private var current = Finding.closed
     private var start = LocalTime(day: 0, minute: 0)
 
-    mutating func take(_ finding: Finding, at time: LocalTime, gap: Range<Int>?) {
+    mutating func take(_ finding: Finding, at time: LocalTime) {
         guard finding != current else { return }
-        // What stops where the clock jumps stops at the time before the jump: that minute never comes.
-        let isAfterGap = gap?.upperBound == time.minute
-        close(at: isAfterGap ? LocalTime(day: time.day, minute: gap?.lowerBound ?? time.minute) : time)
+        // What ends where the clock jumps ends at the time after the jump, which exists.
+        close(at: time)
         current = finding
         start = time
     }

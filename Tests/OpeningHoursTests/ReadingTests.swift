@@ -27,7 +27,8 @@ struct ReadingTests {
             "14:00-17:00+",
             "Mo 10:00-12:00 || \"call\"", "Mo 10:00-12:00, Tu 14:00-16:00", "easter -2 days off", "Mo 10:00-36:00", "22:00-02:00",
             "Mo 10:00-12:00 open \"ring\"", "\"Summer\": Mo 10:00-12:00", "PH -1 day 10:00-12:00",
-            "Mar Su[-1]-Oct Su[-1] 10:00-12:00",
+            "Mar Su[-1]-Oct Su[-1] 10:00-12:00", "Jan Su[1] +2 days-Jan Su[3] -2 days", "Jan Mo[1]-15 10:00-12:00",
+            "Jan 01-31/8 10:00-12:00", "2012 Jan 01-31/8", "2012/4 Feb 29", "3000-3005 Mo 10:00-12:00", "PH We,Fr",
         ])
     func kept(_ text: String) {
         let hours = OpeningHours(text)
@@ -118,12 +119,32 @@ struct ReadingTests {
             Row("Montag bis Freitag 8 bis 18 Uhr", "Mo-Fr 08:00-18:00"),
             Row("“by appointment”", "\"by appointment\""),
             Row("Mo 10:00-12:00 \"ring", "Mo 10:00-12:00 \"ring\""),
+            Row("Dec 24:10:00-14:00", "Dec 24 10:00-14:00"), Row("week01:10:00-12:00", "week 01 10:00-12:00"),
+            Row("Sep01-Jul01:10:00-12:00", "Sep 01-Jul 01 10:00-12:00"), Row("Dec 24,26:10:00+", "Dec 24,Dec 26 10:00+"),
+            Row("Dec 08:00:00-18:30:00", "Dec 08:00-18:30"), Row("We,Fr: PH", "PH We,Fr"), Row("SH: Mo-Fr", "SH Mo-Fr"),
+            Row("PH -1 day SH Mo-We", "PH -1 day,SH Mo-We"), Row("Mo-We PH -1 day", "PH -1 day Mo-We"), Row("2014/1", "2014+"),
         ])
     func lenient(_ row: Row) {
         let hours = OpeningHours(row.text)
         #expect(hours.normalised == row.normalised)
         #expect(hours.isUnderstood)
         #expect(OpeningHours(row.normalised).normalised == row.normalised)
+    }
+
+    @Test(
+        "A guess is told by a warning",
+        arguments: [
+            "week 40-30", "week 30-40/1", "week 30-40/27", "week week 05", "2014-2014", "2014-2020/1", "Jan,,Dec", "Mo,,Th",
+            "We 12:00-18:00,,", "Mo 10:00-12:00,,13:00-14:00", "„x„", "»x«", "\"x«", "|| open", "open ||", "Mo off;; Tu off",
+            "Fr11:00-12:00", "Dec 24:10:00-14:00", "Jun 30-24", "Mo[2] -7 days", "Mo[2] -0 days", "Tu 23:59-48:00+",
+            "easter -2 days-2012 easter +2 days", "2012 easter -2 days-easter +2 days", "2014, Aug Mo", "We, Aug Mo",
+            "week 05, Aug Mo", "Jan-Feb Jan 09-15",
+        ])
+    func guesses(_ text: String) {
+        let hours = OpeningHours(text)
+        #expect(hours.isUnderstood)
+        #expect(!hours.warnings.isEmpty)
+        #expect(OpeningHours(hours.normalised).normalised == hours.normalised)
     }
 
     @Test(

@@ -67,6 +67,17 @@ struct SunTests {
         #expect(night.from.minute == sunset && night.to == LocalTime(day: day + 1, minute: sunrise))
     }
 
+    @Test("A morning that ends before the sun rises is closed, and one that ends before six is a night")
+    func lateSunrise() throws {
+        let context = HoursContext(zone: try #require(Zone.named("Europe/Berlin")), latitude: 52.52, longitude: 13.405)
+        #expect(try listing(OpeningHours("sunrise-08:02"), from: "2024-12-20", to: "2024-12-23", in: context).isEmpty)
+        #expect(try listing(OpeningHours("sunrise-08:02"), from: "2024-03-20", to: "2024-03-23", in: context).count == 3)
+        #expect(try listing(OpeningHours("sunset-18:00"), from: "2024-06-20", to: "2024-06-23", in: context).isEmpty)
+        #expect(
+            try listing(OpeningHours("Fr sunrise-05:59"), from: "2024-12-20", to: "2024-12-22", in: context).first?.hasSuffix(
+                "12-21 05:59 open") == true)
+    }
+
     @Test("Without coordinates, and where the sun does not set, the day is unknown; without coordinates this is told")
     func unknown() throws {
         let hours = OpeningHours("Mo sunrise-sunset; Tu 10:00-12:00")

@@ -44,6 +44,7 @@ struct HoursBenchmark: ParsableCommand {
             publicHolidays: DayRanges(days: [20_089, 20_447]))
         report.add("values", Double(values.count), "")
         report.add("understood", Double(hours.count { $0.isUnderstood }), "")
+        report.add("read with a warning", Double(hours.count { $0.isUnderstood && !$0.warnings.isEmpty }), "", note: "guesses")
         report.add("read", Double(values.count) / Self.seconds(reading), "1/s")
 
         let start: Int64 = 1_735_689_600_000

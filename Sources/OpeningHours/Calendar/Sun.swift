@@ -19,6 +19,16 @@ enum Sun {
             }
         }
 
+        /// When it mostly is, in minutes after midnight.
+        var typicalMinutes: Int {
+            switch self {
+            case .dawn: 330
+            case .sunrise: 360
+            case .sunset: 1080
+            case .dusk: 1110
+            }
+        }
+
         var isMorning: Bool { self == .dawn || self == .sunrise }
     }
 

@@ -1,6 +1,7 @@
 /// Reads months and dates: `Jan,Mar-May`, `Dec 24-26`, `2020 Dec 20-2021 Jan 6`, `easter -2 days`, `Mar Su[-1]-Oct Su[-1]`.
 struct DatesReader {
     var cursor: TokenCursor
+    var notes: Notes
     /// The year named last, which holds for the dates after it.
     private var year: Int16?
     /// The month of the date named last, for the days listed after it: `Dec 24,26`.
@@ -8,8 +9,9 @@ struct DatesReader {
     /// Whether the date that is read ends a range.
     private var isEnd = false
 
-    init(cursor: TokenCursor) {
+    init(cursor: TokenCursor, notes: Notes) {
         self.cursor = cursor
+        self.notes = notes
     }
 
     mutating func read(into rule: inout Rule, text: inout String) throws(NotUnderstood) {
@@ -29,16 +31,30 @@ struct DatesReader {
         }
         let from = try readPoint(year: year, text: &text)
         var range = DateRange(from: from)
-        if cursor.isSymbol("+"), cursor.number(1) == nil || TimesReader.isClock(cursor, 1) {
+        if cursor.isSymbol("+"), cursor.number(1) == nil || TimesReader.isTime(cursor, 1) {
             cursor.advance()
             range.isOpenEnd = true
             text += "+"
         } else if cursor.isRangeMark(), startsEnd(1) {
             cursor.advance()
             text += "-"
-            range.to = try readEnd(of: from, text: &text)
+            let end = try readEnd(of: from, text: &text)
+            if end.year != nil && from.year == nil || end.anchor == .easter && from.year != nil && end.year == nil {
+                notes.add("a year is named at one end of a range of dates only")
+            }
+            range.to = end
+            range.step = try readStep(&text)
         }
         rule.dates.append(range)
+    }
+
+    /// `/8` after a range: every eighth day from its first on.
+    private mutating func readStep(_ text: inout String) throws(NotUnderstood) -> Int16 {
+        guard cursor.take("/") else { return 1 }
+        guard let step = cursor.number(), (1...366).contains(step) else { throw NotUnderstood("a step is expected after `/`") }
+        cursor.advance()
+        if step > 1 { text += "/\(step)" } else { notes.add("a step of 1 leaves the range as it is, or its first alone") }
+        return Int16(step)
     }
 
     /// `Jan`, `Nov-Feb`, `2020 Nov-2021 Feb`.
@@ -76,7 +92,7 @@ struct DatesReader {
         if isNthDate(ahead) { return false }
         guard cursor.isRangeMark(ahead) else { return true }
         var next = ahead + 1
-        if isYear(next) { next += 1 }
+        if cursor.isYear(next) { next += 1 }
         guard case .month? = cursor.word(next) else { return !startsEnd(ahead + 1) }
         return !hasDay(after: next + 1) && !isNthDate(next + 1)
     }
@@ -151,12 +167,16 @@ struct DatesReader {
         let named = readYear(&text)
         isEnd = true
         if let day = cursor.number(), monthAfterDay() == nil {
-            guard case .day(let month, _) = from.anchor, day >= 1, day <= CalendarDay.days(in: Int(month), of: 2000) else {
+            let month = from.month
+            guard from.anchor != .easter, day >= 1, day <= CalendarDay.days(in: month, of: 2000) else {
                 throw NotUnderstood("a date is expected after `-`")
+            }
+            if case .day(_, let first) = from.anchor, first > day, named == nil {
+                notes.add("dates that run backwards are read over the end of the year")
             }
             takeDay()
             text += LocalTime.padded(day, 2)
-            var point = DatePoint(year: named, anchor: .day(month: month, day: UInt8(day)))
+            var point = DatePoint(year: named, anchor: .day(month: UInt8(month), day: UInt8(day)))
             try readOffset(of: &point, text: &text)
             return point
         }
@@ -170,13 +190,8 @@ struct DatesReader {
 
     // MARK: - Looking ahead
 
-    private func isYear(_ ahead: Int = 0) -> Bool {
-        guard let number = cursor.number(ahead) else { return false }
-        return cursor.digits(ahead) == 4 && (1900...2999).contains(number)
-    }
-
     private mutating func readYear(_ text: inout String) -> Int16? {
-        guard isYear(), let number = cursor.number() else { return nil }
+        guard cursor.isYear(), let number = cursor.number() else { return nil }
         cursor.advance()
         text += "\(number) "
         return Int16(number)
@@ -188,21 +203,21 @@ struct DatesReader {
         case .month, .easter: return true
         default: break
         }
-        if isYear(ahead) {
+        if cursor.isYear(ahead) {
             switch cursor.word(ahead + 1) {
             case .month, .easter: return true
             default: return false
             }
         }
         guard let number = cursor.number(ahead) else { return false }
-        return number <= 31 && cursor.digits(ahead) <= 2 && !TimesReader.isClock(cursor, ahead)
+        return number <= 31 && cursor.digits(ahead) <= 2 && !TimesReader.isTime(cursor, ahead)
     }
 
     /// Whether a day of the month stands here, after the month.
     private func hasDay(after ahead: Int) -> Bool {
         let place = cursor.isSymbol(".", ahead) ? ahead + 1 : ahead
         guard let number = cursor.number(place), cursor.digits(place) <= 2, (1...31).contains(number) else { return false }
-        return !TimesReader.isClock(cursor, place)
+        return !TimesReader.isTime(cursor, place)
     }
 
     private func monthAfterDay() -> Int? {
@@ -218,7 +233,11 @@ struct DatesReader {
         var place = ahead + 2
         if cursor.isSymbol("-", place) { place += 1 }
         guard cursor.number(place) != nil, cursor.isSymbol("]", place + 1) else { return false }
-        return isEnd || cursor.isRangeMark(place + 2) && startsEnd(place + 3)
+        place += 2
+        if isEnd { return true }
+        // `Jan Su[1] +2 days-Jan 20`
+        if cursor.isDayOffset(place) { place += 3 }
+        return cursor.isRangeMark(place) && startsEnd(place + 1)
     }
 
     private mutating func takeListMark() -> Bool {
@@ -226,7 +245,7 @@ struct DatesReader {
         switch cursor.word(1) {
         case .month, .easter: break
         default:
-            guard isYear(1) && startsEnd(1) || isDayInList() else { return false }
+            guard cursor.isYear(1) && startsEnd(1) || isDayInList() else { return false }
         }
         cursor.advance()
         return true

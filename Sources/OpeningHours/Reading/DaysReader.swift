@@ -2,10 +2,23 @@
 struct DaysReader {
     var cursor: TokenCursor
     var notes: Notes
+    /// Whether the rule named no days before.
+    private var isAlone = true
+
+    init(cursor: TokenCursor, notes: Notes) {
+        self.cursor = cursor
+        self.notes = notes
+    }
 
     mutating func read(into days: inout DayPattern, text: inout String) throws(NotUnderstood) {
+        isAlone = days.isEmpty
+        try readList(into: &days, text: &text, isOnlyHolidays: days.isEmpty)
+    }
+
+    /// - Parameter isOnlyHolidays: There is nothing but holidays so far.
+    private mutating func readList(into days: inout DayPattern, text: inout String, isOnlyHolidays: Bool) throws(NotUnderstood) {
         if !text.isEmpty { text += "," }
-        var isOnlyHolidays = days.isEmpty
+        var isOnlyHolidays = isOnlyHolidays
         var isFirst = true
         repeat {
             if !isFirst { text += "," }
@@ -20,25 +33,37 @@ struct DaysReader {
         try readNeighbour(isOnlyHolidays: isOnlyHolidays, into: &days, text: &text)
     }
 
-    /// Days that follow without a comma: weekdays after holidays narrow them, holidays after weekdays are added.
+    /// Days that follow without a comma: weekdays after holidays narrow them, holidays after weekdays are added, but for those that a
+    /// colon or an offset sets apart, which are narrowed too.
     private mutating func readNeighbour(isOnlyHolidays: Bool, into days: inout DayPattern, text: inout String)
         throws(NotUnderstood)
     {
-        guard startsDays() else { return }
+        let hasColon = cursor.isSymbol(":") && startsDays(1)
+        guard hasColon || startsDays() else { return }
+        if hasColon { cursor.advance() }
         if isOnlyHolidays && !isHoliday() {
             days.onlyOn = days.holidays
             days.holidays = []
-            text += " "
-            var weekdays = DayPattern()
             var weekdayText = ""
-            try read(into: &weekdays, text: &weekdayText)
+            var weekdays = DayPattern()
+            try readList(into: &weekdays, text: &weekdayText, isOnlyHolidays: false)
             days.weekdays = weekdays.weekdays
             days.nth = weekdays.nth
             days.holidays = weekdays.holidays
-            text += weekdayText
+            text += " " + weekdayText
+        } else if isAlone, days.holidays.isEmpty, days.onlyOn.isEmpty, isHoliday(), hasColon || cursor.isDayOffset(1) {
+            var holidays = DayPattern()
+            var holidayText = ""
+            repeat {
+                if !holidayText.isEmpty { holidayText += "," }
+                try readHoliday(into: &holidays, text: &holidayText)
+            } while isHoliday(1) && takeListMark()
+            days.onlyOn = holidays.holidays
+            text = holidayText + " " + text
+            guard !startsDays(), !(cursor.isListMark() && startsDays(1)) else { throw NotUnderstood("days after a holiday") }
         } else {
             notes.add("`,` is missing between days")
-            try read(into: &days, text: &text)
+            try readList(into: &days, text: &text, isOnlyHolidays: isOnlyHolidays)
         }
     }
 
@@ -49,8 +74,8 @@ struct DaysReader {
         }
     }
 
-    private func isHoliday() -> Bool {
-        switch cursor.word() {
+    private func isHoliday(_ ahead: Int = 0) -> Bool {
+        switch cursor.word(ahead) {
         case .holiday, .holidayKind: true
         default: false
         }
@@ -62,6 +87,7 @@ struct DaysReader {
         var ahead = 1
         while cursor.isListMark(ahead) && ahead < 3 { ahead += 1 }
         guard startsDays(ahead) else { return false }
+        if cursor.isSymbol(",", 1) { notes.add("`,,` is read as `,`") }
         cursor.advance(ahead)
         return true
     }
@@ -99,6 +125,9 @@ struct DaysReader {
         if cursor.isSymbol("[") {
             var nth = DayPattern.NthWeekday(weekday: UInt8(first), positions: 0)
             nth.positions = try readPositions(&text)
+            if cursor.isDayOffset(), let count = cursor.number(1), !(1...6).contains(count) {
+                notes.add("an offset of \(count) days from a weekday")
+            }
             nth.offset = try readOffset(&text)
             days.nth.append(nth)
         } else if cursor.isRangeMark(), case .weekday? = cursor.word(1) {
@@ -152,9 +181,14 @@ struct DaysReader {
 }
 
 extension TokenCursor {
+    /// Whether ` +1 day` stands there.
+    func isDayOffset(_ ahead: Int = 0) -> Bool {
+        (isSymbol("+", ahead) || isSymbol("-", ahead)) && number(ahead + 1) != nil && word(ahead + 2) == .day
+    }
+
     /// Reads ` +1 day` or ` -2 days`, if it is there; at most a year.
     mutating func readDayOffset(_ text: inout String) throws(NotUnderstood) -> Int16 {
-        guard isSymbol("+") || isSymbol("-"), let count = number(1), word(2) == .day else { return 0 }
+        guard isDayOffset(), let count = number(1) else { return 0 }
         guard count <= 366 else { throw NotUnderstood("more than 366 days") }
         let sign = isSymbol("-") ? -1 : 1
         text += " \(sign < 0 ? "-" : "+")\(count) day\(count == 1 ? "" : "s")"

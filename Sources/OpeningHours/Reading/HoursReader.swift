@@ -27,6 +27,7 @@ struct HoursReader {
         self.scalars = scalars
         var lexer = Lexer(scalars)
         cursor = TokenCursor(lexer.tokens())
+        if lexer.hasOtherQuotes { notes.add("other quotation marks are read as `\"`") }
         if lexer.hasOpenComment { notes.add("a comment without a closing quotation mark is read to the end") }
     }
 
@@ -39,7 +40,7 @@ struct HoursReader {
     private mutating func schedule() -> Schedule {
         var joining = Rule.Joining.normal
         var parts = 0
-        while let separator = cursor.skipSeparators() {
+        while let separator = takeSeparator() {
             joining = separator == .normal ? joining : separator
             let start = cursor.position
             let next = readRule(joining: joining)
@@ -56,6 +57,16 @@ struct HoursReader {
         guard !rules.isEmpty else { return Self.unknown(text: "", because: "the text is empty; the hours are unknown") }
         return Schedule(
             rules: rules, comments: comments, normalised: normalised, warnings: notes.all, isUnderstood: isUnderstood)
+    }
+
+    /// How the next rule is joined if a separator says so; nil at the end of the text.
+    private mutating func takeSeparator() -> Rule.Joining? {
+        let found = cursor.takeSeparators()
+        let isEnd = cursor.kind == .end
+        // One semicolon at the end is everybody's habit.
+        let allowed = rules.isEmpty || isEnd && found.semicolons == 0 ? 0 : 1
+        if found.count > allowed { notes.add("separators without a rule between them are left out") }
+        return isEnd ? nil : found.joining
     }
 
     /// Reads a rule, and says how the next one is joined if nothing but its place says so.

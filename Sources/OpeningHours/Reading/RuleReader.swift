@@ -81,6 +81,7 @@ struct RuleReader {
             guard hasSelector || comment != nil || hasState || isAlways, rule.spans.isEmpty else {
                 throw NotUnderstood("`:` has no place here")
             }
+            if cursor.digits(-1) > 0, cursor.digits(1) > 0, !cursor[1].isApart { notes.add("a space is missing after `:`") }
             cursor.advance()
         case .comment(let text): readComment(text)
         case .number: return try readNumber()
@@ -101,9 +102,11 @@ struct RuleReader {
             return false
         }
         cursor.advance()
+        if cursor.isSymbol(",") { notes.add("`,,` is read as `,`") }
         if hasSelector && !startsTime() && cursor.kind != .symbol(":") {
             if case .comment = cursor.kind { return true }
             if case .state? = cursor.word() { return true }
+            if startsSelector() { notes.add("days of different kinds that a comma joins are read as rules of their own") }
             finished.append((rule, texts))
             rule = Rule()
             texts = RuleTexts()
@@ -153,7 +156,7 @@ struct RuleReader {
         }
         if startsTime() { return try readTimes() }
         guard admitsSelector() else { return false }
-        if isYear() && !startsDate(1) { try readYears() } else { try readDates() }
+        if cursor.isYear() && !startsDate(1) { try readYears() } else { try readDates() }
         return true
     }
 
@@ -175,6 +178,9 @@ struct RuleReader {
             return false
         }
         if !rule.spans.isEmpty { notes.add("`,` is missing between times") }
+        if !cursor[0].isApart, case .word? = cursor.previous, cursor.digits() > 0 {
+            notes.add("a space is missing before a time")
+        }
         var times = TimesReader(cursor: cursor, notes: notes)
         try times.read(into: &rule.spans, text: &texts.times)
         cursor = times.cursor
@@ -207,9 +213,11 @@ struct RuleReader {
     }
 
     private mutating func readDates() throws(NotUnderstood) {
-        var dates = DatesReader(cursor: cursor)
+        if !texts.dates.isEmpty { notes.add("`,` is missing between dates") }
+        var dates = DatesReader(cursor: cursor, notes: notes)
         try dates.read(into: &rule, text: &texts.dates)
         cursor = dates.cursor
+        notes = dates.notes
     }
 
     // MARK: - Looking ahead
@@ -229,9 +237,12 @@ struct RuleReader {
         return number <= 24
     }
 
-    func isYear(_ ahead: Int = 0) -> Bool {
-        guard let number = cursor.number(ahead) else { return false }
-        return cursor.digits(ahead) == 4 && (1900...2999).contains(number)
+    /// Whether years, weeks, dates or days begin here.
+    private func startsSelector() -> Bool {
+        switch cursor.word() {
+        case .weekday, .weekdays, .holiday, .holidayKind, .month, .easter, .week: true
+        default: cursor.number() != nil
+        }
     }
 
     func startsDate(_ ahead: Int) -> Bool {

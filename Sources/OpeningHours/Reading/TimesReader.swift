@@ -39,6 +39,9 @@ struct TimesReader {
         spans.append(TimeSpan(start: start.point, end: end.point))
         text += Self.text(start, end)
         if takeOpenEnd() {
+            if end.point.event == nil, end.point.minutes >= TimeSpan.minutesMax {
+                notes.add("an open end after 48:00 adds nothing")
+            }
             var from = end.point
             // The morning after an evening is tomorrow's.
             if from.event?.isMorning == true && !(start.point.event?.isMorning ?? (start.point.minutes < 720)) {
@@ -78,6 +81,7 @@ struct TimesReader {
         default:
             guard cursor.isSymbol("(", ahead) || Self.isClock(cursor, ahead) || isBareSpan(ahead) else { return false }
         }
+        if cursor.isSymbol(",", 1) { notes.add("`,,` is read as `,`") }
         cursor.advance(ahead)
         return true
     }
@@ -115,6 +119,18 @@ extension TimesReader {
         }
         guard cursor.isSymbol(":", ahead + 1) || cursor.isSymbol(".", ahead + 1) else { return false }
         return cursor.digits(ahead + 2) == 2 && !cursor[ahead + 2].isApart && !cursor[ahead + 1].isApart
+    }
+
+    /// Whether a number is a time and no day or week that a colon joins to one.
+    static func isTime(_ cursor: TokenCursor, _ ahead: Int = 0) -> Bool { isClock(cursor, ahead) && !isJoined(cursor, ahead) }
+
+    /// Whether a number and the colon after it stand before a time: the 24 in `Dec 24:10:00-14:00`. Where both ends have seconds it is
+    /// an hour.
+    private static func isJoined(_ cursor: TokenCursor, _ ahead: Int) -> Bool {
+        let next = ahead + 5
+        guard cursor.isSymbol(":", ahead + 1), isClock(cursor, ahead + 2), cursor.isSymbol(":", ahead + 3) else { return false }
+        if cursor.isSymbol("+", next) { return true }
+        return cursor.isRangeMark(next) && !(cursor.isSymbol(":", next + 2) && cursor.isSymbol(":", next + 4))
     }
 
     /// Whether `0800-1830` begins here. What could be a year is none.

@@ -26,6 +26,8 @@ struct Lexer {
     private var position = 0
     /// Whether a comment had no closing mark.
     private(set) var hasOpenComment = false
+    /// Whether other marks than `"` stood around a comment.
+    private(set) var hasOtherQuotes = false
 
     init(_ scalars: [Unicode.Scalar]) {
         self.scalars = scalars
@@ -90,16 +92,24 @@ struct Lexer {
     }
 
     private mutating func comment() -> Token.Kind {
+        noteQuote(scalars[position])
         position += 1
         var text = String.UnicodeScalarView()
         while position < scalars.count {
             let scalar = scalars[position]
             position += 1
-            if Self.plain(scalar) == "\"" { return .comment(String(text)) }
+            if Self.plain(scalar) == "\"" {
+                noteQuote(scalar)
+                return .comment(String(text))
+            }
             text.append(scalar)
         }
         hasOpenComment = true
         return .comment(String(text))
+    }
+
+    private mutating func noteQuote(_ scalar: Unicode.Scalar) {
+        if scalar != "\"" { hasOtherQuotes = true }
     }
 
     private static func digit(_ scalar: Unicode.Scalar) -> Int? {

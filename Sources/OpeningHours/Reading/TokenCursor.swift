@@ -8,9 +8,12 @@ struct TokenCursor {
         self.tokens = tokens
     }
 
-    subscript(ahead: Int) -> Token { tokens[min(position + ahead, tokens.count - 1)] }
+    subscript(ahead: Int) -> Token { tokens[min(max(position + ahead, 0), tokens.count - 1)] }
 
     var kind: Token.Kind { self[0].kind }
+
+    /// What stands before this place.
+    var previous: Token.Kind? { position > 0 ? self[-1].kind : nil }
 
     mutating func advance(_ count: Int = 1) { position = min(position + count, tokens.count - 1) }
 
@@ -51,19 +54,35 @@ struct TokenCursor {
     /// Whether `,` or a word for it is there.
     func isListMark(_ ahead: Int = 0) -> Bool { isSymbol(",", ahead) || word(ahead) == .and }
 
-    /// Takes the separators before a rule; nil at the end of the text.
-    mutating func skipSeparators() -> Rule.Joining? {
+    /// Whether a year begins the token.
+    func isYear(_ ahead: Int = 0) -> Bool {
+        guard let number = number(ahead) else { return false }
+        return digits(ahead) == 4 && (1900...9999).contains(number)
+    }
+
+    /// The separators before a rule, or at the end of the text.
+    struct Separators {
         var joining = Rule.Joining.normal
+        var semicolons = 0
+        var commas = 0
+        var bars = 0
+
+        /// How many rules they separate, counting empty ones.
+        var count: Int { semicolons + commas + (bars + 1) / 2 }
+    }
+
+    mutating func takeSeparators() -> Separators {
+        var found = Separators()
         while true {
             switch kind {
-            case .end: return nil
-            case .symbol(";"): advance()
-            case .symbol(","): advance()
+            case .symbol(";"): found.semicolons += 1
+            case .symbol(","): found.commas += 1
             case .symbol("|"):
-                joining = .fallback
-                advance()
-            default: return joining
+                found.bars += 1
+                found.joining = .fallback
+            default: return found
             }
+            advance()
         }
     }
 

@@ -15,6 +15,22 @@ struct DatePoint: Sendable, Equatable {
     /// The first such weekday after (`Dec 25 +Su`), or the last before, what the offset gives: 1 to 7 after, -1 to -7 before.
     var weekday: Int8 = 0
 
+    /// The month that it is mostly in.
+    var month: Int {
+        switch anchor {
+        case .day(let month, _), .nth(let month, _, _): Int(month)
+        case .easter: 4
+        }
+    }
+
+    /// Whether a range from here to a date ends in the next year: `easter-Apr 20` is empty where Easter is late.
+    fileprivate func isLaterInYear(than other: DatePoint) -> Bool {
+        guard month == other.month, case .day(_, let day) = anchor, case .day(_, let last) = other.anchor else {
+            return month > other.month
+        }
+        return day > last || offset != 0 || weekday != 0 || other.offset != 0 || other.weekday != 0
+    }
+
     /// The day in a year; nil when the year has none. At the end of a range a month's missing day is its last.
     func number(in year: Int, isEnd: Bool) -> Int? {
         let year = self.year.map { Int($0) } ?? year
@@ -58,6 +74,8 @@ struct DateRange: Sendable, Equatable {
     var to: DatePoint?
     /// `Dec 24+`: until the end of the year, or for good when a year is named.
     var isOpenEnd = false
+    /// Every so many days from the first on.
+    var step: Int16 = 1
 
     func contains(_ day: CalendarDay) -> Bool {
         if from.year != nil { return contains(day, startingIn: day.year) }
@@ -72,11 +90,16 @@ struct DateRange: Sendable, Equatable {
             return from.year != nil || day.number <= CalendarDay.number(year: year, month: 12, day: 31)
         }
         guard let to else { return day.number == start }
-        let startYear = from.year.map { Int($0) } ?? year
-        guard let end = to.number(in: startYear, isEnd: true) else { return false }
-        if end >= start { return day.number <= end }
-        guard to.year == nil, let next = to.number(in: startYear + 1, isEnd: true) else { return false }
-        return day.number <= next
+        guard let end = endNumber(to, startingIn: from.year.map { Int($0) } ?? year, at: start), day.number <= end else {
+            return false
+        }
+        return step == 1 || (day.number - start) % Int(step) == 0
+    }
+
+    private func endNumber(_ to: DatePoint, startingIn year: Int, at start: Int) -> Int? {
+        guard let end = to.number(in: year, isEnd: true) else { return nil }
+        if end >= start { return end }
+        return to.year == nil && from.isLaterInYear(than: to) ? to.number(in: year + 1, isEnd: true) : nil
     }
 
     /// A range that begins on a day the year lacks (February 29) begins on the next.

@@ -9,6 +9,9 @@ struct TimePoint: Sendable, Equatable {
         self.event = event
     }
 
+    /// Minutes after midnight on a day on which the sun rises at six and sets at eighteen.
+    var typical: Int { Int(minutes) + (event?.typicalMinutes ?? 0) }
+
     /// Minutes after the local midnight of a day; nil where the sun's time is not known.
     func resolved(on day: Int, in context: HoursContext) -> Int? {
         guard let event else { return Int(minutes) }
@@ -49,6 +52,10 @@ struct TimeSpan: Sendable, Equatable {
         if isOpenEnd { return start..<max(start, min(Self.openEnd(from: start), Int(cut))) }
         guard var to = end.resolved(on: day, in: context) else { return nil }
         if to <= from {
+            // `sunrise-08:00` is no night, and empty where the sun rises later.
+            guard end.typical < self.start.typical || end.event != nil && end.event == self.start.event else {
+                return start..<start
+            }
             // The sun's time that ends the night is tomorrow's.
             guard let next = end.event == nil ? to : end.resolved(on: day + 1, in: context) else { return nil }
             to = next + 1440
