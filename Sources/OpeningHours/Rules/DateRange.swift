@@ -23,7 +23,7 @@ struct DatePoint: Sendable, Equatable {
         }
     }
 
-    /// Whether a range from here to a date ends in the next year: `easter-Apr 20` is empty where Easter is late.
+    /// Whether a range from here to a date ends in the next year.
     fileprivate func isLaterInYear(than other: DatePoint) -> Bool {
         guard month == other.month, case .day(_, let day) = anchor, case .day(_, let last) = other.anchor else {
             return month > other.month
@@ -79,6 +79,7 @@ struct DateRange: Sendable, Equatable {
 
     func contains(_ day: CalendarDay) -> Bool {
         if from.year != nil { return contains(day, startingIn: day.year) }
+        if let to, step == 1, from.anchor == .easter || to.anchor == .easter { return containsAroundEaster(day, to) }
         // A range may begin in the year before, and offsets may carry a date into the next.
         for year in (day.year - 1)...(day.year + 1) where contains(day, startingIn: year) { return true }
         return false
@@ -94,6 +95,13 @@ struct DateRange: Sendable, Equatable {
             return false
         }
         return step == 1 || (day.number - start) % Int(step) == 0
+    }
+
+    /// Easter moves: whether a range is the inner or the outer part of a year is that year's own matter.
+    private func containsAroundEaster(_ day: CalendarDay, _ to: DatePoint) -> Bool {
+        guard let start = startNumber(in: day.year), let end = to.number(in: day.year, isEnd: true) else { return false }
+        if start <= end { return (start...end).contains(day.number) }
+        return to.year == nil && (day.number >= start || day.number <= end)
     }
 
     private func endNumber(_ to: DatePoint, startingIn year: Int, at start: Int) -> Int? {
