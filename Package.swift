@@ -227,9 +227,8 @@ let package = Package(
             name: "geomatch-bench",
             dependencies: [
                 "Circumstances", "DaemonCore", "Datasets", "FlatRecording", "Geodesy", "Geofencing", "GeomatchClient",
-                "LiveTopics",
-                "MQTTLink",
-                "Matching", "OpeningHours", "PlaceTrials", "Places", "Ranging", "Records", "Selectors", "Store",
+                "LiveTopics", "MQTTLink", "Matching", "OpeningHours", "PlaceTrials", "Places", "Ranging", "Records", "Selectors",
+                "Store",
                 "WebhookReceiver",
                 "Wire", .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),

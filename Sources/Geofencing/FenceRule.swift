@@ -29,11 +29,6 @@ public struct FenceRule: Equatable, Sendable {
         self.dwell = dwell
         self.staleAfter = staleAfter
     }
-
-    /// A likely exit needs fixes that are so many milliseconds apart, by their own time.
-    public static let likelyExitMilliseconds: Int64 = 60_000
-    /// A fix no coarser than that always decides.
-    public static let likelyAccuracyMetres = 100.0
 }
 
 /// Where a device is, as one fix says.
@@ -98,12 +93,14 @@ extension FenceRule {
     }
 
     private func likely(_ fix: FenceFix, _ area: FenceArea, _ depth: () -> Double) -> FenceStanding {
-        if fix.accuracy > Self.likelyAccuracyMetres, fix.accuracy > depth() / 2 { return .unusable }
+        // The depth is asked for only where it can matter.
+        if fix.accuracy > LikelyRule.accuracyMetres, fix.accuracy > LikelyRule.accuracyMax(depth: depth()) { return .unusable }
         guard area.contains(latitude: fix.latitude, longitude: fix.longitude) else {
-            return beyond(max(exitMargin, fix.accuracy), fix, area)
+            return beyond(LikelyRule.exitMargin(accuracy: fix.accuracy, exitMargin), fix, area)
         }
         guard fix.accuracy > 0 else { return .inside }
         let inner = -area.signedMetres(latitude: fix.latitude, longitude: fix.longitude)
-        return inner >= fix.accuracy / 2 || inner >= depth() / 2 ? .inside : .between
+        return inner >= fix.accuracy / 2 || inner >= LikelyRule.entryMargin(accuracy: fix.accuracy, depth: depth())
+            ? .inside : .between
     }
 }

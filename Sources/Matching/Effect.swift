@@ -140,10 +140,13 @@ public struct Move: Equatable, Sendable {
     public var device: DeviceRef
     public var position: Position
     public var floor: FloorRef
+    /// When it was there, milliseconds since 1970 UTC; nil: when it is moved.
+    public var fixedAt: Int64?
 
-    public init(device: DeviceRef, position: Position, floor: FloorRef = .unknown) {
+    public init(device: DeviceRef, position: Position, floor: FloorRef = .unknown, fixedAt: Int64? = nil) {
         self.device = device
         self.position = position
         self.floor = floor
+        self.fixedAt = fixedAt
     }
 }

@@ -55,8 +55,8 @@ extension EngineState {
     private func visit(_ pair: UInt32?, of subscription: UInt32, _ publication: UInt32, at now: Int64) -> PairMemory {
         if let pair, index.phases[pair] == .visiting { return .visiting(since: index.pairs[pair].changedAt) }
         let seenAt = sighting(subscriptions[subscription], publications[publication])?.seenAt
-        let here = seenAt ?? heard[publications[publication].device]
-        let there = seenAt ?? heard[subscriptions[subscription].device]
+        let here = seenAt ?? heard[publications[publication].device].at
+        let there = seenAt ?? heard[subscriptions[subscription].device].at
         let limit = visitOptions[subscription].staleAfter
         if limit != .max, now >= saturating(min(here, there), limit) { return .unheard(publication: here, subscription: there) }
         guard let pair, index.phases[pair] == .staying else { return .nothing }

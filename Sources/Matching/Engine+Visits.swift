@@ -39,6 +39,7 @@ extension Engine {
         for index in 0..<state.pointee.subscriptions.used {
             let subscription = state.pointee.subscriptions.base[index]
             guard subscription.isAlive && subscription.isVisit else { continue }
+            state.pointee.resumeLikely(UInt32(truncatingIfNeeded: index), at: now)
             state.pointee.probeAll(.subscription, UInt32(truncatingIfNeeded: index), at: now, sparesKnown: true)
         }
         state.pointee.finish(into: &effects)

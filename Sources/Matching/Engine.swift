@@ -87,8 +87,10 @@ public final class Engine {
     /// Moves a device. nil: it has no position from now on, nothing is in its range, and its visits end (`lost`).
     ///
     /// - Parameter position: Valid degrees (`Position.isValid`); others are ignored, here and in a burst.
+    /// - Parameter fixedAt: When it was there, milliseconds since 1970 UTC; nil: now.
     public func move(
-        _ d: DeviceRef, to position: Position?, floor: FloorRef = .unknown, at now: Int64, into effects: inout [Effect]
+        _ d: DeviceRef, to position: Position?, floor: FloorRef = .unknown, fixedAt: Int64? = nil, at now: Int64,
+        into effects: inout [Effect]
     ) {
         guard state.pointee.isAlive(d) else { return }
         guard let position else {
@@ -98,7 +100,7 @@ public final class Engine {
         guard Position.isValid(latitude: position.latitude, longitude: position.longitude) else { return }
         let point = GridPoint(latitude: position.latitude, longitude: position.longitude)
         state.pointee.runs.truncate(to: 0)
-        state.pointee.move(d.index, position, point, floor, at: now, probePrefetch: 0..<0)
+        state.pointee.move(d.index, position, point, floor, fixedAt: fixedAt, at: now, probePrefetch: 0..<0)
         state.pointee.finish(into: &effects)
     }
 
@@ -117,19 +119,25 @@ public final class Engine {
     /// for a `matchTTL` of 0 it is no movement.
     public func setFloor(of d: DeviceRef, to floor: FloorRef, at now: Int64, into effects: inout [Effect]) {
         guard let position = position(of: d), self.floor(of: d) != floor else { return }
-        let heardAt = state.pointee.heard[d.index]
-        move([Move(device: d, position: position, floor: floor)], at: now, knownSince: .min, into: &effects)
-        state.pointee.heard[d.index] = heardAt
+        let heard = state.pointee.heard[d.index]
+        move(
+            [Move(device: d, position: position, floor: floor, fixedAt: heard.fixedAt)], at: now, knownSince: .min, into: &effects
+        )
+        state.pointee.heard[d.index] = heard
     }
 
     /// Restores the position of a device and when it was last heard of (milliseconds since 1970 UTC); nothing is evaluated before it
     /// moves, and then everything in its range.
-    public func place(_ d: DeviceRef, at position: Position, floor: FloorRef = .unknown, heardAt: Int64) {
+    ///
+    /// - Parameter fixedAt: When it was there; nil: when it was last heard of.
+    public func place(
+        _ d: DeviceRef, at position: Position, floor: FloorRef = .unknown, heardAt: Int64, fixedAt: Int64? = nil
+    ) {
         guard state.pointee.isAlive(d), Position.isValid(latitude: position.latitude, longitude: position.longitude) else {
             return
         }
         let point = GridPoint(latitude: position.latitude, longitude: position.longitude)
-        state.pointee.put(d.index, position, point, floor, heardAt: heardAt)
+        state.pointee.put(d.index, position, point, floor, heardAt: heardAt, fixedAt: fixedAt ?? heardAt)
         // Whatever is known of its pairs is looked at with its next movement.
         state.pointee.devices[d.index].budget = 0
         state.pointee.devices[d.index].isUnexamined = true

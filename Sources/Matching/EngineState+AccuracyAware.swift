@@ -20,6 +20,8 @@ extension EngineState {
         var reach = Double(ranges) / GridPoint.unitsPerMetre + margin
         if subscription.flags.contains(.possible) {
             reach += here.pointee.accuracy + there.pointee.accuracy
+        } else if subscription.flags.contains(.likely) {
+            return likelyStanding(subscription, publication, exitMargin: 0) == .inside
         } else if subscription.flags.contains(.certain) {
             reach -= here.pointee.accuracy + there.pointee.accuracy
         }

@@ -7,7 +7,7 @@ extension EngineState {
         let index = devices.take()
         devices[index] = .fresh
         heard.reach(index)
-        heard[index] = isFixed ? .max : .min
+        heard[index] = Heard(at: isFixed ? .max : .min, fixedAt: .min)
         return index
     }
 

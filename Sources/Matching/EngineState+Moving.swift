@@ -22,7 +22,9 @@ extension EngineState {
 
     /// Puts the device and its lanes somewhere; nothing is evaluated.
     @inline(__always)
-    mutating func put(_ device: UInt32, _ position: Position, _ point: GridPoint, _ floor: FloorRef, heardAt: Int64) {
+    mutating func put(
+        _ device: UInt32, _ position: Position, _ point: GridPoint, _ floor: FloorRef, heardAt: Int64, fixedAt: Int64
+    ) {
         let record = devices.base + Int(device)
         record.pointee.point = point
         record.pointee.latitude = position.latitude
@@ -33,7 +35,7 @@ extension EngineState {
         record.pointee.horizontalAccuracy = accuracy
         record.pointee.floor = floor.number
         // Who is fixed counts as heard of for ever.
-        if heard[device] != .max { heard[device] = heardAt }
+        heard[device] = Heard(at: heard[device].at == .max ? .max : heardAt, fixedAt: fixedAt)
         let wasPlaced = record.pointee.isPlaced
         record.pointee.isPlaced = true
         put(.publication, record, wasPlaced)
@@ -51,9 +53,11 @@ extension EngineState {
 
     /// Moves a device and evaluates what that brought into range or moved far enough.
     ///
-    /// - Parameter probes: The places in the probePrefetch of this device's probes.
+    /// - Parameters:
+    ///   - fixedAt: When it was there; nil: now.
+    ///   - probes: The places in the probePrefetch of this device's probes.
     mutating func move(
-        _ device: UInt32, _ position: Position, _ point: GridPoint, _ floor: FloorRef, at now: Int64,
+        _ device: UInt32, _ position: Position, _ point: GridPoint, _ floor: FloorRef, fixedAt: Int64? = nil, at now: Int64,
         probePrefetch probes: Range<Int>
     ) {
         let record = devices.base + Int(device)
@@ -61,7 +65,7 @@ extension EngineState {
         let former = record.pointee.isPlaced && !record.pointee.isUnexamined ? record.pointee.point : nil
         record.pointee.isUnexamined = false
         let travelled = former.map { $0.squaredChord(to: point).squareRoot() } ?? 0
-        put(device, position, point, floor, heardAt: now)
+        put(device, position, point, floor, heardAt: now, fixedAt: fixedAt ?? now)
         var reviewed = false
         if former != nil { record.pointee.budget -= Float(travelled * (1.0005 / GridPoint.unitsPerMetre)) + 0.001 }
         // Who comes from nowhere may stand far from where it met a beacon.

@@ -204,6 +204,7 @@ extension EngineState {
         partners[record.subscription] &-= 1
         if record.armed != .max { deadlinesWanted -= 1 }
         index.pairs[pair].armed = .max
+        if !leaving.isEmpty { leaving[pair] = nil }
         index.remove(pair)
     }
 }

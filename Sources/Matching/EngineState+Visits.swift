@@ -15,7 +15,9 @@ enum Phase: UInt8, BitwiseCopyable {
 extension EngineState {
     /// Brings a pair of mode visit, whose selector is TRUE and whose topics are equal, up to date with where its sides stand and
     /// when they were heard of.
-    mutating func attend(_ pair: UInt32, at now: Int64) {
+    ///
+    /// - Parameter isUpdated: One of the two was updated.
+    mutating func attend(_ pair: UInt32, isUpdated: Bool = false, at now: Int64) {
         let record = index.pairs[pair]
         let subscription = subscriptions[record.subscription]
         let publication = publications[record.publication]
@@ -26,6 +28,9 @@ extension EngineState {
             // Restored, and not heard of since.
             if isSilent { end(pair, .lost, at: now) } else { watch(pair) }
             return
+        }
+        if isLikely(subscription, publication) {
+            return attendLikely(pair, isSilent: isSilent, isUpdated: isUpdated, at: now)
         }
         let phase = index.phases[pair]
         let isNear = isInReach(subscription, publication)
@@ -61,24 +66,26 @@ extension EngineState {
             return saturating(sighting.seenAt, limit)
         }
         let heardAt = min(
-            heard[publications[record.publication].device], heard[subscriptions[record.subscription].device])
+            heard[publications[record.publication].device].at, heard[subscriptions[record.subscription].device].at)
         return saturating(heardAt, limit)
     }
 
     /// Sees to it that the pair is looked at when time alone can change it.
-    private mutating func watch(_ pair: UInt32) {
+    mutating func watch(_ pair: UInt32) {
         let record = index.pairs[pair]
         guard index.phases[pair] != .silent else { return }
         var due = silentFrom(record)
         if index.phases[pair] == .staying {
-            due = min(due, saturating(record.changedAt, visitOptions[record.subscription].dwell))
+            let dwell = visitOptions[record.subscription].dwell
+            let isLikely = isLikely(subscriptions[record.subscription], publications[record.publication])
+            due = min(due, isLikely ? likelyDue(pair, dwell: dwell) : saturating(record.changedAt, dwell))
         }
         if due != .max { arm(pair, for: due) }
     }
 
     /// Both devices may travel no further than this pair allows before it is looked at again: half of what is left each, since
     /// both may travel. Where accuracy or floor count, any fix can change it; so can any fix of a side that was silent.
-    private mutating func lowerVisitBudgets(_ pair: UInt32, at now: Int64) {
+    mutating func lowerVisitBudgets(_ pair: UInt32, at now: Int64) {
         let record = index.pairs[pair]
         let subscription = subscriptions[record.subscription]
         let publication = publications[record.publication]
@@ -94,7 +101,7 @@ extension EngineState {
             half = Float(max(0, min(4096, (left - 0.03) / 2)))
         }
         for device in [publication.device, subscription.device] {
-            let isSilent = index.phases[pair] == .silent && now >= saturating(heard[device], options.staleAfter)
+            let isSilent = index.phases[pair] == .silent && now >= saturating(heard[device].at, options.staleAfter)
             lowerBudget(device, to: isSilent ? 0 : half)
         }
     }
@@ -103,7 +110,7 @@ extension EngineState {
         let pair = index.find(subscription, publication) ?? link(subscription, publication)
         index.enter(.visiting, pair, at: since)
         for device in [publications[publication].device, subscriptions[subscription].device] {
-            if heard[device] == .min { heard[device] = now }
+            if heard[device].at == .min { heard[device].at = now }
             lowerBudget(device, to: 0)
         }
         watch(pair)
@@ -117,7 +124,7 @@ extension EngineState {
         unlink(pair)
     }
 
-    private mutating func note(_ pair: UInt32, _ reason: VisitEnd.Reason, at now: Int64) {
+    mutating func note(_ pair: UInt32, _ reason: VisitEnd.Reason, at now: Int64) {
         let record = index.pairs[pair]
         ends.append(
             Parting(
@@ -172,7 +179,8 @@ extension EngineState {
             if isExcluded || !haveEqualTopics(subscription, publication) || !isTrue(current) {
                 end(current, .left, at: now)
             } else {
-                attend(current, at: now)
+                if !leaving.isEmpty { leaving[current] = nil }
+                attend(current, isUpdated: true, at: now)
             }
         }
     }

@@ -10,8 +10,8 @@ struct EngineState {
     var devices = Slab<Device>()
     var publications = Slab<Publication>()
     var subscriptions = Slab<Subscription>()
-    /// By device number: when it was last heard of.
-    var heard = Column<Int64>()
+    /// By device number: when it was last heard of, and of when that was.
+    var heard = Column<Heard>()
     /// By subscription number: pairs remembered.
     var partners = Column<UInt32>()
     /// By subscription number, where it is of mode visit.
@@ -26,6 +26,8 @@ struct EngineState {
     var lanes = LanePool()
     var directory = TileDirectory()
     var index = PairIndex()
+    /// By pair of a likely subscription: when the first of the last usable fixes was that are all outside.
+    var leaving: [UInt32: Int64] = [:]
     var sightings = Sightings()
     var deadlines = Heap<Deadline>()
     /// Entries and pairs that have a deadline; the heap may hold more.

@@ -7,8 +7,9 @@ struct EntryFlags: OptionSet, BitwiseCopyable {
     static let possible = EntryFlags(rawValue: 4)
     static let certain = EntryFlags(rawValue: 8)
     static let sameFloor = EntryFlags(rawValue: 16)
+    static let likely = EntryFlags(rawValue: 32)
     /// More than the two points and ranges decides what is in range.
-    static let accuracyAware: EntryFlags = [.possible, .certain, .sameFloor]
+    static let accuracyAware: EntryFlags = [.possible, .certain, .likely, .sameFloor]
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
@@ -18,6 +19,7 @@ struct EntryFlags: OptionSet, BitwiseCopyable {
         case .centre: break
         case .possible: insert(.possible)
         case .certain: insert(.certain)
+        case .likely: insert(.likely)
         }
         if options.sameFloor { insert(.sameFloor) }
     }

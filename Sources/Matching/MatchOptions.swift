@@ -16,6 +16,9 @@ public struct MatchOptions: Equatable, Sendable {
         case possible
         /// Both are added: in range only when the two surely are.
         case certain
+        /// A visit begins well inside and ends by fixes of a minute outside; what is too coarse decides nothing (``LikelyRule``). The
+        /// accuracy is the root of the sum of both squares. Of ``Mode/visit``.
+        case likely
     }
 
     public var mode: Mode

@@ -44,7 +44,8 @@ extension EngineState {
                 let number = place - start
                 let probes = probePrefetch.starts[number]..<probePrefetch.starts[number + 1]
                 self.move(
-                    move.device.index, move.position, probePrefetch.points[number], move.floor, at: now, probePrefetch: probes)
+                    move.device.index, move.position, probePrefetch.points[number], move.floor, fixedAt: move.fixedAt, at: now,
+                    probePrefetch: probes)
                 finish(into: &effects)
             }
             start = end

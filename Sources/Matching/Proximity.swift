@@ -8,6 +8,8 @@ public struct Proximity: Equatable, Sendable {
     public var reach: Double
     /// Metres that the accuracies take off the distance (negative) or add to it.
     public var allowance: Double
+    /// False: under `likely` the fixes are too coarse to decide.
+    public var isUsable: Bool
     /// Whether a meeting would find the two in range.
     public var isInRange: Bool
 
@@ -23,18 +25,26 @@ public struct Proximity: Equatable, Sendable {
             toLongitude: subscription.longitude)
         reach = publicationRange + subscriptionRange
         let accuracies = Self.counted(publication) + Self.counted(subscription)
+        let likely = Self.likelyAccuracy(Self.counted(publication), Self.counted(subscription))
         allowance =
             switch accuracy {
             case .centre: 0
             case .possible: -accuracies
             case .certain: accuracies
+            case .likely: LikelyRule.entryMargin(accuracy: likely, depth: reach)
             }
+        isUsable = accuracy != .likely || likely <= LikelyRule.accuracyMax(depth: reach)
         let units = gridUnits(publicationRange) &+ gridUnits(subscriptionRange)
-        isInRange = isWithin(
-            Double(units) / GridPoint.unitsPerMetre - allowance,
-            GridPoint(latitude: publication.latitude, longitude: publication.longitude),
-            GridPoint(latitude: subscription.latitude, longitude: subscription.longitude))
+        isInRange =
+            isUsable
+            && isWithin(
+                Double(units) / GridPoint.unitsPerMetre - allowance,
+                GridPoint(latitude: publication.latitude, longitude: publication.longitude),
+                GridPoint(latitude: subscription.latitude, longitude: subscription.longitude))
     }
+
+    /// Metres that two accuracies count together under `likely`.
+    public static func likelyAccuracy(_ one: Double, _ other: Double) -> Double { (one * one + other * other).squareRoot() }
 
     /// Metres that a position's accuracy counts: none where it was not sent.
     public static func counted(_ position: Position) -> Double {

@@ -68,8 +68,9 @@ extension SubscriptionRecord {
     /// The raw values of these are the words on the wire.
     public enum Mode: String, Sendable, CaseIterable { case once, visit }
 
-    /// What becomes of the horizontal accuracies of both sides: ignored, subtracted from the distance, or added to it.
-    public enum Accuracy: String, Sendable, CaseIterable { case centre, possible, certain }
+    /// What becomes of the horizontal accuracies of both sides: ignored, subtracted from the distance, added to it, or
+    /// deciding by themselves whether a fix counts.
+    public enum Accuracy: String, Sendable, CaseIterable { case centre, possible, certain, likely }
 
     /// Whether both sides must be known to be on one floor of one building.
     public enum Floor: String, Sendable, CaseIterable { case any, same }

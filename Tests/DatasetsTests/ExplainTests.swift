@@ -68,6 +68,16 @@ struct ExplainTests {
             Row(
                 subscription: #","accuracy":"certain""#, metres: 90, extra: #","acc":30"#, failing: ["range"], check: "range",
                 detail: "distance 90.0 m plus accuracies 30.0 m (none sent + 30.0) is 120.0 m, reach 100.0 m (50.0 + 50.0)"),
+            Row(
+                subscription: #","mode":"visit","accuracy":"likely""#, metres: 90, extra: #","acc":30"#, failing: ["range"],
+                check: "range",
+                detail:
+                    "distance 90.0 m plus 15.0 m for likely accuracies (none sent + 30.0) is 105.0 m, reach 100.0 m (50.0 + 50.0)"
+            ),
+            Row(
+                subscription: #","mode":"visit","accuracy":"likely""#, metres: 1, extra: #","acc":300"#, failing: ["range"],
+                check: "range",
+                detail: "likely: fixes of none sent + 300.0 m decide nothing here, it takes 100.0 m or better"),
             Row(metres: 131.2, failing: ["range"], check: "range", detail: "distance 131.2 m, reach 100.0 m (50.0 + 50.0)"),
             Row(metres: 100.2, failing: ["range"], check: "range", detail: "distance 100.206 m, reach 100.000 m (50.0 + 50.0)"),
             Row(

@@ -35,6 +35,17 @@ struct SubscriptionOptionTests {
         #expect(stored() == defaults)
     }
 
+    @Test("Likely takes the mode visit: in mode once it is refused, whichever of the two is given")
+    func likely() {
+        let harness = HubHarness()
+        harness.makePair()
+        #expect(harness.refusal("subscription/update", #"{"id":"s","accuracy":"likely"}"#) == "invalid accuracy")
+        #expect(harness.result("subscription/update", #"{"id":"s","mode":"visit","accuracy":"likely"}"#)?["accuracy"] == "likely")
+        harness.restart(killed: true)
+        #expect(harness.refusal("subscription/update", #"{"id":"s","mode":"once"}"#) == "invalid mode")
+        #expect(harness.result("subscription/update", #"{"id":"s","mode":null,"accuracy":null}"#)?["accuracy"] == "centre")
+    }
+
     @Test("A secret is kept and can be removed, and nothing that goes out ever holds it")
     func secret() {
         let harness = HubHarness()

@@ -31,6 +31,26 @@ struct VisitTests {
         return count
     }
 
+    @Test("A likely visit follows the fixes' times: a batch makes the visits it made, and an exit outlasts a restart")
+    func likely() {
+        let harness = visiting(#","accuracy":"likely","dwell":300"#)
+        func fix(_ metres: Double, secondsAgo: Int64) -> [String] {
+            harness.move(metres: metres, extra: #","acc":20,"timestamp":\#(harness.now - secondsAgo * 1000)"#)
+            return events(harness)
+        }
+        #expect(events(harness) == [])
+        harness.advance(milliseconds: 200_000)
+        #expect(fix(1, secondsAgo: 199) == [])
+        #expect(fix(400, secondsAgo: 150) == [])
+        harness.advance(milliseconds: 200_000)
+        #expect(fix(1, secondsAgo: 90) == ["matched"])
+        #expect(fix(400, secondsAgo: 80) == [])
+        #expect(fix(1, secondsAgo: 70) == [])
+        #expect(fix(400, secondsAgo: 65) == [])
+        harness.restart()
+        #expect(fix(400, secondsAgo: 1) == ["ended left"])
+    }
+
     @Test("Begin and end have ids of their own and carry the begin's as `visit`; an end says why, and where both sides were")
     func shape() {
         let harness = visiting()

@@ -42,12 +42,15 @@ final class NaiveEngine {
 
         var phase: Phase
         var since: Int64
+        /// Of accuracy likely: the first of the fixes that are all outside.
+        var outsideSince: Int64?
     }
 
     let limits: EngineLimits
     var positions: [DeviceRef: Position?] = [:]
     var floors: [DeviceRef: UInt32] = [:]
     var heard: [DeviceRef: Int64] = [:]
+    var fixedAt: [DeviceRef: Int64] = [:]
     /// Which beacons devices see, and how far those are.
     var sightings: [Set<DeviceRef>: BeaconSighting] = [:]
     /// Placed by a restart and not moved since.
@@ -75,6 +78,7 @@ final class NaiveEngine {
         case .centre: distance(a, b)
         case .possible: distance(a, b) - accuracies
         case .certain: distance(a, b) + accuracies
+        case .likely: distance(a, b)
         }
     }
 
@@ -103,7 +107,75 @@ final class NaiveEngine {
         if s.options.sameFloor {
             guard let floor = floors[p.device], floor != 0, floor == floors[s.device] else { return false }
         }
+        if s.options.accuracy == .likely { return likely(here, there, p.range + s.range, s.options) == .inside }
         return distance(here, there, s.options) <= p.range + s.range + margin
+    }
+
+    enum Likely { case inside, between, outside, unusable }
+
+    /// What two fixes say where the accuracy is likely, floors aside.
+    func likely(_ here: Position, _ there: Position, _ reach: Double, _ options: MatchOptions) -> Likely {
+        let accuracy = likelyAccuracy(here, there)
+        if accuracy > 100, accuracy > reach / 2 { return .unusable }
+        let distance = distance(here, there)
+        if distance <= reach - min(accuracy / 2, reach / 2) { return .inside }
+        return distance <= reach + max(options.exitMargin, accuracy) ? .between : .outside
+    }
+
+    func likelyAccuracy(_ here: Position, _ there: Position) -> Double {
+        let squares = [here, there].map { max(0, $0.horizontalAccuracy ?? 0) }.map { $0 * $0 }
+        return (squares[0] + squares[1]).squareRoot()
+    }
+
+    /// The side whose fix is the later one.
+    private func latestFix(_ p: Publication, _ s: Subscription) -> DeviceRef {
+        [p.device, s.device].max { (fixedAt[$0] ?? .min, heard[$0] ?? .min) < (fixedAt[$1] ?? .min, heard[$1] ?? .min) }!
+    }
+
+    /// Brings a pair with accuracy likely up to date.
+    private func attendLikely(
+        _ key: PairKey, _ p: Publication, _ s: Subscription, _ places: (Position, Position), isSilent: Bool, isUpdated: Bool,
+        at now: Int64, into outcome: inout Outcome
+    ) {
+        var stay = stays[key]!
+        if isUpdated { stay.outsideSince = nil }
+        let fix = latestFix(p, s)
+        let instant = min(now, fixedAt[fix] ?? now)
+        let lag = max(0, (heard[fix] ?? instant) - instant)
+        let isOnFloor = !s.options.sameFloor || (floors[p.device] ?? 0) != 0 && floors[p.device] == floors[s.device]
+        let standing = likely(places.0, places.1, p.range + s.range, s.options)
+        if stay.phase == .visiting && isSilent {
+            end(key, .lost, at: now, into: &outcome)
+            stay.phase = .silent
+        }
+        if !isOnFloor || (isSilent || stay.phase == .silent) && standing != .inside {
+            if stay.phase == .visiting { end(key, .left, at: now, into: &outcome) }
+            stays[key] = nil
+            return
+        }
+        if standing == .outside {
+            stay.outsideSince = stay.outsideSince ?? instant
+            if isUpdated || instant - stay.outsideSince! >= 60_000 {
+                if stay.phase == .visiting { end(key, .left, at: now, into: &outcome) }
+                stays[key] = nil
+                return
+            }
+        } else if standing != .unusable {
+            stay.outsideSince = nil
+        }
+        if stay.phase != .visiting {
+            if isSilent {
+                stay.phase = .silent
+            } else {
+                if stay.phase == .silent { (stay.phase, stay.since) = (.staying, instant) }
+                let due = stay.since + s.options.dwell
+                if stay.outsideSince == nil, instant >= due || now >= due + lag {
+                    (stay.phase, stay.since) = (.visiting, now)
+                    outcome.meetings.append((key, .visitBegan(meeting(key, at: now))))
+                }
+            }
+        }
+        stays[key] = stay
     }
 
     func isInRange(_ key: PairKey, at now: Int64) -> Bool {
@@ -166,7 +238,7 @@ final class NaiveEngine {
         for key in stays.keys.sorted() { attend(key, at: now, into: &outcome) }
     }
 
-    private func attend(_ key: PairKey, at now: Int64, into outcome: inout Outcome) {
+    private func attend(_ key: PairKey, isUpdated: Bool = false, at now: Int64, into outcome: inout Outcome) {
         let stay = stays[key]!
         let p = publications[key.publication]!
         let s = subscriptions[key.subscription]!
@@ -186,6 +258,11 @@ final class NaiveEngine {
             }
             return
         }
+        if s.options.accuracy == .likely, let here = positions[p.device] ?? nil, let there = positions[s.device] ?? nil {
+            return attendLikely(
+                key, p, s, (here, there), isSilent: isSilent, isUpdated: isUpdated, at: now, into: &outcome)
+        }
+        stays[key]?.outsideSince = nil
         if stay.phase == .visiting {
             if isSilent {
                 end(key, .lost, at: now, into: &outcome)
@@ -268,7 +345,9 @@ final class NaiveEngine {
 
     // MARK: Inputs
 
-    func move(_ device: DeviceRef, to position: Position?, floor: UInt32 = 0, at now: Int64) -> [Effect] {
+    func move(_ device: DeviceRef, to position: Position?, floor: UInt32 = 0, fixedAt fix: Int64? = nil, at now: Int64)
+        -> [Effect]
+    {
         var outcome = Outcome()
         let concerned = keys { $1.device == device || $2.device == device }
         let before = unexamined.remove(device) == nil ? Set(concerned.filter { isInRange($0, at: .min) }) : []
@@ -284,6 +363,7 @@ final class NaiveEngine {
         }
         floors[device] = floor
         heard[device] = now
+        fixedAt[device] = fix ?? now
         // A pair that was in range and never met was evaluated then: its selector can only change with an update.
         // And a beacon is met by a sighting: where the other stands can only let them meet again.
         let known = concerned.filter {
@@ -316,6 +396,9 @@ final class NaiveEngine {
     func add(_ ref: PublicationRef, _ publication: Publication, at now: Int64) -> [Effect] {
         var outcome = Outcome()
         publications[ref.index] = publication
+        for key in stays.keys.sorted() where key.publication == ref.index {
+            attend(key, isUpdated: true, at: now, into: &outcome)
+        }
         evaluate(keys { key, _, _ in key.publication == ref.index }, at: now, hinting: true, &outcome)
         return outcome.effects
     }
@@ -330,6 +413,9 @@ final class NaiveEngine {
             last = last.filter { $0.key.subscription != ref.index }
         }
         subscriptions[ref.index] = subscription
+        for key in stays.keys.sorted() where key.subscription == ref.index {
+            attend(key, isUpdated: true, at: now, into: &outcome)
+        }
         evaluate(keys { key, _, _ in key.subscription == ref.index }, at: now, hinting: true, &outcome)
         return outcome.effects
     }
@@ -371,6 +457,7 @@ final class NaiveEngine {
         positions[device] = nil
         floors[device] = nil
         heard[device] = nil
+        fixedAt[device] = nil
         unexamined.remove(device)
         sightings = sightings.filter { !$0.key.contains(device) }
         return Removal(
@@ -405,6 +492,14 @@ final class NaiveEngine {
     /// After everything was restored: whatever is in range of a visit's subscription and has none.
     func resume(at now: Int64) -> [Effect] {
         var outcome = Outcome()
+        for key in stays.keys {
+            stays[key]!.outsideSince = nil
+            guard let (p, s, first, second) = sides(key), let here = first, let there = second, s.options.accuracy == .likely,
+                likely(here, there, p.range + s.range, s.options) == .outside,
+                !s.options.sameFloor || (floors[p.device] ?? 0) != 0 && floors[p.device] == floors[s.device]
+            else { continue }
+            stays[key]!.outsideSince = min(now, [p.device, s.device].compactMap { fixedAt[$0] }.max() ?? now)
+        }
         evaluate(
             keys { $2.isVisit && stays[$0] == nil }, at: now, hinting: false, attending: false, &outcome)
         return outcome.effects
@@ -414,16 +509,34 @@ final class NaiveEngine {
     func nextDeadline() -> Int64? {
         let lives = publications.values.map(\.expiresAt) + subscriptions.values.map(\.expiresAt)
         let pairs = stays.filter { $0.value.phase != .silent }.map { key, stay in
-            let dwell = stay.phase == .staying ? stay.since + subscriptions[key.subscription]!.options.dwell : .max
+            let dwell = stay.phase == .staying ? dwellsAt(key, stay) : .max
             return min(dwell, silentFrom(key))
         }
         return (lives + pairs).filter { $0 != .max }.min()
+    }
+
+    private func dwellsAt(_ key: PairKey, _ stay: Stay) -> Int64 {
+        let s = subscriptions[key.subscription]!
+        let p = publications[key.publication]!
+        let due = stay.since + s.options.dwell
+        guard s.options.accuracy == .likely, (positions[p.device] ?? nil) != nil, (positions[s.device] ?? nil) != nil else {
+            return due
+        }
+        guard stay.outsideSince == nil else { return .max }
+        let fix = latestFix(p, s)
+        return due + max(0, (heard[fix] ?? 0) - (fixedAt[fix] ?? 0))
     }
 
     // MARK: Boundaries
 
     /// Whether a distance is within 2 cm of one that decides something between such sides.
     private func isNear(_ here: Position, _ there: Position, _ range: Double, _ options: MatchOptions) -> Bool {
+        if options.accuracy == .likely {
+            let accuracy = likelyAccuracy(here, there)
+            let left = distance(here, there) - range
+            let margins = [0, -accuracy / 2, -range / 2, options.exitMargin, accuracy]
+            return abs(accuracy - 100) < 0.001 || abs(accuracy - range / 2) < 0.02 || margins.contains { abs(left - $0) < 0.02 }
+        }
         let left = distance(here, there, options) - range
         return abs(left) < 0.02 || options.mode == .visit && abs(left - options.exitMargin) < 0.02
     }
@@ -434,7 +547,7 @@ final class NaiveEngine {
         for p in publications.values {
             for s in subscriptions.values where p.topic == s.topic && (p.device == device || s.device == device) {
                 guard let here = place(p.device), let there = place(s.device) else { continue }
-                if p.device == s.device && s.options.accuracy != .certain { continue }
+                if p.device == s.device && s.options.accuracy != .certain && s.options.accuracy != .likely { continue }
                 if isNear(here, there, p.range + s.range, s.options) { return true }
             }
         }
@@ -470,7 +583,8 @@ final class NaiveEngine {
         guard let here = positions[p.device] ?? nil else { return false }
         return subscriptions.values.contains { s in
             guard s.topic == p.topic, let there = positions[s.device] ?? nil else { return false }
-            return (p.device != s.device || s.options.accuracy == .certain) && isNear(here, there, p.range + s.range, s.options)
+            return (p.device != s.device || s.options.accuracy == .certain || s.options.accuracy == .likely)
+                && isNear(here, there, p.range + s.range, s.options)
         }
     }
 
@@ -480,7 +594,8 @@ final class NaiveEngine {
         guard let there = positions[s.device] ?? nil else { return false }
         let touches = publications.values.contains { p in
             guard s.topic == p.topic, let here = positions[p.device] ?? nil else { return false }
-            return (p.device != s.device || s.options.accuracy == .certain) && isNear(here, there, p.range + s.range, s.options)
+            return (p.device != s.device || s.options.accuracy == .certain || s.options.accuracy == .likely)
+                && isNear(here, there, p.range + s.range, s.options)
         }
         return touches
             || last.contains { key, before in

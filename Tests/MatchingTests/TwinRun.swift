@@ -132,9 +132,9 @@ struct TwinRun {
         let device = devices[shape.beacons...].randomElement(using: &random)!
         guard let position = newPosition(of: device) else { return nil }
         var effects: [Effect] = []
-        let floor = newFloor()
-        engine.move(device, to: position, floor: FloorRef(number: floor), at: now, into: &effects)
-        let expected = twin.move(device, to: position, floor: floor, at: now)
+        let (floor, fixedAt) = (newFloor(), newFixTime())
+        engine.move(device, to: position, floor: FloorRef(number: floor), fixedAt: fixedAt, at: now, into: &effects)
+        let expected = twin.move(device, to: position, floor: floor, fixedAt: fixedAt, at: now)
         return compare("move", effects, expected)
     }
 
@@ -144,9 +144,9 @@ struct TwinRun {
         for _ in 0..<Int.random(in: 1...40, using: &random) {
             let device = devices[shape.beacons...].randomElement(using: &random)!
             guard let position = newPosition(of: device) else { continue }
-            let floor = newFloor()
-            moves.append(Move(device: device, position: position, floor: FloorRef(number: floor)))
-            expected += twin.move(device, to: position, floor: floor, at: now)
+            let (floor, fixedAt) = (newFloor(), newFixTime())
+            moves.append(Move(device: device, position: position, floor: FloorRef(number: floor), fixedAt: fixedAt))
+            expected += twin.move(device, to: position, floor: floor, fixedAt: fixedAt, at: now)
         }
         var effects: [Effect] = []
         engine.move(moves, at: now, into: &effects)
@@ -257,8 +257,10 @@ struct TwinRun {
             twin.positions[device] = .some(position)
             if let position, let heardAt = former.heard[devices[place]] {
                 let floor = former.floors[devices[place]] ?? 0
-                engine.place(device, at: position, floor: FloorRef(number: floor), heardAt: heardAt)
+                let fixedAt = former.fixedAt[devices[place]]
+                engine.place(device, at: position, floor: FloorRef(number: floor), heardAt: heardAt, fixedAt: fixedAt)
                 twin.heard[device] = heardAt
+                twin.fixedAt[device] = fixedAt ?? heardAt
                 twin.unexamined.insert(device)
                 twin.floors[device] = floor
             }
@@ -365,12 +367,17 @@ struct TwinRun {
             options.staleAfter = [1, 8_000, 60_000, .max, .max, .max].randomElement(using: &random)!
         }
         guard Int.random(in: 0..<100, using: &random) < shape.accuracyAware else { return options }
-        options.accuracy = [.centre, .possible, .certain].randomElement(using: &random)!
+        options.accuracy = [.centre, .possible, .certain, .likely].randomElement(using: &random)!
         options.sameFloor = options.accuracy == .centre || Int.random(in: 0..<3, using: &random) == 0
         return options
     }
 
     private mutating func newFloor() -> UInt32 { UInt32([0, 1, 1, 1, 1, 2].randomElement(using: &random)!) }
+
+    /// When a device was where it is said to be: mostly now.
+    private mutating func newFixTime() -> Int64? {
+        Int.random(in: 0..<4, using: &random) == 0 ? now - Int64.random(in: 0...90_000, using: &random) : nil
+    }
 
     private mutating func newTopic() -> String { "t\(Int.random(in: 0..<shape.topics, using: &random))" }
 

@@ -295,6 +295,42 @@ struct VisitTests {
         #expect(certain.stand(140, accuracy: 21, at: 2) == ["left"])
     }
 
+    @Test("A likely visit begins well inside; coarse fixes decide nothing, and fixes of a minute outside end it")
+    func likely() throws {
+        let fence = try Fence(.visit(accuracy: .likely), at: 149, accuracy: (nil, 20))
+        #expect(fence.told == [])
+        #expect(fence.stand(10, accuracy: 101, at: 1_000) == [])
+        #expect(fence.stand(139, accuracy: 20, at: 2_000) == ["began"])
+        #expect(fence.stand(400, accuracy: 20, at: 10_000) == [])
+        #expect(fence.stand(160, accuracy: 20, at: 69_000) == [])
+        #expect(fence.stand(400, accuracy: 20, at: 75_000) == [])
+        #expect(fence.stand(10, accuracy: 5_000, at: 100_000) == [])
+        #expect(fence.stand(400, accuracy: 20, at: 134_999) == [])
+        #expect(fence.stand(400, accuracy: 20, at: 135_000) == ["left"])
+        #expect(fence.stand(140, accuracy: 0, at: 136_000) == ["began"])
+        #expect(try fence.update(.visit(accuracy: .likely), range: 1, at: 137_000) == ["left"])
+    }
+
+    @Test("A batch of likely fixes makes the visits of their own times: exits after a minute, visits after their dwell")
+    func likelyBatch() throws {
+        let fence = try Fence(.visit(dwell: 300_000, accuracy: .likely))
+        func fix(_ metres: Double, of seconds: Int64) -> [String] {
+            fence.engine.move(
+                fence.subscriber, to: Fence.position(metres, accuracy: 20), fixedAt: seconds * 1000, at: 10_000_000,
+                into: &fence.effects)
+            return fence.told
+        }
+        #expect(fix(0, of: 0) == [])
+        #expect(fix(0, of: 200) == [])
+        #expect(fix(400, of: 250) == [])
+        #expect(fix(0, of: 301) == ["began"])
+        #expect(fix(400, of: 400) == [])
+        #expect(fix(400, of: 461) == ["left"])
+        #expect(fix(0, of: 500) == [])
+        #expect(fence.engine.nextDeadline.map(Int.init) == 10_300_000)
+        #expect(fence.advance(to: 10_300_000) == ["began"])
+    }
+
     @Test("A position whose accuracy is hundreds of kilometres may be anywhere within them")
     func coarse() throws {
         #expect(try Fence(.once(.possible), at: 300_000, accuracy: (nil, 300_000)).told == ["met"])

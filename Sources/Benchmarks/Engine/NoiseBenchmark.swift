@@ -5,12 +5,14 @@ import Matching
 struct NoiseBenchmark: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "noise",
-        abstract: "Counts the false events of a device that stands still inside a fence, for several options of a visit.",
+        abstract:
+            "Counts the false events of a device that stands still inside a fence, for geofences and for several options of a visit.",
         discussion: """
             The fence's reach is 100 m. The device reports a fix every 10 s; its noise is normal in both directions with the given \
             sigma and a correlation of 60 s, and one fix in a hundred is off by another 40 to 150 m in any direction. It reports \
             1.5 sigma as its accuracy, the radius of 68 %; a fix that is off tells as much more as --honesty says. Every begin and end after the first \
-            begin is a false event. The delay is that of the end, for a device that walks out at 1.4 m/s or drives out at 14 m/s.
+            begin is a false event. Coarse fixes are off by a sigma of 200 to 1,700 m and report it; visits to a geofence are walks at \
+            1.4 m/s with stays of 2 to 30 minutes. The delay is that of the end, for a device that walks out at 1.4 m/s or drives out at 14 m/s.
             """)
 
     @Option(help: "Hours the device stands still, for each case.")
@@ -29,6 +31,7 @@ struct NoiseBenchmark: ParsableCommand {
 
     func run() {
         var report = Report()
+        measureFences(into: &report)
         for rule in NoiseRule.all {
             for (place, scene) in NoiseScene.all.enumerated() {
                 var trial = NoiseTrial(scene: scene, honesty: honesty, options: rule.options, seed: 17)
@@ -73,6 +76,7 @@ struct NoiseRule {
         NoiseRule("centre, margin 100 m", .centre, margin: 100),
         NoiseRule("certain, margin 20 m", .certain, margin: 20),
         NoiseRule("certain, margin 100 m", .certain, margin: 100),
+        NoiseRule("likely, margin 10 m", .likely, margin: 10),
         NoiseRule("possible, margin 20 m", .possible, margin: 20, reference: ["0.76", "0.54", "2.7"], delays: ["29", "7"]),
         NoiseRule("possible, margin 50 m", .possible, margin: 50),
         NoiseRule("possible, margin 100 m", .possible, margin: 100),

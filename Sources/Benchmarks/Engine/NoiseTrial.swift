@@ -1,5 +1,4 @@
 import Geodesy
-import Glibc
 import Matching
 import Selectors
 
@@ -7,25 +6,20 @@ import Selectors
 struct NoiseTrial {
     private static let reach = 100.0
     private static let interval: Int64 = 10_000
-    private static let correlation = exp(-10.0 / 60)
     /// On the equator a degree of longitude and one of latitude.
     private static let metresPerDegree = (east: 111_319.49, north: 110_574.28)
 
     private let scene: NoiseScene
-    /// How much of its error a fix that is off reports as its accuracy, 0…1.
-    private let honesty: Double
     private let engine = Engine()
     private let device: DeviceRef
-    private var random: SplitMix64
-    private var noise = (east: 0.0, north: 0.0)
+    private var noise: FixNoise
     private var now: Int64 = 0
     private var effects: [Effect] = []
     private var isUnderWay = false
 
     init(scene: NoiseScene, honesty: Double, options: MatchOptions, seed: UInt64) {
         self.scene = scene
-        self.honesty = honesty
-        random = SplitMix64(seed: seed)
+        noise = FixNoise(sigma: scene.sigma, honesty: honesty, seed: seed)
         let pin = engine.addDevice()
         device = engine.addDevice()
         engine.place(pin, at: Position(latitude: 0, longitude: 0), heardAt: 0)
@@ -62,7 +56,7 @@ struct NoiseTrial {
         for _ in 0..<20 { _ = fix(at: 0) }
         let step = speed * Double(Self.interval) / 1000
         // A fix falls anywhere between two others' instants.
-        var distance = Double.random(in: 0..<1, using: &random) * step
+        var distance = noise.uniform(0..<1) * step
         while distance < Self.reach {
             _ = fix(at: distance)
             distance += step
@@ -81,21 +75,11 @@ struct NoiseTrial {
         now += Self.interval
         effects.removeAll(keepingCapacity: true)
         while let deadline = engine.nextDeadline, deadline <= now { engine.advance(to: now, into: &effects) }
-        let fresh = (1 - Self.correlation * Self.correlation).squareRoot() * scene.sigma
-        let step = normals()
-        noise = (noise.east * Self.correlation + fresh * step.0, noise.north * Self.correlation + fresh * step.1)
-        var (east, north) = (distance + noise.east, noise.north)
-        var accuracy = 1.5 * scene.sigma
-        if Int.random(in: 0..<100, using: &random) == 0 {
-            let length = Double.random(in: 40..<150, using: &random)
-            let direction = Double.random(in: 0..<2 * .pi, using: &random)
-            east += length * cos(direction)
-            north += length * sin(direction)
-            accuracy = max(accuracy, length * honesty)
-        }
+        let error = noise.next(after: Double(Self.interval) / 1000)
+        let (east, north) = (distance + error.east, error.north)
         let position = Position(
             latitude: north / Self.metresPerDegree.north, longitude: east / Self.metresPerDegree.east,
-            horizontalAccuracy: accuracy)
+            horizontalAccuracy: error.accuracy)
         engine.move(device, to: position, at: now, into: &effects)
         for effect in effects {
             switch effect {
@@ -105,12 +89,5 @@ struct NoiseTrial {
             }
         }
         return effects.count
-    }
-
-    /// Two independent standard normal values (Box and Muller, 1958).
-    private mutating func normals() -> (Double, Double) {
-        let radius = (-2 * log(1 - Double.random(in: 0..<1, using: &random))).squareRoot()
-        let angle = Double.random(in: 0..<2 * .pi, using: &random)
-        return (radius * cos(angle), radius * sin(angle))
     }
 }

@@ -141,7 +141,7 @@ extension LiveBook {
             dataset.geofences.move(device, update, floor: floor, at: move.instant, &turn)
         }
         if let position = move.update?.position {
-            _ = dataset.geomatching.note(Move(device: device.reference, position: position, floor: floor))
+            _ = dataset.geomatching.note(Move(device: device.reference, position: position, floor: floor, fixedAt: move.instant))
             dataset.geomatching.reportMoves(knownSince: move.knownSince, &turn)
         } else {
             dataset.geomatching.move(device, to: nil, &turn)

@@ -97,8 +97,14 @@ extension ExplainedPair {
         // Near the boundary one sees which side of it.
         let decimals = abs(counted - proximity.reach) < 0.5 ? 3 : 1
         func metres(_ value: Double) -> String { FigureText.metres(value, decimals: decimals) }
+        guard proximity.isUsable else {
+            let limit = FigureText.decimal(LikelyRule.accuracyMax(depth: proximity.reach), 1)
+            return .init("range", false, "likely: fixes of \(accuracies) m decide nothing here, it takes \(limit) m or better")
+        }
         var detail = "distance \(metres(proximity.distance))"
-        if subscription.options.accuracy != .centre {
+        if subscription.options.accuracy == .likely {
+            detail += " plus \(metres(proximity.allowance)) for likely accuracies (\(accuracies)) is \(metres(counted))"
+        } else if subscription.options.accuracy != .centre {
             let sign = subscription.options.accuracy == .possible ? "less" : "plus"
             detail += " \(sign) accuracies \(metres(abs(proximity.allowance))) (\(accuracies)) is \(metres(counted))"
         }

@@ -1,3 +1,4 @@
+import Geodesy
 import Geofencing
 import Records
 import Wire
@@ -61,7 +62,7 @@ extension Geofences {
     ) -> Explanation.Check {
         let sent = fix.map { $0.accuracy > 0 ? "\(figure($0.accuracy, 1)) m" : "not sent" } ?? "not known"
         guard standing == .unusable else { return .init("accuracy", true, "\(rule.accuracy.rawValue): the accuracy is \(sent)") }
-        let limit = max(FenceRule.likelyAccuracyMetres, (depth ?? 0) / 2)
+        let limit = LikelyRule.accuracyMax(depth: depth ?? 0)
         return .init(
             "accuracy", false, "likely: a fix of \(sent) decides nothing here, it takes \(figure(limit, 1)) m or better")
     }

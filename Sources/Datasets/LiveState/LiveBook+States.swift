@@ -96,7 +96,7 @@ extension LiveBook {
         let found = state.dataset.locatesPositions ? structure.whereabouts(of: update, on: state.topic) : nil
         state.dataset.geomatching.engine.place(
             device.reference, at: position, floor: structure.floor(of: state, index: update.floorIndex, found: found) ?? .unknown,
-            heardAt: state.receivedAt)
+            heardAt: state.receivedAt, fixedAt: state.timestamp)
     }
 
     /// Clears a state on demand: the device of a position has none from now on.

@@ -88,7 +88,7 @@ extension LiveBook {
         dataset.circumstances.move(device, update, at: instant, &turn)
         let floor = dataset.structure.floor(of: state, index: update.floorIndex, found: found, &turn)
         dataset.geofences.move(device, update, floor: floor, at: instant, &turn)
-        let move = Move(device: device.reference, position: position, floor: floor)
+        let move = Move(device: device.reference, position: position, floor: floor, fixedAt: instant)
         if dataset.geomatching.note(move) { moved.append(dataset) }
     }
 

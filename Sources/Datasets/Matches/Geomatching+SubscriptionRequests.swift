@@ -105,6 +105,11 @@ extension Geomatching {
     private func applyMatching(_ parameters: Parameters, to record: inout SubscriptionRecord) throws(WireError) {
         if parameters.has("mode") { record.mode = try parameters.optionalChoice("mode") ?? .once }
         if parameters.has("accuracy") { record.accuracy = try parameters.optionalChoice("accuracy") ?? .centre }
+        if record.accuracy == .likely, record.mode == .once {
+            throw WireError(
+                .invalid, "`accuracy` `likely` takes the mode `visit`: a match of mode `once` has no end that could be likely",
+                field: parameters.has("accuracy") ? "accuracy" : "mode")
+        }
         if parameters.has("floor") { record.floor = try parameters.optionalChoice("floor") ?? .any }
         if parameters.has("exitMargin") {
             record.exitMargin =

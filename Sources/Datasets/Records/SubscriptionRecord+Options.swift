@@ -17,6 +17,7 @@ extension SubscriptionRecord {
         case .centre: options.accuracy = .centre
         case .possible: options.accuracy = .possible
         case .certain: options.accuracy = .certain
+        case .likely: options.accuracy = .likely
         }
         return options
     }

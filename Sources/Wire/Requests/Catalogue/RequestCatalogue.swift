@@ -261,7 +261,7 @@ public enum RequestCatalogue {
         RequestField("exitMargin", "mode visit: 0…100000 metres beyond the reach at which a visit ends; default 10"),
         RequestField("dwell", "mode visit: seconds in range before a visit begins; default 0"),
         RequestField("staleAfter", "mode visit: seconds without news after which a visit ends; default never"),
-        RequestField("accuracy", "centre, possible or certain; default centre"),
+        RequestField("accuracy", "centre, possible, certain or, with mode visit, likely; default centre"),
         RequestField("floor", "any or same; default any"),
         RequestField("excludeSelf", "true or false: a device does not match itself; default false"),
         pushers,

@@ -1,0 +1,122 @@
+import Geodesy
+
+// Who enters and who leaves, by a fix.
+extension GeofenceEngine {
+    /// Who is near a fence may be inside.
+    mutating func admit(to number: Int32, _ area: FenceArea, at now: Int64, into effects: inout [FenceEffect]) {
+        guard let fence = fence(number), fence.isEnabled else { return }
+        var found = Set<UInt32>()
+        for box in area.bounds { found.formUnion(grid.devices(in: box)) }
+        if fence.rule.accuracy == .possible {
+            for device in fixes.indices where (fixes[device]?.accuracy ?? 0) > 0 { found.insert(UInt32(device)) }
+        }
+        for device in found.sorted() {
+            guard let fix = fixes[Int(device)] else { continue }
+            tryToEnter(number, device, fix, at: max(fix.timestamp, fence.centreAt), now: now, into: &effects)
+        }
+    }
+
+    /// A device may be in fences near it.
+    mutating func enter(_ device: UInt32, _ fix: FenceFix, now: Int64, into effects: inout [FenceEffect]) {
+        var found: [Int32] = []
+        // Its memory serves again and again.
+        swap(&found, &near)
+        found.removeAll(keepingCapacity: true)
+        let (latitude, longitude) = (Float(fix.latitude), Float(fix.longitude))
+        sketches.withUnsafeBufferPointer { sketches in
+            index.forEach(latitude: fix.latitude, longitude: fix.longitude) { number in
+                if sketches[Int(number)].mayHold(latitude, longitude) { found.append(number) }
+            }
+        }
+        near = found
+        if possibleCount > 0, fix.accuracy > 0 { addPossible(fix) }
+        guard !near.isEmpty else { return }
+        if near.count > 1 { near.sort() }
+        for number in near { tryToEnter(number, device, fix, at: fix.timestamp, now: now, into: &effects) }
+    }
+
+    /// Fences that the accuracy of a fix reaches.
+    mutating func addPossible(_ fix: FenceFix) {
+        let metres = min(fix.accuracy, Area.Circle.radiusMax)
+        guard let reach = try? Area.Circle(latitude: fix.latitude, longitude: fix.longitude, radius: metres) else { return }
+        var more = Set<Int32>()
+        index.forEach(in: reach.bounds) { more.insert($0) }
+        near += more.filter { fences[Int($0)]?.rule.accuracy == .possible }
+    }
+
+    mutating func tryToEnter(
+        _ number: Int32, _ device: UInt32, _ fix: FenceFix, at instant: Int64, now: Int64, into effects: inout [FenceEffect]
+    ) {
+        guard let fence = fences[Int(number)], let area = fence.area, fence.isEnabled, fence.centre != device,
+            fence.rule.staleAfter.map({ fix.heardAt + $0 > now }) ?? true
+        else { return }
+        guard fence.rule.standing(of: fix, in: area, depth: { depth(of: number, area) }) == .inside, isOnFloor(fix, of: fence),
+            let identity = devices[Int(device)], fence.concerns(identity), visit(of: device, in: number) == nil
+        else { return }
+        visits[Int(device)].append(FenceVisit(fence: number, since: instant, hasDwelled: false))
+        members[Int(number)].insert(device)
+        effects.append(.entered(fence: number, device: device, fix, at: instant))
+        scheduleDwell(of: device, in: number, fix)
+        scheduleSilence(of: device, in: number, fix)
+    }
+
+    /// A fix of a device that is inside, or a fence that moved.
+    mutating func review(
+        _ visit: FenceVisit, of device: UInt32, _ fix: FenceFix, at instant: Int64, now: Int64, into effects: inout [FenceEffect]
+    ) {
+        let number = visit.fence
+        guard let fence = fences[Int(number)], let area = fence.area else { return }
+        var standing = fence.rule.standing(of: fix, in: area) { depth(of: number, area) }
+        let isElsewhere = fence.rule.floor == .same && standing != .unusable && !isOnFloor(fix, of: fence)
+        if isElsewhere { standing = .outside }
+        switch standing {
+        case .unusable: break
+        case .inside, .between:
+            if visit.outsideSince != nil { change(device, number) { $0.outsideSince = nil } }
+        case .outside where fence.rule.accuracy != .likely || isElsewhere:
+            return end(visit, of: device, at: max(visit.since, instant), .left, into: &effects)
+        case .outside:
+            guard let first = visit.outsideSince else { return change(device, number) { $0.outsideSince = instant } }
+            if instant - first >= LikelyRule.exitMilliseconds {
+                return end(visit, of: device, at: instant, .left, into: &effects)
+            }
+        }
+        guard fence.rule.dwell > 0, !visit.hasDwelled else { return }
+        let dwelledAt = visit.since + fence.rule.dwell
+        if instant >= dwelledAt {
+            if standing != .outside { dwell(visit, of: device, fix, at: dwelledAt, into: &effects) }
+        } else {
+            scheduleDwell(of: device, in: number, fix)
+        }
+    }
+
+    /// Ends visits and begins others by the last fix, after what a device is has changed.
+    mutating func review(_ device: UInt32, at now: Int64, into effects: inout [FenceEffect]) {
+        guard let fix = fix(of: device) else { return }
+        enter(device, fix, now: now, into: &effects)
+    }
+
+    mutating func dwell(
+        _ visit: FenceVisit, of device: UInt32, _ fix: FenceFix, at instant: Int64, into effects: inout [FenceEffect]
+    ) {
+        guard !visit.hasDwelled else { return }
+        change(device, visit.fence) {
+            $0.hasDwelled = true
+            $0.dwellsAt = .max
+        }
+        effects.append(.dwelled(fence: visit.fence, device: device, fix, at: instant))
+    }
+
+    mutating func end(
+        _ visit: FenceVisit, of device: UInt32, at instant: Int64, _ reason: FenceEnd, into effects: inout [FenceEffect]
+    ) {
+        visits[Int(device)].removeAll { $0.fence == visit.fence }
+        members[Int(visit.fence)].remove(device)
+        effects.append(
+            .exited(fence: visit.fence, device: device, fix(of: device), at: instant, since: visit.since, reason))
+    }
+
+    func isOnFloor(_ fix: FenceFix, of fence: Fence) -> Bool {
+        fence.rule.floor == .any || fix.floor != 0 && fix.floor == fence.floor
+    }
+}

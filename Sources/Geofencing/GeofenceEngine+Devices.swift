@@ -1,0 +1,66 @@
+import Geodesy
+
+// Devices: they are known, move, are nowhere, and go.
+extension GeofenceEngine {
+    /// A device is known, or is another by now. Its visits of fences that are not about it any more end.
+    public mutating func set(_ device: UInt32, _ identity: FenceDevice, at now: Int64, into effects: inout [FenceEffect]) {
+        grow(devices: device)
+        devices[Int(device)] = identity
+        for visit in visits(of: device) where !(fence(visit.fence)?.concerns(identity) ?? false) {
+            end(visit, of: device, at: max(visit.since, fix(of: device)?.timestamp ?? now), .left, into: &effects)
+        }
+        if fix(of: device) != nil { review(device, at: now, into: &effects) }
+    }
+
+    /// A device is gone.
+    public mutating func remove(_ device: UInt32, at now: Int64, into effects: inout [FenceEffect]) {
+        guard Int(device) < devices.count else { return }
+        for visit in visits(of: device) { end(visit, of: device, at: max(visit.since, now), .deleted, into: &effects) }
+        for fence in followers(of: device) { setArea(of: fence, nil, at: now, ending: .deleted, into: &effects) }
+        for fence in followers(of: device) { fences[Int(fence)]?.centre = nil }
+        followers[device] = nil
+        devices[Int(device)] = nil
+        fixes[Int(device)] = nil
+        grid.remove(device)
+    }
+
+    /// A device is nowhere.
+    public mutating func clear(_ device: UInt32, at now: Int64, into effects: inout [FenceEffect]) {
+        guard Int(device) < devices.count else { return }
+        for visit in visits(of: device) { end(visit, of: device, at: max(visit.since, now), .left, into: &effects) }
+        for fence in followers(of: device) { setArea(of: fence, nil, at: now, into: &effects) }
+        fixes[Int(device)] = nil
+        grid.remove(device)
+    }
+
+    /// A device is where it was when its records were written: nothing is told.
+    public mutating func restore(_ device: UInt32, _ identity: FenceDevice, _ fix: FenceFix?) {
+        grow(devices: device)
+        devices[Int(device)] = identity
+        guard let fix else { return }
+        fixes[Int(device)] = fix
+        grid.place(device, latitude: fix.latitude, longitude: fix.longitude)
+    }
+
+    /// A fix of a device was accepted.
+    public mutating func move(_ device: UInt32, to fix: FenceFix, into effects: inout [FenceEffect]) {
+        grow(devices: device)
+        fixes[Int(device)] = fix
+        grid.place(device, latitude: fix.latitude, longitude: fix.longitude)
+        for visit in visits[Int(device)] { review(visit, of: device, fix, at: fix.timestamp, now: fix.heardAt, into: &effects) }
+        enter(device, fix, now: fix.heardAt, into: &effects)
+        if !followers.isEmpty { moveFollowers(of: device, to: fix, into: &effects) }
+    }
+
+    mutating func moveFollowers(of device: UInt32, to fix: FenceFix, into effects: inout [FenceEffect]) {
+        for fence in followers(of: device) {
+            guard let radius = radii[fence],
+                let circle = try? Area.Circle(latitude: fix.latitude, longitude: fix.longitude, radius: radius)
+            else { continue }
+            fences[Int(fence)]?.centreAt = fix.timestamp
+            fences[Int(fence)]?.floor = fix.floor
+            setArea(of: fence, FenceArea(circle), at: fix.heardAt, moves: true, into: &effects)
+        }
+    }
+
+}

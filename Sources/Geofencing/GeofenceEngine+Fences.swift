@@ -1,0 +1,108 @@
+import Geodesy
+
+// Geofences: they come, become others, move with a device, and go.
+extension GeofenceEngine {
+    /// A fence is known; who is inside has entered.
+    ///
+    /// - Parameter around: The device it moves with, and its radius.
+    public mutating func insert(
+        _ number: Int32, _ fence: Fence, around: (device: UInt32, radius: Double)? = nil, at now: Int64,
+        into effects: inout [FenceEffect]
+    ) {
+        restore(number, fence, around: around)
+        guard let area = fences[Int(number)]?.area else { return }
+        admit(to: number, area, at: now, into: &effects)
+    }
+
+    /// A fence is known; nothing is told.
+    public mutating func restore(_ number: Int32, _ fence: Fence, around: (device: UInt32, radius: Double)? = nil) {
+        forget(number)
+        while fences.count <= Int(number) {
+            fences.append(nil)
+            sketches.append(.nothing)
+            members.append([])
+        }
+        var fence = fence
+        if let around {
+            fence.centre = around.device
+            radii[number] = around.radius
+            followers[around.device, default: []].append(number)
+            let fix = fix(of: around.device)
+            fence.area = fix.flatMap { fix in
+                (try? Area.Circle(latitude: fix.latitude, longitude: fix.longitude, radius: around.radius)).map(FenceArea.init)
+            }
+            fence.floor = fix?.floor ?? 0
+            fence.centreAt = fix?.timestamp ?? .min
+        }
+        fences[Int(number)] = fence
+        if let area = fence.area { show(number, area) }
+        if fence.rule.accuracy == .possible { possibleCount += 1 }
+    }
+
+    /// A fence is another by now: visits that it does not allow end with `left`, also where a fix alone would not end them.
+    public mutating func update(
+        _ number: Int32, _ fence: Fence, around: (device: UInt32, radius: Double)? = nil, at now: Int64,
+        into effects: inout [FenceEffect]
+    ) {
+        restore(number, fence, around: around)
+        let fence = fences[Int(number)] ?? fence
+        for device in members(of: number) {
+            guard let visit = visit(of: device, in: number), let fix = fix(of: device), let identity = devices[Int(device)] else {
+                continue
+            }
+            let allows = fence.isEnabled && fence.concerns(identity) && fence.centre != device
+            var standing = FenceStanding.outside
+            if allows, let area = fence.area, isOnFloor(fix, of: fence) {
+                standing = fence.rule.standing(of: fix, in: area) { depth(of: number, area) }
+            }
+            if standing == .outside {
+                end(visit, of: device, at: max(visit.since, fix.timestamp), .left, into: &effects)
+            } else {
+                change(device, number) {
+                    $0.outsideSince = nil
+                    $0.dwellsAt = .max
+                }
+                scheduleDwell(of: device, in: number, fix)
+                scheduleSilence(of: device, in: number, fix)
+            }
+        }
+        if let area = fence.area { admit(to: number, area, at: now, into: &effects) }
+    }
+
+    /// A fence is gone, and its visits with it.
+    public mutating func remove(_ number: Int32, at now: Int64, into effects: inout [FenceEffect]) {
+        for device in members(of: number) {
+            if let visit = visit(of: device, in: number) {
+                end(visit, of: device, at: max(visit.since, now), .deleted, into: &effects)
+            }
+        }
+        forget(number)
+    }
+
+    /// What a fence encloses is another by now: a place was imported anew, or the device in its middle moved.
+    ///
+    /// - Parameter moves: A visit ends as by a fix of the visitor, not at once.
+    public mutating func setArea(
+        of number: Int32, _ area: FenceArea?, at now: Int64, ending reason: FenceEnd = .left, moves: Bool = false,
+        into effects: inout [FenceEffect]
+    ) {
+        guard let fence = fence(number) else { return }
+        if let former = fence.area { index.remove(number, former.bounds) }
+        depths[number] = nil
+        fences[Int(number)]?.area = area
+        if let area { show(number, area) }
+        for device in members(of: number) {
+            guard let visit = visit(of: device, in: number), let fix = fix(of: device) else { continue }
+            let at = max(fix.timestamp, fences[Int(number)]?.centreAt ?? .min)
+            if moves {
+                review(visit, of: device, fix, at: at, now: now, into: &effects)
+            } else if area == nil || standing(of: device, in: number) == .outside {
+                end(visit, of: device, at: max(visit.since, area == nil ? now : at), reason, into: &effects)
+            }
+        }
+        if let area { admit(to: number, area, at: now, into: &effects) }
+    }
+
+    /// The floor that a fence is on, 0 where it is not known.
+    public mutating func setFloor(of number: Int32, _ floor: UInt32) { fences[Int(number)]?.floor = floor }
+}

@@ -1,0 +1,36 @@
+// After a restart: visits go on from their records and the last fixes.
+extension GeofenceEngine {
+    /// The visit of a device that its records tell of.
+    public mutating func restoreVisit(of device: UInt32, in number: Int32, since: Int64, hasDwelled: Bool) {
+        grow(devices: device)
+        guard fence(number) != nil, visit(of: device, in: number) == nil else { return }
+        visits[Int(device)].append(FenceVisit(fence: number, since: since, hasDwelled: hasDwelled))
+        members[Int(number)].insert(device)
+    }
+
+    /// What its records told of is over.
+    public mutating func restoreEnd(of device: UInt32, in number: Int32) {
+        guard Int(device) < visits.count, Int(number) < members.count else { return }
+        visits[Int(device)].removeAll { $0.fence == number }
+        members[Int(number)].remove(device)
+    }
+
+    /// Everything is back: visits go on from the last fixes, with their deadlines.
+    public mutating func resume(at now: Int64) {
+        for (number, radius) in radii.sorted(by: { $0.key < $1.key }) {
+            guard let fence = fence(number), let centre = fence.centre else { continue }
+            restore(number, fence, around: (centre, radius))
+        }
+        for device in visits.indices {
+            guard let fix = fixes[device] else { continue }
+            for visit in visits[device] {
+                guard let fence = fence(visit.fence), let area = fence.area else { continue }
+                if fence.rule.standing(of: fix, in: area, depth: { area.depth }) == .outside {
+                    change(UInt32(device), visit.fence) { $0.outsideSince = fix.timestamp }
+                }
+                scheduleDwell(of: UInt32(device), in: visit.fence, fix)
+                scheduleSilence(of: UInt32(device), in: visit.fence, fix)
+            }
+        }
+    }
+}

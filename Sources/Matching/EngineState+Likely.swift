@@ -1,0 +1,118 @@
+import Geodesy
+
+/// What a device's last fix says about time.
+struct Heard: BitwiseCopyable {
+    /// When it was received; `Int64.max`: the device is fixed. Milliseconds since 1970 UTC, as below.
+    var at: Int64
+    /// When the device was there.
+    var fixedAt: Int64
+}
+
+/// What two fixes say about a pair of a likely subscription.
+enum LikelyStanding {
+    case inside
+    /// Neither inside nor far enough outside.
+    case between
+    case outside
+    /// Too coarse to say.
+    case unusable
+    /// The floors differ, or one is not known.
+    case elsewhere
+}
+
+// Visits of subscriptions with accuracy `likely`: they begin well inside, go on while nothing usable speaks against it, and end when
+// fixes that span a minute of their own time are all outside.
+extension EngineState {
+    /// - Parameter here: The publication's device, placed, as `there`, the subscription's.
+    func likelyStanding(_ subscription: Subscription, _ publication: Publication, exitMargin: Double) -> LikelyStanding {
+        let here = devices.base + Int(publication.device)
+        let there = devices.base + Int(subscription.device)
+        if subscription.flags.contains(.sameFloor) && (here.pointee.floor == 0 || here.pointee.floor != there.pointee.floor) {
+            return .elsewhere
+        }
+        let reach = Double(subscription.range &+ publication.range) / GridPoint.unitsPerMetre
+        let accuracy = Proximity.likelyAccuracy(here.pointee.accuracy, there.pointee.accuracy)
+        guard accuracy <= LikelyRule.accuracyMax(depth: reach) else { return .unusable }
+        let points = (here.pointee.point, there.pointee.point)
+        if isWithin(reach - LikelyRule.entryMargin(accuracy: accuracy, depth: reach), points.0, points.1) { return .inside }
+        return isWithin(reach + LikelyRule.exitMargin(accuracy: accuracy, exitMargin), points.0, points.1) ? .between : .outside
+    }
+
+    /// Whether a pair is brought up to date by ``attendLikely(_:_:isSilent:isUpdated:at:)``: beacons have no accuracy.
+    func isLikely(_ subscription: Subscription, _ publication: Publication) -> Bool {
+        subscription.flags.contains(.likely) && devices[publication.device].isPlaced && devices[subscription.device].isPlaced
+    }
+
+    /// - Parameter isUpdated: Options or circles changed: what is outside ends at once.
+    mutating func attendLikely(_ pair: UInt32, isSilent: Bool, isUpdated: Bool, at now: Int64) {
+        let record = index.pairs[pair]
+        let options = visitOptions[record.subscription]
+        let standing = likelyStanding(
+            subscriptions[record.subscription], publications[record.publication], exitMargin: options.exitMargin)
+        if index.phases[pair] == .visiting && isSilent {
+            note(pair, .lost, at: now)
+            index.enter(.silent, pair, at: now)
+        }
+        if isSilent || index.phases[pair] == .silent, standing != .inside { return unlink(pair) }
+        switch standing {
+        case .elsewhere: return end(pair, .left, at: now)
+        case .outside:
+            let instant = fixedAt(record, at: now)
+            let first = leaving[pair] ?? instant
+            if isUpdated || instant - first >= LikelyRule.exitMilliseconds { return end(pair, .left, at: now) }
+            leaving[pair] = first
+        case .inside, .between: if !leaving.isEmpty { leaving[pair] = nil }
+        case .unusable: if isUpdated { leaving[pair] = nil }
+        }
+        if index.phases[pair] != .visiting { proceedLikely(pair, isSilent, dwell: options.dwell, at: now) }
+        watch(pair)
+        lowerVisitBudgets(pair, at: now)
+    }
+
+    /// A pair that seems to be parting does not begin its visit: the next fix says.
+    private mutating func proceedLikely(_ pair: UInt32, _ isSilent: Bool, dwell: Int64, at now: Int64) {
+        if isSilent { return index.enter(.silent, pair, at: now) }
+        let record = index.pairs[pair]
+        let instant = fixedAt(record, at: now)
+        if index.phases[pair] == .silent { index.enter(.staying, pair, at: instant) }
+        let due = saturating(index.pairs[pair].changedAt, dwell)
+        guard leaving[pair] == nil, instant >= due || now >= saturating(due, lag(record)) else { return }
+        index.enter(.visiting, pair, at: now)
+        addMeeting(pair, at: now)
+    }
+
+    /// When time alone lets a stay of a likely subscription become a visit; `Int64.max`: it does not.
+    func likelyDue(_ pair: UInt32, dwell: Int64) -> Int64 {
+        guard leaving[pair] == nil else { return .max }
+        let record = index.pairs[pair]
+        return saturating(saturating(record.changedAt, dwell), lag(record))
+    }
+
+    /// The later of both sides' fixes; nil: neither moves. Where something fixed is says nothing about time.
+    private func latestFix(_ record: Pair) -> Heard? {
+        let sides = [heard[publications[record.publication].device], heard[subscriptions[record.subscription].device]]
+        return sides.filter { $0.at != .max && $0.fixedAt != .min }.max { ($0.fixedAt, $0.at) < ($1.fixedAt, $1.at) }
+    }
+
+    private func fixedAt(_ record: Pair, at now: Int64) -> Int64 { min(now, latestFix(record)?.fixedAt ?? now) }
+
+    /// How far the later fix lay behind when it came: a source that lags goes on lagging.
+    private func lag(_ record: Pair) -> Int64 { latestFix(record).map { max(0, $0.at - $0.fixedAt) } ?? 0 }
+
+    /// Visits go on after a restart as their last fixes say.
+    mutating func resumeLikely(_ subscription: UInt32, at now: Int64) {
+        guard subscriptions[subscription].flags.contains(.likely) else { return }
+        var pair = subscriptions[subscription].firstPair
+        while pair != none {
+            let record = index.pairs[pair]
+            let publication = publications[record.publication]
+            if isLikely(subscriptions[subscription], publication),
+                likelyStanding(
+                    subscriptions[subscription], publication, exitMargin: visitOptions[subscription].exitMargin) == .outside
+            {
+                leaving[pair] = fixedAt(record, at: now)
+            }
+            pair = record.nextOfSubscription
+        }
+    }
+}
