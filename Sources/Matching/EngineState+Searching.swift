@@ -8,8 +8,14 @@ extension EngineState {
     private static let longBytes = 1024
     /// Pairs that may wait for a later call.
     private static let postponedMaximum = 1 << 20
-    /// Marks a pair of which only the first meeting counts.
-    private static let sparingMark: UInt64 = 1 << 63
+
+    /// A pair that waits for a later call.
+    struct PostponedPair {
+        var subscription: UInt32
+        var publication: UInt32
+        /// Only its first meeting counts.
+        var sparesKnown: Bool
+    }
 
     /// What an evaluation may cost at most, in bytes; 0: next to nothing.
     @inline(__always)
@@ -30,7 +36,7 @@ extension EngineState {
             EvaluationBudget.noteExceeded()
             return true
         }
-        postponed.append((sparesKnown ? Self.sparingMark : 0) | UInt64(subscription) << 32 | UInt64(publication))
+        postponed.append(PostponedPair(subscription: subscription, publication: publication, sparesKnown: sparesKnown))
         return true
     }
 
@@ -40,20 +46,18 @@ extension EngineState {
     mutating func evaluatePostponed(at now: Int64) {
         guard hasPostponed else { return }
         while hasPostponed {
-            let key = postponed[postponedFirst]
-            let subscription = UInt32(truncatingIfNeeded: (key & ~Self.sparingMark) >> 32)
-            let publication = UInt32(truncatingIfNeeded: key)
-            guard areAlive(subscription, publication) else {
+            let pair = postponed[postponedFirst]
+            guard areAlive(pair.subscription, pair.publication) else {
                 postponedFirst += 1
                 EvaluationBudget.noteExceeded()
                 continue
             }
-            let program = subscriptions[subscription].program
-            let cost = searchCost(programs.searches(program), publication)
+            let program = subscriptions[pair.subscription].program
+            let cost = searchCost(programs.searches(program), pair.publication)
             guard cost <= searchLeft else { break }
             searchLeft -= cost
             postponedFirst += 1
-            evaluate(subscription, publication, at: now, sparesKnown: key & Self.sparingMark != 0)
+            evaluate(pair, at: now)
         }
         if !hasPostponed {
             postponed.removeAll()
@@ -70,13 +74,14 @@ extension EngineState {
     }
 
     /// Numbers may belong to others by now, for which the same holds: who is in range and was not evaluated is.
-    private mutating func evaluate(_ subscription: UInt32, _ publication: UInt32, at now: Int64, sparesKnown: Bool) {
+    private mutating func evaluate(_ pair: PostponedPair, at now: Int64) {
+        let (subscription, publication) = (pair.subscription, pair.publication)
         let (wanted, offered) = (subscriptions[subscription], publications[publication])
         guard now < wanted.expiresAt, now < offered.expiresAt, haveEqualTopics(wanted, offered),
             wanted.device != offered.device || !wanted.excludesSelf, isInReach(wanted, offered)
         else { return }
         if programs.evaluate(wanted.program, UnsafePointer(properties.base + Int(publication))) {
-            meet(subscription, publication, at: now, sparesKnown: sparesKnown)
+            meet(subscription, publication, at: now, sparesKnown: pair.sparesKnown)
         } else if wanted.hintsLeft > 0, index.find(subscription, publication) == nil {
             doubts.append(UInt64(subscription) << 32 | UInt64(publication))
         }

@@ -46,7 +46,7 @@ struct EngineState {
     var meetings = ContiguousArray<Encounter>()
     var doubts = Scratch<UInt64>()
     /// Pairs that are evaluated in a later call, see ``searchedBytesMaximum``; those before ``postponedFirst`` are done.
-    var postponed: [UInt64] = []
+    var postponed: [PostponedPair] = []
     var postponedFirst = 0
     /// Bytes that selectors may still search in this call.
     var searchLeft = EngineState.searchedBytesMaximum
