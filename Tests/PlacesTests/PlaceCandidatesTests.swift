@@ -69,6 +69,50 @@ struct PlaceCandidatesTests {
         }
     }
 
+    @Test("The mean of ranks like 1e308 was infinite, and nobody was anywhere: each still counts more than a small one")
+    func hugeRanks() throws {
+        let table = try table([20, -20, 20.001, 25], ranks: [1e308, 1e308, 3, nil])
+        let result = table.candidates(latitude: 0, longitude: 20, accuracy: 15) { _ in .none }
+        #expect(result.candidates.allSatisfy { (0...1).contains($0.probability) })
+        #expect(abs(result.candidates.reduce(result.probabilityOfNone) { $0 + $1.probability } - 1) < 1e-9)
+        #expect(Set(result.candidates.prefix(2).map { table.id($0.handle) }) == ["0", "1"])
+    }
+
+    /// A bar with teeth of 4 m each 40 m, along the equator.
+    private func comb(_ teeth: Int, pointingUp: Bool) throws -> PlaceGeometry {
+        func vertex(_ x: Double, _ y: Double) -> Area.Polygon.Vertex {
+            Area.Polygon.Vertex(longitude: 20 + x / 111_319.5, latitude: (pointingUp ? y : 1000 - y) / Self.degree)
+        }
+        let offset = pointingUp ? 0.0 : 20
+        var ring = [vertex(offset, 0)]
+        for tooth in 0..<teeth {
+            let x = offset + Double(tooth) * 40
+            ring += [vertex(x, 900), vertex(x + 4, 900), vertex(x + 4, 50), vertex(x + 40, 50)]
+        }
+        ring.append(vertex(offset + Double(teeth) * 40, 0))
+        return try PlaceGeometry(polygons: [[ring]])
+    }
+
+    @Test("Two combs of 9,800 vertices in one another cost a third of a second after each change of any place")
+    func combs() throws {
+        let table = PlaceTable()
+        try table.upsert(Place(id: "up", geometry: try comb(2450, pointingUp: true)))
+        try table.upsert(Place(id: "down", geometry: try comb(2450, pointingUp: false)))
+        let clock = ContinuousClock()
+        var slowest = Duration.zero
+        for change in 0..<3 {
+            try table.upsert(Place(id: "café \(change)", geometry: .point(latitude: 1, longitude: 20)))
+            slowest = max(
+                slowest,
+                clock.measure {
+                    let found = table.candidates(latitude: 500 / Self.degree, longitude: 20.000_018, accuracy: 10) { _ in .none }
+                    #expect(Set(found.candidates.map { table.id($0.handle) }) == ["up", "down"])
+                })
+        }
+        // With all checks on, as tests are built, it was ten seconds.
+        #expect(slowest < .seconds(4))
+    }
+
     @Test("A shop inside a building takes most of what the building would have alone")
     func insideOutlines() throws {
         let corners = [(-0.000_3, -0.000_3), (0.000_3, -0.000_3), (0.000_3, 0.000_3), (-0.000_3, 0.000_3)]

@@ -15,8 +15,8 @@ extension Footprint {
 
     /// Whether another outline overlaps this one, or an edge of it is at most so many metres from one of this.
     ///
-    /// What does not cross is nearest at a corner of one of the two. Outlines whose edges run past each other by the thousand count as
-    /// overlapping: to compare all of them would take a third of a second.
+    /// What does not cross is nearest at a corner of one of the two. Outlines whose corners and edges lie among each other by the thousand
+    /// count as overlapping: to compare all of them would take a third of a second.
     func isWithin(_ metres: Double, of other: Footprint) -> Bool {
         let reach = reach + other.reach + metres
         guard middle.squaredChord(to: other.middle) <= reach * reach else { return false }
@@ -25,8 +25,17 @@ extension Footprint {
 
     private func isWithin(_ metres: Double, ofCornersOf other: Footprint) -> Bool {
         let vertices = other.vertices
+        let middle = middle
+        let reach = reach + metres
+        // Of each stretch the box is looked at twice, and of some the edges.
+        let cost = hasStretches ? 2 * FootprintStretch.count(ofEdges: vertexCount) + 64 : vertexCount
+        var comparisons = 0
         return (0..<other.vertexCount).contains { place in
-            isWithin(metres, ofLatitude: vertices[place].y, longitude: Longitude.wrapped(vertices[place].x))
+            let (latitude, longitude) = (vertices[place].y, Longitude.wrapped(vertices[place].x))
+            let point = ECEF(latitude: latitude, longitude: longitude)
+            guard middle.squaredChord(to: point) <= reach * reach else { return false }
+            comparisons += cost
+            return comparisons > Self.comparisonsMax || isWithin(metres, ofLatitude: latitude, longitude: longitude)
         }
     }
 
@@ -53,7 +62,7 @@ extension Footprint {
     }
 
     /// A few milliseconds.
-    private static let comparisonsMax = 2_000_000
+    private static let comparisonsMax = 1_000_000
 
     typealias Line = (from: SIMD2<Double>, to: SIMD2<Double>)
 
