@@ -110,7 +110,8 @@ let package = Package(
         .target(
             name: "Store",
             dependencies: [
-                "Circumstances", "Geodesy", "Places", "Ranging", "Records", .product(name: "GRDB", package: "GRDB.swift"),
+                "CZlib", "Circumstances", "Geodesy", "Places", "Ranging", "Records",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .target(name: "PostgresStore", dependencies: ["CPostgres", "Cluster", "Records", "Store"], swiftSettings: strict),

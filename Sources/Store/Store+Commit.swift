@@ -5,6 +5,9 @@ extension Store {
     /// Writes the changes in order, in one transaction. When it throws, none of them was kept.
     public func commit(_ changes: [DurableChange]) throws(StoreError) {
         guard !changes.isEmpty else { return }
+        let forgets = changes.contains { if case .forget = $0 { true } else { false } }
+        if forgets { try access { try $0.execute(sql: "PRAGMA secure_delete = ON") } }
+        defer { if forgets { _ = try? access { try $0.execute(sql: "PRAGMA secure_delete = \(Self.usualDeletion)") } } }
         try transact { db in
             var highest: [NumberSequence: Int64] = [:]
             for change in changes {
@@ -14,6 +17,17 @@ extension Store {
             // Kept apart from the rows, so that a deletion does not give them free.
             let sql = "INSERT INTO counter VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = max(value, ?2)"
             for (counter, number) in highest { try db.run(sql, counter.rawValue, number) }
+            if forgets { logIsToBeCut = true }
+        }
+        cutLog()
+    }
+
+    /// Writes the log back where what was forgotten stands in it. Where somebody reads it just then, the next commit tries again.
+    private func cutLog() {
+        _ = try? access { db in
+            guard logIsToBeCut else { return }
+            try db.checkpoint(.truncate)
+            logIsToBeCut = false
         }
     }
 

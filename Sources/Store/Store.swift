@@ -12,13 +12,18 @@ public final class Store: Sendable {
     let reader: DatabaseQueue
     /// How many replies of one client are kept, the newest ones.
     let repliesMax: Int64
+    /// The file is as its last clean end left it, or new. Otherwise ``check()`` says more.
+    public let isAsClosed: Bool
+    private let path: String
     /// Only while `placesLock` is held, which a transaction holds to its end.
     nonisolated(unsafe) let places = PlaceRows()
     private let placesLock = NSLock()
+    /// What was forgotten still stands in the log. Only while `placesLock` is held.
+    nonisolated(unsafe) var logIsToBeCut = false
 
     /// Opens the database, creates it where there is none, and brings an older one to this version's schema.
     ///
-    /// A file that is damaged, newer, or another program's is left as it is.
+    /// A file that is damaged, newer, another program's, or not as it was closed is left as it is.
     ///
     /// - Parameters:
     ///   - path: The database file; its folder must exist. SQLite keeps two more files beside it, `-wal` and `-shm`.
@@ -26,13 +31,20 @@ public final class Store: Sendable {
     public init(path: String, repliesMax: Int = 10_000) throws(StoreError) {
         self.repliesMax = Int64(repliesMax)
         // The store says where people are: nobody else may read it, whatever the folder allows. SQLite gives its other files the same mode.
+        if fileSize(path) == nil { StoreDigest.remove(besides: path) }
         createPrivateFile(path)
         // SQLite takes a file shorter than any database for a new one, and would write over it.
-        if let size = fileSize(path), size > 0, size < 512 { throw .corrupt }
+        let size = fileSize(path) ?? 0
+        if size > 0, size < 512 { throw .corrupt }
+        let digest = StoreDigest(besides: path)
+        if let digest, StoreDigest(of: path) != digest { throw .changed }
+        isAsClosed = digest != nil || size == 0
+        self.path = path
         do {
             queue = try DatabaseQueue(path: path, configuration: Self.configuration)
             try queue.inDatabase { db in
                 try Self.refuseForeign(db)
+                StoreDigest.remove(besides: path)
                 try Self.prepare(db)
             }
             try Self.migrator.migrate(queue)
@@ -82,11 +94,13 @@ public final class Store: Sendable {
                 PRAGMA synchronous = FULL;
                 PRAGMA wal_autocheckpoint = 4000;
                 PRAGMA journal_size_limit = 16777216;
-                PRAGMA secure_delete = FAST;
+                PRAGMA secure_delete = \(usualDeletion);
                 PRAGMA cache_size = -16000;
                 PRAGMA temp_store = MEMORY;
                 """)
     }
+
+    static let usualDeletion = "FAST"
 
     /// Writes the log back into the database, cuts it to nothing, and closes. Every later call fails.
     public func close() throws(StoreError) {
@@ -99,6 +113,17 @@ public final class Store: Sendable {
             try queue.close()
         } catch {
             throw StoreError(error)
+        }
+        // With a log beside it, another process has it open.
+        if (fileSize(path + "-wal") ?? 0) == 0 { StoreDigest(of: path)?.write(besides: path) }
+    }
+
+    /// Gives a closed store another name, in place of the one that has it.
+    public static func rename(_ path: String, to other: String) throws(StoreError) {
+        StoreDigest.rename(path, to: other)
+        guard Glibc.rename(path, other) == 0 else {
+            StoreDigest.remove(besides: other)
+            throw .unwritable(String(cString: strerror(errno)))
         }
     }
 

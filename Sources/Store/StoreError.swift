@@ -13,6 +13,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case unreachable(String)
     /// The file is not a database, or is damaged. It was not touched.
     case corrupt
+    /// The file is not what it was when it was closed. It was not touched.
+    case changed
     /// The file was written by a newer version of geomatch. It was not touched.
     case newerVersion
     /// Another process holds the database.
@@ -35,6 +37,9 @@ extension StoreError: CustomStringConvertible {
         case .unreachable(let reason): "the store cannot be reached: \(reason); what waits is written as soon as it can"
         case .corrupt:
             "the store is damaged or is not a geomatch store; it was left as it is: restore a copy, or choose another --data-dir"
+        case .changed:
+            "the store is not as it was closed: the disk or another program changed it; it was left as it is: restore a backup, or, "
+                + "if it was changed on purpose, remove geomatch.sqlite.digest"
         case .newerVersion: "the store was written by a newer geomatch; run that version, or choose another --data-dir"
         case .busy: "the store is locked by another process"
         case .fenced: "another daemon of the cluster serves these datasets by now; nothing was written"

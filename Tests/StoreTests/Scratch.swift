@@ -18,6 +18,12 @@ struct Scratch {
 
     func store(repliesMax: Int = 10_000) throws -> Store { try Store(path: storePath, repliesMax: repliesMax) }
 
+    /// Puts another file in the store's place, which nobody knows as closed.
+    func replace(_ bytes: Data) throws {
+        StoreDigest.remove(besides: storePath)
+        try bytes.write(to: URL(fileURLWithPath: storePath))
+    }
+
     func bytes(_ suffix: String = "") throws -> Data {
         try Data(contentsOf: URL(fileURLWithPath: storePath + suffix))
     }

@@ -65,7 +65,7 @@ struct StoreRefusalTests {
             try store.close()
             let bytes = try scratch.bytes()
             for part in [1, 2, 3, 9] {
-                try bytes.prefix(bytes.count * part / 10 / 4096 * 4096 + 4096).write(to: URL(fileURLWithPath: scratch.storePath))
+                try scratch.replace(bytes.prefix(bytes.count * part / 10 / 4096 * 4096 + 4096))
                 #expect(throws: StoreError.corrupt) { try scratch.store().restore { _ in } }
             }
         }
@@ -84,7 +84,7 @@ struct StoreRefusalTests {
                 var damaged = bytes
                 let page = Int.random(in: 1..<(bytes.count / 4096), using: &random)
                 for index in page * 4096..<page * 4096 + 200 { damaged[index] = UInt8.random(in: 0...255, using: &random) }
-                try damaged.write(to: URL(fileURLWithPath: scratch.storePath))
+                try scratch.replace(damaged)
                 do {
                     try scratch.store().restore { _ in }
                 } catch let error as StoreError {
@@ -212,7 +212,7 @@ struct StoreRefusalTests {
                 // The head of a page says what is where on it.
                 let page = 1 + random.below(pages - 1)
                 for byte in 0..<8 { damaged[page * 4096 + byte] ^= UInt8(1 + random.below(255)) }
-                try damaged.write(to: URL(fileURLWithPath: scratch.storePath))
+                try scratch.replace(damaged)
                 do {
                     let store = try scratch.store()
                     defer { try? store.close() }

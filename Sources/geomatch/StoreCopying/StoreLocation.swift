@@ -77,7 +77,7 @@ enum StoreLocation {
             let store = try Store(path: partial)
             let tally = try CopyTally(copying: source, to: store, progress: progress)
             try store.close()
-            guard rename(partial, path) == 0 else { throw StoreError.unwritable(String(cString: strerror(errno))) }
+            try Store.rename(partial, to: path)
             return tally
         } catch {
             Self.remove(partial)
@@ -86,7 +86,7 @@ enum StoreLocation {
     }
 
     private static func remove(_ path: String) {
-        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        for suffix in ["", "-wal", "-shm", ".digest"] { try? FileManager.default.removeItem(atPath: path + suffix) }
     }
 
     // MARK: What goes wrong

@@ -105,8 +105,8 @@ struct Daemon {
         do throws(StoreError) {
             let store = try Store(path: directory.storePath, repliesMax: settings.limits.rememberedReplies)
             // A crash of the machine, or a disk that fails, may have left anything.
-            if try store.metadata("life") == "begun" {
-                log.notice("the last end was not clean: the store is checked")
+            if !store.isAsClosed {
+                log.notice("the last end was not clean, or this is a copy: the store is checked")
                 try store.check()
             }
             return store
