@@ -51,7 +51,10 @@ public struct Topics: Sendable {
             let isMeant = kind.elementsEqual("requests".utf8) || client.elementsEqual("request".utf8) && isShort
             return isMeant ? .malformedRequest(dataset: dataset.text) : .other
         }
-        name = kind.count == below.count ? rest.suffix(0) : rest
+        let hasName = kind.count < below.count
+        // Diagnostics about requests come back by the filter of requests.
+        if !hasName, client.elementsEqual("diagnostics".utf8) { return .other }
+        name = hasName ? rest : rest.suffix(0)
         return .request(dataset: dataset.text, client: client.text, name: name.text)
     }
 

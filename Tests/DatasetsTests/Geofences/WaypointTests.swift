@@ -89,7 +89,10 @@ struct MalformedRequestTests {
         #expect(told?["topic"]?.text == topic && told?["error"]?.text == "invalid" && told?["count"]?.number == 1)
         harness.published.removeAll()
         harness.send(topic, "{}", retained: true)
-        for other in ["geomatch/d/alice/reply", "geomatch/d/alice/match/a/b", "geomatch/d/status"] { harness.send(other, "{}") }
+        // The diagnostics themselves were read as a request, and answered.
+        for other in [
+            "geomatch/d/alice/reply", "geomatch/d/alice/match/a/b", "geomatch/d/status", "geomatch/d/diagnostics/request",
+        ] { harness.send(other, "{}") }
         #expect(harness.published.isEmpty)
     }
 
