@@ -13,7 +13,7 @@ struct Geomatchd: AsyncParsableCommand {
         commandName: "geomatchd",
         abstract: "Tells who met whom, where, over MQTT.",
         discussion: """
-            Without an argument it runs its own mosquitto on 127.0.0.1:1883 and stores in ./geomatch-data. \
+            Without an argument it runs an embedded mosquitto on 127.0.0.1:1883 and stores in ./geomatch-data. \
             Each flag can also be given in the environment (--data-dir as GEOMATCH_DATA_DIR) and as a key of the \
             configuration file (data-dir); a flag goes before the environment, that before the file, that before the default.
 
@@ -28,7 +28,7 @@ struct Geomatchd: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Use this broker instead of an own one.", valueName: "mqtt[s]://user:password@host:port"))
     var broker: String?
 
-    @Option(help: ArgumentHelp("Where the own broker listens. (default: 127.0.0.1:1883)", valueName: "HOST:PORT"))
+    @Option(help: ArgumentHelp("Where the embedded broker listens. (default: 127.0.0.1:1883)", valueName: "HOST:PORT"))
     var listen: String?
 
     @Option(help: ArgumentHelp("Where everything is kept. (default: ./geomatch-data)", valueName: "DIR"))
@@ -63,7 +63,7 @@ struct Geomatchd: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "First use creates a dataset. (default: true with the own broker on loopback, else false)", valueName: "BOOL"))
+            "First use creates a dataset. (default: true with the embedded broker on loopback, else false)", valueName: "BOOL"))
     var autoCreateDatasets: String?
 
     @Option(
@@ -72,12 +72,13 @@ struct Geomatchd: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "mosquitto's password file for the own broker. (default: everybody on loopback is trusted)", valueName: "FILE"))
+            "mosquitto's password file for the embedded broker. (default: everybody on loopback is trusted)", valueName: "FILE"))
     var users: String?
 
     @Option(
         help: ArgumentHelp(
-            "Webhooks may go to private addresses. (default: true with the own broker on loopback, else false)", valueName: "BOOL"
+            "Webhooks may go to private addresses. (default: true with the embedded broker on loopback, else false)",
+            valueName: "BOOL"
         ))
     var webhooksAllowPrivate: String?
 
@@ -93,7 +94,7 @@ struct Geomatchd: AsyncParsableCommand {
     @Flag(help: "Print the effective configuration, and exit.")
     var printConfig = false
 
-    @Flag(help: "Check the configuration, and end.")
+    @Flag(help: "Check the configuration and the files that it names, and end.")
     var checkConfig = false
 
     @Flag(help: "Print mosquitto's access list that this configuration means for a broker of one's own, and end.")
@@ -107,7 +108,10 @@ struct Geomatchd: AsyncParsableCommand {
             throw Self.ended(error.source == .flag ? .validationFailure : ExitCode(78), error.description)
         }
         if printConfig { print(settings.text) }
-        if checkConfig { try Self.checkFiles(of: settings) }
+        if checkConfig {
+            try Self.checkFiles(of: settings)
+            if !printConfig { print("the configuration is right") }
+        }
         if printAcl { print(try Self.accessList(of: settings), terminator: "") }
         if printConfig || checkConfig || printAcl { return }
         let format = settings.logFormat
@@ -153,9 +157,7 @@ struct Geomatchd: AsyncParsableCommand {
     /// Files that the configuration names must be there and right, as at a start.
     private static func checkFiles(of settings: Settings) throws {
         if settings.broker == nil, settings.usersFile != nil { _ = try users(of: settings) }
-        let (tls, listener) = (settings.broker?.tls, settings.broker == nil ? settings.encryptedListener : nil)
-        let paths = [tls?.caFile, tls?.certificateFile, tls?.keyFile, listener?.certificateFile, listener?.keyFile]
-        for path in paths.compactMap({ $0 }) where access(path, R_OK) != 0 {
+        for path in settings.filesToRead where access(path, R_OK) != 0 {
             let unreadable = EmbeddedBrokerError.fileUnreadable(path: path, reason: String(cString: strerror(errno)))
             throw ended(ExitCode(78), unreadable.description)
         }

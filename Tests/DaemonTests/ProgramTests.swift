@@ -14,10 +14,10 @@ struct ProgramTests {
         for flag in ["--config", "--print-config", "--check-config", "--version"] { #expect(help.out.contains(flag)) }
     }
 
-    @Test("Checking the configuration says nothing where it is right, and leaves nothing behind")
+    @Test("Checking the configuration says that it is right, and leaves nothing behind")
     func check() throws {
         let said = try geomatchd(["--check-config"]) { #expect($0.isEmpty) }
-        #expect(said == Said(out: "", error: "", code: 0))
+        #expect(said == Said(out: "the configuration is right\n", error: "", code: 0))
         let printed = try geomatchd(["--print-config"]) { #expect($0.isEmpty) }
         #expect(printed.code == 0 && printed.error.isEmpty && printed.out == Settings().text + "\n")
     }
@@ -34,6 +34,23 @@ struct ProgramTests {
     }
 
     @Test(
+        "Checking the configuration took files that are missing",
+        arguments: [
+            "broker: mqtts://h\ntls: {ca-file: nope}", "broker: mqtts://h\ntls: {certificate-file: nope, key-file: nope}",
+            "listen-tls: {listen: \"127.0.0.1:1\", certificate-file: nope, key-file: nope}",
+            "http: {listen: \"0.0.0.0:1\", tls: {certificate-file: nope, key-file: nope}}",
+            "push: {ca-file: nope, web: {subject: \"mailto:a@example.org\"}}",
+            "push: {fcm: {service-account-file: nope}}",
+            "push: {apns: {team-id: ABCDE12345, key-id: ABCDE12345, key-file: nope, topic: t}}", "page: {mbtiles: nope}",
+        ])
+    func missingFiles(_ text: String) throws {
+        let said = try geomatchd(["--check-config", "--config", "f.yaml"], files: ["f.yaml": text]) {
+            #expect($0 == ["f.yaml"])
+        }
+        #expect(said.code == 78 && said.out.isEmpty && said.error.contains("nope"), "\(said)")
+    }
+
+    @Test(
         "A command line that cannot be read is usage, 64",
         arguments: [["--nonsense"], ["--listen"], ["--check-config=yes"], ["-x"], ["start"]])
     func usage(_ arguments: [String]) throws {
@@ -43,7 +60,7 @@ struct ProgramTests {
 
     static let wrongValues: [(key: String, value: String)] = [
         ("broker", "http://u:hunter2@h"), ("listen", "here"), ("data-dir", ""), ("store", "mysql://u:hunter2@h/d"),
-        ("http", "here"), ("datasets", "a/b"),
+        ("cluster", "a/b"), ("node", "a/b"), ("http-advertise", "here"), ("http", "here"), ("datasets", "a/b"),
         ("auto-create-datasets", "2"), ("admins", ","), ("users", ""), ("webhooks-allow-private", "2"), ("start-timeout", "0"),
         ("log-level", "loud"), ("log-format", "xml"),
     ]

@@ -74,7 +74,7 @@ struct SettingsTests {
     @Test("Every key that is not file-only is a flag and a GEOMATCH_ name; a file-only one is refused in the environment")
     func environmentNames() throws {
         #expect(SettingsKey.environmentName("auto-create-datasets") == "GEOMATCH_AUTO_CREATE_DATASETS")
-        #expect(SettingsKey.all.filter { !$0.isFileOnly }.count == 13)
+        #expect(SettingsKey.all.filter { !$0.isFileOnly }.count == 16)
         for key in SettingsKey.all where key.isFileOnly && key.name != "topics.prefix" {
             let said = refusal(environment: [SettingsKey.environmentName(key.name): "1"])?.problem
             #expect(said?.hasSuffix("`\(key.name)` is a key of the configuration file only") == true, "\(key.name)")
@@ -277,6 +277,15 @@ struct SettingsTests {
         let password = try read(flags: ["broker": "mqtt://u:secret@h"]).warnings
         #expect(password.count == 1 && password[0].contains("GEOMATCH_BROKER") && !password[0].contains("secret"))
         #expect(try read(environment: ["GEOMATCH_BROKER": "mqtt://u:secret@h"]).warnings.isEmpty)
+        let users = try read(flags: ["broker": "mqtt://h", "users": "f"]).warnings
+        #expect(users.count == 1 && users[0].contains("embedded broker"))
+    }
+
+    @Test("A port alone is refused with the address that was probably meant")
+    func portAlone() {
+        #expect(refusal(flags: ["listen": "23003"])?.description.hasSuffix("; try 127.0.0.1:23003") == true)
+        #expect(refusal(flags: ["http": "8080"])?.description.contains("try 127.0.0.1:8080") == true)
+        #expect(refusal(flags: ["listen": "host"])?.description.contains("try") == false)
     }
 
     @Test("warn is a log level, too")

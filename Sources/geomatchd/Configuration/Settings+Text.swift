@@ -8,7 +8,7 @@ extension Settings {
         if let broker {
             line("broker", Self.quoted(broker.name) + (broker.username == nil ? "" : "  # with credentials"))
         } else {
-            lines.append("broker:  # the own mosquitto")
+            lines.append("broker:  # the embedded mosquitto")
         }
         line("listen", Self.quoted("\(listenHost.contains(":") ? "[\(listenHost)]" : listenHost):\(listenPort)"))
         line("data-dir", Self.quoted(dataDirectory))

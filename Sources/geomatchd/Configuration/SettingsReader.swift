@@ -230,6 +230,9 @@ struct SettingsReader {
                 "\(settings.listenHost):\(settings.listenPort) is reached from other machines without encryption: passwords and positions can be read on the way; add listen-tls and listen on 127.0.0.1"
             )
         }
+        if settings.broker != nil, settings.usersFile != nil {
+            warnings.append("users is for the embedded broker: the one of `broker` has logins and an access list of its own")
+        }
         if settings.broker?.password != nil, raw("broker")?.source == .flag {
             warnings.append(
                 "the password in --broker is seen in the list of processes: give the URL as GEOMATCH_BROKER, or as `broker` in the file"
@@ -309,7 +312,10 @@ struct SettingsReader {
         if let value = parse(text) { return value }
         let takes = SettingsKey.all.first { $0.name == key }?.takes ?? ""
         let shown = Self.secrets.contains(key) ? "the URL cannot be used" : "`\(text.prefix(80))` was read"
-        throw SettingsError(key: key, source: source, problem: "\(shown), allowed is \(takes)")
+        // A port alone, as other servers take it.
+        let isPort = takes.hasPrefix("HOST:PORT") && UInt16(text) != nil
+        let advice = isPort ? "; try 127.0.0.1:\(text)" : ""
+        throw SettingsError(key: key, source: source, problem: "\(shown), allowed is \(takes)\(advice)")
     }
 
     func integer(_ key: String, _ range: ClosedRange<Int>) throws(SettingsError) -> Int? {
@@ -373,7 +379,7 @@ struct SettingsReader {
         } else if host.contains(":") {
             return nil
         }
-        // It is written into the own broker's configuration, one word of one line.
+        // It is written into the embedded broker's configuration, one word of one line.
         let isWord = host.unicodeScalars.allSatisfy { scalar in
             scalar.value > 32 && scalar.value != 127 && !scalar.properties.isWhitespace
                 && !"[]\"\\/#".unicodeScalars.contains(scalar)
