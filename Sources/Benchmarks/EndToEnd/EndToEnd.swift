@@ -28,13 +28,19 @@ struct EndToEnd: ParsableCommand {
     @Option(help: "One device in so many has a subscription that each of its updates meets; 0 for none.")
     var matchEvery = 10
 
+    @Option(help: "Geofences of 100 m among the devices, which then stay within some metres, in a case of their own; 0 for none.")
+    var geofences = 0
+
     private enum Case: String, CaseIterable {
         case relay, retaining = "retaining relay", growing = "retaining relay, daemon's size", daemon
+        case fenced = "daemon with geofences"
+
+        var isDaemon: Bool { self == .daemon || self == .fenced }
 
         /// Arguments of the relay.
         var options: [String] {
             switch self {
-            case .relay, .daemon: []
+            case .relay, .daemon, .fenced: []
             case .retaining: ["--retain"]
             case .growing: ["--retain", "--grow", "\(EndToEnd.growth)"]
             }
@@ -44,20 +50,22 @@ struct EndToEnd: ParsableCommand {
     /// A `live/…` message is that much longer than the position it tells.
     fileprivate static let growth = 170
 
+    private var cases: [Case] { Case.allCases.filter { $0 != .fenced || geofences > 0 } }
+
     func run() throws {
         let fixed = rates.split(separator: ",").compactMap { Double($0) }
         var found: [String: [Load.Result]] = [:]
         var cost: [Case: [Double]] = [:]
         for round in 1...rounds {
-            for kind in Case.allCases {
+            for kind in cases {
                 try withCase(kind) { port, program in
                     let before = program.usage().seconds
-                    let most = try Load(port: port, dataset: "bench", devices: devices)
+                    let most = try Load(port: port, dataset: "bench", devices: devices, staysNear: geofences > 0)
                         .run(rate: nil, window: 2000, warmUp: 1, seconds: seconds)
                     cost[kind, default: []].append((program.usage().seconds - before) / Double(most.sent) * 1e6)
                     found["\(kind.rawValue) max", default: []].append(most)
                     for rate in fixed {
-                        let result = try Load(port: port, dataset: "bench", devices: devices)
+                        let result = try Load(port: port, dataset: "bench", devices: devices, staysNear: geofences > 0)
                             .run(rate: rate, window: 0, warmUp: 1, seconds: seconds)
                         found["\(kind.rawValue) \(Int(rate))", default: []].append(result)
                     }
@@ -71,9 +79,10 @@ struct EndToEnd: ParsableCommand {
     // MARK: Cases
 
     private func withCase(_ kind: Case, _ body: (Int, Program) throws -> Void) throws {
-        guard kind != .daemon else {
+        guard !kind.isDaemon else {
             return try BenchDaemon.run { port, daemon in
                 try subscribe(port: port)
+                if kind == .fenced { try fence(port: port) }
                 try body(port, daemon)
             }
         }
@@ -111,6 +120,19 @@ struct EndToEnd: ParsableCommand {
         }
     }
 
+    /// Geofences where the devices are.
+    private func fence(port: Int) throws {
+        let client = try LeanClient(port: port, clientID: "bench-fences")
+        try client.subscribe("geomatch/bench/fences/reply", qos: 1)
+        for index in 0..<geofences {
+            let (latitude, longitude) = Load.position(random: Load.scrambled(index + devices))
+            try client.ask(
+                "geofence/create",
+                #"{"id":"f\#(index)","area":{"circle":{"latitude":\#(latitude),"longitude":\#(longitude),"radius":100}}}"#,
+                dataset: "bench", client: "fences")
+        }
+    }
+
     // MARK: Report
 
     private func report(_ found: [String: [Load.Result]], _ cost: [Case: [Double]], _ fixed: [Double]) {
@@ -122,7 +144,7 @@ struct EndToEnd: ParsableCommand {
         func number(_ value: Double, _ digits: Int = 2) -> String { String(format: "%.\(digits)f", value) }
         row("case", ["updates/s", "ratio", "µs/update", "live p50", "live p99", "match p50", "match p99"])
         let yardstick = (found["\(Case.relay.rawValue) max"] ?? []).map(\.liveRate)
-        for kind in Case.allCases {
+        for kind in cases {
             let results = found["\(kind.rawValue) max"] ?? []
             let ratios = zip(results, yardstick).map { $0.liveRate / $1 }
             row(
@@ -141,10 +163,15 @@ struct EndToEnd: ParsableCommand {
                     [
                         number(median(results.map(\.liveRate)), 0), "", "", latency(\.liveLatencies, 0.5),
                         latency(\.liveLatencies, 0.99),
-                        kind == .daemon ? latency(\.matchLatencies, 0.5) : "",
-                        kind == .daemon ? latency(\.matchLatencies, 0.99) : "",
+                        kind.isDaemon ? latency(\.matchLatencies, 0.5) : "",
+                        kind.isDaemon ? latency(\.matchLatencies, 0.99) : "",
                     ])
             }
+        }
+        if geofences > 0 {
+            let (with, without) = (found["\(Case.fenced.rawValue) max"] ?? [], found["\(Case.daemon.rawValue) max"] ?? [])
+            let ratios = zip(with, without).map { $0.liveRate / $1.liveRate }
+            row("with \(geofences) geofences, to without (at least 0.95)", ["", number(median(ratios))])
         }
         print("latencies in ms, medians of \(rounds) rounds; ratio to the relay of the same round")
     }

@@ -14,7 +14,8 @@ final class LeanClient {
     private var consumed = 0
     private var output: [UInt8] = []
 
-    init(port: Int, clientID: String) throws {
+    /// Connects, and says nothing.
+    init(silentAt port: Int) throws {
         socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -28,7 +29,12 @@ final class LeanClient {
         guard result == 0 else { throw Failure.system("connect", errno) }
         var one: Int32 = 1
         setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
-        var greeting: [UInt8] = [0, 4] + Array("MQTT".utf8) + [4, 2, 0, 0]
+    }
+
+    /// - Parameter isPersistent: Whether the broker keeps the session when the connection ends.
+    convenience init(port: Int, clientID: String, isPersistent: Bool = false) throws {
+        try self.init(silentAt: port)
+        var greeting: [UInt8] = [0, 4] + Array("MQTT".utf8) + [4, isPersistent ? 0 : 2, 0, 0]
         greeting.append(text: clientID)
         send(packet: 0x10, greeting)
         try flush()

@@ -31,8 +31,12 @@ final class Load: Sendable {
     private let seenLive = Atomic<Int>(0)
     private let isOver = Atomic<Bool>(false)
 
-    init(port: Int, dataset: String, devices: Int, capacity: Int = 4_000_000) {
+    /// Whether each device stays within some metres, instead of being anywhere with each update.
+    private let staysNear: Bool
+
+    init(port: Int, dataset: String, devices: Int, staysNear: Bool = false, capacity: Int = 4_000_000) {
         self.port = port
+        self.staysNear = staysNear
         self.capacity = capacity
         topics = (0..<devices).map { "\(dataset)/-/-/-/-/device-\($0)/position" }
         dueTimes = .allocate(capacity: capacity)
@@ -102,7 +106,8 @@ final class Load: Sendable {
             while sent < target {
                 dueTimes[sent] = rate.map { start + UInt64(Double(sent) / $0 * 1e9) } ?? now
                 random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-                client.publish(topic: topics[Int(random >> 33) % topics.count], payload: payload(number: sent, random: random))
+                let device = Int(random >> 33) % topics.count
+                client.publish(topic: topics[device], payload: payload(number: sent, device: device, random: random))
                 sent += 1
             }
             try client.flush()
@@ -110,12 +115,23 @@ final class Load: Sendable {
     }
 
     /// About 150 bytes, as phones send them.
-    private func payload(number: Int, random: UInt64) -> [UInt8] {
-        let latitude = 43.7 + Double(random >> 40 & 0xFFFF) * 1e-6
-        let longitude = 7.4 + Double(random >> 20 & 0xFFFF) * 1e-6
+    private func payload(number: Int, device: Int, random: UInt64) -> [UInt8] {
+        var (latitude, longitude) = Self.position(random: staysNear ? Self.scrambled(device) : random)
+        if staysNear { latitude += Double(random >> 40 & 0x7F) * 1e-6 }
         return Array(
             "{\"latitude\":\(latitude),\"longitude\":\(longitude),\"altitude\":\(number),\"horizontalAccuracy\":8.5,\"speed\":1.25,\"course\":270,\"battery\":87,\"originSourceId\":\"bench\"}"
                 .utf8)
+    }
+
+    /// A number that looks random.
+    static func scrambled(_ number: Int) -> UInt64 {
+        let mixed = UInt64(number + 1) &* 0x9E37_79B9_7F4A_7C15
+        return mixed ^ mixed << 29
+    }
+
+    /// Somewhere in a square of about seven kilometres.
+    static func position(random: UInt64) -> (latitude: Double, longitude: Double) {
+        (43.7 + Double(random >> 40 & 0xFFFF) * 1e-6, 7.4 + Double(random >> 20 & 0xFFFF) * 1e-6)
     }
 
     /// The digits behind the first `"altitude":`.

@@ -35,17 +35,20 @@ struct GeofenceBenchmark: ParsableCommand {
         var report = Report()
         let circles = try town("circles", into: &report) { try FenceArea(Area.Circle(latitude: $0, longitude: $1, radius: 100)) }
         let polygons = try town("polygons", into: &report) { try polygon(latitude: $0, longitude: $1) }
-        report.add("geofences: polygons cost", circles / polygons, "times circles", note: "\(vertices) vertices")
+        report.add(
+            "geofences: polygons cost", circles.rate / polygons.rate, "times circles", note: "\(vertices) vertices; at most 1.3")
+        report.add(
+            "geofences: a vertex", (polygons.bytes - circles.bytes) / Double(vertices), "B", note: "at most 16")
         try towns(into: &report)
         print(json ? report.json : report.table)
     }
 
     // MARK: A town
 
-    /// - Returns: Updates a second.
+    /// - Returns: Updates a second, and bytes of a fence.
     private func town(
         _ name: String, into report: inout Report, _ area: (_ latitude: Double, _ longitude: Double) throws -> FenceArea
-    ) throws -> Double {
+    ) throws -> (rate: Double, bytes: Double) {
         var random = SplitMix64(seed: 19)
         let width = kilometres * 1000 / Self.degree
         func anywhere() -> (latitude: Double, longitude: Double) {
@@ -63,7 +66,8 @@ struct GeofenceBenchmark: ParsableCommand {
                 Int32(number), Fence(rule: FenceRule(), area: try area(point.latitude, point.longitude), owner: "me"), at: 0,
                 into: &effects)
         }
-        report.add("geofences: a fence, \(name)", Double(residentBytes() - before) / Double(fences), "B", note: "resident")
+        let bytes = Double(residentBytes() - before) / Double(fences)
+        report.add("geofences: a fence, \(name)", bytes, "B", note: "resident; a circle at most 200")
         var places = (0..<devices).map { _ in anywhere() }
         for device in 0..<devices {
             engine.set(UInt32(device), FenceDevice(id: String(device), owner: "me"), at: 0, into: &effects)
@@ -87,8 +91,8 @@ struct GeofenceBenchmark: ParsableCommand {
         }
         report.add(
             "geofences: a step, \(name)", Double(updates) / elapsed, "1/s",
-            note: "\(fences) fences of 100 m, \(devices) devices; \(told) events")
-        return Double(updates) / elapsed
+            note: "\(fences) fences of 100 m, \(devices) devices; \(told) events; circles at least 1,000,000")
+        return (Double(updates) / elapsed, bytes)
     }
 
     private func fix(_ point: (latitude: Double, longitude: Double), _ later: Int64) -> FenceFix {
@@ -142,7 +146,7 @@ struct GeofenceBenchmark: ParsableCommand {
         report.add(
             "geofences: a new point on each place", each / elapsed, "1/s",
             note:
-                "\(large) fences of 5 km; each: \(figure(Double(told) / each)) entered; \(figure(each / elapsed / 6000)) times Tile38's"
+                "\(large) fences of 5 km; each: \(figure(Double(told) / each)) entered; \(figure(each / elapsed / 6000)) times Tile38's; at least 150,000"
         )
     }
 }
