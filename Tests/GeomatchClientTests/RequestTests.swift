@@ -187,6 +187,21 @@ struct RequestTests {
         #expect(GeomatchConfiguration(broker: "mqtt://me:x@127.0.0.1", dataset: "museum").client == "me")
     }
 
+    @Test("A broker without a scheme was refused as a client without a name")
+    func schemeless() throws {
+        let plain = GeomatchConfiguration(broker: "localhost:1883", dataset: "demo", client: "me")
+        #expect(try plain.endpoint().host == "localhost" && plain.brokerName == "mqtt://localhost:1883")
+        #expect(GeomatchConfiguration(broker: "ann@localhost", dataset: "demo").client == "ann")
+        let other = #expect(throws: GeomatchError.self) {
+            try GeomatchConfiguration(broker: "ws://localhost", dataset: "demo").endpoint()
+        }
+        #expect(other?.field == "broker")
+        let nameless = #expect(throws: GeomatchError.self) {
+            try GeomatchConfiguration(broker: "localhost:1883", dataset: "demo").endpoint()
+        }
+        #expect(nameless?.field == "client" && nameless?.message.contains("name a client") == true)
+    }
+
     @Test("A live update is published as a device would")
     func publishing() async throws {
         try await withDaemon { broker, _ in

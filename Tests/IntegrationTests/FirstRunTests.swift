@@ -49,6 +49,31 @@ extension Integration {
             }
         }
 
+        @Test("The readme's lines from nothing to an arrival print who arrived and who is at home")
+        func arrival() throws {
+            let readme = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../README.md")
+            let section = try #require(
+                try String(contentsOf: readme, encoding: .utf8).components(separatedBy: "## Arrived at home").dropFirst().first)
+            let block = try #require(section.components(separatedBy: "```").dropFirst().first)
+            var lines = block.split(separator: "\n").dropFirst().map(String.init)
+            #expect(lines.count == 5)
+            // Without what installs and starts the package.
+            lines[0] = "export" + (lines[0].components(separatedBy: "; export").last ?? "")
+            try withDaemon { daemon in
+                let programs = (Daemon.executable as NSString).deletingLastPathComponent
+                let shell = try Program(
+                    "/bin/bash", ["-ec", lines.joined(separator: "\n")],
+                    environment: [
+                        "PATH": programs + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? ""),
+                        "GEOMATCH_CONTEXT": "mqtt://127.0.0.1:\(daemon.port)",
+                    ])
+                defer { shell.end() }
+                #expect(shell.waitForExit() == 0, "\(shell.lines)")
+                #expect(shell.lines.contains { $0.hasSuffix(" home entered phone") }, "\(shell.lines)")
+                #expect(shell.lines.contains { $0.contains(#""devices": [{"deviceId":"phone""#) }, "\(shell.lines)")
+            }
+        }
+
         @Test("SIGTERM ends with 0, after saying offline; its mosquitto is gone, what it kept is there at the next start")
         func cleanEnd() throws {
             try withFolder { folder in

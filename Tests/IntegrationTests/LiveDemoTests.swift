@@ -129,10 +129,13 @@ extension Integration {
                     let rows = example.lines
                     #expect(rows.count > expected.count)
                     #expect(rows.count { $0.contains("connection") } > 2)
-                    #expect(watching.end(SIGINT) == 0)
-                    try withClient(daemon.endpoint, name: "cli") { other in
-                        let list = try other.request("live/list")
-                        #expect(list["subscriptions"]?.asArray?.isEmpty == true)
+                    // Whoever goes leaves no subscription behind.
+                    for (program, name) in [(watching, "cli"), (example, "example")] {
+                        #expect(program.end(SIGINT) == 0)
+                        try withClient(daemon.endpoint, name: name) { other in
+                            let list = try other.request("live/list")
+                            #expect(list["subscriptions"]?.asArray?.isEmpty == true, "\(name)")
+                        }
                     }
                 }
             }

@@ -20,6 +20,8 @@ struct MQTTEndpointTests {
             Row(url: "mqtt://broker", host: "broker", port: 1883),
             Row(url: "mqtts://broker", host: "broker", port: 8883, encrypted: true),
             Row(url: "MQTT://broker:1/", host: "broker", port: 1),
+            Row(url: "localhost", host: "localhost", port: 1883), Row(url: "127.0.0.1:23001", host: "127.0.0.1", port: 23001),
+            Row(url: "ann:x@broker:1884", host: "broker", port: 1884, user: "ann", password: "x"),
             Row(url: "mqtt://[::1]", host: "::1", port: 1883),
             Row(url: "mqtts://[fe80::1]:65535", host: "fe80::1", port: 65535, encrypted: true),
             Row(url: "mqtt://ann@h", host: "h", port: 1883, user: "ann"),

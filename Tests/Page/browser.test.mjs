@@ -76,6 +76,20 @@ test('a match is a line and stands in the list; a click on a device shows it, a 
   await page.until("document.getElementById('details').innerText === ''");
 });
 
+test('a device shows which geofences hold it, and no more when it left', options, async (t) => {
+  t.after(() => daemon.ask('geofence/delete', {id: 'garden'}));
+  await daemon.ask('geofence/create', {id: 'garden', area: {circle: {...at(25, 25), radius: 8}}, accuracy: 'centre', exitMargin: 0});
+  await move('phone', 25, 25);
+  const page = await open(t);
+  await page.until("geomatch.drawing.shown?.some((d) => d.id === 'phone')");
+  await page.until("[...geomatch.model.states.keys()].some((topic) => topic.endsWith('/phone/presence'))");
+  await page.click(...(await page.placeOf('phone')));
+  await page.until("/presence[^]*garden/.test(document.getElementById('details').innerText)");
+  await page.key('Escape');
+  await move('phone', 5, 25);
+  await page.until("[...geomatch.model.states.values()].some(({update}) => update.topic.endsWith('/phone/presence') && update.properties.geofence === null)");
+});
+
 test('an administrator sees the matches of all', options, async (t) => {
   await move('phone', 25, 25);
   const page = await open(t, '#demo', {search: '?client=admin'});
