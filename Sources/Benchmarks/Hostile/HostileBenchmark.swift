@@ -56,7 +56,8 @@ struct HostileBenchmark: ParsableCommand {
     private func measure(
         _ load: PoliteLoad, _ seconds: Double, _ daemon: Program, _ port: Int, attacker: Attacker?
     ) throws -> Figures {
-        let topics = (0..<100).map { "bench/-/-/-/-/p\($0)/count" }
+        // Others each time: what is retained of the former ones would count as received.
+        let topics = (0..<100).map { "bench/-/-/-/-/\(attacker == nil ? "p" : "q")\($0)/count" }
         let live = try FanOutLoad(port: port, topics: topics, filters: [["live/bench/-/-/-/-/+/count"]])
         attacker?.start()
         // The threads write what is read when they were joined.
