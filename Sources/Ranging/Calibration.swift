@@ -34,13 +34,53 @@ public struct Calibration: Sendable {
         public var distances: ClosedRange<Double>
         /// False where the walk was too short, or kept its distance: `n` is then the standard one.
         public var fitsExponent: Bool
+        /// What it does to the tenth of the walk that it was not fitted on; nil with too few readings to hold any back.
+        public var trial: Trial?
+
+        /// Whether what was held back agrees better with what was set before.
+        public var hurts: Bool { trial.map { $0.fitted > $0.former } ?? false }
     }
+
+    /// dB by which the readings that were held back stray, with the settings of before and with those fitted on the others.
+    public struct Trial: Equatable, Sendable {
+        public var former: Double
+        public var fitted: Double
+    }
+
+    /// Every so many readings one is held back, of so many at least.
+    private static let heldBack = (every: 10, from: 40)
 
     public static let samplesMin = 10
 
-    /// - Parameter txPower: dBm at 1 m that the beacon announces.
+    /// - Parameters:
+    ///   - txPower: dBm at 1 m that the beacon announces.
+    ///   - former: What the receiver has so far.
     /// - Returns: nil with less than ``samplesMin`` readings.
-    public static func fit(_ samples: [Sample], txPower: Double = PathLoss.standardTxPower) -> Result? {
+    public static func fit(
+        _ samples: [Sample], txPower: Double = PathLoss.standardTxPower, instead former: RangingSettings = .standard
+    ) -> Result? {
+        guard var result = fitted(samples, txPower) else { return nil }
+        guard samples.count >= heldBack.from else { return result }
+        let (held, others) = (
+            samples.indices.filter { $0 % heldBack.every == 0 }.map { samples[$0] },
+            samples.indices.filter { $0 % heldBack.every != 0 }.map { samples[$0] }
+        )
+        guard let trial = fitted(others, txPower) else { return result }
+        let settings = RangingSettings(n: trial.n, rssiOffset: trial.rssiOffset)
+        result.trial = Trial(former: stray(held, former, txPower), fitted: stray(held, settings, txPower))
+        return result
+    }
+
+    /// The mean of how far readings are from what settings foresee, dB: a mean of sizes, which outliers do not decide.
+    private static func stray(_ samples: [Sample], _ settings: RangingSettings, _ txPower: Double) -> Double {
+        let sum = samples.reduce(0) { sum, sample in
+            let foreseen = txPower - 10 * settings.n * log10(max(0.1, sample.distance))
+            return sum + abs(sample.rssi + settings.rssiOffset - foreseen)
+        }
+        return sum / Double(max(1, samples.count))
+    }
+
+    private static func fitted(_ samples: [Sample], _ txPower: Double) -> Result? {
         let valid = samples.filter { $0.distance > 0 && $0.distance.isFinite && $0.rssi < 0 && $0.rssi > -200 }
         guard let rough = line(valid, txPower) else { return nil }
         let kept = valid.filter { abs(rough.residual($0, txPower)) <= 3 * max(1, rough.deviation) }

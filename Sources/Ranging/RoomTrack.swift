@@ -1,8 +1,9 @@
-/// In which room a beacon is: that of its nearest observer, smoothed.
+/// In which room a beacon is: that of its nearest observer, and not to and fro.
 ///
-/// Another room takes over when its nearest observer has been nearer than that of the present room by three tenths for three seconds, by
-/// half for a third of that, or when nobody in the present room hears the beacon any more. Levels are averaged over ``window``: a lead that
-/// long averages show needs no long wait, and a tag that lies still between two rooms is not carried to and fro.
+/// Where the positions of the observers are known, a ``PositionFilter`` says how probable each room is: another one takes over when its lead
+/// in probability, summed over the seconds, comes to ``leadSeconds``. Else its nearest observer must have been nearer than that of
+/// the present room by three tenths for three seconds, or by half for a third of that. Either way it does when nobody in the present room
+/// hears the beacon any more. Distances are averaged over ``window``: a tag that lies still between two rooms is not carried to and fro.
 public struct RoomTrack: Equatable, Sendable {
     /// The nearest observer of one room.
     public struct Candidate: Equatable, Sendable {
@@ -11,11 +12,28 @@ public struct RoomTrack: Equatable, Sendable {
         public var observer: UInt32
         /// Metres.
         public var distance: Double
+        /// 0…1; nil: not known, as observers have no position.
+        public var probability: Double?
 
-        public init(room: Int, observer: UInt32, distance: Double) {
+        public init(room: Int, observer: UInt32, distance: Double, probability: Double? = nil) {
             self.room = room
             self.observer = observer
             self.distance = distance
+            self.probability = probability
+        }
+
+        /// How much of a switch each second ahead of another room is worth, and 0 or less where this room is not ahead.
+        fileprivate func lead(over other: Candidate) -> Double {
+            if let probability {
+                let lead = probability - (other.probability ?? 0)
+                return lead < RoomTrack.leadMin ? 0 : lead / RoomTrack.leadSeconds
+            }
+            if distance * RoomTrack.clearLead <= other.distance { return 3000 / Double(RoomTrack.hold) }
+            return distance * RoomTrack.lead <= other.distance ? 1000 / Double(RoomTrack.hold) : 0
+        }
+
+        fileprivate static func isLess(_ left: Candidate, _ right: Candidate) -> Bool {
+            (-(left.probability ?? 0), left.distance, left.observer) < (-(right.probability ?? 0), right.distance, right.observer)
         }
     }
 
@@ -44,35 +62,54 @@ public struct RoomTrack: Equatable, Sendable {
     public static let hold: Int64 = 3_000
     /// So much nearer is worth a third of the time.
     public static let clearLead = 1.5
+    /// Seconds of being certainly elsewhere after which another room takes over.
+    public static let leadSeconds = 0.75
+    /// A smaller lead in probability is none.
+    public static let leadMin = 0.2
+    /// Milliseconds without a step that count at most.
+    private static let stepMax: Int64 = 1_500
 
     public private(set) var room: Int?
     /// It was given back after a restart, and until this instant, as far as it is known, its observers may just not have spoken yet.
     private var isRestored = false
     private var heardBy: Int64?
-    private var rival: Int?
-    private var rivalSince: Int64 = 0
+    private var rival: Rival?
+
+    /// The room that is ahead of the present one.
+    private struct Rival: Equatable {
+        var room: Int
+        var since: Int64
+        var at: Int64
+        /// 1: it takes over.
+        var lead: Double
+    }
 
     public init() {}
 
     /// - Parameter candidates: One for each room that hears the beacon, in any order.
     public mutating func take(_ candidates: [Candidate], at now: Int64) -> Switch? {
-        guard let best = candidates.min(by: { ($0.distance, $0.observer) < ($1.distance, $1.observer) }) else { return nil }
+        guard let best = candidates.min(by: Candidate.isLess) else { return nil }
         guard let room else { return enter(best, .first) }
         guard let present = candidates.first(where: { $0.room == room }) else {
             return awaitsObservers(at: now) ? nil : enter(best, .unheard)
         }
         isRestored = false
-        guard best.room != room, best.distance * Self.lead <= present.distance else {
+        let lead = best.room == room ? 0 : best.lead(over: present)
+        guard lead > 0 else {
             rival = nil
             return nil
         }
-        if rival != best.room {
-            rival = best.room
-            rivalSince = now
+        if rival?.room != best.room {
+            rival = Rival(room: best.room, since: now, at: now, lead: best.probability == nil ? 0 : lead)
         }
-        let held = now - rivalSince
-        let wanted = best.distance * Self.clearLead <= present.distance ? Self.hold / 3 : Self.hold
-        guard held >= wanted || held < 0 else { return nil }
+        guard var rival else { return nil }
+        rival.lead += lead * Double(min(Self.stepMax, max(0, now - rival.at))) / 1000
+        rival.at = now
+        self.rival = rival
+        let held = now - rival.since
+        // Shortly after a restart not all have spoken, and what they say is not yet clear.
+        let isSettling = heardBy.map { now < $0 + Self.hold } ?? false
+        guard rival.lead >= 1 - 1e-9, !isSettling || held >= Self.hold else { return nil }
         return enter(best, .nearer(than: present.observer, its: present.distance, for: max(0, held)))
     }
 

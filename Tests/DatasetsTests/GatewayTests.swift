@@ -40,10 +40,11 @@ struct GatewayTests {
         #expect(told?["properties"]?["horizontalAccuracy"]?.number == 2)
         #expect(told?["properties"]?["latitude"]?.number == 43.73)
         #expect(told?["properties"]?["roomReason"]?.text == "first heard by gw-one at 2.0 m")
+        #expect(told?["properties"]?["roomProbability"]?.number == 1)
         #expect(harness.result("device/get", #"{"id":"tag"}"#)?["location"]?["longitude"]?.number == 7.42)
     }
 
-    @Test("it changes rooms once another gateway has been nearer for long enough, and says why")
+    @Test("it changes rooms once it is clear enough that another gateway is nearer, and says why")
     func changesRooms() {
         for _ in 0..<5 {
             hear("one", 2)
@@ -52,7 +53,7 @@ struct GatewayTests {
         }
         for _ in 0..<4 {
             hear("one", 10)
-            hear("two", 8.5)
+            hear("two", 9.9)
             harness.advance(milliseconds: 1000)
         }
         #expect(position("one") != nil && position("two") == nil)

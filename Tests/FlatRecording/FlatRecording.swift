@@ -71,13 +71,20 @@ public struct FlatRecording: Sendable {
         return place.y < 2.07 ? .hall : .livingRoom
     }
 
+    /// Whether the next room is less than 0.4 m away.
+    public static func isBesideWall(_ place: LocalPlane.Point) -> Bool {
+        [(0.4, 0.0), (-0.4, 0), (0, 0.4), (0, -0.4)].contains {
+            room(at: LocalPlane.Point(x: place.x + $0.0, y: place.y + $0.1)) != room(at: place)
+        }
+    }
+
     /// The room of each receiver.
     public var rooms: [Room] { receivers.map(Self.room) }
 
-    /// What the calibration drive says of each receiver.
-    public func settings() -> [RangingSettings] {
+    /// What a drive, the one for calibrating where none is given, says of each receiver.
+    public func settings(from drive: [Row]? = nil) -> [RangingSettings] {
         receivers.indices.map { number in
-            let samples = calibration.compactMap { row in
+            let samples = (drive ?? calibration).compactMap { row in
                 row.levels[number].map { Calibration.Sample(distance: row.place.distance(to: receivers[number]), rssi: $0) }
             }
             guard let fit = Calibration.fit(samples) else { return .standard }

@@ -2,7 +2,7 @@ import Ranging
 
 /// A drive through the flat as a daemon would follow it, and how well it did.
 public struct FlatTrial: Sendable {
-    /// Metres, one for each second in which a position was estimated.
+    /// Metres, one for each row.
     public private(set) var errors: [Double] = []
     /// How many of them lie within the accuracy that was told.
     public private(set) var withinAccuracy = 0
@@ -13,82 +13,98 @@ public struct FlatTrial: Sendable {
     /// Switches while the tag stood still, and for how many milliseconds it did.
     public private(set) var stillSwitches = 0
     public private(set) var stillMilliseconds: Int64 = 0
+    /// Seconds from each change of the room until it was noticed.
+    public private(set) var delays: [Double] = []
 
     private static let tag = BeaconKey(high: 1, low: 2, major: 3, minor: 4)
     private static let windowMilliseconds: Int64 = 20_000
 
     /// - Parameters:
     ///   - before: What was heard of the tag earlier; it does not count.
-    ///   - locates: Positions are estimated too, which takes most of the time.
     public init(
-        _ rows: [FlatRecording.Row], before: [FlatRecording.Row] = [], in flat: FlatRecording, settings: [RangingSettings],
-        locates: Bool = true
+        _ rows: [FlatRecording.Row], before: [FlatRecording.Row] = [], in flat: FlatRecording, settings: [RangingSettings]
     ) {
         let table = ProximityTable()
         var rooms = RoomTrack()
-        var track = PositionTrack()
+        var filter = PositionFilter()
+        let observers = flat.receivers.indices.map { number in
+            PositionFilter.Observer(
+                place: flat.receivers[number], n: settings[number].n, isCalibrated: settings[number] != .standard,
+                room: flat.rooms[number].rawValue)
+        }
+        var heard = [(sum: Double, count: Double)](repeating: (0, 0), count: observers.count)
+        var steppedAt: Int64 = .min
         var window: (number: Int64, rooms: Set<FlatRecording.Room>, right: Int, all: Int) = (-1, [], 0, 0)
         var still = (place: LocalPlane.Point(x: .infinity, y: 0), since: Int64(0))
         var last: Int64?
-        let numbers = flat.rooms
+        var changed: (at: Int64, room: FlatRecording.Room)?
         for (place, row) in (before + rows).enumerated() {
             let counts = place >= before.count
             for (number, level) in row.levels.enumerated() {
                 guard let level else { continue }
-                _ = table.take(
-                    Sighting(beacon: Self.tag, rssi: level), by: UInt32(number), of: 0, settings[number], seenAt: row.at,
-                    at: row.at,
-                    maximum: 10)
+                let sighting = Sighting(beacon: Self.tag, rssi: level)
+                _ = table.take(sighting, by: UInt32(number), of: 0, settings[number], seenAt: row.at, at: row.at, maximum: 10)
+                guard case .loss(let loss)? = sighting.evidence(settings[number]) else { continue }
+                heard[number] = (heard[number].sum + loss, heard[number].count + 1)
             }
             _ = table.expire(at: row.at)
-            let readings = flat.receivers.indices.compactMap { number in
-                table.loss(at: UInt32(number), of: 0, over: PositionEstimator.window, at: row.at).map {
-                    PositionEstimator.Reading(
-                        place: flat.receivers[number], loss: $0, n: settings[number].n,
-                        isCalibrated: settings[number] != .standard)
-                }
-            }
-            var nearest: [FlatRecording.Room: RoomTrack.Candidate] = [:]
-            for number in flat.receivers.indices {
-                guard let loss = table.loss(at: UInt32(number), of: 0, over: RoomTrack.window, at: row.at) else {
-                    continue
-                }
-                let metres = PathLoss.distance(loss: loss, n: settings[number].n)
-                guard metres < nearest[numbers[number]]?.distance ?? .infinity else { continue }
-                nearest[numbers[number]] = RoomTrack.Candidate(
-                    room: numbers[number].rawValue, observer: UInt32(number), distance: metres)
-            }
             if row.place.distance(to: still.place) > 0.15 { still = (row.place, row.at) }
             let isStill = row.at - still.since > 8_000
             if counts, isStill, let last { stillMilliseconds += min(1_400, row.at - last) }
-            if let change = rooms.take(nearest.values.sorted { $0.room < $1.room }, at: row.at) {
-                if counts, change.reason != .first {
+            if steppedAt == .min || row.at - steppedAt >= 1000 {
+                steppedAt = row.at
+                let evidence = heard.indices.filter { heard[$0].count > 0 }.map {
+                    (observer: $0, evidence: PositionFilter.Evidence.loss(heard[$0].sum / heard[$0].count))
+                }
+                heard = heard.map { _ in (0, 0) }
+                filter.step(evidence, among: observers, at: row.at)
+                let candidates = candidates(table, filter, in: flat, settings, at: row.at)
+                if let change = rooms.take(candidates, at: row.at), counts, change.reason != .first {
                     switches.append(change)
                     if isStill { stillSwitches += 1 }
                 }
             }
-            if locates {
-                track.take(readings, at: row.at)
-                if counts, let told = track.estimate {
-                    let error = told.place.distance(to: row.place)
-                    errors.append(error)
-                    if error <= told.accuracy { withinAccuracy += 1 }
-                }
-            }
             guard counts else { continue }
+            if let told = filter.estimate {
+                let error = told.place.distance(to: row.place)
+                errors.append(error)
+                if error <= told.accuracy { withinAccuracy += 1 }
+            }
             let number = row.at / Self.windowMilliseconds
             if number != window.number {
                 close(window)
                 window = (number, [], 0, 0)
             }
             let truth = FlatRecording.room(at: row.place)
+            if let known = changed, known.room != truth { changed = (row.at, truth) }
+            if changed == nil { changed = (.min, truth) }
+            if let since = changed, since.at != .min, rooms.room == truth.rawValue {
+                delays.append(Double(row.at - since.at) / 1000)
+                changed = (.min, truth)
+            }
             window.rooms.insert(truth)
             window.all += 1
             if rooms.room == truth.rawValue { window.right += 1 }
             last = row.at
         }
+        delays.sort()
         close(window)
         errors.sort()
+    }
+
+    private func candidates(
+        _ table: ProximityTable, _ filter: PositionFilter, in flat: FlatRecording, _ settings: [RangingSettings], at now: Int64
+    ) -> [RoomTrack.Candidate] {
+        var nearest: [Int: RoomTrack.Candidate] = [:]
+        for (number, room) in flat.rooms.enumerated() {
+            guard let loss = table.loss(at: UInt32(number), of: 0, over: RoomTrack.window, at: now) else { continue }
+            let metres = PathLoss.distance(loss: loss, n: settings[number].n)
+            guard metres < nearest[room.rawValue]?.distance ?? .infinity else { continue }
+            nearest[room.rawValue] = RoomTrack.Candidate(
+                room: room.rawValue, observer: UInt32(number), distance: metres,
+                probability: filter.rooms.first { $0.room == room.rawValue }?.probability ?? 0)
+        }
+        return nearest.values.sorted { $0.room < $1.room }
     }
 
     private mutating func close(_ window: (number: Int64, rooms: Set<FlatRecording.Room>, right: Int, all: Int)) {
@@ -100,6 +116,11 @@ public struct FlatTrial: Sendable {
     /// Metres; `part` 0.5 is the median.
     public func error(_ part: Double) -> Double {
         errors.isEmpty ? .nan : errors[min(errors.count - 1, Int(Double(errors.count) * part))]
+    }
+
+    /// Seconds; `part` 0.5 is the median.
+    public func delay(_ part: Double) -> Double {
+        delays.isEmpty ? .nan : delays[min(delays.count - 1, Int(Double(delays.count) * part))]
     }
 
     public var meanError: Double { errors.reduce(0, +) / Double(max(1, errors.count)) }

@@ -3,61 +3,61 @@ import Ranging
 import SeededRandom
 import Testing
 
+/// Each drive is judged with the receivers calibrated by the other one, or not at all.
 @Suite("A tag in a flat with six receivers")
 struct FlatTests {
     private static let flat = Result { try FlatRecording() }
 
-    private func trial(calibrated: Bool) throws -> FlatTrial {
-        let flat = try Self.flat.get()
-        let settings = calibrated ? flat.settings() : flat.receivers.map { _ in RangingSettings.standard }
-        let trial = FlatTrial(flat.drive, in: flat, settings: settings)
-        print(
-            "flat, calibrated \(calibrated): median \(trial.error(0.5)), mean \(trial.meanError), p90 \(trial.error(0.9)),",
-            "within accuracy \(trial.accuracyHolds), rooms \(trial.rightWindows)/\(trial.windows), switches \(trial.switches.count),",
-            "still \(trial.stillSwitches) in \(trial.stillMilliseconds / 1000) s")
-        return trial
+    private static let calibrated = Result { try drive(calibrated: true) }
+    private static let uncalibrated = Result { try drive(calibrated: false) }
+
+    private func trials(calibrated: Bool) throws -> [FlatTrial] {
+        try calibrated ? Self.calibrated.get() : Self.uncalibrated.get()
     }
 
-    @Test("its position is right to 1.13 m in half of all cases, once the receivers are calibrated")
+    private static func drive(calibrated: Bool) throws -> [FlatTrial] {
+        let flat = try flat.get()
+        let trials = [(flat.drive, flat.calibration), (flat.calibration, flat.drive)].map { drive, other in
+            FlatTrial(
+                drive, in: flat,
+                settings: calibrated ? flat.settings(from: other) : flat.receivers.map { _ in RangingSettings.standard })
+        }
+        for trial in trials {
+            print(
+                "flat, calibrated \(calibrated): median \(trial.error(0.5)), mean \(trial.meanError), p90 \(trial.error(0.9)),",
+                "within accuracy \(trial.accuracyHolds), rooms \(trial.rightWindows)/\(trial.windows),",
+                "delay \(trial.delay(0.5)) \(trial.delay(0.9)), switches \(trial.switches.count),",
+                "still \(trial.stillSwitches) in \(trial.stillMilliseconds / 1000) s")
+        }
+        return trials
+    }
+
+    @Test("its position is right to 1.45 m in half of all cases without calibration, and to 1.35 m with it")
     func position() throws {
-        let trial = try trial(calibrated: true)
-        #expect(trial.error(0.5) <= 1.13)
-        #expect(trial.error(0.9) <= 3)
-    }
-
-    @Test("without calibration it is right to 1.5 m in half of all cases, and to 1.4 m once the tag was followed for a while")
-    func uncalibrated() throws {
-        #expect(try trial(calibrated: false).error(0.5) <= 1.5)
-        let flat = try Self.flat.get()
-        let settings = flat.receivers.map { _ in RangingSettings.standard }
-        let followed = FlatTrial(flat.drive, before: flat.calibration, in: flat, settings: settings)
-        print("flat, followed: median \(followed.error(0.5)), mean \(followed.meanError)")
-        #expect(followed.error(0.5) <= 1.4)
+        for trial in try trials(calibrated: false) { #expect(trial.error(0.5) <= 1.45 && trial.error(0.9) <= 2.8) }
+        for trial in try trials(calibrated: true) { #expect(trial.error(0.5) <= 1.35 && trial.error(0.9) <= 3.1) }
     }
 
     @Test("its room is right in 95 of 100 windows of twenty seconds")
     func rooms() throws {
-        let flat = try Self.flat.get()
-        let trials = [flat.drive, flat.calibration].map { FlatTrial($0, in: flat, settings: flat.settings()) }
-        let right = trials.reduce(0) { $0 + $1.rightWindows }
-        let windows = trials.reduce(0) { $0 + $1.windows }
-        print("flat, rooms: \(right) of \(windows) windows")
-        #expect(windows >= 60 && Double(right) >= 0.95 * Double(windows))
-        #expect(trials[0].rightRooms == 1)
-        for change in trials[0].switches {
-            if case .nearer(_, let metres, _) = change.reason { #expect(change.to.distance < metres) }
+        for calibrated in [false, true] {
+            let trials = try trials(calibrated: calibrated)
+            let right = trials.reduce(0) { $0 + $1.rightWindows }
+            let windows = trials.reduce(0) { $0 + $1.windows }
+            #expect(windows >= 60 && Double(right) >= 0.95 * Double(windows))
         }
     }
 
-    @Test("while it lies still it changes its room at most once in twenty minutes")
+    @Test("while it lies still, not right beside a wall, it changes its room at most once in twenty minutes")
     func still() throws {
         let flat = try Self.flat.get()
         var random = SplitMix64.forTest()
         var switches = 0
         var milliseconds: Int64 = 0
-        for row in stride(from: 20, to: flat.drive.count, by: 60).map({ flat.drive[$0] }) {
+        for row in stride(from: 20, to: flat.drive.count, by: 90).map({ flat.drive[$0] })
+        where !FlatRecording.isBesideWall(row.place) {
             let rows = flat.stillTag(at: row.place, seconds: 300, using: &random)
-            let trial = FlatTrial(rows, in: flat, settings: flat.settings(), locates: false)
+            let trial = FlatTrial(rows, in: flat, settings: flat.settings())
             switches += trial.stillSwitches
             milliseconds += trial.stillMilliseconds
         }
@@ -65,11 +65,10 @@ struct FlatTests {
         #expect(Double(switches) <= 0.05 * Double(milliseconds) / 60_000)
     }
 
-    @Test("the accuracy that is told holds in two of three cases, or more")
+    @Test("the accuracy that is told holds in about two of three cases")
     func accuracy() throws {
         for calibrated in [true, false] {
-            let holds = try trial(calibrated: calibrated).accuracyHolds
-            #expect((0.62...0.85).contains(holds))
+            for trial in try trials(calibrated: calibrated) { #expect((0.55...0.75).contains(trial.accuracyHolds)) }
         }
     }
 }

@@ -101,29 +101,57 @@ struct RangingBenchmark: ParsableCommand {
 
     // MARK: A flat
 
+    /// Both drives, each calibrated with the other one: nothing is judged by what it was fitted on.
     private func measureFlat(into report: inout Report) throws {
         let flat = try FlatRecording()
-        for (name, settings) in [
-            ("calibrated", flat.settings()), ("uncalibrated", flat.receivers.map { _ in RangingSettings.standard }),
-        ] {
-            let trial = FlatTrial(flat.drive, in: flat, settings: settings)
+        let standard = flat.receivers.map { _ in RangingSettings.standard }
+        let drives = [("short drive", flat.drive, flat.calibration), ("long drive", flat.calibration, flat.drive)]
+        for calibrated in [false, true] {
+            var (right, windows) = (0, 0)
+            let kind = calibrated ? "calibrated" : "uncalibrated"
+            for (name, drive, other) in drives {
+                let trial = FlatTrial(drive, in: flat, settings: calibrated ? flat.settings(from: other) : standard)
+                report.add(
+                    "position error in a flat, \(kind), \(name): median", trial.error(0.5), "m",
+                    note: "mean \(decimals(trial.meanError)), 90th percentile \(decimals(trial.error(0.9)))")
+                report.add("accuracy told that holds, \(kind), \(name)", trial.accuracyHolds * 100, "%")
+                report.add(
+                    "room delay, \(kind), \(name): median", trial.delay(0.5), "s",
+                    note: "90th percentile \((trial.delay(0.9) * 10).rounded() / 10) s, \(trial.switches.count) switches")
+                right += trial.rightWindows
+                windows += trial.windows
+            }
             report.add(
-                "position error in a flat, \(name): median", trial.error(0.5), "m",
-                note: "mean \(decimals(trial.meanError)), 90th percentile \(decimals(trial.error(0.9)))")
-            report.add("accuracy told that holds, \(name)", trial.accuracyHolds * 100, "%")
-            let long = FlatTrial(flat.calibration, in: flat, settings: settings, locates: false)
-            let right = trial.rightWindows + long.rightWindows
-            let windows = trial.windows + long.windows
-            report.add(
-                "room right in windows of 20 s, \(name)", Double(right) * 100 / Double(windows), "%",
+                "room right in windows of 20 s, \(kind)", Double(right) * 100 / Double(windows), "%",
                 note: "\(right) of \(windows)")
         }
-        let followed = FlatTrial(
-            flat.drive, before: flat.calibration, in: flat, settings: flat.receivers.map { _ in RangingSettings.standard })
-        report.add(
-            "position error in a flat, uncalibrated, once followed: median", followed.error(0.5), "m",
-            note: "mean \(decimals(followed.meanError)), 90th percentile \(decimals(followed.error(0.9)))")
         measureStillTag(in: flat, into: &report)
+        measureFilters(into: &report)
+    }
+
+    /// How much of a core the filters of many carried beacons take, each with twelve gateways that hear it.
+    private func measureFilters(into report: inout Report) {
+        var random = SplitMix64(seed: 5)
+        let observers = (0..<12).map { number in
+            PositionFilter.Observer(
+                place: LocalPlane.Point(x: Double(number % 4) * 8, y: Double(number / 4) * 8), n: 2.7, room: number / 2)
+        }
+        var filters = (0..<2000).map { _ in PositionFilter() }
+        let rounds = 5
+        let elapsed = seconds {
+            for round in 0..<rounds {
+                for number in filters.indices {
+                    let evidence = observers.indices.map {
+                        (observer: $0, evidence: PositionFilter.Evidence.loss(Double.random(in: 0...30, using: &random)))
+                    }
+                    filters[number].step(evidence, among: observers, at: Int64(round) * 1000)
+                }
+            }
+        }
+        report.add(
+            "2,000 carried beacons with 12 gateways each", elapsed / Double(rounds) * 100, "%", note: "of a core, a step a second"
+        )
+        report.add("memory of each carried beacon's filter", Double(PositionFilter.bytes), "bytes")
     }
 
     /// Where the drives went, at places spread evenly over each.
@@ -134,7 +162,7 @@ struct RangingBenchmark: ParsableCommand {
             var minutes = 0.0
             for row in stride(from: 20, to: drive.count, by: drive.count / 24).map({ drive[$0] }) {
                 let rows = flat.stillTag(at: row.place, seconds: 600, using: &random)
-                let trial = FlatTrial(rows, in: flat, settings: flat.settings(), locates: false)
+                let trial = FlatTrial(rows, in: flat, settings: flat.settings())
                 switches += trial.stillSwitches
                 minutes += Double(trial.stillMilliseconds) / 60_000
             }

@@ -14,9 +14,20 @@ extension Beacons {
 
     /// A beacon was seen, or is no longer: where it is carried by a device, that is to be located.
     func noteCarried(_ beacon: BeaconKey, at now: Int64) {
-        guard !carriers.isEmpty, carriers[beacon] != nil, carried[beacon]?.isNoted != true else { return }
-        carried[beacon, default: lastKnown(beacon, at: now)].isNoted = true
+        guard !carriers.isEmpty, carriers[beacon] != nil else { return }
+        let known = carried[beacon] ?? lastKnown(beacon, at: now)
+        carried[beacon] = known
+        guard !known.isNoted else { return }
+        known.isNoted = true
         seenCarried.append(beacon)
+    }
+
+    /// What an observer heard of a carried beacon counts for where that is, unless it is long ago.
+    func hearCarried(_ sighting: Sighting, by observer: Observer, seenAt: Int64, at now: Int64) {
+        guard !carriers.isEmpty, let known = carried[sighting.beacon], now - seenAt < PositionFilter.fadeMilliseconds,
+            let evidence = sighting.evidence(settings(of: observer))
+        else { return }
+        known.take(evidence, by: observer.number)
     }
 
     /// The carried beacons that were seen since the last time, in the order they were.
@@ -26,11 +37,11 @@ extension Beacons {
         return seenCarried
     }
 
-    /// Where a carried beacon is; nil where nobody knows, nobody carries it any more, or it was located too shortly ago.
+    /// Where a carried beacon is; nil where nobody knows, nobody carries it any more, it was located too shortly ago, or nothing is new.
     ///
     /// - Parameter place: Where an observer is.
     func locate(_ beacon: BeaconKey, at now: Int64, place: (Observer) -> GatewayPlace) -> BeaconLocation? {
-        guard var known = carried[beacon], let device = carriers[beacon].flatMap({ devices[$0] }) else {
+        guard let known = carried[beacon], let device = carriers[beacon].flatMap({ devices[$0] }) else {
             carried[beacon]?.isNoted = false
             return nil
         }
@@ -38,39 +49,51 @@ extension Beacons {
             seenCarried.append(beacon)
             return nil
         }
-        known.isNoted = false
         known.locatedAt = now
         let gateways = gateways(seeing: beacon, carriedBy: device, at: now, place)
-        if let change = known.room.take(nearestOfRooms(gateways), at: now) {
+        let (heard, weight, isNew) = known.takeHeard(at: now)
+        let estimate = estimate(known, gateways, heard, weight: weight, at: now)
+        let candidates = candidates(for: known, gateways)
+        let change = known.room.take(candidates, at: now)
+        if let change {
             known.reason = text(of: change)
             known.since = now
         }
-        let estimate = estimate(&known, gateways, at: now)
-        carried[beacon] = known
-        guard let estimate, let plane = known.plane else { return nil }
+        // Rooms follow by time, too.
+        known.isNoted = known.isSettling(at: now)
+        if known.isNoted { seenCarried.append(beacon) }
+        guard isNew || change != nil, let estimate, let plane = known.plane else { return nil }
         var position = plane.position(estimate.place)
         position.horizontalAccuracy = (estimate.accuracy * 100).rounded() / 100
         return BeaconLocation(
             device: device, position: position, room: known.room.room.map { rooms[$0] }, roomSince: known.since,
-            roomReason: known.reason, gateway: gateways.first?.observer.id)
+            roomReason: known.reason, roomProbability: candidates.first { $0.room == known.room.room }?.probability,
+            gateway: gateways.first?.observer.id)
     }
 
     /// - Returns: nil without a gateway whose position is known.
     private func estimate(
-        _ carried: inout CarriedBeacon, _ gateways: [Gateway], at now: Int64
-    ) -> PositionEstimator.Estimate? {
+        _ carried: CarriedBeacon, _ gateways: [Gateway], _ heard: [CarriedBeacon.Heard], weight: Double, at now: Int64
+    ) -> PositionFilter.Estimate? {
         let placed = gateways.compactMap { gateway in gateway.place.position.map { (gateway, $0) } }
         guard let origin = placed.first?.1 else { return nil }
         if let plane = carried.plane, plane.point(origin).distance(to: LocalPlane.Point(x: 0, y: 0)) > Self.placeMetres {
             carried.plane = nil
             carried.track = PositionTrack()
+            carried.filter = PositionFilter()
         }
         let plane = carried.plane ?? LocalPlane(around: origin)
         carried.plane = plane
-        let readings = placed.map { gateway, position in
-            PositionEstimator.Reading(
-                place: plane.point(position), loss: gateway.loss, n: gateway.n, isCalibrated: gateway.isCalibrated)
+        let observers = placed.map { gateway, position in
+            PositionFilter.Observer(
+                place: plane.point(position), n: gateway.n, isCalibrated: gateway.isCalibrated, room: gateway.place.room)
         }
+        let evidence = heard.compactMap { heard in
+            placed.firstIndex { $0.0.observer.number == heard.observer }.map { (observer: $0, evidence: heard.evidence) }
+        }
+        carried.filter.step(evidence, among: observers, weight: weight, at: now)
+        guard placed.count <= PositionEstimator.readingsMax else { return carried.filter.estimate }
+        let readings = zip(observers, placed).map { PositionEstimator.Reading(place: $0.place, distance: $1.0.recentDistance) }
         carried.track.take(readings, at: now)
         return carried.track.estimate
     }
@@ -82,8 +105,8 @@ extension Beacons {
         var place: GatewayPlace
         var n: Double
         var isCalibrated: Bool
-        /// dB below the beacon's power at 1 m, over the last seconds.
-        var loss: Double
+        /// Metres, over the last seconds.
+        var recentDistance: Double
         /// Metres, over the longer time that decides the room.
         var distance: Double
     }
@@ -101,22 +124,30 @@ extension Beacons {
             func loss(over milliseconds: Int64) -> Double? {
                 table.recentLoss(at: fact.observer, of: number, over: milliseconds, n: n, at: now)
             }
-            guard let recent = loss(over: PositionEstimator.window), let longer = loss(over: RoomTrack.window) else { continue }
+            guard let recent = loss(over: PositionTrack.window), let longer = loss(over: RoomTrack.window) else { continue }
             let place = place(observer)
             guard place.position != nil || place.room != nil else { continue }
             found.append(
                 Gateway(
-                    observer: observer, place: place, n: n, isCalibrated: settings != nil, loss: recent,
-                    distance: PathLoss.distance(loss: longer, n: n)))
+                    observer: observer, place: place, n: n, isCalibrated: settings != nil,
+                    recentDistance: PathLoss.distance(loss: recent, n: n), distance: PathLoss.distance(loss: longer, n: n)))
         }
         return found.sorted { ($0.distance, $0.observer.number) < ($1.distance, $1.observer.number) }
     }
 
-    private func nearestOfRooms(_ gateways: [Gateway]) -> [RoomTrack.Candidate] {
+    /// The nearest gateway of each room, with the room's probability: by where the beacon may be, or where gateways have no position by
+    /// how far away they have it.
+    private func candidates(for carried: CarriedBeacon, _ gateways: [Gateway]) -> [RoomTrack.Candidate] {
+        let isPlaced = gateways.allSatisfy { $0.place.room == nil || $0.place.position != nil }
+        let probabilities: [Int: Double] =
+            isPlaced ? Dictionary(carried.filter.rooms.map { ($0.room, $0.probability) }) { $1 } : [:]
         var candidates: [RoomTrack.Candidate] = []
         for gateway in gateways {
             guard let room = gateway.place.room, !candidates.contains(where: { $0.room == room }) else { continue }
-            candidates.append(RoomTrack.Candidate(room: room, observer: gateway.observer.number, distance: gateway.distance))
+            candidates.append(
+                RoomTrack.Candidate(
+                    room: room, observer: gateway.observer.number, distance: gateway.distance,
+                    probability: isPlaced ? probabilities[room] ?? 0 : nil))
         }
         return candidates
     }
@@ -129,7 +160,10 @@ extension Beacons {
         case .unheard: return "\(here); nobody in the former room hears it"
         case .nearer(let other, let metres, let milliseconds):
             let span = FigureText.seconds(milliseconds: milliseconds)
-            return "\(here) was nearer than \(name(other)) at \(FigureText.metres(metres)) for \(span)"
+            let isNearer = change.to.distance < metres
+            let words = "\(here) was \(isNearer ? "nearer" : "likelier") than \(name(other)) at \(FigureText.metres(metres))"
+            guard let probability = change.to.probability else { return "\(words) for \(span)" }
+            return "\(words), with a probability of \(Int((probability * 100).rounded())) %"
         }
     }
 
@@ -137,7 +171,7 @@ extension Beacons {
 
     /// A beacon that is followed from now on: from where its device's live message has it, if that was derived shortly before.
     private func lastKnown(_ beacon: BeaconKey, at now: Int64) -> CarriedBeacon {
-        var carried = CarriedBeacon()
+        let carried = CarriedBeacon()
         guard let state = carriers[beacon].flatMap({ devices[$0]?.positionTopic }), state.isDerived,
             (0..<ProximityTable.factMilliseconds).contains(now - state.timestamp), let payload = state.payload,
             let message = (try? JSONValue.parse(payload, using: parser))?.asObject?["properties"]?.asObject
@@ -149,9 +183,10 @@ extension Beacons {
         }
         if let position = LiveMessage.position(inPayload: payload, using: parser) {
             carried.plane = LocalPlane(around: position)
-            let estimate = PositionEstimator.Estimate(
-                place: LocalPlane.Point(x: 0, y: 0), accuracy: position.horizontalAccuracy ?? 1)
-            carried.track.restore(estimate, at: state.timestamp)
+            let accuracy = position.horizontalAccuracy ?? 1
+            let origin = LocalPlane.Point(x: 0, y: 0)
+            carried.track.restore(PositionFilter.Estimate(place: origin, accuracy: accuracy), at: state.timestamp)
+            carried.filter.restore(origin, accuracy: accuracy, at: state.timestamp)
         }
         return carried
     }
@@ -166,6 +201,7 @@ struct BeaconLocation {
     /// Why it is in its room, and since when.
     var roomSince: Int64
     var roomReason: String
+    var roomProbability: Double?
     /// The nearest one.
     var gateway: String?
 }

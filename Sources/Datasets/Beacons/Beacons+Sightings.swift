@@ -62,6 +62,7 @@ extension Beacons {
             if let sighting = self.sighting(fact) { effects.append(.seen(sighting)) }
             enterRegions(sighting.beacon, observer, seenAt: seenAt, at: now, into: &effects)
             noteCarried(sighting.beacon, at: now)
+            hearCarried(sighting, by: observer, seenAt: seenAt, at: now)
         case .late:
             tally.latest = max(tally.latest, isSkewed ? now : stated)
             releaseIfUnseen(number)

@@ -175,6 +175,7 @@ extension BeaconLocation {
             writer.member("room", room[3])
             writer.member("roomSince", roomSince)
             writer.member("roomReason", roomReason)
+            writer.member("roomProbability", optional: roomProbability.map { ($0 * 100).rounded() / 100 })
         }
         writer.member("gateway", optional: gateway)
         writer.endObject()

@@ -64,6 +64,9 @@ private struct SightingNode {
         sighting.rssi = try write("rssi", "a number from -200 to 20", into: &writer) { (-200...20).contains($0) }
         sighting.txPower = try write("txPower", "a number from -200 to below 0", into: &writer) { (-200..<0).contains($0) }
         sighting.distance = try write("distance", "a number from 0 to 10000", into: &writer) { (0...10_000).contains($0) }
+        sighting.distanceAccuracy = try write("distanceAccuracy", "a number above 0, to 10000", into: &writer) {
+            $0 > 0 && $0 <= 10_000
+        }
         if let value = given("proximity") {
             let band = try proximity(value)
             writer.key(plain: "proximity")
@@ -101,7 +104,8 @@ private struct SightingNode {
     }
 
     private static let names: [StaticString] = [
-        "proximityUUID", "proximityID", "uuid", "major", "minor", "rssi", "txPower", "distance", "proximity", "timestamp",
+        "proximityUUID", "proximityID", "uuid", "major", "minor", "rssi", "txPower", "distance", "distanceAccuracy", "proximity",
+        "timestamp",
         "originSourceId", "sightings",
     ]
 

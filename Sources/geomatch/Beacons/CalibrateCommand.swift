@@ -22,7 +22,8 @@ struct CalibrateCommand: AsyncParsableCommand {
               x_m,y_m,rssi_GATEWAY,…           with --gateways FILE: gateway,x_m,y_m
 
             Ten readings of a gateway are the least; walk from near to far. With --apply the figures are set with device/update, \
-            else they are only shown.
+            else they are only shown. Of forty readings or more a tenth is held back: where the figures fit that worse than what is set \
+            now, they are not applied.
 
             Examples:
               geomatch beacons calibrate walk.csv
@@ -56,14 +57,17 @@ struct CalibrateCommand: AsyncParsableCommand {
         let walk = try CalibrationWalk(Self.read(file), plan: try gateways.map { try Self.read($0) })
         let samples = try await walk.samples { try await position(of: $0) }
         var results: [(gateway: String, result: Calibration.Result?)] = []
-        for (gateway, samples) in samples { results.append((gateway, Calibration.fit(samples, txPower: txPower))) }
+        for (gateway, samples) in samples {
+            let former = try await apply ? settings(of: gateway) : .standard
+            results.append((gateway, Calibration.fit(samples, txPower: txPower, instead: former)))
+        }
         show(results)
         for refusal in walk.refusals { StandardError.line("line \(refusal.line): \(PlainText.printable(refusal.reason))") }
         guard results.contains(where: { $0.result != nil }) else {
             throw CommandFailure.failed("no gateway has \(Calibration.samplesMin) readings")
         }
         guard apply else { return }
-        for (gateway, result) in results { if let result { try await set(result, of: gateway) } }
+        for (gateway, result) in results { if let result, !result.hurts { try await set(result, of: gateway) } }
     }
 
     private static func read(_ path: String) throws(CommandFailure) -> [UInt8] {
@@ -83,6 +87,14 @@ struct CalibrateCommand: AsyncParsableCommand {
         return (latitude, longitude)
     }
 
+    /// What a gateway has so far.
+    private func settings(of gateway: String) async throws -> RangingSettings {
+        let ranging = try await ask("device/get", ["id": .string(gateway)]).member("ranging")
+        return RangingSettings(
+            n: ranging?.member("n")?.asDouble ?? RangingSettings.standard.n,
+            rssiOffset: ranging?.member("rssiOffset")?.asDouble ?? RangingSettings.standard.rssiOffset)
+    }
+
     private func set(_ result: Calibration.Result, of gateway: String) async throws {
         let ranging: JSONObject = ["n": .double(result.n.rounded(3)), "rssiOffset": .double(result.rssiOffset.rounded(2))]
         _ = try await ask("device/update", ["id": .string(gateway), "ranging": .object(ranging)])
@@ -96,6 +108,13 @@ struct CalibrateCommand: AsyncParsableCommand {
 
     // MARK: Output
 
+    /// What the readings that were held back say.
+    private static func gain(_ result: Calibration.Result) -> String {
+        guard let trial = result.trial else { return "" }
+        let figures = "\(PlainText.decimal(trial.former, 1)) → \(PlainText.decimal(trial.fitted, 1)) dB on readings held back"
+        return result.hurts ? "; \(figures): not better than before, not applied" : "; \(figures)"
+    }
+
     private func show(_ results: [(gateway: String, result: Calibration.Result?)]) {
         if output.json {
             let gateways = results.map { gateway, result -> JSONValue in
@@ -105,6 +124,11 @@ struct CalibrateCommand: AsyncParsableCommand {
                     object["rssiOffset"] = .double(result.rssiOffset.rounded(2))
                     object["deviation"] = .double(result.deviation.rounded(2))
                     object["readings"] = .integer(Int64(result.used))
+                    if let trial = result.trial {
+                        object["heldBack"] = .object([
+                            "former": .double(trial.former.rounded(2)), "fitted": .double(trial.fitted.rounded(2)),
+                        ])
+                    }
                 }
                 return .object(object)
             }
@@ -119,7 +143,7 @@ struct CalibrateCommand: AsyncParsableCommand {
                 "n \(PlainText.decimal(result.n, 3)) rssiOffset \(PlainText.decimal(result.rssiOffset, 2)) "
                 + "deviation \(PlainText.decimal(result.deviation, 1)) dB, \(result.used) readings"
             let note = result.fitsExponent ? "" : " (n could not be fitted: walk from near to far)"
-            StandardOutput.print("\(PlainText.printable(gateway)): \(figures)\(note)")
+            StandardOutput.print("\(PlainText.printable(gateway)): \(figures)\(note)\(Self.gain(result))")
         }
     }
 }

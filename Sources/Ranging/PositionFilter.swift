@@ -1,0 +1,266 @@
+import Glibc
+
+/// Where a carried beacon may be: probabilities on a grid around the observers that hear it, one step a second.
+///
+/// Each step lets the beacon walk, or now and then be carried somewhere else at once, and weighs every place by what was heard. Levels
+/// stray by decibels and have heavy tails; bodies and doors take something off a signal and add nothing, so a level that is higher than
+/// foreseen speaks louder against a place than one that is lower. How strong the beacon is beyond what it says is weighed with each place,
+/// and learned. Distances that an observer knows better count as they are given, with their own noise.
+public struct PositionFilter: Sendable {
+    /// Who hears the beacon, and from where.
+    public struct Observer: Equatable, Sendable {
+        public var place: LocalPlane.Point
+        /// Its exponent of the path loss.
+        public var n: Double
+        /// Its exponent and offset were measured: what is heard is right on the average.
+        public var isCalibrated: Bool
+        /// The caller's number of its room.
+        public var room: Int?
+
+        public init(place: LocalPlane.Point, n: Double, isCalibrated: Bool = false, room: Int? = nil) {
+            self.place = place
+            self.n = n
+            self.isCalibrated = isCalibrated
+            self.room = room
+        }
+    }
+
+    /// What an observer heard.
+    public enum Evidence: Equatable, Sendable {
+        /// dB below the beacon's power at 1 m.
+        case loss(Double)
+        /// Metres, and one standard deviation of them.
+        case metres(Double, deviation: Double)
+    }
+
+    /// What is known after a step.
+    public struct Estimate: Equatable, Sendable {
+        public var place: LocalPlane.Point
+        /// Metres: two of three times the beacon is within.
+        public var accuracy: Double
+
+        public init(place: LocalPlane.Point, accuracy: Double) {
+            self.place = place
+            self.accuracy = accuracy
+        }
+    }
+
+    /// The nearest so many observers are used: the others say next to nothing.
+    public static let observersMax = 12
+    /// Milliseconds for which what was heard last still counts, less and less, while nothing else is heard.
+    public static let fadeMilliseconds: Int64 = 3_000
+
+    /// Bytes that one filter holds.
+    public static let bytes = MemoryLayout<PositionFilter>.size + cells * MemoryLayout<Float>.stride + 32
+
+    static let side = 16
+    static let cells = side * side
+
+    /// Metres that somebody strays within a second, to each side.
+    private static let walk = 0.8
+    /// How probable it is that a beacon turns up anywhere within a second.
+    private static let jump = 0.04
+    /// Milliseconds without a step after which nothing is known any more.
+    private static let forgetful: Int64 = 30_000
+
+    private var grid: FilterGrid?
+    private var density: [Float] = []
+    private var strength = BeaconStrength()
+    private var steppedAt: Int64 = .min
+    /// Whether distances were given of late, which are right to less than a metre.
+    private var isFine = false
+    /// Where it was when it was last known, before a restart.
+    private var restored: Estimate?
+    public private(set) var estimate: Estimate?
+    /// How probable each room of the observers is: that of the observer next to the beacon.
+    public private(set) var rooms: [(room: Int, probability: Double)] = []
+
+    public init() {}
+
+    /// It was here when it was last heard of.
+    public mutating func restore(_ place: LocalPlane.Point, accuracy: Double, at instant: Int64) {
+        self = PositionFilter()
+        restored = Estimate(place: place, accuracy: accuracy)
+        estimate = restored
+        steppedAt = instant
+    }
+
+    /// Takes what was heard since the last step.
+    ///
+    /// - Parameters:
+    ///   - heard: By the places of their observers in `observers`.
+    ///   - observers: Those that hear the beacon, nearest first.
+    ///   - weight: 0…1: how much of it still counts.
+    public mutating func step(
+        _ heard: [(observer: Int, evidence: Evidence)], among observers: [Observer], weight: Double = 1, at now: Int64
+    ) {
+        let used = Array(observers.prefix(Self.observersMax))
+        guard !used.isEmpty, used.allSatisfy({ $0.place.x.isFinite && $0.place.y.isFinite }) else { return }
+        place(around: used.map(\.place), at: now)
+        guard let grid else { return }
+        let (elapsed, overflow) = now.subtractingReportingOverflow(steppedAt)
+        if !overflow, elapsed > 0 { spread(over: Double(elapsed) / 1000, on: grid) }
+        steppedAt = now
+        let evidence = heard.filter { $0.observer < used.count && $0.evidence.isUsable }.map { (used[$0.observer], $0.evidence) }
+        if !evidence.isEmpty, weight > 0 { weigh(evidence, weight: weight, on: grid, seconds: Double(max(0, elapsed)) / 1000) }
+        summarise(used, on: grid)
+    }
+
+    // MARK: Where
+
+    /// Lays the grid around the observers, and carries over what is known.
+    private mutating func place(around points: [LocalPlane.Point], at now: Int64) {
+        let (elapsed, overflow) = now.subtractingReportingOverflow(steppedAt)
+        let isForgotten = overflow || elapsed < 0 || elapsed > Self.forgetful
+        let wanted = FilterGrid(around: points)
+        if let grid, !isForgotten, grid.suits(wanted) { return }
+        var next = [Float](repeating: 1 / Float(Self.cells), count: Self.cells)
+        if !isForgotten, let former = grid {
+            for cell in 0..<Self.cells { next[cell] = density[safe: former.cell(at: wanted.centre(of: cell))] ?? 0 }
+        } else if !isForgotten, let restored {
+            let variance = Float(max(1, restored.accuracy * restored.accuracy))
+            for cell in 0..<Self.cells {
+                let off = Float(wanted.centre(of: cell).distance(to: restored.place))
+                next[cell] = exp(-off * off / variance)
+            }
+        }
+        restored = nil
+        grid = wanted
+        density = next
+        normalise()
+    }
+
+    /// Lets the beacon walk for so many seconds, or turn up anywhere.
+    private mutating func spread(over seconds: Double, on grid: FilterGrid) {
+        let variance = Self.walk * Self.walk * min(seconds, 10)
+        for (step, metres) in [(Self.side, grid.width), (1, grid.height)] {
+            // Each pass moves at most a quarter to each side.
+            let share = variance / (2 * metres * metres)
+            let passes = min(16, max(1, Int((share / 0.25).rounded(.up))))
+            for _ in 0..<passes { blur(step, share: Float(min(0.25, share / Double(passes)))) }
+        }
+        let jump = Float(1 - pow(1 - Self.jump, seconds))
+        let floor = jump / Float(Self.cells)
+        for cell in 0..<Self.cells { density[cell] = (1 - jump) * density[cell] + floor }
+    }
+
+    /// One pass along the columns (step `side`) or the rows (step 1); what would leave stays.
+    private mutating func blur(_ step: Int, share: Float) {
+        density.withUnsafeMutableBufferPointer { cells in
+            let line = step == 1 ? Self.side : 1
+            for number in 0..<Self.side {
+                var at = number * line
+                var before = cells[at]
+                for place in 0..<Self.side {
+                    let here = cells[at]
+                    let after = place + 1 < Self.side ? cells[at + step] : here
+                    cells[at] = here + share * (before + after - 2 * here)
+                    before = here
+                    at += step
+                }
+            }
+        }
+    }
+
+    private mutating func normalise() {
+        let sum = density.reduce(0, +)
+        guard sum > 0, sum.isFinite else {
+            density = [Float](repeating: 1 / Float(Self.cells), count: Self.cells)
+            return
+        }
+        for cell in 0..<Self.cells { density[cell] /= sum }
+    }
+
+    // MARK: What was heard
+
+    private mutating func weigh(
+        _ evidence: [(Observer, Evidence)], weight: Double, on grid: FilterGrid, seconds: Double
+    ) {
+        let levels = LevelEvidence(evidence, strength)
+        isFine = levels.count < evidence.count
+        withUnsafeTemporaryAllocation(of: (cost: Float, strength: Float).self, capacity: Self.cells) { costs in
+            var least = Float.infinity
+            for cell in 0..<Self.cells {
+                let place = grid.centre(of: cell)
+                var cost = levels.cost(at: place)
+                for (observer, evidence) in evidence {
+                    guard case .metres(let metres, let deviation) = evidence else { continue }
+                    // What lies within a cell is not told apart.
+                    let spread = deviation * deviation + (grid.width * grid.width + grid.height * grid.height) / 24
+                    let off = place.distance(to: observer.place) - metres
+                    cost.cost += StrayCost.metres(off * off / spread)
+                }
+                costs[cell] = (Float(cost.cost * weight), Float(cost.strength))
+                least = min(least, costs[cell].cost)
+            }
+            var sum: Float = 0
+            for cell in 0..<Self.cells {
+                density[cell] *= exp(least - costs[cell].cost)
+                sum += density[cell]
+            }
+            guard sum > 0, sum.isFinite else { return normalise() }
+            var strength: Float = 0
+            for cell in 0..<Self.cells {
+                density[cell] /= sum
+                strength += density[cell] * costs[cell].strength
+            }
+            if levels.learns, weight == 1 { self.strength.take(Double(strength), seconds: min(5, max(0.2, seconds))) }
+        }
+    }
+
+    // MARK: What is known
+
+    private mutating func summarise(_ observers: [Observer], on grid: FilterGrid) {
+        var mean = LocalPlane.Point(x: 0, y: 0)
+        var masses: [Int: Double] = [:]
+        for cell in 0..<Self.cells {
+            let place = grid.centre(of: cell)
+            let mass = Double(density[cell])
+            mean.x += mass * place.x
+            mean.y += mass * place.y
+            var nearest = (room: Int?.none, distance: Double.infinity)
+            for observer in observers where observer.room != nil {
+                let distance = place.distance(to: observer.place)
+                if distance < nearest.distance { nearest = (observer.room, distance) }
+            }
+            if let room = nearest.room { masses[room, default: 0] += mass }
+        }
+        rooms = masses.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        estimate = Estimate(place: mean, accuracy: radius(around: mean, on: grid))
+    }
+
+    /// Metres within which 68 % of the density lie.
+    private func radius(around mean: LocalPlane.Point, on grid: FilterGrid) -> Double {
+        let bins = 96
+        let most = Double(Self.side) * (grid.width + grid.height)
+        return withUnsafeTemporaryAllocation(of: Float.self, capacity: bins) { rings in
+            rings.initialize(repeating: 0)
+            for cell in 0..<Self.cells {
+                rings[min(bins - 1, Int(grid.centre(of: cell).distance(to: mean) / most * Double(bins)))] += density[cell]
+            }
+            var sum: Float = 0
+            for ring in 0..<bins {
+                let next = sum + rings[ring]
+                if next >= 0.68 {
+                    let part = Double((0.68 - sum) / max(rings[ring], 1e-9))
+                    return max((Double(ring) + part) / Double(bins) * most, isFine ? min(grid.width, grid.height) / 2 : 1)
+                }
+                sum = next
+            }
+            return most
+        }
+    }
+}
+
+extension PositionFilter.Evidence {
+    fileprivate var isUsable: Bool {
+        switch self {
+        case .loss(let loss): loss.isFinite && abs(loss) < 300
+        case .metres(let metres, let deviation): metres.isFinite && metres >= 0 && deviation.isFinite && deviation > 0
+        }
+    }
+}
+
+extension Array {
+    fileprivate subscript(safe index: Int?) -> Element? { index.map { self[$0] } }
+}
