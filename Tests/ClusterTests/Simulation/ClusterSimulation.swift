@@ -23,13 +23,17 @@ final class ClusterSimulation {
     private var storeClock: Int64 = 0
     private(set) var violations: [String] = []
 
-    /// From the last fault to where every dataset is served again.
+    /// From the last fault to where every dataset is served again, where no message is late.
     static let recoveryMilliseconds: Int64 = 5000
+    /// How late a message may be: longer than anybody waits. A renewal that comes so late prolongs the lease of who died meanwhile.
+    private let latenessMilliseconds: Int64
 
     /// - Parameters:
     ///   - isFenced: The store takes commits of the present epoch only.
     ///   - fallsSilent: A node that has not renewed for long says nothing.
-    init(seed: UInt64, isFenced: Bool = true, fallsSilent: Bool = true) {
+    ///   - hasLateMessages: One message of a hundred comes up to three seconds late.
+    init(seed: UInt64, isFenced: Bool = true, fallsSilent: Bool = true, hasLateMessages: Bool = true) {
+        latenessMilliseconds = hasLateMessages ? 3000 : 0
         store = ModelStore(isFenced: isFenced)
         self.fallsSilent = fallsSilent
         random = SplitMix64(seed: seed)
@@ -53,8 +57,11 @@ final class ClusterSimulation {
         violations += store.violations
     }
 
-    /// Mostly short, now and then longer than anybody waits.
-    func latency() -> Int64 { Int64(random.chance(1) ? random.below(3000) : 1 + random.below(15)) }
+    /// Mostly short.
+    func latency() -> Int64 {
+        let isLate = latenessMilliseconds > 0 && random.chance(1)
+        return Int64(isLate ? random.below(Int(latenessMilliseconds)) : 1 + random.below(15))
+    }
 
     // MARK: What is seen from outside
 
@@ -80,7 +87,7 @@ final class ClusterSimulation {
         for shard in Set(datasets.map(Sharding.shard)) {
             if nodes.contains(where: { $0.serves(shard) }) { servedAt[shard] = time.now }
             let since = time.now - max(servedAt[shard] ?? 0, calmSince == .max ? time.now : calmSince)
-            if since > Self.recoveryMilliseconds {
+            if since > Self.recoveryMilliseconds + latenessMilliseconds {
                 violations.append("\(time.now): nobody has served \(shard) for \(since) ms")
                 servedAt[shard] = time.now
             }

@@ -15,7 +15,7 @@ struct ClusterSimulationTests {
         let runs: UInt64 = Self.isLong ? 100 : 8
         var requests = 0
         for run in seed..<seed + runs {
-            let simulation = ClusterSimulation(seed: run)
+            let simulation = ClusterSimulation(seed: run, hasLateMessages: run % 2 == 0)
             simulation.run(faults: 15_000)
             requests += simulation.requestCount
             try #require(simulation.violations.isEmpty, "seed \(run): \(simulation.violations.prefix(5))")
