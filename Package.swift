@@ -133,7 +133,9 @@ let package = Package(
         .target(
             name: "HTTPDoor",
             dependencies: [
-                "CZlib", "DaemonCore", "Datasets", "LiveTopics", "Wire",
+                "CZlib", "DaemonCore", "Datasets", "LiveTopics", "Records", "Wire",
+                // For requests to other nodes.
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -244,6 +246,7 @@ let package = Package(
 
         // The tests: one folder for each target, and the programs on a real broker.
         .target(name: "Loopback", path: "Tests/Loopback", swiftSettings: strict),
+        .target(name: "PlainHTTP", dependencies: ["Wire"], path: "Tests/PlainHTTP", swiftSettings: strict),
         .target(name: "PostgresServer", dependencies: ["Loopback"], path: "Tests/PostgresServer", swiftSettings: strict),
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
         .target(
@@ -323,7 +326,7 @@ let package = Package(
         .testTarget(
             name: "HTTPDoorTests",
             dependencies: [
-                "DaemonCore", "Datasets", "GeomatchClient", "HTTPDoor", "MemoryStore", "SeededRandom", "Wire",
+                "DaemonCore", "Datasets", "GeomatchClient", "HTTPDoor", "MemoryStore", "PlainHTTP", "SeededRandom", "Wire",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -348,9 +351,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "FlatRecording", "Geodesy", "GeomatchClient", "Loopback", "MQTTLink", "PostgresServer", "Ranging", "SeededRandom",
-                "WebhookReceiver",
-                "Wire",
+                "FlatRecording", "Geodesy", "GeomatchClient", "Loopback", "MQTTLink", "PlainHTTP", "PostgresServer", "Ranging",
+                "SeededRandom", "WebhookReceiver", "Wire",
             ],
             resources: [.copy("Data")]),
     ],

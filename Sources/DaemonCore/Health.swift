@@ -35,7 +35,7 @@ public final class Health: Sendable {
     /// Whether notifications can leave at present.
     public var isOnline: Bool { online.load(ordering: .relaxed) }
 
-    func setOnline(_ isOnline: Bool) { online.store(isOnline, ordering: .relaxed) }
+    public func setOnline(_ isOnline: Bool) { online.store(isOnline, ordering: .relaxed) }
 
     public func countTurn() { turnCount.add(1, ordering: .relaxed) }
 

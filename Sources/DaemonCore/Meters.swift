@@ -20,6 +20,13 @@ public struct Histogram: Sendable {
         self.seconds += seconds
     }
 
+    /// Adds what another counted.
+    public mutating func add(_ other: Histogram) {
+        for (index, number) in other.counts.enumerated() { counts[index] += number }
+        count += other.count
+        seconds += other.seconds
+    }
+
     /// In milliseconds, to the bounds; what is beyond the last counts as that.
     var latency: DaemonFigures.Latency { DaemonFigures.Latency(half: milliseconds(of: 0.5), mostly: milliseconds(of: 0.99)) }
 
@@ -68,6 +75,17 @@ public struct Meters: Sendable {
     }
 
     public init() {}
+
+    /// Adds what another loop measured.
+    public mutating func add(_ other: Meters) {
+        requests.add(other.requests)
+        commits.add(other.commits)
+        // The first opening of each is none of a loop that was online before.
+        openings = max(1, openings) + max(0, other.openings - 1)
+        refusedSubscriptions += other.refusedSubscriptions
+        posts.merge(other.posts, uniquingKeysWith: +)
+        pushFaults.merge(other.pushFaults, uniquingKeysWith: +)
+    }
 
     mutating func count(_ outcome: PostOutcome, of kind: String) {
         let word =

@@ -66,7 +66,9 @@ extension Hub {
 
     /// The router knows which datasets there are that a key may be for.
     func createAccessKey(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
-        try accessKeys.create(call, { datasets[$0] != nil }, &turn)
+        try accessKeys.create(
+            call,
+            { name in datasets[name] != nil || configuration.datasetsElsewhere?().contains { $0.id == name } == true }, &turn)
     }
 
     // MARK: Deleting

@@ -33,6 +33,8 @@ public struct HubConfiguration: Sendable {
     public var clusterStatus: (@Sendable () -> ClusterStatus)?
     /// The datasets of others in the cluster.
     public var datasetsElsewhere: (@Sendable () -> [DatasetRecord])?
+    /// Keys that others in the cluster make and delete, too; nil: the hub keeps all there are.
+    public var keysElsewhere: KeysElsewhere?
     /// Which numbers matches and events get.
     public var numbering = Numbering()
 
@@ -41,6 +43,26 @@ public struct HubConfiguration: Sendable {
     /// Whether a client administers a dataset, or all of them (`*`).
     func administers(_ dataset: String, _ client: RequestingClient) -> Bool {
         client.onlyDataset.map { $0 == dataset } ?? true && administrators.allow(client: client.name, in: dataset)
+    }
+}
+
+/// The keys of a cluster: a hub keeps those of its own datasets, and only writes the others.
+public struct KeysElsewhere: Sendable {
+    /// Whether the hub keeps the keys of a dataset.
+    public var keeps: @Sendable (_ dataset: String) -> Bool
+    /// What the store has of the keys of a dataset, or of those for all; none where it cannot be asked. Blocks.
+    public var stored: @Sendable (_ dataset: String) -> [AccessKeyRecord]
+    /// One that this hub does not keep was deleted.
+    public var deleted: @Sendable (_ id: String) -> Void
+
+    public init(
+        keeps: @escaping @Sendable (_ dataset: String) -> Bool,
+        stored: @escaping @Sendable (_ dataset: String) -> [AccessKeyRecord],
+        deleted: @escaping @Sendable (_ id: String) -> Void
+    ) {
+        self.keeps = keeps
+        self.stored = stored
+        self.deleted = deleted
     }
 }
 

@@ -14,6 +14,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     public let configuration: HTTPDoorConfiguration
     let callers: Callers
     let connections: ConnectionCounts
+    let fileKeys: FileKeys
     let page: Page
     let ownTracks = HTTPDoor.ownTracksAdapter()
     /// For the old clients, which ask for them each second.
@@ -27,6 +28,10 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     /// Bytes of replies that connections have not written, by the queue of who asked.
     private let unwritten = Mutex<[UInt32: Int]>([:])
     private var waiting: [UInt64: WaitingReply] = [:]
+    /// Matches and events that wait until they may leave, in order.
+    private var keptBack: [(notification: Notification, payload: ArraySlice<UInt8>)] = []
+    /// Nothing is given to the core any more.
+    private(set) var isOver = false
     private var lastReply: UInt64 = 0
     private var expiryAt: Int64 = 0
     /// Updates whose dataset takes nothing in at present.
@@ -78,14 +83,20 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         var queue: UInt32
     }
 
-    /// - Parameter wakeCore: Has the core's loop turn, from any thread.
-    public init(_ configuration: HTTPDoorConfiguration, core: Core, wakeCore: @escaping @Sendable () -> Void) {
+    /// - Parameters:
+    ///   - front: The door of the node, whose connections bring requests for this one, too; nil: it has its own.
+    ///   - wakeCore: Has the core's loop turn, from any thread.
+    public init(
+        _ configuration: HTTPDoorConfiguration, core: Core, behind front: HTTPDoor? = nil,
+        wakeCore: @escaping @Sendable () -> Void
+    ) {
         self.configuration = configuration
         self.core = core
         self.wakeCore = wakeCore
-        callers = Callers(configuration, made: core.hub.accessKeys, now: core.clock.now)
-        page = Page(configuration.page)
-        connections = ConnectionCounts(configuration.limits)
+        fileKeys = front?.fileKeys ?? FileKeys(configuration.keys, origins: configuration.origins)
+        callers = Callers(configuration, fileKeys, made: core.hub.accessKeys, now: core.clock.now)
+        page = front?.page ?? Page(configuration.page)
+        connections = front?.connections ?? ConnectionCounts(configuration.limits)
         turnAt = Atomic(core.clock.monotonic())
         signOfLifeAt = core.clock.monotonic() + Self.signOfLifeMilliseconds
         messageFile = configuration.folder.map(MessageFile.init)
@@ -141,18 +152,31 @@ public final class HTTPDoor: Door, @unchecked Sendable {
 
     /// Takes other keys of the configuration file and other origins; what is connected with a key that is gone is cut off.
     public func reload(keys: [FileKey], origins: OriginPatterns) {
-        callers.reload(keys: keys, origins: origins)
+        fileKeys.reload(keys: keys, origins: origins)
         wakeCore()
     }
 
     /// No connection is left, or none is waited for any longer: what comes now is not taken in.
-    func close() {
+    public func close() {
         inbox.withLock { inbox in
             if !inbox.isClosed { inbox.work.append { $0.keepHeard(isLast: true) } }
             inbox.isClosed = true
         }
         wakeCore()
     }
+
+    /// The core's loop has ended, and this is called instead of it: whoever waits is told, and nothing more is taken in.
+    public func end() {
+        isOver = true
+        close()
+        while let work = inbox.withLock({ $0.work.popFirst() }) { work(self) }
+        expire(at: core.clock.monotonic())
+        resumeSuspended(at: core.clock.monotonic())
+        endStreams()
+    }
+
+    /// The dataset goes to another node: streams are told, and resume there.
+    public func handOver() { submit { $0.endStreams() } }
 
     // MARK: Door
 
@@ -168,6 +192,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     public func bring() -> Bool {
         let now = core.clock.monotonic()
         turnAt.store(now, ordering: .relaxed)
+        sendKeptBack()
         expire(at: now)
         resumeSuspended(at: now)
         advanceStreams(at: now)
@@ -184,6 +209,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         for item in batch.items {
             switch item.kind {
             case .reply(let address) where address.door == number: reply(batch.bytes[item.payload], to: address)
+            case .notification(let notification) where notification.isAssured && !configuration.mayNotify():
+                keepBack(notification, batch.bytes[item.payload])
             case .notification(let notification): notify(notification, batch.bytes[item.payload])
             case .diagnostic(let kind):
                 tell(batch.text(item.name), "diagnostics/\(kind)", batch.bytes[item.payload])
@@ -194,10 +221,28 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         }
     }
 
+    /// What waits while another node may have the datasets; beyond these, the core sends again what no door has sent.
+    private static let keptBackMax = 10_000
+
+    private func keepBack(_ notification: Notification, _ payload: ArraySlice<UInt8>) {
+        if keptBack.count < Self.keptBackMax { keptBack.append((notification, payload)) }
+    }
+
+    private func sendKeptBack() {
+        guard !keptBack.isEmpty, configuration.mayNotify() else { return }
+        // What came twice meanwhile goes out once.
+        for (notification, payload) in keptBack { notify(notification, payload) }
+        keptBack = []
+    }
+
     // MARK: Requests
 
     /// Gives a request to the core.
     func send(_ request: APIRequest, for asker: Asker) {
+        if isOver {
+            if case .exchange(let continuation) = asker { continuation.resume(returning: nil) }
+            return
+        }
         lastReply += 1
         let until = core.clock.monotonic() + configuration.limits.replySeconds * 1000
         waiting[lastReply] = WaitingReply(asker: asker, until: until)

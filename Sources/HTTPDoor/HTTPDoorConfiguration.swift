@@ -19,6 +19,12 @@ public struct HTTPDoorConfiguration: Sendable {
     /// Which live topics of a dataset a client may publish.
     public var writes: @Sendable (_ dataset: String, _ client: String) -> LiveReach = { _, _ in .all }
 
+    /// Other nodes have some of the datasets; nil: there is only this one.
+    public var forwarding: Forwarding?
+    /// Whether the datasets are still this node's: else matches and events wait.
+    public var mayNotify: @Sendable () -> Bool = { true }
+    /// Keys that requests made at other cores of the cluster; nil: there are none.
+    public var storedKeys: StoredKeys?
     /// Where `/mqtt` leads; nil: nowhere.
     public var broker: BrokerAddress?
     /// Metrics say of which dataset.

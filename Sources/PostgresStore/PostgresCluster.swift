@@ -10,6 +10,8 @@ public final class PostgresCluster: Sendable {
     private let common: PostgresStore
     private let writing: [Lane]
     private let reading: [Lane]
+    /// Where doors ask about keys.
+    let keys: Lane
     private let repliesMax: Int
 
     static let lanes = 4
@@ -29,6 +31,7 @@ public final class PostgresCluster: Sendable {
         }
         writing = (0..<Self.lanes).map { _ in lane() }
         reading = (0..<Self.lanes).map { _ in lane() }
+        keys = lane(2)
         common = PostgresStore(shard: nil, writing: writing[0], reading: reading[0], schema: schema, repliesMax: repliesMax)
         leases = PostgresLeases(lane(2), cluster: name)
         try writing[0].use { connection in
@@ -76,7 +79,7 @@ public final class PostgresCluster: Sendable {
     }
 
     public func close() {
-        for lane in writing + reading { lane.close() }
+        for lane in writing + reading + [keys] { lane.close() }
         leases.close()
     }
 }

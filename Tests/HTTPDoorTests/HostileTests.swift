@@ -156,4 +156,30 @@ struct HostileTests {
             #expect(try Connection(to: house.port).ask("GET", "/healthz").status == 200)
         }
     }
+
+    @Test("An event stream or a feed that waits, whose request's body breaks off or was read, ends with its connection")
+    func streamsWithBodies() async throws {
+        try await withHTTP { house in
+            let body = #"{"id":"phone","deviceType":"MobileDevice"}"#
+            #expect(try Connection(to: house.port).ask("POST", "/api/d/device/create?client=admin", body).status == 200)
+            for request in [
+                "GET /api/d/events?client=ann HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nabc",
+                "POST /couch/d/_changes?feed=continuous&since=now&client=admin HTTP/1.1\r\nHost: localhost\r\n"
+                    + "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+            ] {
+                do {
+                    let connection = try Connection(to: house.port)
+                    connection.write(request)
+                    _ = try connection.read(until: "\r\n\r\n")
+                }
+                #expect(try Connection(to: house.port).ask("GET", "/healthz").status == 200)
+            }
+            var open = 1
+            for _ in 0..<400 where open > 0 {
+                open = await house.door.onCore { $0.streams.count } ?? 0
+                if open > 0 { try await Task.sleep(for: .milliseconds(10)) }
+            }
+            #expect(open == 0)
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Loopback
 import PostgresServer
 import Testing
 import Wire
@@ -6,19 +7,25 @@ import Wire
 extension Integration {
     @Suite("Several daemons")
     struct Cluster {
-        private static let datasets = (0..<6).map { "set\($0)" }
+        static let datasets = (0..<6).map { "set\($0)" }
 
         /// A node at this broker and store.
-        private static func node(_ name: String, _ folder: String, _ broker: Broker, _ arguments: [String]) throws -> Daemon {
+        static func node(_ name: String, _ folder: String, _ broker: Broker, _ arguments: [String]) throws -> Daemon {
             let place = folder + "/" + name
             try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
             return try Daemon(
                 folder: place, broker: broker.url,
-                arguments: ["--cluster", "c", "--node", name, "--datasets", "home"] + arguments)
+                arguments: ["--cluster", "c", "--node", name, "--datasets", "home"] + http() + arguments)
+        }
+
+        /// HTTP on a free port, which the other nodes learn.
+        static func http() -> [String] {
+            let place = "127.0.0.1:\(Loopback.freePort())"
+            return ["--http", place, "--http-advertise", "http://\(place)"]
         }
 
         /// Runs `body` with nodes that are online and share the datasets.
-        private func withNodes(_ names: [String], _ body: (Broker, [String: Daemon], Client) throws -> Void) throws {
+        func withNodes(_ names: [String], _ body: (Broker, [String: Daemon], Client) throws -> Void) throws {
             let server = try PostgresServer()
             try withBroker { broker in
                 try withFolder { folder in
@@ -42,7 +49,7 @@ extension Integration {
             }
         }
 
-        private func owners(_ client: Client) throws -> [String: String] {
+        func owners(_ client: Client) throws -> [String: String] {
             let status = try client.request("cluster/status", dataset: "home")
             var owners: [String: String] = [:]
             for entry in status["datasets"]?.asArray ?? [] {
@@ -53,11 +60,11 @@ extension Integration {
             return owners
         }
 
-        private func loads(_ client: Client) throws -> [Int] {
+        func loads(_ client: Client) throws -> [Int] {
             Dictionary(grouping: try owners(client), by: \.value).values.map(\.count).sorted()
         }
 
-        private func createAll(_ client: Client) throws {
+        func createAll(_ client: Client) throws {
             for dataset in Self.datasets {
                 try client.request("dataset/create", dataset: dataset)
                 try client.request("device/create", ["deviceType": "MobileDevice", "id": "phone"], dataset: dataset)
@@ -183,7 +190,7 @@ extension Integration {
                     func begin(_ name: String, _ arguments: [String]) throws -> Daemon {
                         let place = folder + "/" + name
                         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
-                        return try Daemon(folder: place, broker: broker.url, arguments: arguments)
+                        return try Daemon(folder: place, broker: broker.url, arguments: ["--http", "off"] + arguments)
                     }
                     let second = try PostgresServer()
                     let begun: [(Daemon, Int32)] = [

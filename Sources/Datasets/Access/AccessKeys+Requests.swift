@@ -34,7 +34,7 @@ extension AccessKeys {
         let record = AccessKeyRecord(
             dataset: dataset, id: claims.id, client: client, name: name, createdAt: call.now, expiresAt: claims.expiresAt,
             digest: key.digest)
-        insert(record)
+        if call.configuration.keysElsewhere?.keeps(dataset) ?? true { insert(record) }
         turn.keep(.put(record))
         return JSONWriter.object { writer in
             record.encodeMembers(into: &writer)
@@ -63,18 +63,29 @@ extension AccessKeys {
     func list(_ call: Call) throws(WireError) -> [UInt8] {
         let page = try Page(call.parameters)
         let keys = all { isVisible($0, call) }
+        let known = Set(keys.map(\.id))
+        let visible = keys + elsewhere(call).filter { !known.contains($0.id) }
         return page.encode(
-            "keys", sorting: keys, id: \.id, item: { key in JSONWriter.object(key.encodeMembers) })
+            "keys", sorting: visible, id: \.id, item: { key in JSONWriter.object(key.encodeMembers) })
     }
 
     func delete(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let id = try call.parameters.id("id")
-        guard let key = self[id], isVisible(key, call) else {
+        let known = self[id].flatMap { isVisible($0, call) ? $0 : nil }
+        guard let key = known ?? elsewhere(call).first(where: { $0.id == id }) else {
             throw WireError(.notFound, "there is no key `\(id)`", field: "id")
         }
         remove(id)
+        call.configuration.keysElsewhere?.deleted(id)
         turn.keep(.deleteAccessKey(dataset: key.dataset, id: id))
         return deleted(id)
+    }
+
+    /// What the store has of the keys that a caller may see.
+    private func elsewhere(_ call: Call) -> [AccessKeyRecord] {
+        guard let elsewhere = call.configuration.keysElsewhere else { return [] }
+        let seesAll = call.configuration.administers(AccessKeyRecord.anyDataset, call.client)
+        return ([call.dataset.id] + (seesAll ? [AccessKeyRecord.anyDataset] : [])).flatMap(elsewhere.stored)
     }
 
     private func isVisible(_ key: AccessKeyRecord, _ call: Call) -> Bool {

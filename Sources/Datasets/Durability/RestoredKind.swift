@@ -146,7 +146,9 @@ final class RestoredKind: Sendable {
                 amend: { hub, amendment in
                     if let use = amendment as? AccessKeyUse { hub.accessKeys.restore(use) }
                 }
-            ) { hub, record, _ in hub.accessKeys.insert(record) },
+            ) { hub, record, _ in
+                if hub.configuration.keysElsewhere?.keeps(record.dataset) ?? true { hub.accessKeys.insert(record) }
+            },
             RestoredKind(
                 CheckpointRecord.self,
                 delete: { hub, key in hub.dataset(of: key)?.feed.checkpoints.remove(client: key.text(1), id: key.text(2)) }

@@ -12,27 +12,19 @@ struct Caller: Equatable, Sendable {
     var keyDigest: [UInt8]?
 }
 
-/// Tells who asks: a key says it, or an address that is trusted.
-final class Callers: Sendable {
-    /// What a reload may change.
+/// The keys and the origins of the configuration file, which a reload may change.
+final class FileKeys: Sendable {
     private struct Held {
-        /// Keys of the configuration file, by digest: looking one up takes as long whatever it has in common with another.
+        /// By digest: looking one up takes as long whatever it has in common with another.
         var keys: [[UInt8]: Caller]
         var origins: OriginPatterns
     }
 
     private let held: Mutex<Held>
-    private let made: AccessKeys
-    private let now: @Sendable () -> Int64
-    private let trustsLoopback: Bool
     private let reloads = Atomic(0)
 
-    /// - Parameter made: The keys that requests made.
-    init(_ configuration: HTTPDoorConfiguration, made: AccessKeys, now: @escaping @Sendable () -> Int64) {
-        trustsLoopback = configuration.trustsLoopback
-        self.made = made
-        self.now = now
-        held = Mutex(Held(keys: Self.callers(configuration.keys), origins: configuration.origins))
+    init(_ keys: [FileKey], origins: OriginPatterns) {
+        held = Mutex(Held(keys: Self.callers(keys), origins: origins))
     }
 
     private static func callers(_ keys: [FileKey]) -> [[UInt8]: Caller] {
@@ -50,7 +42,41 @@ final class Callers: Sendable {
         reloads.add(1, ordering: .releasing)
     }
 
+    /// Rises with each reload.
+    var reloadCount: Int { reloads.load(ordering: .acquiring) }
+
     var origins: OriginPatterns { held.withLock { $0.origins } }
+
+    func caller(with key: String) -> Caller? { caller(withDigest: KeySigner.digest(of: key)) }
+
+    func caller(withDigest digest: [UInt8]) -> Caller? { held.withLock { $0.keys[digest] } }
+
+    /// Whether there is a key of a client that is good for a dataset.
+    func haveKey(of client: String, for dataset: String) -> Bool {
+        held.withLock { held in
+            held.keys.values.contains { $0.client == client && ($0.dataset ?? dataset) == dataset }
+        }
+    }
+}
+
+/// Tells who asks: a key says it, or an address that is trusted.
+final class Callers: Sendable {
+    let fileKeys: FileKeys
+    private let made: AccessKeys
+    private let stored: StoredKeys?
+    private let now: @Sendable () -> Int64
+    private let trustsLoopback: Bool
+
+    /// - Parameter made: The keys that requests made.
+    init(_ configuration: HTTPDoorConfiguration, _ fileKeys: FileKeys, made: AccessKeys, now: @escaping @Sendable () -> Int64) {
+        trustsLoopback = configuration.trustsLoopback
+        self.fileKeys = fileKeys
+        self.made = made
+        stored = configuration.storedKeys
+        self.now = now
+    }
+
+    var origins: OriginPatterns { fileKeys.origins }
 
     /// Who asks; a dataset that is named must be theirs.
     func caller(of head: RequestHead, for dataset: String?) throws(HTTPRefusal) -> Caller {
@@ -66,32 +92,42 @@ final class Callers: Sendable {
 
     private func holder(of key: String) -> Caller? {
         let digest = KeySigner.digest(of: key)
-        if let caller = held.withLock({ $0.keys[digest] }) { return caller }
-        return made.use(digest, at: now()).map { record in
+        if let caller = fileKeys.caller(withDigest: digest) { return caller }
+        let now = now()
+        let record = made.use(digest, at: now) ?? stored?.record(withDigest: digest).flatMap { $0.isGood(at: now) ? $0 : nil }
+        return record.map { record in
             Caller(client: record.client, dataset: record.isForAll ? nil : record.dataset, keyDigest: digest)
         }
     }
 
-    private static let keyBytesMax = 4096
+    static let keyBytesMax = 4096
+
+    /// Has a key known that a request may have made at another core.
+    func findKey(of head: RequestHead) async throws(HTTPRefusal) {
+        guard let stored, let key = head.credentials?.key, key.utf8.count <= Self.keyBytesMax,
+            !made.isGood(KeySigner.digest(of: key), at: now())
+        else { return }
+        guard await stored.find(key) else { throw .unavailable("the store cannot be asked about the key: try again") }
+    }
 
     // MARK: What lasts longer than a request
 
     /// Whether a caller's key is still one.
     func isGood(_ caller: Caller) -> Bool {
         guard let digest = caller.keyDigest else { return true }
-        return made.isGood(digest, at: now()) || held.withLock { $0.keys[digest] == caller }
+        return made.isGood(digest, at: now()) || fileKeys.caller(withDigest: digest) == caller
+            || stored?.recordInUse(withDigest: digest)?.isGood(at: now()) == true
     }
 
     /// Rises whenever keys are removed.
-    var removalCount: Int { made.removalCount + reloads.load(ordering: .acquiring) }
+    var removalCount: Int { made.removalCount + fileKeys.reloadCount + (stored?.removalCount ?? 0) }
 
     // MARK: Trust
 
     /// Whether there is a key of a client that is good for a dataset.
     func haveKey(of client: String?, for dataset: String) -> Bool {
         guard let client else { return false }
-        let isGood = { (caller: Caller) in caller.client == client && (caller.dataset ?? dataset) == dataset }
-        return held.withLock { $0.keys.values.contains(where: isGood) } || made.haveKey(of: client, for: dataset, at: now())
+        return fileKeys.haveKey(of: client, for: dataset) || made.haveKey(of: client, for: dataset, at: now())
     }
 
     /// Whether no key is needed from where this comes.

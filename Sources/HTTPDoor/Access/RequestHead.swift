@@ -10,17 +10,31 @@ struct RequestHead: Sendable {
     let query: [(name: String, value: String)]
     let host: String?
     let fields: HTTPFields
+    /// Path and query, fit to be sent on.
+    let target: String
+    /// The caller's connection is encrypted.
     let isEncrypted: Bool
+    /// The caller is on this machine, or another node says so of its own.
     let isFromLoopback: Bool
+    /// Another node has sent it on.
+    let isForwarded: Bool
 
-    /// - Parameter address: Of whoever is connected.
-    init(_ request: HTTPRequest, from address: SocketAddress?, isEncrypted: Bool) throws(HTTPRefusal) {
+    /// - Parameters:
+    ///   - address: Of whoever is connected.
+    ///   - forwarding: Knows what other nodes say of callers.
+    init(
+        _ request: HTTPRequest, from address: SocketAddress?, isEncrypted: Bool, forwarding: Forwarding? = nil
+    ) throws(HTTPRefusal) {
         method = request.method
         host = request.authority
         fields = request.headerFields
-        self.isEncrypted = isEncrypted
-        isFromLoopback = address?.isLoopback ?? false
         let target = request.path ?? "/"
+        self.target = forwarding == nil ? target : ForwardedTarget.encode(target)
+        let mark = HTTPField.Name(Forwarding.field).flatMap { request.headerFields[$0] }
+        let origin = forwarding?.origin(mark, method.rawValue, target, host: host ?? "")
+        self.isEncrypted = origin?.isEncrypted ?? isEncrypted
+        isFromLoopback = origin?.isFromLoopback ?? address?.isLoopback ?? false
+        isForwarded = origin != nil
         let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.utf8.endIndex
         guard target.utf8.first == UInt8(ascii: "/"), let path = PercentCoding.levels(of: target.utf8[..<end].dropFirst()) else {
             throw .invalid("the path cannot be read: it begins with a slash, and what is percent-encoded is UTF-8")
@@ -38,6 +52,11 @@ struct RequestHead: Sendable {
 
     /// The name a trusted client gives itself.
     var client: String? { parameter("client") ?? self["Geomatch-Client"] }
+
+    /// The subprotocols that a WebSocket's client offers.
+    var offeredProtocols: [String] {
+        (self["Sec-WebSocket-Protocol"] ?? "").split(separator: ",").map { $0.filter { !$0.isWhitespace } }
+    }
 
     /// Of whoever asks a proxy before us, as it says last.
     var forwardedAddress: String? {

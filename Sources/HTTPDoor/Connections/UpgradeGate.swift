@@ -21,12 +21,18 @@ final class UpgradeGate: ChannelDuplexHandler, RemovableChannelHandler {
         case over
     }
 
+    /// What a request becomes with its end.
+    private enum Admitted {
+        case here(HTTPRequestHead, HTTPDoor)
+        /// A WebSocket of another node, whose half of it is connected.
+        case node(HTTPRequestHead, ForwardedSocket, mark: String)
+    }
+
     private let sockets: SocketUpgrade
     private var state = State.open
     /// What came meanwhile.
     private var waiting: [NIOAny] = []
-    /// It becomes a WebSocket with the end of its request.
-    private var admitted: HTTPRequestHead?
+    private var admitted: Admitted?
     private var inProgress = 0
 
     init(_ sockets: SocketUpgrade) { self.sockets = sockets }
@@ -51,11 +57,29 @@ final class UpgradeGate: ChannelDuplexHandler, RemovableChannelHandler {
         guard inProgress == 0 else { return refuse(head, context) }
         state = .deciding
         let gate = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        sockets.mayUpgrade(head, on: context.channel).hop(to: context.eventLoop).whenComplete { result in
+        sockets.decide(head, on: context.channel).hop(to: context.eventLoop).whenComplete { result in
             let (gate, context) = gate.value
-            guard (try? result.get()) == true else { return gate.refuse(head, context) }
-            gate.admitted = head
-            gate.upgradeIfEnded(context)
+            switch try? result.get() {
+            case .refused, nil: gate.refuse(head, context)
+            case .here(let door): gate.admit(.here(head, door), context)
+            case .node(let address, let mark): gate.connect(head, to: address, mark, context)
+            }
+        }
+    }
+
+    private func admit(_ admitted: Admitted, _ context: ChannelHandlerContext) {
+        self.admitted = admitted
+        upgradeIfEnded(context)
+    }
+
+    private func connect(_ head: HTTPRequestHead, to address: String, _ mark: String, _ context: ChannelHandlerContext) {
+        let gate = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        sockets.connect(to: address, on: context.eventLoop).whenComplete { result in
+            let (gate, context) = gate.value
+            // Who is answered as a plain request learns that the node cannot be reached.
+            guard case .success(let far) = result else { return gate.refuse(head, context) }
+            guard context.channel.isActive else { return far.value.close() }
+            gate.admit(.node(head, far.value, mark: mark), context)
         }
     }
 
@@ -82,24 +106,17 @@ final class UpgradeGate: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func upgradeIfEnded(_ context: ChannelHandlerContext) {
         // The parser hands over nothing behind the end of a request with an upgrade.
-        guard let head = admitted, let end = waiting.first, case .end = Self.unwrapInboundIn(end) else { return }
+        guard let admitted, let end = waiting.first, case .end = Self.unwrapInboundIn(end) else { return }
         waiting = []
-        admitted = nil
+        self.admitted = nil
         state = .over
         let pipeline = context.pipeline.syncOperations
         do {
-            let handler = try sockets.handler(for: head, on: context.channel)
-            let answer = HTTPResponseHead(version: .http1_1, status: .switchingProtocols, headers: handler.fields)
-            context.writeAndFlush(Self.wrapOutboundOut(.head(answer)), promise: nil)
+            let handlers = try handlers(for: admitted, context)
             let exchange = try pipeline.handler(type: ExchangeHandler.self)
             exchange.becomesSocket()
             pipeline.removeHandler(exchange, promise: nil)
-            try pipeline.addHandlers(
-                [
-                    WebSocketFrameEncoder(),
-                    ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: SocketUpgrade.frameBytesMax)),
-                    WebSocketProtocolErrorHandler(isServer: true), handler.handler,
-                ], position: .after(self))
+            try pipeline.addHandlers(handlers, position: .after(self))
             pipeline.removeHandler(try pipeline.handler(type: HTTPResponseEncoder.self), promise: nil)
             // What it read beyond the request follows.
             pipeline.removeHandler(try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self), promise: nil)
@@ -107,6 +124,27 @@ final class UpgradeGate: ChannelDuplexHandler, RemovableChannelHandler {
         } catch {
             context.close(promise: nil)
         }
+    }
+
+    /// What carries on; the other node answers for a WebSocket of its own.
+    private func handlers(for admitted: Admitted, _ context: ChannelHandlerContext) throws -> [any ChannelHandler] {
+        switch admitted {
+        case .node(let head, let far, let mark): return [ForwardedSocket.join(far, head, mark: mark)]
+        case .here(let head, let door):
+            let handler = try sockets.handler(for: head, at: door, on: context.channel)
+            let answer = HTTPResponseHead(version: .http1_1, status: .switchingProtocols, headers: handler.fields)
+            context.writeAndFlush(Self.wrapOutboundOut(.head(answer)), promise: nil)
+            return [
+                WebSocketFrameEncoder(),
+                ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: SocketUpgrade.frameBytesMax)),
+                WebSocketProtocolErrorHandler(isServer: true), handler.handler,
+            ]
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        if case .node(_, let far, _) = admitted { far.close() }
+        context.fireChannelInactive()
     }
 
     /// Source: RFC 6455, section 4.2.2.

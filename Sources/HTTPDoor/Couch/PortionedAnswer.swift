@@ -42,7 +42,7 @@ extension HTTPResponder {
             try await write(portions, to: &body)
             return try await body.finish(nil)
         }
-        try await request.body.consumeWithInboundCloseHandler { _ in
+        try await request.watchedBody.consumeWithInboundCloseHandler { _ in
             try await self.write(portions, to: &body)
         } onInboundClosed: {
             gone()

@@ -16,6 +16,17 @@ struct MetricsFigures: Sendable {
     /// Of a dataset that takes nothing in at present.
     var inputsWaiting: Int
     var isWritable: Bool
+
+    /// Adds those of another loop of the daemon.
+    mutating func add(_ other: MetricsFigures) {
+        datasets += other.datasets
+        deleted = .sum([deleted, other.deleted])
+        meters.add(other.meters)
+        matchDelay.add(other.matchDelay)
+        requestsWaiting += other.requestsWaiting
+        inputsWaiting += other.inputsWaiting
+        isWritable = isWritable && other.isWritable
+    }
 }
 
 extension HTTPResponder {
@@ -23,7 +34,11 @@ extension HTTPResponder {
         let head = exchange.head
         guard head.method == .get || head.method == .head else { throw HTTPRefusal.method(head.method, allow: "GET, HEAD") }
         try await checkReader(of: exchange)
-        guard let figures = await door.onCore({ $0.figures }) else { throw HTTPRefusal.unavailable("the daemon ends") }
+        guard var figures = await door.onCore({ $0.figures }) else { throw HTTPRefusal.unavailable("the daemon ends") }
+        for served in door.servedDoors {
+            // One that is handed over meanwhile is the next owner's.
+            if let more = await served.onCore({ $0.figures }) { figures.add(more) }
+        }
         let format = MetricsText.Format(accept: head.fields[.accept])
         var text = MetricsText(format)
         text.write(figures, of: door)
@@ -50,7 +65,8 @@ extension HTTPDoor {
         MetricsFigures(
             datasets: core.hub.figures, deleted: core.hub.figuresOfDeleted, meters: core.meters, matchDelay: matchDelay,
             isOnline: core.health.isOnline, requestsWaiting: core.waitingRequests, inputsWaiting: core.hub.waitingInputCount,
-            isWritable: core.log?.isWritable ?? false)
+            // A node's own loop writes nothing.
+            isWritable: core.log?.isWritable ?? (configuration.forwarding != nil))
     }
 }
 

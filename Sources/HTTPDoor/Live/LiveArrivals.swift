@@ -62,6 +62,7 @@ extension HTTPDoor {
 
     /// Handles some of a batch; the rest comes behind what else came in, or when its dataset goes on.
     func proceed(_ batch: LiveBatch) {
+        if isOver { return batch.done(nil) }
         var batch = batch
         for _ in 0..<Self.portion {
             guard batch.answers.count < batch.arrivals.count else { return batch.done(batch.answers) }

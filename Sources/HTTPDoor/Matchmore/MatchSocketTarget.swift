@@ -28,7 +28,7 @@ extension HTTPDoor {
             throw .noPath("/" + head.path.joined(separator: "/"))
         }
         guard head.method == .get else { throw .method(head.method, allow: "GET") }
-        let offered = (head["Sec-WebSocket-Protocol"] ?? "").split(separator: ",").map { $0.filter { !$0.isWhitespace } }
+        let offered = head.offeredProtocols
         let (world, caller) = try matchSocketCaller(head, named: offered.first { $0 != "api-key" })
         var target = MatchSocketTarget(
             device: MatchSockets.Device(world: world, id: levels[3]), caller: caller, offersKey: offered.contains("api-key"))

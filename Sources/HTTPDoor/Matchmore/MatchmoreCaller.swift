@@ -1,5 +1,6 @@
 import Datasets
 import LiveTopics
+import Records
 import Wire
 
 /// Who speaks for a Matchmore client: a world of the old cloud is a dataset.
@@ -38,12 +39,28 @@ extension Callers {
 /// The `sub` of a JSON Web Token (RFC 7519), whoever signed it.
 enum JWTSubject {
     static func read(_ token: String) -> String? {
+        // One that was made here, and is no key any more, names nothing.
+        claims(token).flatMap { $0.own != nil || $0.subject.isEmpty ? nil : $0.subject }
+    }
+
+    /// Which key a token of ours would be.
+    struct Name: Sendable {
+        /// ``AccessKeyRecord/anyDataset``: all.
+        var dataset: String
+        var id: String
+    }
+
+    /// nil where the token cannot have been made here.
+    static func name(ofOwn token: String) -> Name? {
+        claims(token).flatMap { claims in claims.own.map { Name(dataset: claims.subject, id: $0) } }
+    }
+
+    private static func claims(_ token: String) -> (subject: String, own: String?)? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let bytes = Base64URL.decode(String(parts[1])) else { return nil }
-        let subject = try? JSONParser().read(bytes) { root throws(WireError) in
-            // One that was made here, and is no key any more.
-            root["client"] == nil || root["jti"] == nil ? root["sub"]?.asString : nil
+        let claims = try? JSONParser().read(bytes) { root throws(WireError) in
+            root["sub"]?.asString.map { (subject: $0, own: root["client"] == nil ? nil : root["jti"]?.asString) }
         }
-        return (subject ?? nil).flatMap { $0.isEmpty ? nil : $0 }
+        return claims ?? nil
     }
 }

@@ -9,7 +9,7 @@ import Wire
 struct HTTPExchange {
     let door: HTTPDoor
     let head: RequestHead
-    private let request: IncomingRequest
+    private var request: IncomingRequest
     private let hold: BodyHold
 
     init(_ request: IncomingRequest, on channel: any Channel, door: HTTPDoor, bodies: BodyBudget) throws(HTTPRefusal) {
@@ -18,8 +18,23 @@ struct HTTPExchange {
         hold = BodyHold(bodies)
         head = try RequestHead(
             request.head, from: channel.remoteAddress ?? channel.parent?.remoteAddress,
-            isEncrypted: door.configuration.tls != nil)
+            isEncrypted: door.configuration.tls != nil, forwarding: door.configuration.forwarding)
     }
+
+    private init(_ exchange: HTTPExchange, at door: HTTPDoor) {
+        self.door = door
+        (head, request, hold) = (exchange.head, exchange.request, exchange.hold)
+    }
+
+    /// The same with a body that has been read.
+    func keeping(_ body: [UInt8]) -> HTTPExchange {
+        var exchange = self
+        exchange.request.body = RequestBody(buffer: ByteBuffer(bytes: body))
+        return exchange
+    }
+
+    /// The same at the door that answers it.
+    func at(_ door: HTTPDoor) -> HTTPExchange { HTTPExchange(self, at: door) }
 
     /// Reads the whole body.
     func body(upTo limit: Int) async throws -> [UInt8] {

@@ -6,19 +6,23 @@ import NIOHTTPTypes
 import Wire
 
 /// Answers the requests of all connections.
-final class HTTPResponder: Sendable {
+struct HTTPResponder: Sendable {
     let door: HTTPDoor
     private let bodies: BodyBudget
 
     init(_ door: HTTPDoor) {
-        self.door = door
-        bodies = BodyBudget(door.configuration.limits.bodiesBytes)
+        self.init(door, bodies: BodyBudget(door.configuration.limits.bodiesBytes))
+    }
+
+    private init(_ door: HTTPDoor, bodies: BodyBudget) {
+        (self.door, self.bodies) = (door, bodies)
     }
 
     /// - Parameter isAlone: One request after the other has the connection, which is closed where a body was not read.
     func respond(
         to request: IncomingRequest, _ writer: consuming ResponseWriter, on channel: any Channel, isAlone: Bool
     ) async throws {
+        var responder = self
         let routed: Routed
         var cross: HTTPFields = [:]
         var address: String?
@@ -34,12 +38,25 @@ final class HTTPResponder: Sendable {
                 try checkLength(of: request)
                 try await writer.writeInformationalHead(HTTPResponse(status: .continue))
             }
-            routed = try await route(exchange)
+            let destination = try await destination(of: exchange)
+            if case .node(let address) = destination, hasEndlessBody(request) {
+                routed = .forwarding(exchange, address: address)
+            } else {
+                (responder, routed) = try await answerAnywhere(exchange, beginningAt: destination, on: channel)
+            }
         } catch let refusal as HTTPRefusal {
             routed = .answer(refusal.answer)
         } catch let refusal as WireError {
             routed = .answer(HTTPRefusal(refusal).answer)
+        } catch let refused as Refused {
+            routed = .answer(refused.answer)
         }
+        try await responder.write(routed, cross, to: writer, of: request, isAlone: isAlone)
+    }
+
+    private func write(
+        _ routed: Routed, _ cross: HTTPFields, to writer: consuming ResponseWriter, of request: IncomingRequest, isAlone: Bool
+    ) async throws {
         switch routed {
         case .answer(let answer): try await write(answer, cross, to: writer, of: request, isAlone: isAlone)
         case .reply(let reply):
@@ -48,7 +65,30 @@ final class HTTPResponder: Sendable {
             try await write(HTTPAnswer(status, json: reply.bytes), cross, to: writer, of: request, isAlone: isAlone)
         case .events(let stream): try await write(stream, cross, to: writer, of: request, isAlone: isAlone)
         case .portions(let portions): try await write(portions, cross, to: writer, of: request, isAlone: isAlone)
+        case .forwarding(let exchange, let address):
+            try await forwardBody(of: exchange, to: address, writer, isAlone: isAlone)
+        case .forwarded(let forwarded): try await write(forwarded, to: writer, of: request, isAlone: isAlone)
         }
+    }
+
+    /// Which door or node answers; a refusal has the shape that the clients of the path read.
+    func destination(of exchange: HTTPExchange) async throws(Refused) -> HTTPDoor.Destination {
+        do throws(HTTPRefusal) {
+            return try await door.destination(of: exchange.head)
+        } catch {
+            throw error.shaped(for: exchange.head)
+        }
+    }
+
+    /// Answers at a door of this node.
+    func answer(_ exchange: HTTPExchange, at door: HTTPDoor) async throws -> (HTTPResponder, Routed) {
+        let responder = HTTPResponder(door, bodies: bodies)
+        return (responder, try await responder.route(exchange.at(door)))
+    }
+
+    /// A refusal that has its shape already.
+    struct Refused: Error {
+        var answer: HTTPAnswer
     }
 
     /// What comes of a request.
@@ -57,6 +97,9 @@ final class HTTPResponder: Sendable {
         case reply(HTTPDoor.Reply)
         case events(EventStream)
         case portions(PortionedAnswer)
+        case forwarded(Forwarded)
+        /// Its body is still to be read.
+        case forwarding(HTTPExchange, address: String)
     }
 
     /// Before a body is asked for with `100 Continue`.
@@ -67,7 +110,7 @@ final class HTTPResponder: Sendable {
     }
 
     /// What was not read of a body is read and thrown away before the next request; not so where it may go on for ever.
-    private func hasEndlessBody(_ request: IncomingRequest) -> Bool {
+    func hasEndlessBody(_ request: IncomingRequest) -> Bool {
         guard let length = request.headers[.contentLength].flatMap({ Int($0) }) else {
             return request.headers[.transferEncoding] != nil
         }
@@ -137,17 +180,17 @@ final class HTTPResponder: Sendable {
     /// So long the core's loop may stand, in milliseconds.
     private static let standstillMilliseconds: Int64 = 5000
 
+    private var isTurning: Bool {
+        ([door] + door.servedDoors).allSatisfy { $0.standstill < Self.standstillMilliseconds }
+    }
+
     private func health() -> HTTPAnswer {
-        guard door.standstill < Self.standstillMilliseconds else {
-            return HTTPRefusal.unavailable("the daemon's loop stands still").answer
-        }
+        guard isTurning else { return HTTPRefusal.unavailable("the daemon's loop stands still").answer }
         return HTTPAnswer(.ok, json: Array(#"{"status":"ok"}"#.utf8))
     }
 
     private func readiness() -> HTTPAnswer {
-        guard door.standstill < Self.standstillMilliseconds else {
-            return HTTPRefusal.unavailable("the daemon's loop stands still").answer
-        }
+        guard isTurning else { return HTTPRefusal.unavailable("the daemon's loop stands still").answer }
         guard door.core.health.isOnline else {
             return HTTPRefusal.unavailable("not online: \(door.core.health.lastReason)").answer
         }

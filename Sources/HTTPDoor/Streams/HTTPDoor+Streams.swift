@@ -69,6 +69,7 @@ extension HTTPDoor {
         for stream in streams.values.joined() { stream.end(.goingAway) }
         for stream in matchSockets.streams { stream.end(.goingAway) }
         feedWaits.end()
+        configuration.forwarding?.endStreams()
     }
 
     func advanceStreams(at now: Int64) {

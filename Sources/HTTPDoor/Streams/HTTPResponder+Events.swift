@@ -31,7 +31,7 @@ extension HTTPResponder {
         var body = try await writer.writeHead(head)
         // Proxies and browsers see that it is open.
         try await body.write(ByteBuffer(string: ":\n\n"))
-        try await request.body.consumeWithInboundCloseHandler { _ in
+        try await request.watchedBody.consumeWithInboundCloseHandler { _ in
             for await _ in signals {
                 while true {
                     let (items, end) = stream.take(bytes: Self.portionBytes)

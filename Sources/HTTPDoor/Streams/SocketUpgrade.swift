@@ -11,24 +11,45 @@ struct SocketUpgrade: Sendable {
     /// Of one frame that comes in.
     static let frameBytesMax = RequestPayload.payloadBytesMax + 1024
 
-    /// Whether a request may become a WebSocket, as far as it, the core and the limits say; it counts from then on.
-    func mayUpgrade(_ head: HTTPRequestHead, on channel: any Channel) -> EventLoopFuture<Bool> {
-        let decided = channel.eventLoop.makePromise(of: Bool.self)
-        switch isHandshake(head) ? target(of: head, on: channel) : nil {
-        case .stream(let stream, _):
-            let isTaken = door.submit { door in decided.succeed(door.refusal(of: stream) == nil) }
-            if !isTaken { decided.succeed(false) }
-        case .matches(let target):
-            let isTaken = door.submit { door in decided.succeed((try? door.openable(target)) != nil) }
-            if !isTaken { decided.succeed(false) }
-        case .broker: decided.succeed(true)
-        case nil: decided.succeed(false)
+    /// Where a request becomes a WebSocket.
+    enum Decision: Sendable {
+        /// Nowhere: it is answered as a plain request.
+        case refused
+        case here(HTTPDoor)
+        /// At another node, which is told who asks.
+        case node(address: String, mark: String)
+    }
+
+    /// Decides as far as the request, the core and the limits say; what may become a WebSocket counts from then on.
+    func decide(_ head: HTTPRequestHead, on channel: any Channel) -> EventLoopFuture<Decision> {
+        guard isHandshake(head), let request = requestHead(head, on: channel) else {
+            return channel.eventLoop.makeSucceededFuture(.refused)
         }
-        return decided.futureResult.map { mayUpgrade in
-            guard mayUpgrade, let address = forwardedAddress(of: head) else { return mayUpgrade }
-            guard door.connections.enter(address) else { return false }
+        let decided = channel.eventLoop.makePromise(of: Decision.self)
+        Task(executorPreference: LoopExecutor(channel.eventLoop)) { decided.succeed(await decide(request)) }
+        return decided.futureResult.map { decision in
+            if case .refused = decision { return decision }
+            guard let address = door.forwardedAddress(of: request) else { return decision }
+            guard door.connections.enter(address) else { return .refused }
             channel.closeFuture.whenComplete { _ in door.connections.leave(address) }
-            return true
+            return decision
+        }
+    }
+
+    private func decide(_ request: RequestHead) async -> Decision {
+        switch try? await door.destination(of: request) {
+        case nil: return .refused
+        case .node(let address): return .node(address: address, mark: door.forwardingMark(of: request))
+        case .here(let door): return await mayUpgrade(request, at: door) ? .here(door) : .refused
+        }
+    }
+
+    private func mayUpgrade(_ request: RequestHead, at door: HTTPDoor) async -> Bool {
+        switch try? door.socket(request) {
+        case .stream(let stream, _): await door.onCore { $0.refusal(of: stream) == nil } ?? false
+        case .matches(let target): await door.onCore { (try? $0.openable(target)) != nil } ?? false
+        case .broker: true
+        case nil: false
         }
     }
 
@@ -41,19 +62,15 @@ struct SocketUpgrade: Sendable {
             && !head.headers.contains(name: "transfer-encoding")
     }
 
-    private func forwardedAddress(of head: HTTPRequestHead) -> String? {
-        guard let request = try? HTTPRequest(head, secure: false, splitCookie: false) else { return nil }
-        return (try? RequestHead(request, from: nil, isEncrypted: false)).flatMap(door.forwardedAddress)
-    }
-
-    /// What carries on where a request becomes a WebSocket, and the fields of the answer.
-    func handler(for head: HTTPRequestHead, on channel: any Channel) throws -> (handler: any ChannelHandler, fields: HTTPHeaders)
-    {
+    /// What carries on where a request becomes a WebSocket at a door, and the fields of the answer.
+    func handler(
+        for head: HTTPRequestHead, at door: HTTPDoor, on channel: any Channel
+    ) throws -> (handler: any ChannelHandler, fields: HTTPHeaders) {
         let key = head.headers.first(name: "Sec-WebSocket-Key") ?? ""
         var fields: HTTPHeaders = [
             "connection": "upgrade", "upgrade": "websocket", "Sec-WebSocket-Accept": UpgradeGate.accept(key),
         ]
-        switch target(of: head, on: channel) {
+        switch try requestHead(head, on: channel).map({ try door.socket($0) }) {
         case .stream(let stream, let cursor): return (SocketHandler(stream, since: cursor, door: door), fields)
         case .broker(let address):
             fields.add(name: "Sec-WebSocket-Protocol", value: "mqtt")
@@ -65,12 +82,14 @@ struct SocketUpgrade: Sendable {
         }
     }
 
-    private func target(of head: HTTPRequestHead, on channel: any Channel) -> SocketTarget? {
+    private func requestHead(_ head: HTTPRequestHead, on channel: any Channel) -> RequestHead? {
         guard let request = try? HTTPRequest(head, secure: false, splitCookie: false),
-            let head = try? RequestHead(request, from: channel.remoteAddress, isEncrypted: door.configuration.tls != nil),
+            let head = try? RequestHead(
+                request, from: channel.remoteAddress, isEncrypted: door.configuration.tls != nil,
+                forwarding: door.configuration.forwarding),
             head.method == .get
         else { return nil }
-        return try? door.socket(head)
+        return head
     }
 }
 
@@ -84,7 +103,8 @@ enum SocketTarget {
 extension HTTPDoor {
     /// Whose limits count, where only a proxy knows.
     func forwardedAddress(of head: RequestHead) -> String? {
-        configuration.isBehindProxy ? head.forwardedAddress : nil
+        // The first node of several counts it.
+        configuration.isBehindProxy && !head.isForwarded ? head.forwardedAddress : nil
     }
 
     /// What a request for a WebSocket leads to, or why it may not.
@@ -109,8 +129,7 @@ extension HTTPDoor {
             }
             try callers.checkPage(head)
         }
-        let protocols = (head["Sec-WebSocket-Protocol"] ?? "").split(separator: ",").map { $0.filter { !$0.isWhitespace } }
-        guard protocols.contains("mqtt") else {
+        guard head.offeredProtocols.contains("mqtt") else {
             throw .invalid("`Sec-WebSocket-Protocol` must name mqtt", field: "Sec-WebSocket-Protocol")
         }
         return broker

@@ -27,6 +27,8 @@ final class ClusterNode: @unchecked Sendable {
     /// Signalled where the next beat is not to be waited for.
     private let hurried = DispatchSemaphore(value: 0)
 
+    private let isHurrying = Atomic(false)
+
     // The thread of the leases.
     private var epochs = 0
     private var isStoreLost = false
@@ -62,7 +64,7 @@ final class ClusterNode: @unchecked Sendable {
         self.log = log
         health = door.health
         member = Member(node: name)
-        entry = NodeEntry(name: name, life: UUID().uuidString, address: settings.httpAdvertised)
+        entry = NodeEntry(name: name, life: UUID().uuidString, address: settings.advertisedAddress)
     }
 
     /// Enters the cluster. A node of this name that has just died is waited for.
@@ -93,15 +95,52 @@ final class ClusterNode: @unchecked Sendable {
     /// What serves a dataset here; nil where another node does, or nobody.
     func shard(of dataset: String) -> ShardDaemon? { lock.withLock { shards[Sharding.shard(of: dataset)] } }
 
-    /// The node that serves a dataset, or would serve it; nil where nobody does.
-    func owner(of dataset: String) -> ClusterView.Node? {
-        lock.withLock { view?.owner(of: Sharding.shard(of: dataset)).flatMap { owner in view?.nodes.first { $0.name == owner } } }
+    /// Where a shard is at present.
+    enum ShardPlace {
+        case here(ShardDaemon)
+        /// It begins here.
+        case beginning
+        case elsewhere(ClusterView.Node)
+        case nobody
+    }
+
+    /// Has a shard that is this node's begin, where it does not run yet.
+    func place(of shard: Int) -> ShardPlace {
+        lock.withLock {
+            if let daemon = shards[shard] { return .here(daemon) }
+            if member.serving[shard] != nil {
+                if waiting[shard] == nil { waiting[shard] = [] }
+                lookAgain()
+                return .beginning
+            }
+            guard let owner = view?.owner(of: shard), owner != name, let node = view?.nodes.first(where: { $0.name == owner })
+            else {
+                lookAgain()
+                return .nobody
+            }
+            return .elsewhere(node)
+        }
+    }
+
+    /// All that run here.
+    var runningShards: [ShardDaemon] { lock.withLock { Array(shards.values) } }
+
+    /// Whether broker and store are reached, and every shard that runs is online; else why not.
+    var serviceProblem: String? {
+        if !door.reachesBroker { return "the broker does not answer" }
+        if !clock.isFresh { return "the store is not reached" }
+        return runningShards.allSatisfy(\.isOnline) ? nil : "a shard begins"
     }
 
     var isComplete: Bool { clock.isFresh ? lastView?.isComplete ?? false : true }
 
     func hurry() {
         hurried.signal()
+    }
+
+    /// Has the store asked at once, however often this is called until then.
+    func lookAgain() {
+        if !isHurrying.exchange(true, ordering: .relaxed) { hurried.signal() }
     }
 
     /// Hands everything over, and ends.
@@ -166,6 +205,7 @@ final class ClusterNode: @unchecked Sendable {
     /// - Returns: How long until the next one, in milliseconds.
     private func beat() -> Int64 {
         health.countTurn()
+        isHurrying.store(false, ordering: .relaxed)
         handOverEnded()
         let (entry, renewing) = lock.withLock { () -> (NodeEntry, [Int: Int64]) in
             self.entry.isLeaving = member.isLeaving
@@ -355,7 +395,11 @@ final class ClusterNode: @unchecked Sendable {
         let datasets = serving.keys.reduce(0) { $0 + view.datasetCounts[$1] }
         door.set(status: status.encode(isOnline: true, node: (datasets, epochs)))
         running[0]?.running.door.note(datasets: Set(view.datasets))
-        guard !wasOnline, door.reachesBroker, !isBusy, running.values.allSatisfy(\.isOnline), view.isComplete else { return }
+        // Requests in unknown datasets are shard 0's: before it is served, nobody would answer them.
+        let isReceiving = serving[0] == nil ? view.owner(of: 0) != nil : running[0] != nil
+        guard !wasOnline, door.reachesBroker, !isBusy, isReceiving, running.values.allSatisfy(\.isOnline), view.isComplete else {
+            return
+        }
         wasOnline = true
         log.info(
             "online",

@@ -43,20 +43,30 @@ extension Daemon {
         }
         let signer = try keySigner()
         let push = try pushConfiguration()
+        let access = AccessInForce(settings.accessRules)
+        let front = try httpConfiguration(access).map { configuration throws(Failure) in
+            NodeFront(
+                configuration, secret: try shared("httpSecret", in: store, or: Self.secret()), node: node, store: store,
+                hub: Hub(hubConfiguration(identity: identity, access: access, push: push.offer, signKey: signer.sign)),
+                certificateFile: settings.http?.tls?.certificateFile, log: log)
+        }
         let surroundings = ShardDaemon.Surroundings(
             daemon: self, cluster: store, identity: identity, secret: secret, endpoint: endpoint, status: status,
-            access: AccessInForce(settings.accessRules), push: push, signKey: signer.sign, clock: clock,
+            access: access, push: push, signKey: signer.sign, clock: clock,
             route: { [weak node] in node?.route($0) }, isComplete: { [weak node] in node?.isComplete ?? true },
-            clusterStatus: { [weak node] in node?.clusterStatus ?? ClusterStatus(nodes: [], datasets: []) })
+            clusterStatus: { [weak node] in node?.clusterStatus ?? ClusterStatus(nodes: [], datasets: []) }, front: front)
         try node.join()
         let reload = ReloadService(
             hangups: hangups,
             reloading: Reloading(
-                settings: settings, reread: reread, access: surroundings.access, broker: nil, http: nil, log: log,
+                settings: settings, reread: reread, access: access, broker: nil, http: front?.door, log: log,
                 // Shards that begin later have those of the start.
                 adapters: { _, done in done(false) }))
         let notify = NotifyService(health: health, wake: { [weak node] in node?.hurry() })
-        let services: [any Service] = [NodeService(node: node, door: door, surroundings: surroundings), reload, notify]
+        // HTTP ends last: what the node hands over is forwarded meanwhile.
+        let services: [any Service] =
+            (front.map { [NodeFrontService(front: $0, log: log)] } ?? [])
+            + [NodeService(node: node, door: door, surroundings: surroundings), reload, notify]
         try await run(services, health: health, graceSeconds: 25)
         store.close()
         withExtendedLifetime(directory) {}

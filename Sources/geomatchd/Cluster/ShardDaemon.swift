@@ -6,6 +6,7 @@ import Logging
 import MQTTDoor
 import MQTTLink
 import PostgresStore
+import Records
 import Push
 import Store
 import Synchronization
@@ -52,6 +53,8 @@ final class ShardDaemon: @unchecked Sendable {
         let route: @Sendable (RoutedMessage) -> Void
         let isComplete: @Sendable () -> Bool
         let clusterStatus: @Sendable () -> ClusterStatus
+        /// nil: HTTP is off.
+        let front: NodeFront?
     }
 
     /// Restores the shard; ``begin()`` serves it.
@@ -75,6 +78,10 @@ final class ShardDaemon: @unchecked Sendable {
         hub.datasetsElsewhere = { [leases = around.cluster.leases] in
             leases.datasets.filter { Sharding.shard(of: $0.id) != shard }
         }
+        hub.keysElsewhere = KeysElsewhere(
+            keeps: { $0 != AccessKeyRecord.anyDataset && Sharding.shard(of: $0) == shard },
+            stored: { [cluster = around.cluster] in (try? cluster.accessKeys(of: $0)) ?? [] },
+            deleted: { [front = around.front] in front?.keys.forget($0) })
         // The session of each shard has filters of its own at the broker.
         let broker = "\(around.endpoint.name)#\(shard)"
         let restored = try daemon.restoredHub(hub, store: store, broker: broker)
@@ -92,6 +99,7 @@ final class ShardDaemon: @unchecked Sendable {
         configuration.knownDatasets = Set(datasets)
         let door = MQTTDoor(configuration, core: core, heldFilters: restored.filters)
         running = RunningDaemon(core: core, door: door)
+        running.http = around.front?.door(of: core, mayNotify: mayAct, wakeCore: { [weak door] in door?.wake() })
         journal =
             JournalService(
                 store: store, daemon: running, log: log,
@@ -149,8 +157,9 @@ final class ShardDaemon: @unchecked Sendable {
     /// - Parameter hasSuccessor: Another node serves the shard from then on.
     func end(hasSuccessor: Bool) {
         forbid()
+        running.http?.handOver()
         running.door.stop(endsService: !hasSuccessor)
-        _ = linkEnded.wait(timeout: .now() + 5)
+        endHTTP(linkEnded.wait(timeout: .now() + 5))
         let isWritten = journal.close(timeoutSeconds: 2)
         if isWritten, !running.door.mustAdopt, !running.core.endedWhileLoading {
             try? store.setMetadata(Self.life(shard), "ended")
@@ -161,10 +170,17 @@ final class ShardDaemon: @unchecked Sendable {
     /// Stops at once: another node has it. Blocks.
     func drop() {
         forbid()
+        running.http?.handOver()
         running.door.abandon()
-        _ = linkEnded.wait(timeout: .now() + 5)
+        endHTTP(linkEnded.wait(timeout: .now() + 5))
         _ = journal.close(timeoutSeconds: 0)
         closePosters()
+    }
+
+    /// What was asked over HTTP and not answered is answered that it is to be repeated.
+    private func endHTTP(_ waited: DispatchTimeoutResult) {
+        // A loop that hangs still has the door.
+        if waited == .success { running.http?.end() } else { running.http?.close() }
     }
 
     /// Nobody collects what becomes of posts any longer: the next owner posts them again, under the same ids.

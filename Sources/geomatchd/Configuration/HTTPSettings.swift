@@ -35,6 +35,15 @@ extension Settings {
         return configuration
     }
 
+    /// Where other nodes of the cluster reach HTTP: as configured, else where it listens; nil: nowhere.
+    var advertisedAddress: String? {
+        guard let http else { return nil }
+        if let httpAdvertised { return httpAdvertised }
+        let isAny = http.host == "0.0.0.0" || http.host == "::"
+        guard !Self.isLoopback(http.host), !isAny, http.port != 0 else { return nil }
+        return "\(http.tls == nil ? "http" : "https")://\(http.listen)"
+    }
+
     /// Where browsers speak MQTT; nil for an encrypted broker, which they reach by themselves.
     private var brokerAddress: BrokerAddress? {
         guard let broker else {

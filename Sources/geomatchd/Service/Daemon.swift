@@ -332,6 +332,14 @@ struct Daemon {
 
     /// What offers HTTP; nil where that is off.
     private func httpService(of daemon: RunningDaemon, access: AccessInForce) throws(Failure) -> HTTPDoorService? {
+        guard let configuration = try httpConfiguration(access) else { return nil }
+        let http = HTTPDoor(configuration, core: daemon.core, wakeCore: { [weak door = daemon.door] in door?.wake() })
+        daemon.http = http
+        return HTTPDoorService(service: HTTPService(http, log: log))
+    }
+
+    /// What the operator decides about HTTP; nil where that is off.
+    func httpConfiguration(_ access: AccessInForce) throws(Failure) -> HTTPDoorConfiguration? {
         guard var configuration = settings.httpConfiguration else { return nil }
         do throws(HTTPCertificate.Failure) {
             configuration.tls = try settings.http?.tls.map { files throws(HTTPCertificate.Failure) in
@@ -355,9 +363,7 @@ struct Daemon {
             case .none: .none
             }
         }
-        let http = HTTPDoor(configuration, core: daemon.core, wakeCore: { [weak door = daemon.door] in door?.wake() })
-        daemon.http = http
-        return HTTPDoorService(service: HTTPService(http, log: log))
+        return configuration
     }
 
     /// The size of the files that hold the store.

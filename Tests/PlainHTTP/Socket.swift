@@ -1,21 +1,21 @@
-import Wire
+package import Wire
 
 /// A WebSocket client over a plain connection (RFC 6455).
-final class Socket {
-    struct Frame {
-        var opcode: UInt8
-        var bytes: [UInt8]
+package final class Socket {
+    package struct Frame {
+        package var opcode: UInt8
+        package var bytes: [UInt8]
 
-        var text: String { String(decoding: bytes, as: UTF8.self) }
-        var json: JSONObject { (try? JSONValue.parse(bytes))?.asObject ?? JSONObject() }
+        package var text: String { String(decoding: bytes, as: UTF8.self) }
+        package var json: JSONObject { (try? JSONValue.parse(bytes))?.asObject ?? JSONObject() }
         /// Of a frame that closes.
-        var code: Int? { opcode == 8 && bytes.count >= 2 ? Int(bytes[0]) << 8 | Int(bytes[1]) : nil }
+        package var code: Int? { opcode == 8 && bytes.count >= 2 ? Int(bytes[0]) << 8 | Int(bytes[1]) : nil }
     }
 
-    let connection: Connection
+    package let connection: Connection
 
     /// Over a connection that was used before, with texts that are sent together with the request.
-    init(over connection: Connection, _ path: String, behind texts: [String]) throws {
+    package init(over connection: Connection, _ path: String, behind texts: [String]) throws {
         self.connection = connection
         var request = "GET \(path) HTTP/1.1\r\nHost: localhost\r\n"
         for (name, value) in Self.handshake { request += "\(name): \(value)\r\n" }
@@ -25,13 +25,13 @@ final class Socket {
         guard answer.status == 101 else { throw Connection.Failure(description: "\(answer)") }
     }
 
-    init(to port: Int, _ path: String, host: String = "localhost", fields: [String: String] = [:]) throws {
+    package init(to port: Int, _ path: String, host: String = "localhost", fields: [String: String] = [:]) throws {
         connection = try Connection(to: port)
         let answer = try Self.upgrade(connection, path, host: host, fields: fields)
         guard answer.status == 101 else { throw Connection.Failure(description: "\(answer)") }
     }
 
-    static func upgrade(
+    package static func upgrade(
         _ connection: Connection, _ path: String, host: String = "localhost", fields: [String: String] = [:]
     ) throws -> Connection.Answer {
         try connection.ask("GET", path, host: host, fields: handshake.merging(fields) { $1 })
@@ -42,9 +42,9 @@ final class Socket {
         "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
     ]
 
-    func send(_ text: String) { send(Array(text.utf8), opcode: 1) }
+    package func send(_ text: String) { send(Array(text.utf8), opcode: 1) }
 
-    func send(_ bytes: [UInt8], opcode: UInt8, isLast: Bool = true, isMasked: Bool = true) {
+    package func send(_ bytes: [UInt8], opcode: UInt8, isLast: Bool = true, isMasked: Bool = true) {
         connection.write(Self.frame(bytes, opcode: opcode, isLast: isLast, isMasked: isMasked))
     }
 
@@ -62,7 +62,7 @@ final class Socket {
         return frame
     }
 
-    func next() throws -> Frame {
+    package func next() throws -> Frame {
         let head = try connection.read(count: 2)
         var length = Int(head[1] & 0x7F)
         if length == 126 {
@@ -74,7 +74,7 @@ final class Socket {
     }
 
     /// The next frame that fits, the others are lost.
-    func next(_ fits: (Frame) -> Bool) throws -> Frame {
+    package func next(_ fits: (Frame) -> Bool) throws -> Frame {
         while true {
             let frame = try next()
             if fits(frame) { return frame }

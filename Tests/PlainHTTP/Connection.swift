@@ -1,31 +1,33 @@
 import Foundation
-import Wire
+package import Wire
 
 /// A plain connection, over which anything can be written.
-final class Connection {
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+package final class Connection {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(description: String) { self.description = description }
     }
 
     /// An answer as it came.
-    struct Answer: CustomStringConvertible {
-        var status: Int
-        var fields: [String: String]
-        var body: [UInt8]
+    package struct Answer: CustomStringConvertible {
+        package var status: Int
+        package var fields: [String: String]
+        package var body: [UInt8]
 
-        var text: String { String(decoding: body, as: UTF8.self) }
-        var json: JSONObject { (try? JSONValue.parse(body))?.asObject ?? JSONObject() }
+        package var text: String { String(decoding: body, as: UTF8.self) }
+        package var json: JSONObject { (try? JSONValue.parse(body))?.asObject ?? JSONObject() }
         /// The name of the error.
-        var error: String? { json["error"]?.asObject?["error"]?.asString }
-        var description: String { "\(status) \(fields) \(text.prefix(2000))" }
+        package var error: String? { json["error"]?.asObject?["error"]?.asString }
+        package var description: String { "\(status) \(fields) \(text.prefix(2000))" }
     }
 
     private let socket: Int32
     private var received: [UInt8] = []
-    private(set) var isAtEnd = false
+    package private(set) var isAtEnd = false
 
     /// - Parameter seconds: So long an answer may take.
-    init(to port: Int, seconds: Int = 8) throws {
+    package init(to port: Int, seconds: Int = 8) throws {
         socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -42,10 +44,10 @@ final class Connection {
 
     deinit { close(socket) }
 
-    func write(_ text: String) { write(Array(text.utf8)) }
+    package func write(_ text: String) { write(Array(text.utf8)) }
 
     /// What a closed connection no longer takes is lost.
-    func write(_ bytes: [UInt8]) {
+    package func write(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -55,7 +57,7 @@ final class Connection {
     }
 
     /// Sends a request and reads its answer.
-    func ask(
+    package func ask(
         _ method: String, _ path: String, _ body: String? = nil, host: String = "localhost", fields: [String: String] = [:]
     ) throws -> Answer {
         var text = "\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\n"
@@ -65,7 +67,7 @@ final class Connection {
         return try answer(hasBody: method != "HEAD")
     }
 
-    func answer(hasBody: Bool = true) throws -> Answer {
+    package func answer(hasBody: Bool = true) throws -> Answer {
         while true {
             if let end = received.firstRange(of: Array("\r\n\r\n".utf8)) {
                 let lines = String(decoding: received[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
@@ -87,7 +89,7 @@ final class Connection {
     }
 
     /// Reads until a text has come, which is taken out with all before it.
-    func read(until text: String) throws -> String {
+    package func read(until text: String) throws -> String {
         while true {
             if let range = received.firstRange(of: Array(text.utf8)) {
                 let read = String(decoding: received[..<range.upperBound], as: UTF8.self)
@@ -99,16 +101,16 @@ final class Connection {
     }
 
     /// So many bytes.
-    func read(count: Int) throws -> [UInt8] {
+    package func read(count: Int) throws -> [UInt8] {
         while received.count < count { try receive() }
         defer { received.removeFirst(count) }
         return Array(received.prefix(count))
     }
 
-    func endWriting() { shutdown(socket, Int32(SHUT_WR)) }
+    package func endWriting() { shutdown(socket, Int32(SHUT_WR)) }
 
     /// Whether the other side closes.
-    func ends() -> Bool {
+    package func ends() -> Bool {
         while !isAtEnd { if (try? receive()) == nil { break } }
         return isAtEnd
     }

@@ -1,0 +1,4 @@
+import PlainHTTP
+
+typealias Connection = PlainHTTP.Connection
+typealias Socket = PlainHTTP.Socket
