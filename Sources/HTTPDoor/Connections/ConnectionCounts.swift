@@ -6,6 +6,8 @@ final class ConnectionCounts: Sendable {
     private struct Counts {
         var all = 0
         var byAddress: [String: Int] = [:]
+        /// Connections that do not count for their address.
+        var exempt: Set<ObjectIdentifier> = []
 
         mutating func enter(_ address: String, _ maximum: Int) -> Bool {
             guard byAddress[address, default: 0] < maximum else { return false }
@@ -32,8 +34,17 @@ final class ConnectionCounts: Sendable {
     func admit(_ channel: any Channel) -> Bool {
         let address = channel.remoteAddress.flatMap { $0.isLoopback ? nil : $0.ipAddress }
         guard take(address) else { return false }
-        channel.closeFuture.whenComplete { _ in self.giveBack(address) }
+        let number = ObjectIdentifier(channel)
+        channel.closeFuture.whenComplete { _ in self.giveBack(address, number) }
         return true
+    }
+
+    /// A connection is another node's, which counts those who ask itself.
+    func exempt(_ channel: any Channel) {
+        guard let address = channel.remoteAddress.flatMap({ $0.isLoopback ? nil : $0.ipAddress }) else { return }
+        counts.withLock { counts in
+            if counts.exempt.insert(ObjectIdentifier(channel)).inserted { counts.leave(address) }
+        }
     }
 
     /// Counts what comes of an address through a proxy, whose own connections are of its address.
@@ -52,10 +63,10 @@ final class ConnectionCounts: Sendable {
         }
     }
 
-    private func giveBack(_ address: String?) {
+    private func giveBack(_ address: String?, _ number: ObjectIdentifier) {
         counts.withLock { counts in
             counts.all -= 1
-            if let address { counts.leave(address) }
+            if counts.exempt.remove(number) == nil, let address { counts.leave(address) }
         }
     }
 }

@@ -14,6 +14,7 @@ final class BodyPipe: AsyncSequence, Sendable {
         /// Waits for a part.
         var reader: CheckedContinuation<ByteBuffer?, any Error>?
         var end: Result<Void, any Error>?
+        var isClosed = false
     }
 
     private let state = Mutex(State())
@@ -44,9 +45,17 @@ final class BodyPipe: AsyncSequence, Sendable {
         }
     }
 
+    /// Its sender has sent all there is.
+    var isComplete: Bool {
+        state.withLock { state in
+            if case .success = state.end { !state.isClosed } else { false }
+        }
+    }
+
     /// Nobody reads any longer.
     func close() {
         let sender = state.withLock { state in
+            state.isClosed = true
             state.end = state.end ?? .success(())
             state.part = nil
             return state.sender.take()
@@ -68,8 +77,11 @@ final class BodyPipe: AsyncSequence, Sendable {
             let (found, sender) = state.withLock {
                 state -> (Result<ByteBuffer?, any Error>?, CheckedContinuation<Bool, Never>?) in
                 if let part = state.part.take() { return (.success(part), state.sender.take()) }
-                if let end = state.end { return (end.map { nil }, nil) }
-                state.reader = continuation
+                switch state.end {
+                case .success: return (.success(nil), nil)
+                case .failure(let error): return (.failure(error), nil)
+                case nil: state.reader = continuation
+                }
                 return (nil, nil)
             }
             sender?.resume(returning: true)

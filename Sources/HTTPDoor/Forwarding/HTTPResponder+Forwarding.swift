@@ -5,7 +5,6 @@ import HummingbirdCore
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import Synchronization
 
 // A request about a dataset of another node goes there as it is, and the answer comes back as it is, both while they come.
 
@@ -74,22 +73,22 @@ extension HTTPResponder {
         let length = exchange.head.fields[.contentLength].flatMap { Int64($0) }
         let pipe = BodyPipe()
         request.body = .stream(pipe, length: length.map { .known($0) } ?? .unknown)
-        let parts = exchange.parts
-        let isRead = Atomic(false)
+        let (forwarded, parts) = (request, exchange.parts)
+        var held: ResponseWriter? = consume writer
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 do {
                     for try await part in parts { guard await pipe.send(part) else { return } }
-                    isRead.store(true, ordering: .releasing)
                     pipe.finish()
                 } catch {
                     pipe.finish(.failure(error))
                 }
             }
-            let result = await execute(request)
-            pipe.close()
+            let result = await execute(forwarded)
             // What is left of the body is nobody's: the connection is closed with the answer.
-            let isLast = isAlone && !isRead.load(ordering: .acquiring)
+            let isLast = isAlone && !pipe.isComplete
+            pipe.close()
+            guard let writer = held.take() else { return }
             switch result {
             case .success(let answer): try await write(answer, to: writer, isLast: isLast)
             case .failure(let error):

@@ -30,6 +30,7 @@ struct HTTPResponder: Sendable {
         do {
             let exchange = try HTTPExchange(request, on: channel, door: door, bodies: bodies)
             cross = crossOrigin(exchange.head)
+            if exchange.head.isForwarded { door.connections.exempt(channel) }
             if let forwarded = door.forwardedAddress(of: exchange.head) {
                 guard door.connections.enter(forwarded) else { throw HTTPRefusal.tooManyConnections }
                 address = forwarded
@@ -42,7 +43,9 @@ struct HTTPResponder: Sendable {
             if case .node(let address) = destination, hasEndlessBody(request) {
                 routed = .forwarding(exchange, address: address)
             } else {
-                (responder, routed) = try await answerAnywhere(exchange, beginningAt: destination, on: channel)
+                let answered = try await answerAnywhere(exchange, beginningAt: destination, on: channel)
+                responder = answered.0
+                routed = answered.1
             }
         } catch let refusal as HTTPRefusal {
             routed = .answer(refusal.answer)

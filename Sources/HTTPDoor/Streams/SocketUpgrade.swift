@@ -25,6 +25,7 @@ struct SocketUpgrade: Sendable {
         guard isHandshake(head), let request = requestHead(head, on: channel) else {
             return channel.eventLoop.makeSucceededFuture(.refused)
         }
+        if request.isForwarded { door.connections.exempt(channel) }
         let decided = channel.eventLoop.makePromise(of: Decision.self)
         Task(executorPreference: LoopExecutor(channel.eventLoop)) { decided.succeed(await decide(request)) }
         return decided.futureResult.map { decision in
