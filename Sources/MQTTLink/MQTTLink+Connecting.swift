@@ -45,20 +45,21 @@ extension MQTTLink {
         if let path = endpoint.unixPath {
             result = mosquitto_connect_bind_async(client, path, 0, keepAlive, nil)
         } else {
-            if addresses.isEmpty { addresses = resolve(endpoint.host) }
+            let host = endpoint.hosts[hostIndex]
+            if addresses.isEmpty { addresses = resolve(host.name) }
             guard let address = addresses.first else { return connectionEnded(0) }
-            let port = Int32(endpoint.port)
+            let port = Int32(host.port)
             if !endpoint.usesTLS {
                 // One address at a time: without blocking the library would stay with the first, and `localhost` is ::1 first.
                 addresses.removeFirst()
                 result = mosquitto_connect_bind_async(client, address, port, keepAlive, nil)
             } else if addresses.count == 1 {
                 addresses.removeAll()
-                result = mosquitto_connect_bind_async(client, endpoint.host, port, keepAlive, nil)
+                result = mosquitto_connect_bind_async(client, host.name, port, keepAlive, nil)
             } else {
                 // The certificate is checked against the host's name, so the name must be what the library is given.
                 addresses.removeAll()
-                result = mosquitto_connect(client, endpoint.host, port, keepAlive)
+                result = mosquitto_connect(client, host.name, port, keepAlive)
             }
         }
         // MOSQ_ERR_CONN_PENDING is -1: under way.
@@ -112,6 +113,7 @@ extension MQTTLink {
         phase = .connected
         connectedAt = monotonicNow()
         addresses.removeAll()
+        hostsTried = 0
         writeBlocked = false
     }
 
@@ -161,7 +163,7 @@ extension MQTTLink {
         return String(cString: mosquitto_strerror(result))
     }
 
-    /// Another protocol version or another address of the same host is worth a try before any waiting.
+    /// Another protocol version, another address of the same host or another host is worth a try before any waiting.
     private func retriesAtOnce(_ cause: MQTTDisconnect.Cause) -> Bool {
         guard stopDeadline == nil else { return false }
         switch cause {
@@ -171,6 +173,8 @@ extension MQTTLink {
             return true
         case .unreachable where !addresses.isEmpty:
             return true
+        case .unreachable where turnsToNextHost(), .refused(.serverUnavailable, _, _) where turnsToNextHost():
+            return true
         case .unreachable:
             // Some brokers (RabbitMQ before 3.13) answer an unknown version by closing. It may mean anything, so the other
             // version comes next, and after that this one again.
@@ -178,12 +182,23 @@ extension MQTTLink {
             protocolVersion = protocolVersion == 5 ? 4 : 5
             protocolWasGuessed = protocolVersion == 4
             return protocolVersion == 4
-        case .lost where protocolWasGuessed:
-            protocolVersion = 5
+        case .lost:
+            _ = turnsToNextHost()
+            hostsTried = 0
+            if protocolWasGuessed { protocolVersion = 5 }
             return false
         default:
             return false
         }
+    }
+
+    /// - Returns: false where all hosts have been tried: then comes a pause.
+    private func turnsToNextHost() -> Bool {
+        let count = configuration.endpoint.hosts.count
+        addresses.removeAll()
+        hostIndex = (hostIndex + 1) % count
+        hostsTried = (hostsTried + 1) % count
+        return hostsTried > 0
     }
 
     /// True where the transport stood, CONNECT went out, and the broker closed.

@@ -41,7 +41,11 @@ public final class MQTTLink: @unchecked Sendable {
     // The try at hand.
     var protocolVersion: Int
     var protocolWasGuessed = false
+    /// Of the host, not tried yet.
     var addresses: [String] = []
+    /// The host of the broker at hand, and how many of them were tried since the last connection or pause.
+    var hostIndex: Int
+    var hostsTried = 0
     var connectedAt: UInt64 = 0
     /// The transport, and TLS on it, took CONNECT.
     var connectWasSent = false
@@ -89,6 +93,8 @@ public final class MQTTLink: @unchecked Sendable {
         self.configuration = configuration
         self.handler = handler
         protocolVersion = configuration.protocolVersion == 4 ? 4 : 5
+        // Any of them: the clients of a clustered broker spread over its hosts.
+        hostIndex = configuration.endpoint.hosts.indices.randomElement() ?? 0
         backoff = Backoff(
             minimum: configuration.backoffMinimumSeconds, maximum: configuration.backoffMaximumSeconds)
         let descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))

@@ -1,7 +1,7 @@
 extension MQTTEndpoint {
-    /// Reads `[mqtt[s]://][user[:password]@]host[:port][/]`; without a scheme it is `mqtt`, and `tcp://` means the same.
+    /// Reads `[mqtt[s]://][user[:password]@]host[:port][,host[:port]…][/]`; without a scheme it is `mqtt`, and `tcp://` means the same.
     ///
-    /// User, password and host are percent-decoded. IPv6 addresses stand in brackets. Without a port it is 1883, with
+    /// User, password and hosts are percent-decoded. IPv6 addresses stand in brackets. Without a port it is 1883, with
     /// `mqtts` 8883. The last `@` ends the credentials, so that one within a password does no harm.
     ///
     /// - Throws: ``MQTTEndpointError`` naming what is wrong, never with the password.
@@ -20,15 +20,17 @@ extension MQTTEndpoint {
             }
             if username == "" && password == nil { username = nil }
         }
-        let host: String
-        let port: Int
+        var hosts: [Host] = []
         do throws(MQTTEndpointError) {
-            (host, port) = try Self.hostAndPort(of: address, defaultPort: encrypted ? 8883 : 1883)
+            for part in try Self.withoutSlash(address).split(separator: ",", omittingEmptySubsequences: false) {
+                hosts.append(try Self.host(of: part, defaultPort: encrypted ? 8883 : 1883))
+            }
         } catch {
             // Without an @ this may be a user and a password whose host was forgotten.
             throw rest.contains("@") ? error : error.withoutWhatWasRead
         }
-        self.init(host: host, port: port, username: username, password: password, tls: encrypted ? TLS() : nil)
+        self.init(host: hosts[0].name, port: hosts[0].port, username: username, password: password, tls: encrypted ? TLS() : nil)
+        otherHosts = Array(hosts.dropFirst())
     }
 
     private static func scheme(of url: String) throws(MQTTEndpointError) -> (Bool, Substring) {
@@ -42,15 +44,14 @@ extension MQTTEndpoint {
         throw .scheme(shown.contains("@") || shown.contains(":") ? "" : String(shown.prefix(32)))
     }
 
-    private static func hostAndPort(
-        of address: Substring, defaultPort: Int
-    ) throws(MQTTEndpointError) -> (String, Int) {
-        var address = address
-        if let end = address.firstIndex(where: { $0 == "/" || $0 == "?" || $0 == "#" }) {
-            let trailing = address[end...]
-            guard trailing == "/" else { throw .trailing(String(trailing.prefix(64))) }
-            address = address[..<end]
-        }
+    private static func withoutSlash(_ address: Substring) throws(MQTTEndpointError) -> Substring {
+        guard let end = address.firstIndex(where: { $0 == "/" || $0 == "?" || $0 == "#" }) else { return address }
+        let trailing = address[end...]
+        guard trailing == "/" else { throw .trailing(String(trailing.prefix(64))) }
+        return address[..<end]
+    }
+
+    private static func host(of address: Substring, defaultPort: Int) throws(MQTTEndpointError) -> Host {
         let host: Substring
         let port: Substring?
         if address.first == "[" {
@@ -71,11 +72,11 @@ extension MQTTEndpoint {
         guard !name.utf8.contains(where: { $0 == 0x20 || $0 == UInt8(ascii: "/") }) else {
             throw .host(String(address.prefix(64)))
         }
-        guard let port else { return (name, defaultPort) }
+        guard let port else { return Host(name: name, port: defaultPort) }
         guard port.utf8.count <= 5, port.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(port),
             (1...65535).contains(number)
         else { throw .port(String(port.prefix(16))) }
-        return (name, number)
+        return Host(name: name, port: number)
     }
 
     private static func decoded(_ text: Substring, part: String) throws(MQTTEndpointError) -> String {

@@ -20,10 +20,23 @@ public struct MQTTEndpoint: Sendable, Equatable {
         }
     }
 
+    /// A host of a broker.
+    public struct Host: Sendable, Equatable {
+        public var name: String
+        public var port: Int
+
+        public init(name: String, port: Int) {
+            self.name = name
+            self.port = port
+        }
+    }
+
     /// A name or an address, IPv6 without brackets; empty where `unixPath` is used.
     public var host: String
     /// 1…65535.
     public var port: Int
+    /// The further hosts of a clustered broker: a link uses any that answers.
+    public var otherHosts: [Host] = []
     /// The path of a unix-domain listener; host, port and TLS are then not used. At most 107 bytes.
     public var unixPath: String?
     public var username: String?
@@ -45,10 +58,15 @@ public struct MQTTEndpoint: Sendable, Equatable {
         self.unixPath = unixPath
     }
 
-    /// For logs: scheme, host and port, or the socket's path; never credentials.
+    /// All hosts, as they were given.
+    public var hosts: [Host] { [Host(name: host, port: port)] + otherHosts }
+
+    /// For logs: scheme, hosts and ports, or the socket's path; never credentials.
     public var name: String {
         if let unixPath { return "unix:\(unixPath)" }
-        let shown = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-        return "\(tls == nil ? "mqtt" : "mqtts")://\(shown):\(port)"
+        let shown = hosts.map { host in
+            "\(host.name.utf8.contains(UInt8(ascii: ":")) ? "[\(host.name)]" : host.name):\(host.port)"
+        }
+        return "\(tls == nil ? "mqtt" : "mqtts")://\(shown.joined(separator: ","))"
     }
 }

@@ -50,12 +50,22 @@ struct MQTTEndpointTests {
             ("mqtt://::1", .host("…")), ("mqtt://[::1", .host("…")), ("mqtt://[h]", .host("[h]")),
             ("mqtt://h/x", .trailing("…")), ("mqtt://u@h?x", .trailing("?x")), ("mqtt://user:secret", .port("…")),
             ("mqtt://user:sec/secret", .trailing("…")), ("mqtt://user:h:secret", .host("…")),
+            ("mqtt://a,,b", .hostMissing), ("mqtt://u@a,b:x", .port("x")), ("mqtt://a:1,b:secret", .port("…")),
             ("mqtt://a%4:b@h", .encoding(part: "user")),
             ("mqtt://a:secret%FF@h", .encoding(part: "password")), ("mqtt://a:b%00@h", .character(part: "password")),
         ])
     func refuses(_ url: String, _ expected: MQTTEndpointError) {
         #expect(throws: expected) { try MQTTEndpoint(url: url) }
         #expect(!expected.description.contains("secret"))
+    }
+
+    @Test("Several hosts have a port each, and one user")
+    func severalHosts() throws {
+        let endpoint = try MQTTEndpoint(url: "mqtts://ann:secret@one,[::1]:2,three:3/")
+        #expect(endpoint.hosts.map(\.name) == ["one", "::1", "three"])
+        #expect(endpoint.hosts.map(\.port) == [8883, 2, 3])
+        #expect(endpoint.password == "secret")
+        #expect(endpoint.name == "mqtts://one:8883,[::1]:2,three:3")
     }
 
     @Test("The name for logs has no credentials")

@@ -190,6 +190,27 @@ struct MQTTLinkTests {
         }
     }
 
+    @Test("Of several hosts one that answers is used, at once; where it dies, the next one")
+    func severalHosts() throws {
+        try withFolder { folder in
+            try withFolder { other in
+                let (first, second) = (TestBroker(folder: folder, lines: ""), TestBroker(folder: other, lines: ""))
+                try first.start()
+                defer { first.end(SIGKILL) }
+                var endpoint = MQTTEndpoint(host: "no-such-host.invalid")
+                endpoint.otherHosts = [first, second].map { MQTTEndpoint.Host(name: "127.0.0.1", port: $0.port) }
+                try withLink(endpoint) { link in
+                    #expect(link.waitConnected())
+                    #expect(!link.noted.contains(where: \.isDisconnected), "a host was waited for that was not needed")
+                    try second.start()
+                    defer { second.end(SIGKILL) }
+                    first.end(SIGKILL)
+                    #expect(link.wait { events, _ in events.count(where: \.isConnected) == 2 })
+                }
+            }
+        }
+    }
+
     @Test("A name that does not resolve is told")
     func unknownHost() throws {
         try withLink(MQTTEndpoint(host: "no-such-host.invalid")) { link in

@@ -83,6 +83,7 @@ public struct GeomatchConfiguration: Sendable {
         var endpoint = try MQTTEndpoint(url: (isEncrypted ? "mqtts://" : "mqtt://") + rest)
         // Without a port MQTT's own is read, which differs by the scheme.
         let other = try MQTTEndpoint(url: (isEncrypted ? "mqtt://" : "mqtts://") + rest)
+        guard endpoint.otherHosts.isEmpty else { throw .host(endpoint.hosts.map(\.name).joined(separator: ",")) }
         if endpoint.port != other.port { endpoint.port = isEncrypted ? 443 : 80 }
         return endpoint
     }

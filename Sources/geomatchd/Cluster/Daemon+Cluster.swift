@@ -35,9 +35,7 @@ extension Daemon {
         late.node = node
         var link = MQTTLinkConfiguration(endpoint: endpoint, clientID: "geomatchd-\(secret)-node-\(name)")
         link.will = MQTTWill(topic: topics.status(of: name), payload: node.goodbye)
-        link.keepAliveSeconds = 5
-        link.backoffMinimumSeconds = 0.1
-        link.backoffMaximumSeconds = 2
+        link.hurry()
         do throws(MQTTEndpointError) { door.link = try MQTTLink(configuration: link, handler: door) } catch {
             throw Failure.configuration(error.description)
         }
@@ -109,6 +107,16 @@ extension Daemon {
             $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-")
         }
         return "\(host.prefix(48))-\(String(UInt32.random(in: .min ... .max), radix: 36))"
+    }
+}
+
+extension MQTTLinkConfiguration {
+    /// A node notices soon that a host of the broker is gone, and tries the next one.
+    mutating func hurry() {
+        keepAliveSeconds = 5
+        connectTimeoutSeconds = 5
+        backoffMinimumSeconds = 0.1
+        backoffMaximumSeconds = 2
     }
 }
 

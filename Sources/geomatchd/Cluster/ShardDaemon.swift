@@ -112,10 +112,8 @@ final class ShardDaemon: @unchecked Sendable {
         core.pushPoster = FencedPush(push, mayPost: mayAct)
         var linkConfiguration = MQTTLinkConfiguration(
             endpoint: around.endpoint, clientID: "geomatchd-\(around.secret)-\(shard)", persistentSession: true)
+        linkConfiguration.hurry()
         linkConfiguration.mayConnect = mayAct
-        linkConfiguration.backoffMinimumSeconds = 0.1
-        linkConfiguration.backoffMaximumSeconds = 2
-        linkConfiguration.keepAliveSeconds = 5
         if shard == 0 {
             linkConfiguration.will = MQTTWill(
                 topic: Topics(prefix: daemon.settings.topicsPrefix).status, payload: around.status.encode(isOnline: false))
