@@ -22,9 +22,8 @@ public struct Fence: Sendable {
     public var owner: String
     /// Ids, ids with a `*` at their end, and groups; empty for its owner's devices and those without an owner.
     public var devices: [String]
-    /// The device that it moves with, and when that was where it is.
+    /// The device that it moves with.
     public var centre: UInt32?
-    public var centreAt: Int64 = .min
 
     public init(
         rule: FenceRule, area: FenceArea?, floor: UInt32 = 0, isEnabled: Bool = true, owner: String, devices: [String] = []
@@ -38,12 +37,14 @@ public struct Fence: Sendable {
     }
 
     /// Whether it is about a device, wherever that is.
-    public func concerns(_ device: FenceDevice) -> Bool {
-        if let owner = device.owner, !Self.isSame(owner, self.owner) { return false }
+    public func concerns(_ device: FenceDevice) -> Bool { Self.concerns(device, owner: owner, devices: devices) }
+
+    static func concerns(_ device: FenceDevice, owner: String, devices: [String]) -> Bool {
+        if let its = device.owner, !isSame(its, owner) { return false }
         guard !devices.isEmpty else { return true }
         return devices.contains { name in
             if name.utf8.last == UInt8(ascii: "*") { return device.id.utf8.starts(with: name.utf8.dropLast()) }
-            return Self.isSame(name, device.id) || device.groups.contains { Self.isSame(name, $0) }
+            return isSame(name, device.id) || device.groups.contains { isSame(name, $0) }
         }
     }
 

@@ -32,6 +32,9 @@ public struct FenceArea: Sendable {
         squareMetres = polygon?.squareMetres ?? 4 * .pi * Ellipsoid.meanRadius * Ellipsoid.meanRadius
     }
 
+    /// What it is where that is a circle.
+    var circle: Area.Circle? { if case .circle(let circle) = shape { circle } else { nil } }
+
     /// Boxes that together hold the area.
     public var bounds: [Area.Box] {
         switch shape {
@@ -67,6 +70,36 @@ public struct FenceArea: Sendable {
             }
             return signed
         case .everywhere: return -Area.Circle.radiusMax
+        }
+    }
+
+    /// Whether a position lies outside by more than so many metres, at least 0; costs less than its distance.
+    func isBeyond(_ metres: Double, latitude: Double, longitude: Double) -> Bool {
+        switch shape {
+        case .circle(let circle):
+            guard !circle.contains(latitude: latitude, longitude: longitude) else { return false }
+            return metres <= 0 || signedMetres(latitude: latitude, longitude: longitude) > metres
+        case .polygons(let polygons):
+            return polygons.allSatisfy { $0.isBeyond(metres, latitude: latitude, longitude: longitude) }
+        case .everywhere: return false
+        }
+    }
+
+    /// Whether a position lies inside, so many metres from the edge or more; costs less than its distance.
+    func isInside(by metres: Double, latitude: Double, longitude: Double) -> Bool {
+        switch shape {
+        case .circle: -signedMetres(latitude: latitude, longitude: longitude) >= metres
+        case .polygons(let polygons): polygons.contains { $0.isInside(by: metres, latitude: latitude, longitude: longitude) }
+        case .everywhere: true
+        }
+    }
+
+    /// Metres that ``depth`` is at least, known without a search.
+    var leastDepth: Double {
+        switch shape {
+        case .circle(let circle): circle.radius
+        case .polygons(let polygons): polygons.reduce(0) { max($0, $1.leastDepth) }
+        case .everywhere: Area.Circle.radiusMax
         }
     }
 

@@ -1,6 +1,8 @@
 import Geodesy
 
 /// A polygon with holes as 16 bytes a vertex; edges are straight in longitude and latitude.
+///
+/// Most positions are decided by two circles around its middle: one without an edge, one with all of them.
 struct FencePolygon: Sendable {
     /// Degrees, x is the longitude, unwrapped so that the polygon is one piece. Each ring is closed: its first point comes again.
     private let points: [SIMD2<Double>]
@@ -11,9 +13,14 @@ struct FencePolygon: Sendable {
     private let west: Double
     /// It is one between meridians and parallels, of which the edges of the whole width enclose nothing by themselves.
     private var isBox = false
+    private let discs: PolygonDiscs
 
     init(_ polygon: Area.Polygon) {
+        var count = 0
+        polygon.forEachEdge { _, _, beginsRing in count += beginsRing ? 2 : 1 }
         var points: [SIMD2<Double>] = []
+        // An array that grows has room for twice as many.
+        points.reserveCapacity(count)
         var ends: [Int] = []
         polygon.forEachEdge { from, to, beginsRing in
             if beginsRing {
@@ -28,6 +35,7 @@ struct FencePolygon: Sendable {
         bounds = polygon.bounds
         squareMetres = polygon.squareMetres
         west = points.reduce(Double.infinity) { min($0, $1.x) }
+        discs = PolygonDiscs(points, ringEnds, bounds, west: west)
     }
 
     /// A box as a polygon: its parallels in pieces, as an edge spans less than half the earth.
@@ -54,6 +62,7 @@ struct FencePolygon: Sendable {
         ringEnds = rings.indices.map { ($0 + 1) * rings[0].count }
         bounds = box
         west = box.west
+        discs = PolygonDiscs(points, ringEnds, bounds, west: west)
         isBox = true
         let height = Turned.sine(box.north) - Turned.sine(box.south)
         squareMetres = width * .pi / 180 * height * Ellipsoid.meanRadius * Ellipsoid.meanRadius
@@ -69,6 +78,11 @@ struct FencePolygon: Sendable {
         while x < west { x += 360 }
         while x - 360 >= west { x -= 360 }
         let point = SIMD2(x, latitude)
+        return discs.holds(point) ?? Self.crosses(points, ringEnds, point)
+    }
+
+    /// Whether a point is inside of the rings, or on one, in degrees.
+    static func crosses(_ points: [SIMD2<Double>], _ ringEnds: [Int], _ point: SIMD2<Double>) -> Bool {
         var isInside = false
         return points.withUnsafeBufferPointer { points in
             var start = 0
@@ -79,7 +93,7 @@ struct FencePolygon: Sendable {
                     // Most edges lie wholly above or below.
                     guard isAbove != (to.y > point.y) || from.y == point.y || to.y == point.y else { continue }
                     let side = (to.x - from.x) * (point.y - from.y) - (point.x - from.x) * (to.y - from.y)
-                    if side == 0, Self.spans(from, to, point) { return true }
+                    if side == 0, spans(from, to, point) { return true }
                     if isAbove != (to.y > point.y), (side > 0) == (to.y > from.y) { isInside.toggle() }
                 }
                 start = end
@@ -92,6 +106,34 @@ struct FencePolygon: Sendable {
         min(from.x, to.x) <= point.x && point.x <= max(from.x, to.x) && min(from.y, to.y) <= point.y
             && point.y <= max(from.y, to.y)
     }
+
+    /// Whether a position lies outside by more than so many metres.
+    func isBeyond(_ metres: Double, latitude: Double, longitude: Double) -> Bool {
+        guard !contains(latitude: latitude, longitude: longitude) else { return false }
+        guard metres > 0 else { return true }
+        if let offset = discs.offset(latitude: latitude, longitude: longitude) {
+            if discs.isBeyond(metres, offset) { return true }
+            let bounds = discs.bounds(offset, points, ringEnds)
+            if bounds.lower > metres { return true }
+            if bounds.upper <= metres { return false }
+        }
+        return metresToEdge(latitude: latitude, longitude: longitude) > metres
+    }
+
+    /// Whether a position lies inside, so many metres from any edge or more.
+    func isInside(by metres: Double, latitude: Double, longitude: Double) -> Bool {
+        guard contains(latitude: latitude, longitude: longitude) else { return false }
+        if let offset = discs.offset(latitude: latitude, longitude: longitude) {
+            if discs.isInside(by: metres, offset) { return true }
+            let bounds = discs.bounds(offset, points, ringEnds)
+            if bounds.lower >= metres { return true }
+            if bounds.upper < metres { return false }
+        }
+        return metresToEdge(latitude: latitude, longitude: longitude) >= metres
+    }
+
+    /// Metres that ``depth`` is at least.
+    var leastDepth: Double { discs.leastDepth }
 
     /// Metres from a position to the nearest point of an edge, whichever side it is on.
     func metresToEdge(latitude: Double, longitude: Double) -> Double {

@@ -4,20 +4,23 @@ import Geodesy
 extension GeofenceEngine {
     /// Who is near a fence may be inside.
     mutating func admit(to number: Int32, _ area: FenceArea, at now: Int64, into effects: inout [FenceEffect]) {
-        guard let fence = fence(number), fence.isEnabled else { return }
+        guard let core = fences.core(number), core.isEnabled else { return }
         var found = Set<UInt32>()
         for box in area.bounds { found.formUnion(grid.devices(in: box)) }
-        if fence.rule.accuracy == .possible {
+        if core.accuracy == .possible {
             for device in fixes.indices where (fixes[device]?.accuracy ?? 0) > 0 { found.insert(UInt32(device)) }
         }
         for device in found.sorted() {
             guard let fix = fixes[Int(device)] else { continue }
-            tryToEnter(number, device, fix, at: max(fix.timestamp, fence.centreAt), now: now, into: &effects)
+            let point = ECEF(latitude: fix.latitude, longitude: fix.longitude)
+            tryToEnter(number, device, fix, point, at: max(fix.timestamp, movers[number]?.at ?? .min), now: now, into: &effects)
         }
     }
 
     /// A device may be in fences near it.
-    mutating func enter(_ device: UInt32, _ fix: FenceFix, now: Int64, into effects: inout [FenceEffect]) {
+    mutating func enter(
+        _ device: UInt32, _ fix: FenceFix, _ point: ECEF, now: Int64, into effects: inout [FenceEffect]
+    ) {
         var found: [Int32] = []
         // Its memory serves again and again.
         swap(&found, &near)
@@ -32,7 +35,7 @@ extension GeofenceEngine {
         if possibleCount > 0, fix.accuracy > 0 { addPossible(fix) }
         guard !near.isEmpty else { return }
         if near.count > 1 { near.sort() }
-        for number in near { tryToEnter(number, device, fix, at: fix.timestamp, now: now, into: &effects) }
+        for number in near { tryToEnter(number, device, fix, point, at: fix.timestamp, now: now, into: &effects) }
     }
 
     /// Fences that the accuracy of a fix reaches.
@@ -41,20 +44,23 @@ extension GeofenceEngine {
         guard let reach = try? Area.Circle(latitude: fix.latitude, longitude: fix.longitude, radius: metres) else { return }
         var more = Set<Int32>()
         index.forEach(in: reach.bounds) { more.insert($0) }
-        near += more.filter { fences[Int($0)]?.rule.accuracy == .possible }
+        near += more.filter { fences.core($0)?.accuracy == .possible }
     }
 
     mutating func tryToEnter(
-        _ number: Int32, _ device: UInt32, _ fix: FenceFix, at instant: Int64, now: Int64, into effects: inout [FenceEffect]
+        _ number: Int32, _ device: UInt32, _ fix: FenceFix, _ point: ECEF, at instant: Int64, now: Int64,
+        into effects: inout [FenceEffect]
     ) {
-        guard let fence = fences[Int(number)], let area = fence.area, fence.isEnabled, fence.centre != device,
-            fence.rule.staleAfter.map({ fix.heardAt + $0 > now }) ?? true
+        // Most of those that are near hold it already.
+        guard let core = fences.core(number), core.isEnabled, core.hasArea, visit(of: device, in: number) == nil,
+            isInside(number, core, fix, point)
         else { return }
-        guard fence.rule.standing(of: fix, in: area, depth: { depth(of: number, area) }) == .inside, isOnFloor(fix, of: fence),
-            let identity = devices[Int(device)], fence.concerns(identity), visit(of: device, in: number) == nil
+        guard fences.centre(of: number) != device,
+            !core.getsStale || fences.staleAfter(of: number).map({ fix.heardAt + $0 > now }) ?? true, isOnFloor(fix, of: number),
+            let identity = devices[Int(device)], fences.concerns(number, identity)
         else { return }
         visits[Int(device)].append(FenceVisit(fence: number, since: instant, hasDwelled: false))
-        members[Int(number)].insert(device)
+        members[number, default: []].insert(device)
         effects.append(.entered(fence: number, device: device, fix, at: instant))
         scheduleDwell(of: device, in: number, fix)
         scheduleSilence(of: device, in: number, fix)
@@ -62,18 +68,19 @@ extension GeofenceEngine {
 
     /// A fix of a device that is inside, or a fence that moved.
     mutating func review(
-        _ visit: FenceVisit, of device: UInt32, _ fix: FenceFix, at instant: Int64, now: Int64, into effects: inout [FenceEffect]
+        _ visit: FenceVisit, of device: UInt32, _ fix: FenceFix, _ point: ECEF, at instant: Int64,
+        into effects: inout [FenceEffect]
     ) {
         let number = visit.fence
-        guard let fence = fences[Int(number)], let area = fence.area else { return }
-        var standing = fence.rule.standing(of: fix, in: area) { depth(of: number, area) }
-        let isElsewhere = fence.rule.floor == .same && standing != .unusable && !isOnFloor(fix, of: fence)
+        guard let core = fences.core(number), core.hasArea else { return }
+        var standing = leaving(number, core, fix, point)
+        let isElsewhere = core.floor == .same && standing != .unusable && !isOnFloor(fix, of: number)
         if isElsewhere { standing = .outside }
         switch standing {
         case .unusable: break
         case .inside, .between:
             if visit.outsideSince != nil { change(device, number) { $0.outsideSince = nil } }
-        case .outside where fence.rule.accuracy != .likely || isElsewhere:
+        case .outside where core.accuracy != .likely || isElsewhere:
             return end(visit, of: device, at: max(visit.since, instant), .left, into: &effects)
         case .outside:
             guard let first = visit.outsideSince else { return change(device, number) { $0.outsideSince = instant } }
@@ -81,10 +88,10 @@ extension GeofenceEngine {
                 return end(visit, of: device, at: instant, .left, into: &effects)
             }
         }
-        guard fence.rule.dwell > 0, !visit.hasDwelled else { return }
-        let dwelledAt = visit.since + fence.rule.dwell
+        guard core.dwells, !visit.hasDwelled, let dwell = fences.detail(number)?.dwell else { return }
+        let dwelledAt = visit.since + dwell
         if instant >= dwelledAt {
-            if standing != .outside { dwell(visit, of: device, fix, at: dwelledAt, into: &effects) }
+            if standing != .outside { self.dwell(visit, of: device, fix, at: dwelledAt, into: &effects) }
         } else {
             scheduleDwell(of: device, in: number, fix)
         }
@@ -93,7 +100,7 @@ extension GeofenceEngine {
     /// Ends visits and begins others by the last fix, after what a device is has changed.
     mutating func review(_ device: UInt32, at now: Int64, into effects: inout [FenceEffect]) {
         guard let fix = fix(of: device) else { return }
-        enter(device, fix, now: now, into: &effects)
+        enter(device, fix, ECEF(latitude: fix.latitude, longitude: fix.longitude), now: now, into: &effects)
     }
 
     mutating func dwell(
@@ -111,12 +118,17 @@ extension GeofenceEngine {
         _ visit: FenceVisit, of device: UInt32, at instant: Int64, _ reason: FenceEnd, into effects: inout [FenceEffect]
     ) {
         visits[Int(device)].removeAll { $0.fence == visit.fence }
-        members[Int(visit.fence)].remove(device)
+        removeMember(device, of: visit.fence)
         effects.append(
             .exited(fence: visit.fence, device: device, fix(of: device), at: instant, since: visit.since, reason))
     }
 
-    func isOnFloor(_ fix: FenceFix, of fence: Fence) -> Bool {
-        fence.rule.floor == .any || fix.floor != 0 && fix.floor == fence.floor
+    mutating func removeMember(_ device: UInt32, of number: Int32) {
+        members[number]?.remove(device)
+        if members[number]?.isEmpty == true { members[number] = nil }
+    }
+
+    func isOnFloor(_ fix: FenceFix, of number: Int32) -> Bool {
+        fences.core(number)?.floor == .any || fix.floor != 0 && fix.floor == fences.detail(number)?.floor
     }
 }

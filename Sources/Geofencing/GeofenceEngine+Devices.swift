@@ -6,7 +6,7 @@ extension GeofenceEngine {
     public mutating func set(_ device: UInt32, _ identity: FenceDevice, at now: Int64, into effects: inout [FenceEffect]) {
         grow(devices: device)
         devices[Int(device)] = identity
-        for visit in visits(of: device) where !(fence(visit.fence)?.concerns(identity) ?? false) {
+        for visit in visits(of: device) where !fences.concerns(visit.fence, identity) {
             end(visit, of: device, at: max(visit.since, fix(of: device)?.timestamp ?? now), .left, into: &effects)
         }
         if fix(of: device) != nil { review(device, at: now, into: &effects) }
@@ -17,7 +17,7 @@ extension GeofenceEngine {
         guard Int(device) < devices.count else { return }
         for visit in visits(of: device) { end(visit, of: device, at: max(visit.since, now), .deleted, into: &effects) }
         for fence in followers(of: device) { setArea(of: fence, nil, at: now, ending: .deleted, into: &effects) }
-        for fence in followers(of: device) { fences[Int(fence)]?.centre = nil }
+        for fence in followers(of: device) { fences.removeCentre(of: fence) }
         followers[device] = nil
         devices[Int(device)] = nil
         fixes[Int(device)] = nil
@@ -47,18 +47,21 @@ extension GeofenceEngine {
         grow(devices: device)
         fixes[Int(device)] = fix
         grid.place(device, latitude: fix.latitude, longitude: fix.longitude)
-        for visit in visits[Int(device)] { review(visit, of: device, fix, at: fix.timestamp, now: fix.heardAt, into: &effects) }
-        enter(device, fix, now: fix.heardAt, into: &effects)
+        let point = ECEF(latitude: fix.latitude, longitude: fix.longitude)
+        for visit in visits[Int(device)] {
+            review(visit, of: device, fix, point, at: fix.timestamp, into: &effects)
+        }
+        enter(device, fix, point, now: fix.heardAt, into: &effects)
         if !followers.isEmpty { moveFollowers(of: device, to: fix, into: &effects) }
     }
 
     mutating func moveFollowers(of device: UInt32, to fix: FenceFix, into effects: inout [FenceEffect]) {
         for fence in followers(of: device) {
-            guard let radius = radii[fence],
+            guard let radius = movers[fence]?.radius,
                 let circle = try? Area.Circle(latitude: fix.latitude, longitude: fix.longitude, radius: radius)
             else { continue }
-            fences[Int(fence)]?.centreAt = fix.timestamp
-            fences[Int(fence)]?.floor = fix.floor
+            movers[fence]?.at = fix.timestamp
+            fences.setFloor(of: fence, fix.floor)
             setArea(of: fence, FenceArea(circle), at: fix.heardAt, moves: true, into: &effects)
         }
     }

@@ -10,31 +10,26 @@ extension GeofenceEngine {
         into effects: inout [FenceEffect]
     ) {
         restore(number, fence, around: around)
-        guard let area = fences[Int(number)]?.area else { return }
+        guard let area = fences.area(of: number) else { return }
         admit(to: number, area, at: now, into: &effects)
     }
 
     /// A fence is known; nothing is told.
     public mutating func restore(_ number: Int32, _ fence: Fence, around: (device: UInt32, radius: Double)? = nil) {
         forget(number)
-        while fences.count <= Int(number) {
-            fences.append(nil)
-            sketches.append(.nothing)
-            members.append([])
-        }
+        while sketches.count <= Int(number) { sketches.append(.nothing) }
         var fence = fence
         if let around {
             fence.centre = around.device
-            radii[number] = around.radius
             followers[around.device, default: []].append(number)
             let fix = fix(of: around.device)
+            movers[number] = Mover(radius: around.radius, at: fix?.timestamp ?? .min)
             fence.area = fix.flatMap { fix in
                 (try? Area.Circle(latitude: fix.latitude, longitude: fix.longitude, radius: around.radius)).map(FenceArea.init)
             }
             fence.floor = fix?.floor ?? 0
-            fence.centreAt = fix?.timestamp ?? .min
         }
-        fences[Int(number)] = fence
+        fences[number] = fence
         if let area = fence.area { show(number, area) }
         if fence.rule.accuracy == .possible { possibleCount += 1 }
     }
@@ -45,14 +40,14 @@ extension GeofenceEngine {
         into effects: inout [FenceEffect]
     ) {
         restore(number, fence, around: around)
-        let fence = fences[Int(number)] ?? fence
+        let fence = fences[number] ?? fence
         for device in members(of: number) {
             guard let visit = visit(of: device, in: number), let fix = fix(of: device), let identity = devices[Int(device)] else {
                 continue
             }
             let allows = fence.isEnabled && fence.concerns(identity) && fence.centre != device
             var standing = FenceStanding.outside
-            if allows, let area = fence.area, isOnFloor(fix, of: fence) {
+            if allows, let area = fence.area, isOnFloor(fix, of: number) {
                 standing = fence.rule.standing(of: fix, in: area) { depth(of: number, area) }
             }
             if standing == .outside {
@@ -86,16 +81,17 @@ extension GeofenceEngine {
         of number: Int32, _ area: FenceArea?, at now: Int64, ending reason: FenceEnd = .left, moves: Bool = false,
         into effects: inout [FenceEffect]
     ) {
-        guard let fence = fence(number) else { return }
-        if let former = fence.area { index.remove(number, former.bounds) }
+        guard fences.core(number) != nil else { return }
+        if let former = fences.area(of: number) { index.remove(number, former.bounds) }
         depths[number] = nil
-        fences[Int(number)]?.area = area
+        fences.setArea(of: number, area)
         if let area { show(number, area) }
         for device in members(of: number) {
             guard let visit = visit(of: device, in: number), let fix = fix(of: device) else { continue }
-            let at = max(fix.timestamp, fences[Int(number)]?.centreAt ?? .min)
+            let at = max(fix.timestamp, movers[number]?.at ?? .min)
             if moves {
-                review(visit, of: device, fix, at: at, now: now, into: &effects)
+                let point = ECEF(latitude: fix.latitude, longitude: fix.longitude)
+                review(visit, of: device, fix, point, at: at, into: &effects)
             } else if area == nil || standing(of: device, in: number) == .outside {
                 end(visit, of: device, at: max(visit.since, area == nil ? now : at), reason, into: &effects)
             }
@@ -104,5 +100,5 @@ extension GeofenceEngine {
     }
 
     /// The floor that a fence is on, 0 where it is not known.
-    public mutating func setFloor(of number: Int32, _ floor: UInt32) { fences[Int(number)]?.floor = floor }
+    public mutating func setFloor(of number: Int32, _ floor: UInt32) { fences.setFloor(of: number, floor) }
 }

@@ -3,23 +3,23 @@ extension GeofenceEngine {
     /// The visit of a device that its records tell of.
     public mutating func restoreVisit(of device: UInt32, in number: Int32, since: Int64, hasDwelled: Bool) {
         grow(devices: device)
-        guard fence(number) != nil, visit(of: device, in: number) == nil else { return }
+        guard fences.core(number) != nil, visit(of: device, in: number) == nil else { return }
         visits[Int(device)].append(FenceVisit(fence: number, since: since, hasDwelled: hasDwelled))
-        members[Int(number)].insert(device)
+        members[number, default: []].insert(device)
     }
 
     /// What its records told of is over.
     public mutating func restoreEnd(of device: UInt32, in number: Int32) {
-        guard Int(device) < visits.count, Int(number) < members.count else { return }
+        guard Int(device) < visits.count else { return }
         visits[Int(device)].removeAll { $0.fence == number }
-        members[Int(number)].remove(device)
+        removeMember(device, of: number)
     }
 
     /// Everything is back: visits go on from the last fixes, with their deadlines.
     public mutating func resume(at now: Int64) {
-        for (number, radius) in radii.sorted(by: { $0.key < $1.key }) {
+        for (number, mover) in movers.sorted(by: { $0.key < $1.key }) {
             guard let fence = fence(number), let centre = fence.centre else { continue }
-            restore(number, fence, around: (centre, radius))
+            restore(number, fence, around: (centre, mover.radius))
         }
         for device in visits.indices {
             guard let fix = fixes[device] else { continue }

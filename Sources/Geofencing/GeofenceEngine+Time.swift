@@ -20,7 +20,7 @@ extension GeofenceEngine {
     mutating func endSilent(
         _ visit: FenceVisit, of device: UInt32, _ fix: FenceFix, now: Int64, into effects: inout [FenceEffect]
     ) {
-        guard let stale = fence(visit.fence)?.rule.staleAfter else { return }
+        guard let stale = fences.staleAfter(of: visit.fence) else { return }
         let due = fix.heardAt + stale
         guard due > now else { return end(visit, of: device, at: max(visit.since, due), .lost, into: &effects) }
         deadlines.insert(Deadline(at: due, device: device, fence: visit.fence, isSilence: true))
@@ -30,23 +30,23 @@ extension GeofenceEngine {
     mutating func dwellInTime(
         _ visit: FenceVisit, of device: UInt32, _ fix: FenceFix, into effects: inout [FenceEffect]
     ) {
-        guard let fence = fence(visit.fence), visit.outsideSince == nil else { return }
-        dwell(visit, of: device, fix, at: visit.since + fence.rule.dwell, into: &effects)
+        guard let detail = fences.detail(visit.fence), visit.outsideSince == nil else { return }
+        dwell(visit, of: device, fix, at: visit.since + detail.dwell, into: &effects)
     }
 
     /// When time makes a visit one of dwelling: a source that lags behind our clock goes on lagging.
     mutating func scheduleDwell(of device: UInt32, in number: Int32, _ fix: FenceFix) {
-        guard let fence = fence(number), fence.rule.dwell > 0, let visit = visit(of: device, in: number), !visit.hasDwelled else {
-            return
-        }
-        let due = visit.since + fence.rule.dwell + max(0, fix.heardAt - fix.timestamp)
+        guard fences.core(number)?.dwells == true, let dwell = fences.detail(number)?.dwell,
+            let visit = visit(of: device, in: number), !visit.hasDwelled
+        else { return }
+        let due = visit.since + dwell + max(0, fix.heardAt - fix.timestamp)
         // One that comes too early is put in again.
         if due < visit.dwellsAt { deadlines.insert(Deadline(at: due, device: device, fence: number, isSilence: false)) }
         change(device, number) { $0.dwellsAt = due }
     }
 
     mutating func scheduleSilence(of device: UInt32, in number: Int32, _ fix: FenceFix) {
-        guard let stale = fence(number)?.rule.staleAfter else { return }
+        guard fences.core(number)?.getsStale == true, let stale = fences.staleAfter(of: number) else { return }
         deadlines.insert(Deadline(at: fix.heardAt + stale, device: device, fence: number, isSilence: true))
     }
 }

@@ -6,7 +6,7 @@ import HeapModule
 /// A position costs the fences near it and those its device is in. Devices and fences are named by small numbers of the owner's,
 /// who also says what time it is; being shown the time late changes no decision.
 public struct GeofenceEngine {
-    var fences: [Fence?] = []
+    var fences = FenceTable()
     /// Of each fence.
     var sketches: [FenceSketch] = []
     var depths: [Int32: Double] = [:]
@@ -18,15 +18,21 @@ public struct GeofenceEngine {
     var grid = DeviceGrid()
     /// Of each device.
     var visits: [[FenceVisit]] = []
-    /// Of each fence.
-    var members: [Set<UInt32>] = []
+    /// Of the fences that somebody was in.
+    var members: [Int32: Set<UInt32>] = [:]
     var followers: [UInt32: [Int32]] = [:]
-    /// Of the fences that move.
-    var radii: [Int32: Double] = [:]
+    var movers: [Int32: Mover] = [:]
     var deadlines = Heap<Deadline>()
     var near: [Int32] = []
 
     public init() {}
+
+    /// A fence that moves with a device.
+    struct Mover {
+        var radius: Double
+        /// When the device was where the fence is.
+        var at: Int64 = .min
+    }
 
     struct Deadline: Comparable {
         var at: Int64
@@ -42,12 +48,12 @@ public struct GeofenceEngine {
 
     // MARK: Reading
 
-    public func fence(_ fence: Int32) -> Fence? { Int(fence) < fences.count ? fences[Int(fence)] : nil }
+    public func fence(_ fence: Int32) -> Fence? { fences[fence] }
     public func fix(of device: UInt32) -> FenceFix? { Int(device) < fixes.count ? fixes[Int(device)] : nil }
     public func visits(of device: UInt32) -> [FenceVisit] { Int(device) < visits.count ? visits[Int(device)] : [] }
     public func visit(of device: UInt32, in fence: Int32) -> FenceVisit? { visits(of: device).first { $0.fence == fence } }
     /// Those inside, in order.
-    public func members(of fence: Int32) -> [UInt32] { Int(fence) < members.count ? members[Int(fence)].sorted() : [] }
+    public func members(of fence: Int32) -> [UInt32] { members[fence]?.sorted() ?? [] }
     /// The fences that move with a device.
     public func followers(of device: UInt32) -> [Int32] { followers[device] ?? [] }
 
@@ -58,7 +64,7 @@ public struct GeofenceEngine {
     }
 
     /// Metres from its edge to the point that lies deepest inside; nil where it encloses nothing.
-    public func depth(of fence: Int32) -> Double? { depths[fence] ?? self.fence(fence)?.area?.depth }
+    public func depth(of fence: Int32) -> Double? { depths[fence] ?? fences.area(of: fence)?.depth }
 
     /// When time brings something about.
     public var nextDeadline: Int64? { deadlines.min?.at }
@@ -92,9 +98,9 @@ public struct GeofenceEngine {
             followers[centre]?.removeAll { $0 == number }
             if followers[centre]?.isEmpty == true { followers[centre] = nil }
         }
-        radii[number] = nil
+        movers[number] = nil
         depths[number] = nil
-        fences[Int(number)] = nil
+        fences[number] = nil
     }
 
     mutating func grow(devices device: UInt32) {

@@ -63,6 +63,42 @@ struct FenceAreaTests {
         }
     }
 
+    @Test(
+        "What lies beyond or within so many metres is found without its distance, and is what that says",
+        arguments: [(43.7, 7.4, 0.001), (70, 179.9995, 0.002), (-33, -180, 0.05), (74.9, 0, 0.1), (0, 0, 3), (88, 100, 3)])
+    func compared(latitude: Double, longitude: Double, size: Double) throws {
+        var random = SplitMix64.forTest()
+        func wrap(_ x: Double) -> Double { x > 180 ? x - 360 : x < -180 ? x + 360 : x }
+        for round in 0..<20 {
+            let corners = (0..<9).map { corner -> (Double, Double) in
+                let angle = Double(corner) / 9 * 2 * .pi
+                let reach = size * Double.random(in: 0.2...1, using: &random)
+                return (wrap(longitude + reach * cos(angle)), latitude + reach * 0.3 * sin(angle))
+            }
+            let hole = (0..<3).map { corner -> (Double, Double) in
+                let angle = Double(corner) / 3 * 2 * .pi
+                return (wrap(longitude + size * 0.05 * cos(angle)), latitude + size * 0.05 * sin(angle) * 0.3)
+            }
+            let polygon = try Area.Polygon(rings: round % 2 == 0 ? [ring(corners)] : [ring(corners), ring(hole)])
+            let east = wrap(longitude + size)
+            let box = try Area.Box(west: wrap(longitude - size), south: latitude, east: east, north: latitude + size / 3)
+            for area in [FenceArea([polygon]), FenceArea(box), FenceArea([polygon, polygon])] {
+                #expect(area.leastDepth <= area.depth * 1.02)
+                for _ in 0..<20 {
+                    let x = wrap(longitude + size * Double.random(in: -1.5...1.5, using: &random))
+                    let y = max(-90, min(90, latitude + size * Double.random(in: -0.5...0.5, using: &random)))
+                    let signed = area.signedMetres(latitude: y, longitude: x)
+                    for metres in [0, abs(signed) * 0.999, abs(signed) * 1.001, abs(signed) * 0.97, abs(signed) * 1.03] {
+                        #expect(area.isBeyond(metres, latitude: y, longitude: x) == (signed > metres), "\(y) \(x) \(metres)")
+                        #expect(
+                            area.isInside(by: metres, latitude: y, longitude: x) == (-signed >= metres && signed <= 0),
+                            "\(y) \(x) \(metres)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test("Just beside a long edge, which is no geodesic, the distance is right to 2 cm")
     func longEdges() throws {
         // A parallel at 60° north lies far south of the shortest line between its ends.
