@@ -16,8 +16,8 @@ public protocol LeaseStore: AnyObject, Sendable {
     func prepare(_ shards: [Int], for node: String) throws
     /// Gives a shard to its successor, or to nobody, where it still has this epoch.
     func handOver(_ shard: Int, epoch: Int64, to successor: String?) throws
-    /// Removes a node that has nothing left.
-    func leave(_ node: String) throws
+    /// Removes a node that has nothing left, in this life of it.
+    func leave(_ node: NodeEntry) throws
 }
 
 /// What a node says of itself.

@@ -170,10 +170,10 @@ extension MQTTDoor {
                 let payload = UnsafeRawBufferPointer(rebasing: payload.prefix(message.payload.count))
                 withBytes(message.responseTopic) { responseTopic in
                     withBytes(message.correlation) { correlation in
-                        receiveHere(
-                            InboundMessage(
-                                topic: topic, payload: payload, retain: message.isRetained, qos: 1, responseTopic: responseTopic,
-                                correlation: correlation))
+                        let message = InboundMessage(
+                            topic: topic, payload: payload, retain: message.isRetained, qos: 1, responseTopic: responseTopic,
+                            correlation: correlation)
+                        if !adapt(message) { receiveHere(message) }
                     }
                 }
             }

@@ -26,7 +26,7 @@ extension MQTTDoor {
         nextMarkAt = now + 1000
         markTold = core.hub.liveNumber
         // Never repeated by the library after a lost connection, as QoS 1 would be: the messages it covers are not either.
-        publish(Array(String(markTold).utf8), on: topics.mark(configuration.instance), qos: 0, retain: true)
+        publish(Array(String(markTold).utf8), on: topics.mark(sessionName), qos: 0, retain: true)
         return .max
     }
 

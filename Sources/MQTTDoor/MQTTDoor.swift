@@ -269,11 +269,17 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     }
 
     /// Whether the message was of another ecosystem; an adapter's topics are no live topics of ours.
-    private func adapt(_ message: InboundMessage) -> Bool {
+    func adapt(_ message: InboundMessage) -> Bool {
         guard !adapters.isEmpty,
             let adapted = adapters.read(topic: message.topic, payload: message.payload, padded: true, retained: message.retain)
         else { return false }
-        if reading(of: adapted.dataset, isRequest: false) == .elsewhere { return true }
+        switch reading(of: adapted.dataset, isRequest: false) {
+        case .elsewhere: return true
+        case .unknown where role?.createsDatasets == true && Name.isDataset(adapted.dataset):
+            route(message, of: adapted.dataset)
+            return true
+        case .here, .unknown: break
+        }
         core.receive(adapted, published: message.topic, isRepeated: message.retain)
         return true
     }

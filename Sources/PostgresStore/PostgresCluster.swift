@@ -18,16 +18,20 @@ public final class PostgresCluster: Sendable {
 
     /// Connects, and makes the tables where there are none.
     ///
-    /// - Parameter name: Of the cluster.
+    /// - Parameters:
+    ///   - name: Of the cluster.
+    ///   - node: The daemon's own.
     /// - Throws: ``StoreError/busy`` where a daemon without a cluster uses the store.
-    public convenience init(_ address: PostgresAddress, name: String, repliesMax: Int) throws(StoreError) {
-        try self.init(url: address.url, name: name, repliesMax: repliesMax)
+    public convenience init(_ address: PostgresAddress, name: String, node: String, repliesMax: Int) throws(StoreError) {
+        try self.init(url: address.url, name: name, node: node, repliesMax: repliesMax)
     }
 
-    init(url: String, schema: String = "geomatch", name: String, repliesMax: Int = 10_000) throws(StoreError) {
+    init(
+        url: String, schema: String = "geomatch", name: String, node: String = "", repliesMax: Int = 10_000
+    ) throws(StoreError) {
         self.repliesMax = repliesMax
         func lane(_ seconds: Int? = nil) -> Lane {
-            Lane { () throws(StoreError) in try Self.connect(url, schema, timeoutSeconds: seconds) }
+            Lane { () throws(StoreError) in try Self.connect(url, schema, node, timeoutSeconds: seconds) }
         }
         writing = (0..<Self.lanes).map { _ in lane() }
         reading = (0..<Self.lanes).map { _ in lane() }
@@ -47,8 +51,11 @@ public final class PostgresCluster: Sendable {
     }
 
     /// - Parameter timeoutSeconds: Of a statement; nil: for ever.
-    private static func connect(_ url: String, _ schema: String, timeoutSeconds: Int?) throws(StoreError) -> Connection {
+    private static func connect(
+        _ url: String, _ schema: String, _ node: String, timeoutSeconds: Int?
+    ) throws(StoreError) -> Connection {
         let connection = try PostgresStore.connect(url, schema)
+        try connection.send("SELECT set_config('application_name', \(PostgresLeases.session("$1")), false)", [.word(node)])
         // A node that is stopped in the middle of a transaction keeps nobody waiting for longer than its lease lasts.
         try connection.send("SET idle_in_transaction_session_timeout TO '2s'")
         try connection.send("SET lock_timeout TO '3s'")

@@ -16,13 +16,10 @@ public final class PostgresLeases: LeaseStore {
 
     func close() { lane.close() }
 
-    /// All datasets, as of now where the store can be asked, else as of the last view.
-    public var datasets: [DatasetRecord] {
-        let present = try? lane.use { try Self.datasets($0) }
-        return present ?? datasetRecords.withLock { $0 }
-    }
+    /// All datasets, as of the last view.
+    public var knownDatasets: [DatasetRecord] { datasetRecords.withLock { $0 } }
 
-    private static func datasets(_ connection: Connection) throws -> [DatasetRecord] {
+    static func datasets(_ connection: Connection) throws -> [DatasetRecord] {
         var records: [DatasetRecord] = []
         try connection.rows(Kind.dataset.statements.select) { row in
             var reader = RowReader(row)
@@ -54,6 +51,9 @@ public final class PostgresLeases: LeaseStore {
     private static let isFree = "(owner IS NULL OR until < clock_timestamp())"
     /// What was handed on has no successor yet.
     private static let given = "epoch = lease.epoch + 1, successor = NULL, prepared = false"
+
+    /// What the connections of a node are called in the database.
+    static func session(_ node: String) -> String { "left('geomatchd ' || \(node), 63)" }
 
     // MARK: Nodes
 
@@ -126,8 +126,10 @@ public final class PostgresLeases: LeaseStore {
         return ClusterView(nodes: nodes, leases: leases, datasets: records.map(\.id))
     }
 
-    public func leave(_ node: String) throws {
-        try transaction { try $0.send("DELETE FROM node WHERE name = $1", [.word(node)]) }
+    public func leave(_ node: NodeEntry) throws {
+        try transaction {
+            try $0.send("DELETE FROM node WHERE name = $1 AND life = $2", [.word(node.name), .word(node.life)])
+        }
     }
 
     // MARK: Shards
@@ -136,6 +138,12 @@ public final class PostgresLeases: LeaseStore {
         let seen = shards.sorted { $0.key < $1.key }
         let numbers = Value.numbers(seen.map { Int64($0.key) })
         try transaction { connection in
+            // A node that was stopped in the middle of a transaction would hold the rows that its successor writes.
+            try connection.send(
+                """
+                SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name IN \
+                (SELECT \(Self.session("owner")) FROM lease WHERE shard = ANY ($1::bigint[]) AND owner <> $2 AND \(Self.isFree))
+                """, [numbers, .word(node)])
             // Behind every commit that was checked before: those hold `KEY SHARE`.
             try connection.send("SELECT 1 FROM lease WHERE shard = ANY ($1::bigint[]) ORDER BY shard FOR UPDATE", [numbers])
             try connection.send(

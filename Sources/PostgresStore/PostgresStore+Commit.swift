@@ -82,6 +82,9 @@ struct Transaction {
         if let entry = record.feedEntry { try feed.enter(entry, in: record.dataset) }
         let key = record.key
         if key.kind == .dataset || row.endsDataset { shard?.note(record.dataset) }
+        if key.kind == .dataset, let shard, !shard.has(record.dataset) {
+            throw StoreError.other("a dataset of another shard was to be written")
+        }
         try remove(record.kind.statements.replacement, record.dataset, key.text(key.fields.count > 1 ? 1 : 0))
         if row.endsDataset { try deleteDataset(record.dataset) }
         var fields = FieldCollector()

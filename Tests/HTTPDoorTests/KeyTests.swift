@@ -25,6 +25,20 @@ struct KeyTests {
         return (try #require(made["id"]?.asString), try #require(made["key"]?.asString))
     }
 
+    @Test("Ten thousand made-up keys put out one that there is")
+    func madeUpKeys() async throws {
+        func text(_ id: String) -> String {
+            "h." + Base64URL.encode(Array(#"{"sub":"*","client":"c","jti":"\#(id)"}"#.utf8)) + ".s"
+        }
+        let digest = KeySigner.digest(of: text("real"))
+        let keys = StoredKeys(monotonic: { 0 }) { dataset, id in
+            id == "real" ? AccessKeyRecord(dataset: dataset, id: id, client: "c", name: "", createdAt: 0, digest: digest) : nil
+        }
+        #expect(await keys.find(text("real")) && keys.record(withDigest: digest)?.id == "real")
+        for number in 0..<10_002 { #expect(await keys.find(text("made up \(number)"))) }
+        #expect(keys.recordInUse(withDigest: digest)?.id == "real")
+    }
+
     @Test("A key is a signed token that says what it is for, and is shown once")
     func token() async throws {
         let signer = P256.Signing.PrivateKey()

@@ -91,7 +91,11 @@ public final class MemoryLeases: LeaseStore, Sendable {
         }
     }
 
-    public func leave(_ node: String) { state.withLock { $0.nodes[node] = nil } }
+    public func leave(_ node: NodeEntry) {
+        state.withLock { state in
+            if state.nodes[node.name]?.entry.life == node.life { state.nodes[node.name] = nil }
+        }
+    }
 }
 
 extension MemoryLeases.State {

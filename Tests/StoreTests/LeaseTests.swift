@@ -55,7 +55,7 @@ struct LeaseTests {
             view = try leases.renew(b, leases: [3: 2])
             #expect(view.leases[3] == ClusterView.Lease(owner: "b", epoch: 2))
             #expect(view.leases[4].owner == nil && view.leases[4].epoch == 2)
-            try leases.leave("a")
+            try leases.leave(a)
             #expect(try leases.renew(b, leases: [:]).nodes.map(\.name) == ["b"])
         }
     }
@@ -91,6 +91,31 @@ struct LeaseTests {
             var devices: [String] = []
             try present.restore { change in if case .put(let record as DeviceRecord) = change { devices.append(record.id) } }
             #expect(devices == ["one", "two"])
+        }
+    }
+
+    @Test("A node that was replaced removed its replacement when it left")
+    func replacedLeaves() throws {
+        try withCluster { join in
+            let leases = try join("c").leases
+            let (former, present) = (NodeEntry(name: "a", life: "1"), NodeEntry(name: "a", life: "2"))
+            try leases.join(present)
+            try leases.leave(former)
+            #expect(try leases.renew(present, leases: [:]).nodes.map(\.name) == ["a"])
+        }
+    }
+
+    @Test("A shard writes no dataset of another one")
+    func foreignDataset() throws {
+        try withCluster { join in
+            let cluster = try join("c")
+            let shard = (Sharding.shard(of: "demo") + 1) % Sharding.count
+            try cluster.leases.take([shard: 0], for: "a")
+            #expect(throws: StoreError.self) {
+                try cluster.store(of: shard, epoch: 1).commit([
+                    .put(DatasetRecord(id: "demo", createdAt: 1, updatedAt: 1, revision: "1-a"))
+                ])
+            }
         }
     }
 

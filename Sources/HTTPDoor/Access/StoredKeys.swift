@@ -16,6 +16,8 @@ public final class StoredKeys: Sendable {
     private struct State {
         /// By the digest of the key.
         var entries: [[UInt8]: Entry] = [:]
+        /// How many entries say that there is no such key, at most.
+        var misses = 0
         /// How many are being read.
         var reading = 0
     }
@@ -30,7 +32,7 @@ public final class StoredKeys: Sendable {
     private static let freshMilliseconds: Int64 = 1000
     /// Beyond these an answer is that the store cannot be asked.
     private static let readingMax = 1000
-    private static let entriesMax = 10_000
+    private static let missesMax = 10_000
 
     /// - Parameters:
     ///   - monotonic: Milliseconds.
@@ -76,8 +78,15 @@ public final class StoredKeys: Sendable {
             state.reading -= 1
             let former = state.entries[digest]
             guard case .success(let record) = found else { return (former != nil, false) }
-            if former == nil, state.entries.count >= Self.entriesMax { state.entries = [:] }
             let own = record.flatMap { $0.digest == digest ? $0 : nil }
+            if former == nil, own == nil {
+                state.misses += 1
+                if state.misses > Self.missesMax {
+                    // Whoever makes up keys puts out no key that there is.
+                    state.entries = state.entries.filter { $0.value.record != nil }
+                    state.misses = 0
+                }
+            }
             state.entries[digest] = Entry(name: name, record: own, readAt: now)
             return (true, former?.record != nil && own == nil)
         }

@@ -27,7 +27,7 @@ final class ForwardedSocket: ChannelDuplexHandler {
         let near = ForwardedSocket()
         near.frames = FrameBoundary()
         (near.other, far.other) = (far, near)
-        var text = "\(head.method.rawValue) \(head.uri) HTTP/1.1\r\n"
+        var text = "\(head.method.rawValue) \(ForwardedTarget.encode(head.uri)) HTTP/1.1\r\n"
         var fields = head.headers
         fields.replaceOrAdd(name: Forwarding.field, value: mark)
         for (name, value) in fields { text += "\(name): \(value)\r\n" }

@@ -51,7 +51,8 @@ public final class Forwarding: Sendable {
             timeout: .init(connect: .seconds(2), read: .seconds(75)), decompression: .disabled)
         // Below the time after which the other node closes a connection without requests.
         configuration.connectionPool.idleTimeout = .seconds(30)
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 1000
+        // Each stream has one; how many there are is bounded where clients connect.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 65_536
         // The caller repeats it, and the dataset may have another owner by then.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.httpVersion = .http1Only

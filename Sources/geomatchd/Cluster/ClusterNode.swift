@@ -33,6 +33,7 @@ final class ClusterNode: @unchecked Sendable {
     private var epochs = 0
     private var isStoreLost = false
     private var wasOnline = false
+    private var isReplaced = false
 
     // Guarded by the lock.
     private let lock = NSLock()
@@ -49,7 +50,14 @@ final class ClusterNode: @unchecked Sendable {
     /// What is to be passed on to shards that do not run yet.
     private var waiting: [Int: [RoutedMessage]] = [:]
     /// What is for shards that nobody has at present.
-    private var homeless: [(message: RoutedMessage, since: Int64)] = []
+    private var homeless: [Homeless] = []
+
+    private struct Homeless {
+        var message: RoutedMessage
+        var since: Int64
+        /// Another node passed it on: it is not passed on again, or two that see different owners would do so for ever.
+        var wasPassedOn: Bool
+    }
 
     init(
         name: String, settings: Settings, cluster: PostgresCluster, door: NodeDoor, status: StatusMessage, clock: LeaseClock,
@@ -107,7 +115,10 @@ final class ClusterNode: @unchecked Sendable {
     /// Has a shard that is this node's begin, where it does not run yet.
     func place(of shard: Int) -> ShardPlace {
         lock.withLock {
-            if let daemon = shards[shard] { return .here(daemon) }
+            if let daemon = shards[shard] {
+                // Who does not reach the store may have lost it; while the session at the broker stands, nobody has taken it.
+                return clock.isFresh || daemon.isOnline ? .here(daemon) : .nobody
+            }
             if member.serving[shard] != nil {
                 if waiting[shard] == nil { waiting[shard] = [] }
                 lookAgain()
@@ -150,32 +161,53 @@ final class ClusterNode: @unchecked Sendable {
     }
 
     /// A message for a shard: it goes to its owner, here or elsewhere, or waits until the shard has one.
-    func route(_ message: RoutedMessage) {
-        if let owner = lock.withLock({ place(message, at: LeaseClock.now()) }) { door.send(message, to: owner) }
+    ///
+    /// - Parameter wasPassedOn: By another node.
+    func route(_ message: RoutedMessage, wasPassedOn: Bool = false) {
+        let arrival = Homeless(message: message, since: LeaseClock.now(), wasPassedOn: wasPassedOn)
+        if let owner = lock.withLock({ place(arrival) }) { door.send(message, to: owner) }
     }
 
     /// - Returns: The other node that the message is for; nil where it is kept here. Only while the lock is held.
-    private func place(_ message: RoutedMessage, at now: Int64) -> String? {
+    private func place(_ arrival: Homeless) -> String? {
+        let message = arrival.message
         if let shard = shards[message.shard] {
             shard.running.door.receive(message)
-        } else if member.serving[message.shard] != nil {
+        } else if member.serving[message.shard] != nil, waiting[message.shard, default: []].count < Self.homelessMax {
             waiting[message.shard, default: []].append(message)
             hurried.signal()
-        } else if let owner = view?.owner(of: message.shard), owner != name {
+        } else if !arrival.wasPassedOn, let owner = view?.owner(of: message.shard), owner != name {
             return owner
         } else if homeless.count < Self.homelessMax {
-            homeless.append((message, now))
+            homeless.append(arrival)
+        } else {
+            noteLost()
         }
         return nil
+    }
+
+    private func noteLost() { log.error("a message is lost: nobody has had its dataset for too long") }
+
+    /// A shard is no longer served here: what waits for it looks for its owner again. Only while the lock is held.
+    private func rehome(_ shard: Int) {
+        for message in waiting.removeValue(forKey: shard) ?? [] {
+            homeless.append(Homeless(message: message, since: LeaseClock.now(), wasPassedOn: false))
+        }
     }
 
     /// What came for shards that were just then nobody's.
     private func routeHomeless() {
         let now = LeaseClock.now()
         let leaving = lock.withLock { () -> [(RoutedMessage, String)] in
-            let messages = homeless.filter { now - $0.since < Self.homelessMilliseconds }
+            let all = homeless
             homeless = []
-            return messages.compactMap { message, since in place(message, at: since).map { (message, $0) } }
+            return all.compactMap { arrival in
+                guard now - arrival.since < Self.homelessMilliseconds else {
+                    noteLost()
+                    return nil
+                }
+                return place(arrival).map { (arrival.message, $0) }
+            }
         }
         for (message, owner) in leaving { door.send(message, to: owner) }
     }
@@ -195,10 +227,15 @@ final class ClusterNode: @unchecked Sendable {
             }) {
                 break
             }
+            if lock.withLock({ member.isLeaving && !member.renewing.isEmpty && hasExpired(at: LeaseClock.now()) }) {
+                log.warning("left without handing over: the store is not reached")
+                abandon()
+                break
+            }
             // Not the wall clock, which may be set meanwhile.
             _ = hurried.wait(timeout: .now() + .milliseconds(Int(pause)))
         }
-        try? cluster.leases.leave(name)
+        if !isReplaced { try? cluster.leases.leave(entry) }
         log.info("left the cluster", metadata: ["node": "\(name)"])
     }
 
@@ -231,13 +268,26 @@ final class ClusterNode: @unchecked Sendable {
             tell(view)
             return isOver ? 0 : lock.withLock { member.pause }
         } catch JoinRefusal.replaced {
+            isReplaced = true
             health.end(.refused("another node has the name `\(name)` in the cluster by now"))
             abandon()
             return Member.beatMilliseconds
         } catch {
             noteStore(error)
+            endStreamsOfLost()
             return Member.beatMilliseconds
         }
+    }
+
+    /// All leases have ended by now. Only while the lock is held.
+    private func hasExpired(at now: Int64) -> Bool {
+        member.renewedAt.map { now - $0 > Member.leaseMilliseconds + Member.patienceMilliseconds } ?? true
+    }
+
+    /// The clients of shards that others may have by now look for their owner.
+    private func endStreamsOfLost() {
+        guard !clock.isFresh else { return }
+        for shard in runningShards where !shard.isOnline { shard.running.http?.handOver() }
     }
 
     private func noteStore(_ error: (any Error)?) {
@@ -284,12 +334,16 @@ final class ClusterNode: @unchecked Sendable {
             defer { self.fenced = [] }
             return self.fenced
         }
-        // A loop that gave up as the lease was not renewed begins anew.
-        for shard in fenced.union(lock.withLock { shards.filter { $0.value.hasEnded }.keys }) { drop(shard) }
+        // A loop that gave up as the lease was not renewed begins anew, with an epoch of its own: what the former one may still commit is
+        // refused.
+        for shard in fenced.union(lock.withLock { shards.filter { $0.value.hasEnded }.keys }) {
+            drop(shard, beginsAnewFrom: view.leases[shard].epoch)
+        }
         let wanted = Set(settings.datasets.map(Sharding.shard))
         for (shard, epoch) in lock.withLock({ member.serving }) {
             let isNeeded = lock.withLock {
                 shards[shard] == nil && !starting.contains(shard) && !ending.contains(shard)
+                    && !ended.contains { $0.shard == shard }
                     && (shard == 0 || view.datasetCounts[shard] > 0 || wanted.contains(shard) || waiting[shard] != nil)
             }
             if isNeeded { start(shard, epoch, view.datasets) }
@@ -327,7 +381,10 @@ final class ClusterNode: @unchecked Sendable {
     }
 
     private func end(_ shard: Int, epoch: Int64, for successor: String?) {
-        let (daemon, isStarting) = lock.withLock { (shards.removeValue(forKey: shard), starting.contains(shard)) }
+        let (daemon, isStarting) = lock.withLock {
+            rehome(shard)
+            return (shards.removeValue(forKey: shard), starting.contains(shard))
+        }
         guard daemon != nil || isStarting else {
             lock.withLock { ended.append((shard, epoch, successor)) }
             return hurry()
@@ -354,20 +411,31 @@ final class ClusterNode: @unchecked Sendable {
             do {
                 try cluster.leases.handOver(shard, epoch: epoch, to: successor)
                 log.debug("shard handed over", metadata: ["shard": "\(shard)", "to": "\(successor ?? "")"])
+                lock.withLock { member.released(shard: shard) }
             } catch {
-                log.warning("shard not handed over: its lease expires", metadata: ["shard": "\(shard)", "error": "\(error)"])
+                log.warning("shard not handed over, tried again", metadata: ["shard": "\(shard)", "error": "\(error)"])
+                lock.withLock { self.ended.append((shard, epoch, successor)) }
             }
-            lock.withLock { member.released(shard: shard) }
         }
     }
 
-    private func drop(_ shard: Int) {
-        guard let daemon = lock.withLock({ shards.removeValue(forKey: shard) }) else { return }
+    /// - Parameter epoch: Where it is served here again, with another epoch; nil: it is not.
+    private func drop(_ shard: Int, beginsAnewFrom epoch: Int64? = nil) {
+        let dropped = lock.withLock { () -> ShardDaemon? in
+            rehome(shard)
+            guard let daemon = shards.removeValue(forKey: shard) else { return nil }
+            ending.insert(shard)
+            return daemon
+        }
+        guard let dropped else { return }
         log.notice("shard dropped: it was not this node's for a while", metadata: ["shard": "\(shard)"])
-        lock.withLock { _ = ending.insert(shard) }
         onThread {
-            daemon.drop()
-            self.lock.withLock { _ = self.ending.remove(shard) }
+            dropped.drop()
+            self.lock.withLock {
+                self.ending.remove(shard)
+                if let epoch { self.ended.append((shard, epoch, self.name)) }
+            }
+            self.hurry()
         }
     }
 

@@ -18,10 +18,10 @@ extension Daemon {
         }
         let directory = try lockDataDirectory()
         for warning in settings.warnings { log.warning("\(warning)") }
-        let store = try openCluster(address, cluster)
+        let name = settings.node ?? Self.nodeName()
+        let store = try openCluster(address, cluster, node: name)
         let identity = try shared("storeId", in: store, or: UUID().uuidString.lowercased())
         let secret = try shared("clusterSecret", in: store, or: Self.secret())
-        let name = settings.node ?? Self.nodeName()
         let clock = LeaseClock()
         let health = Health()
         let status = StatusMessage(version: version, instance: identity, startedAt: CoreClock.system.now())
@@ -29,7 +29,7 @@ extension Daemon {
         let late = Late()
         let door = NodeDoor(
             node: name, topics: topics, instance: identity, health: health, log: log,
-            received: { late.node?.route($0) }, reachChanged: { late.node?.hurry() })
+            received: { late.node?.route($0, wasPassedOn: true) }, reachChanged: { late.node?.hurry() })
         let node = ClusterNode(
             name: name, settings: settings, cluster: store, door: door, status: status, clock: clock, log: log)
         late.node = node
@@ -76,10 +76,11 @@ extension Daemon {
     }
 
     /// Nodes that begin at the same moment make the same tables.
-    private func openCluster(_ address: PostgresAddress, _ name: String) throws(Failure) -> PostgresCluster {
+    private func openCluster(_ address: PostgresAddress, _ name: String, node: String) throws(Failure) -> PostgresCluster {
         for attempt in 1... {
             do throws(StoreError) {
-                let store = try PostgresCluster(address, name: name, repliesMax: settings.limits.rememberedReplies)
+                let store = try PostgresCluster(
+                    address, name: name, node: node, repliesMax: settings.limits.rememberedReplies)
                 log.info("store", metadata: ["postgres": "\(address.name)"])
                 return store
             } catch .busy {

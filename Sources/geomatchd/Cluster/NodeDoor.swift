@@ -17,7 +17,7 @@ final class NodeDoor: MQTTLinkHandler, @unchecked Sendable {
     private let received: @Sendable (RoutedMessage) -> Void
     private let reachChanged: @Sendable () -> Void
     var link: MQTTLink?
-    private let outgoing = Mutex<[(topic: String, payload: [UInt8], retain: Bool)]>([])
+    private let outgoing = Mutex<[(topic: String, payload: [UInt8])]>([])
     private let status = Mutex<[UInt8]>([])
     private let reaches = Atomic<Bool>(false)
     private var isSubscribed = false
@@ -27,6 +27,7 @@ final class NodeDoor: MQTTLinkHandler, @unchecked Sendable {
     /// Why there is no connection, for the start.
     let health: Health
 
+    private static let outgoingMax = 10_000
     private static let pingMilliseconds: Int64 = 300
     /// A broker that sends nothing back for so long is gone.
     private static let silenceMilliseconds: Int64 = 1200
@@ -60,8 +61,12 @@ final class NodeDoor: MQTTLinkHandler, @unchecked Sendable {
 
     /// Passes a message on to another node.
     func send(_ message: RoutedMessage, to node: String) {
-        outgoing.withLock { $0.append((inbox(node), message.encoded, false)) }
-        link?.wake()
+        let isFull = outgoing.withLock { outgoing in
+            guard outgoing.count < Self.outgoingMax else { return true }
+            outgoing.append((inbox(node), message.encoded))
+            return false
+        }
+        if isFull { log.error("too much waits for other nodes: a message is lost") } else { link?.wake() }
     }
 
     /// Says that the node is gone, and ends.
@@ -122,11 +127,17 @@ final class NodeDoor: MQTTLinkHandler, @unchecked Sendable {
             return messages
         }
         for (index, message) in messages.enumerated() {
-            guard link?.publish(topic: message.topic, payload: message.payload, qos: 1, retain: false) == .accepted else {
-                // In order, at the next connection.
-                outgoing.withLock { $0 = messages[index...] + $0 }
-                break
+            switch link?.publish(topic: message.topic, payload: message.payload, qos: 1, retain: false) {
+            case .accepted: continue
+            case .tooLarge, .invalidTopic:
+                // It would never be accepted.
+                log.error("message for another node cannot be passed on", metadata: ["bytes": "\(message.payload.count)"])
+                continue
+            default: break
             }
+            // In order, at the next connection.
+            outgoing.withLock { $0 = messages[index...] + $0 }
+            break
         }
         return now + Self.pingMilliseconds
     }

@@ -75,8 +75,9 @@ final class ShardDaemon: @unchecked Sendable {
             identity: around.identity, access: around.access, push: around.push.offer, signKey: around.signKey)
         hub.numbering = Numbering(step: Int64(Sharding.count), remainder: Int64(shard))
         hub.clusterStatus = around.clusterStatus
-        hub.datasetsElsewhere = { [leases = around.cluster.leases] in
-            leases.datasets.filter { Sharding.shard(of: $0.id) != shard }
+        hub.datasetsElsewhere = { [cluster = around.cluster, clock = around.clock] in
+            // A store that cannot be reached is not waited for.
+            (clock.isFresh ? cluster.datasets : cluster.leases.knownDatasets).filter { Sharding.shard(of: $0.id) != shard }
         }
         hub.keysElsewhere = KeysElsewhere(
             keeps: { $0 != AccessKeyRecord.anyDataset && Sharding.shard(of: $0) == shard },
