@@ -185,10 +185,10 @@ extension Integration.Cluster {
         try withHTTPNodes { _, ports, owners, _ in
             let port = try #require(ports["a"])
             let dataset = try dataset(of: "b", owners)
-            let connection = try Connection(to: port)
+            let connection = try Connection(to: port, seconds: 30)
             let place =
                 #"{"type":"Feature","id":"p%","geometry":{"type":"Point","coordinates":[7,43]},"properties":{"name":"x"}}"#
-            let count = 20_000
+            let count = 5000
             connection.write(
                 "POST /api/\(dataset)/place/import?client=admin HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
                     + "Content-Type: application/x-ndjson\r\n\r\n")
