@@ -8,9 +8,9 @@ struct GeomatchBench: ParsableCommand {
         abstract: "Measures geomatch on this machine.",
         subcommands: [
             EngineBenchmark.self, ScenarioBenchmark.self, NoiseBenchmark.self, CriteriaBenchmark.self, LiveFanOut.self,
-            EndToEnd.self, WebhookBenchmark.self, RangingBenchmark.self, PlacesBenchmark.self, PlaceStoreBenchmark.self,
+            EndToEnd.self, WebhookBenchmark.self, RangingBenchmark.self, PlacesBenchmark.self, CandidatesBenchmark.self,
+            PlaceStoreBenchmark.self,
             HoursBenchmark.self, CircumstanceBenchmark.self, GeofenceBenchmark.self, SlowDiskBenchmark.self,
-            HostileBenchmark.self, SyncBenchmark.self,
-            NoOpRelay.self,
+            HostileBenchmark.self, SyncBenchmark.self, NoOpRelay.self,
         ])
 }

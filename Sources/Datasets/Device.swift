@@ -1,4 +1,5 @@
 import Matching
+import Places
 import Records
 
 /// A device as the hub holds it.
@@ -10,6 +11,8 @@ final class Device {
     /// Which geofences hold it, as published, and the position topic that this goes with.
     var presence: LiveState?
     var presenceOf: LiveState?
+    /// Where it stays, in a dataset with places.
+    var stay: DeviceStay?
     /// The numbers of its newest matches, oldest first.
     var matches: [Int64] = []
 
@@ -17,4 +20,11 @@ final class Device {
         self.record = record
         self.reference = reference
     }
+}
+
+/// Where a device stays: apart, for most devices are in datasets without places.
+final class DeviceStay {
+    var stay: Stay
+
+    init(_ stay: Stay) { self.stay = stay }
 }

@@ -7,8 +7,7 @@ struct PlacesBenchmark: ParsableCommand {
         abstract: "Measures the table of places on one core.",
         discussion: """
             Places lie evenly over square towns, a twentieth of them as outlines of eight corners, and every eighth has opening \
-            hours. Queries are at random positions of all towns. At last candidates are ranked in simulated towns, where it is \
-            known at which place each device is: how often the first one is right, and how right the probabilities are.
+            hours. Queries are at random positions of all towns.
             """)
 
     @Option(help: "Places in the table.")
@@ -22,9 +21,6 @@ struct PlacesBenchmark: ParsableCommand {
             "Instead, the places of GeoJSON files, queried at random positions up to 100 m north, south, east and west of them.",
             valueName: "FILE,…"))
     var town: String?
-
-    @Flag(help: "Only the candidates in simulated towns.")
-    var candidates = false
 
     @Flag(help: "Print JSON instead of a table.")
     var json = false
@@ -49,10 +45,7 @@ struct PlacesBenchmark: ParsableCommand {
             print(json ? report.json : report.table)
             return
         }
-        if !candidates {
-            for density in densities { try PlacesMeasurement(places: places, density: density).measure(into: &report) }
-        }
-        try CandidatesMeasurement().measure(into: &report)
+        for density in densities { try PlacesMeasurement(places: places, density: density).measure(into: &report) }
         print(json ? report.json : report.table)
     }
 }

@@ -113,6 +113,7 @@ extension LiveBook {
         reportMoves(&turn)
         if !turn.isAsked { noteMove(of: device, at: state, nil, instant: turn.now, now: turn.now) }
         device.positionTopic = nil
+        device.stay = nil
         state.dataset.circumstances.clear(device, &turn)
         state.dataset.geofences.clear(device, &turn)
         state.dataset.geomatching.move(device, to: nil, &turn)

@@ -86,6 +86,7 @@ extension LiveBook {
         let dataset = state.dataset
         noteMove(of: device, at: state, update, found: found, instant: instant, now: turn.now, knownSince: knownSince)
         dataset.circumstances.move(device, update, at: instant, &turn)
+        if dataset.places.table.count > 0 { dataset.places.note(position, of: device, at: instant) }
         let floor = dataset.structure.floor(of: state, index: update.floorIndex, found: found, &turn)
         dataset.geofences.move(device, update, floor: floor, at: instant, &turn)
         let move = Move(device: device.reference, position: position, floor: floor, fixedAt: instant)

@@ -14,7 +14,7 @@ extension PlaceBook {
         let asked = try candidatePosition(call)
         let found = table.candidates(
             latitude: asked.position.latitude, longitude: asked.position.longitude,
-            accuracy: asked.position.horizontalAccuracy
+            accuracy: asked.position.horizontalAccuracy, stayed: asked.stayed
         ) { evidence(of: $0, at: call.now) }
         if let device = asked.device {
             noteCandidates(found.candidates.map { table.id($0.handle) }, of: device.record.id)
@@ -35,6 +35,17 @@ extension PlaceBook {
         var device: Device?
         /// Metres per second.
         var speed: Double?
+        /// Seconds.
+        var stayed = 0.0
+    }
+
+    /// A device with a known position is there now: its stay goes on or begins.
+    func note(_ position: Position, of device: Device, at instant: Int64) {
+        guard let known = device.stay else {
+            device.stay = DeviceStay(Stay(position, at: instant))
+            return
+        }
+        known.stay.take(position, at: instant)
     }
 
     private func candidatePosition(_ call: Call) throws(WireError) -> CandidatePosition {
@@ -56,7 +67,12 @@ extension PlaceBook {
         let speed = device.positionTopic?.payload.flatMap {
             LiveMessage.update(inPayload: $0, using: call.dataset.shared.parser)?.speed
         }
-        return CandidatePosition(position: position, device: device, speed: speed)
+        guard let stay = device.stay?.stay, let seconds = stay.seconds else {
+            return CandidatePosition(position: position, device: device, speed: speed)
+        }
+        return CandidatePosition(
+            position: Position(latitude: stay.latitude, longitude: stay.longitude, horizontalAccuracy: stay.accuracy),
+            device: device, speed: speed, stayed: seconds)
     }
 
     private func encode(_ candidate: PlaceCandidates.Candidate, of table: PlaceTable, into writer: inout JSONWriter) {

@@ -152,6 +152,7 @@ extension Dataset {
             at: max(asked, known), for: state, receivedAt: turn.now, &turn)
         turn.keep(state, after: before.state)
         if let former { turn.keep(former, after: before.former) }
+        device.stay = nil
         circumstances.move(device, &turn)
         geofences.move(device, &turn)
         let floor = structure.floor(of: state, index: location.floorIndex, found: found, &turn)

@@ -1,3 +1,5 @@
+import Glibc
+
 /// How often places are visited at the time that is asked about, in relation to one another.
 ///
 /// Visits are taken to be proportional to 1 + placerank; where a rank is not known, the mean of the others is used.
@@ -26,10 +28,16 @@ struct CandidatePrior {
     /// An outline is never smaller than the place a person takes, in square metres.
     static let outlineMin = 10.0
 
-    /// - Parameter reach: Within so many metres these are all places there are.
-    init(ranks: [Double?], evidence: [PlaceEvidence], reach: Double) {
+    /// Who stays is at a place: of those at none, e to the minus one are left after so many seconds, and so many at least.
+    private static let pause = (seconds: 600.0, left: 0.1)
+
+    /// - Parameters:
+    ///   - reach: Within so many metres these are all places there are.
+    ///   - stayed: Seconds for which the device has been where it is.
+    init(ranks: [Double?], evidence: [PlaceEvidence], reach: Double, stayed: Double = 0) {
         // Half a place in half a thousandth of a square kilometre was seen before: a single one does not make a density.
-        background = 0.25 * (Double(ranks.count) + 0.5) / (.pi * reach * reach + 500)
+        let density = (Double(ranks.count) + 0.5) / (.pi * reach * reach + 500)
+        background = 0.25 * density * max(Self.pause.left, exp(-max(0, stayed) / Self.pause.seconds))
         // Of very many of the largest, the sum is still a number.
         let known = ranks.map { rank in rank.map { 1 + min(max(0, $0), Self.rankMax) } }
         let sum = known.reduce(0) { $0 + ($1 ?? 0) }

@@ -26,16 +26,18 @@ extension PlaceTable {
     /// - Parameters:
     ///   - latitude: Degrees, as longitude; where they are not on the earth, there are no candidates.
     ///   - accuracy: The radius (metres) in which the device is with 68 %; nil, negative or not a number: not known, taken as 15.
+    ///   - stayed: Seconds for which the device has been there: the longer, the less it is at no place.
     ///   - evidence: What else is known of a place.
     public func candidates(
-        latitude: Double, longitude: Double, accuracy: Double? = nil, evidence: (Handle) -> PlaceEvidence = { _ in .none }
+        latitude: Double, longitude: Double, accuracy: Double? = nil, stayed: Double = 0,
+        evidence: (Handle) -> PlaceEvidence = { _ in .none }
     ) -> PlaceCandidates {
         let reach = Self.candidateReach(accuracy: accuracy)
         let hits = Array(nearest(latitude: latitude, longitude: longitude, radius: reach).prefix(Self.consideredMax))
         guard !hits.isEmpty else { return PlaceCandidates(candidates: [], probabilityOfNone: 1) }
         let noise = CandidateNoise(accuracy: accuracy, latitude: latitude, longitude: longitude)
         let known = hits.map { evidence($0.handle) }
-        let prior = CandidatePrior(ranks: hits.map { placerank($0.handle) }, evidence: known, reach: reach)
+        let prior = CandidatePrior(ranks: hits.map { placerank($0.handle) }, evidence: known, reach: reach, stayed: stayed)
         let outlines = hits.map { footprint(of: $0.handle) }
         let masses = outlines.map { $0.map(noise.mass) ?? 0 }
         var weights = hits.indices.map { place in

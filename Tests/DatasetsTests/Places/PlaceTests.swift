@@ -412,6 +412,32 @@ struct PlaceTests {
         #expect(harness.refusal("place/candidates", #"{"deviceId":"phone"}"#, client: "bob") == "forbidden deviceId")
     }
 
+    @Test("Of who stays, the mean of the fixes counts, until the device goes or is set elsewhere")
+    func stays() throws {
+        let harness = HubHarness()
+        importPlaces(harness, [point("a", 7.42)])
+        func asked() throws -> (longitude: Double, probability: Double) {
+            let result = try #require(harness.result("place/candidates", #"{"deviceId":"phone"}"#))
+            let first = result["candidates"]?.elements.first?["probability"]?.number
+            return (try #require(result["longitude"]?.number), first ?? 0)
+        }
+        func fix(_ longitude: Double) {
+            harness.send("d/-/-/-/-/phone/position", #"{"lat":43.73,"lon":\#(longitude),"acc":30}"#)
+            harness.advance(milliseconds: 15_000)
+        }
+        fix(7.4201)
+        let single = try asked()
+        #expect(single.longitude == 7.4201)
+        for number in 1...20 { fix(number % 2 == 0 ? 7.4201 : 7.4199) }
+        let stay = try asked()
+        #expect(abs(stay.longitude - 7.42) < 0.00001 && stay.probability > single.probability)
+        fix(7.4301)
+        #expect(try asked().longitude == 7.4301)
+        for _ in 1...20 { fix(7.4300) }
+        _ = harness.request("device/update", #"{"id":"phone","location":{"lat":43.73,"lon":7.4302}}"#)
+        #expect(try asked().longitude == 7.4302)
+    }
+
     @Test("Activities come first where a speed was sent", arguments: [(0.1, "stationary"), (1.4, "walking"), (12, "driving")])
     func activities(_ row: (speed: Double, name: String)) {
         let harness = HubHarness()
