@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// What levels say against a place: how far they are from those that the log-distance model foresees there.
 struct LevelEvidence {
@@ -8,12 +12,15 @@ struct LevelEvidence {
     private static let nearest = 0.3
     /// Levels of one beacon stray together, by walls and bodies: they count for less than if each strayed alone.
     private static let shared = 0.85
+    /// How much smaller the noise is with a radio map.
+    private static let mapped = 1.4
     /// dB by which beacons of one kind differ, where all observers are calibrated.
     private static let asSaid = 2.0
 
     private struct Level {
         var place: LocalPlane.Point
         var loss, n, squaredHeight: Double
+        var map: RadioMap?
     }
 
     private let levels: [Level]
@@ -30,7 +37,7 @@ struct LevelEvidence {
             let height = isCalibrated ? Self.nearest : Self.open.height
             return Level(
                 place: observer.place, loss: loss, n: isCalibrated && observer.n >= 1 ? min(observer.n, 6) : Self.open.n,
-                squaredHeight: height * height)
+                squaredHeight: height * height, map: isCalibrated ? observer.map : nil)
         }
         let isCalibrated = evidence.allSatisfy { $0.0.isCalibrated }
         let deviation = isCalibrated ? Self.asSaid : strength.deviation
@@ -41,21 +48,24 @@ struct LevelEvidence {
     /// The cost of a place, and the beacon's strength that suits it best: dB.
     func cost(at place: LocalPlane.Point) -> (cost: Double, strength: Double) {
         guard !levels.isEmpty else { return (0, strength.decibels) }
-        return withUnsafeTemporaryAllocation(of: Double.self, capacity: levels.count) { residuals in
+        return withUnsafeTemporaryAllocation(of: (off: Double, scale: Double).self, capacity: levels.count) { residuals in
             var sum = strength.stiffness * strength.decibels
             var weights = strength.stiffness
             for (number, level) in levels.enumerated() {
                 let (x, y) = (place.x - level.place.x, place.y - level.place.y)
-                let residual = 5 * level.n * log10(x * x + y * y + level.squaredHeight) - level.loss
-                residuals[number] = residual
-                let weight = StrayCost.weight(residual - strength.decibels)
+                var residual = 5 * level.n * log10(x * x + y * y + level.squaredHeight) - level.loss
+                // Everywhere the same: elsewhere, more noise would speak for where the walk did not pass.
+                let scale = level.map == nil ? 1 : Self.mapped
+                residual += level.map?.decibels(east: x, north: y) ?? 0
+                residuals[number] = (residual, scale)
+                let weight = StrayCost.weight((residual - strength.decibels) * scale) * scale * scale
                 sum += weight * residual
                 weights += weight
             }
             let assumed = sum / weights
             let off = assumed - strength.decibels
             var cost = strength.stiffness * off * off / 2
-            for residual in residuals { cost += Self.shared * StrayCost.decibels(residual - assumed) }
+            for residual in residuals { cost += Self.shared * StrayCost.decibels((residual.off - assumed) * residual.scale) }
             return (cost, assumed)
         }
     }

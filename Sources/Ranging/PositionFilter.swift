@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// Where a carried beacon may be: probabilities on a grid around the observers that hear it, one step a second.
 ///
@@ -16,12 +20,15 @@ public struct PositionFilter: Sendable {
         public var isCalibrated: Bool
         /// The caller's number of its room.
         public var room: Int?
+        /// What a walk measured beyond that.
+        public var map: RadioMap?
 
-        public init(place: LocalPlane.Point, n: Double, isCalibrated: Bool = false, room: Int? = nil) {
+        public init(place: LocalPlane.Point, n: Double, isCalibrated: Bool = false, room: Int? = nil, map: RadioMap? = nil) {
             self.place = place
             self.n = n
             self.isCalibrated = isCalibrated
             self.room = room
+            self.map = map
         }
     }
 
@@ -31,6 +38,8 @@ public struct PositionFilter: Sendable {
         case loss(Double)
         /// Metres, and one standard deviation of them.
         case metres(Double, deviation: Double)
+        /// Degrees clockwise from north, and one standard deviation of them.
+        case bearing(Double, deviation: Double)
     }
 
     /// What is known after a step.
@@ -51,7 +60,15 @@ public struct PositionFilter: Sendable {
     public static let fadeMilliseconds: Int64 = 3_000
 
     /// Bytes that one filter holds.
-    public static let bytes = MemoryLayout<PositionFilter>.size + cells * MemoryLayout<Float>.stride + 32
+    public static let bytes = MemoryLayout<PositionFilter>.size + cells * (MemoryLayout<Float>.stride + 1) + 64
+
+    /// Metres around an observer in which angles are believed to find beacons.
+    static let bearingReach = 12.0
+
+    /// Steps to where distances and angles agree, at most.
+    private static let refinements = 200
+    /// Places around an estimate whose rooms are counted.
+    private static let samples = 64
 
     static let side = 16
     static let cells = side * side
@@ -69,6 +86,10 @@ public struct PositionFilter: Sendable {
     private var steppedAt: Int64 = .min
     /// Whether distances were given of late, which are right to less than a metre.
     private var isFine = false
+    /// The room of each cell, as its place in `roomNumbers`; empty without outlines.
+    private var cellRooms: [UInt8] = []
+    private var roomNumbers: [Int?] = []
+    private var outlinesAsOf: UInt32?
     /// Where it was when it was last known, before a restart.
     private var restored: Estimate?
     public private(set) var estimate: Estimate?
@@ -91,29 +112,38 @@ public struct PositionFilter: Sendable {
     ///   - heard: By the places of their observers in `observers`.
     ///   - observers: Those that hear the beacon, nearest first.
     ///   - weight: 0…1: how much of it still counts.
+    ///   - outlines: The room whose outline holds a place, asked for each cell once the grid or the outlines are new.
     public mutating func step(
-        _ heard: [(observer: Int, evidence: Evidence)], among observers: [Observer], weight: Double = 1, at now: Int64
+        _ heard: [(observer: Int, evidence: Evidence)], among observers: [Observer], weight: Double = 1, at now: Int64,
+        outlines: (asOf: UInt32, room: (LocalPlane.Point) -> Int?)? = nil
     ) {
         let used = Array(observers.prefix(Self.observersMax))
         guard !used.isEmpty, used.allSatisfy({ $0.place.x.isFinite && $0.place.y.isFinite }) else { return }
-        place(around: used.map(\.place), at: now)
+        let evidence = heard.filter { $0.observer < used.count && $0.evidence.isUsable }.map { (used[$0.observer], $0.evidence) }
+        let isNew = place(around: used.map(\.place) + evidence.flatMap { $1.reach(from: $0.place) }, at: now)
+        if isNew || outlines?.asOf != outlinesAsOf {
+            outlinesAsOf = outlines?.asOf
+            findRooms(outlines?.room)
+        }
         guard let grid else { return }
         let (elapsed, overflow) = now.subtractingReportingOverflow(steppedAt)
         if !overflow, elapsed > 0 { spread(over: Double(elapsed) / 1000, on: grid) }
         steppedAt = now
-        let evidence = heard.filter { $0.observer < used.count && $0.evidence.isUsable }.map { (used[$0.observer], $0.evidence) }
         if !evidence.isEmpty, weight > 0 { weigh(evidence, weight: weight, on: grid, seconds: Double(max(0, elapsed)) / 1000) }
         summarise(used, on: grid)
+        if weight > 0 { refine(by: evidence, on: grid, used) }
     }
 
     // MARK: Where
 
     /// Lays the grid around the observers, and carries over what is known.
-    private mutating func place(around points: [LocalPlane.Point], at now: Int64) {
+    ///
+    /// - Returns: Whether it lies elsewhere than before.
+    private mutating func place(around points: [LocalPlane.Point], at now: Int64) -> Bool {
         let (elapsed, overflow) = now.subtractingReportingOverflow(steppedAt)
         let isForgotten = overflow || elapsed < 0 || elapsed > Self.forgetful
         let wanted = FilterGrid(around: points)
-        if let grid, !isForgotten, grid.suits(wanted) { return }
+        if let grid, !isForgotten, grid.suits(wanted) { return false }
         var next = [Float](repeating: 1 / Float(Self.cells), count: Self.cells)
         if !isForgotten, let former = grid {
             for cell in 0..<Self.cells { next[cell] = density[safe: former.cell(at: wanted.centre(of: cell))] ?? 0 }
@@ -128,6 +158,20 @@ public struct PositionFilter: Sendable {
         grid = wanted
         density = next
         normalise()
+        return true
+    }
+
+    private mutating func findRooms(_ room: ((LocalPlane.Point) -> Int?)?) {
+        cellRooms.removeAll(keepingCapacity: true)
+        roomNumbers.removeAll()
+        guard let room, let grid else { return }
+        for cell in 0..<Self.cells {
+            let number = room(grid.centre(of: cell))
+            let known = roomNumbers.firstIndex { $0 == number }
+            if known == nil, roomNumbers.count < 256 { roomNumbers.append(number) }
+            cellRooms.append(UInt8(known ?? roomNumbers.count - 1))
+        }
+        if roomNumbers.allSatisfy({ $0 == nil }) { cellRooms.removeAll() }
     }
 
     /// Lets the beacon walk for so many seconds, or turn up anywhere.
@@ -183,12 +227,12 @@ public struct PositionFilter: Sendable {
             for cell in 0..<Self.cells {
                 let place = grid.centre(of: cell)
                 var cost = levels.cost(at: place)
+                // What lies within a cell is not told apart.
+                let within = (grid.width * grid.width + grid.height * grid.height) / 24
                 for (observer, evidence) in evidence {
-                    guard case .metres(let metres, let deviation) = evidence else { continue }
-                    // What lies within a cell is not told apart.
-                    let spread = deviation * deviation + (grid.width * grid.width + grid.height * grid.height) / 24
-                    let off = place.distance(to: observer.place) - metres
-                    cost.cost += StrayCost.metres(off * off / spread)
+                    if let off = evidence.stray(at: place, from: observer.place, within: within) {
+                        cost.cost += StrayCost.metres(off)
+                    }
                 }
                 costs[cell] = (Float(cost.cost * weight), Float(cost.strength))
                 least = min(least, costs[cell].cost)
@@ -218,15 +262,81 @@ public struct PositionFilter: Sendable {
             let mass = Double(density[cell])
             mean.x += mass * place.x
             mean.y += mass * place.y
-            var nearest = (room: Int?.none, distance: Double.infinity)
-            for observer in observers where observer.room != nil {
-                let distance = place.distance(to: observer.place)
-                if distance < nearest.distance { nearest = (observer.room, distance) }
-            }
-            if let room = nearest.room { masses[room, default: 0] += mass }
+            if let room = outlined(cell) ?? Self.nearestRoom(to: place, observers) { masses[room, default: 0] += mass }
         }
         rooms = masses.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         estimate = Estimate(place: mean, accuracy: radius(around: mean, on: grid))
+    }
+
+    private func outlined(_ cell: Int) -> Int? { cellRooms.isEmpty ? nil : roomNumbers[Int(cellRooms[cell])] }
+
+    private static func nearestRoom(to place: LocalPlane.Point, _ observers: [Observer]) -> Int? {
+        var nearest = (room: Int?.none, distance: Double.infinity)
+        for observer in observers where observer.room != nil {
+            let distance = place.distance(to: observer.place)
+            if distance < nearest.distance { nearest = (observer.room, distance) }
+        }
+        return nearest.room
+    }
+
+    /// Distances and angles say more than a cell: the estimate goes to where they agree best near by, with the accuracy they have there.
+    private mutating func refine(by evidence: [(Observer, Evidence)], on grid: FilterGrid, _ observers: [Observer]) {
+        let fine = evidence.filter { $0.1.isFine }
+        guard !fine.isEmpty, let rough = estimate else { return }
+        let pull = max(1e-4, rough.accuracy * rough.accuracy)
+        func cost(_ place: LocalPlane.Point) -> Double {
+            let off = place.distance(to: rough.place)
+            return fine.reduce(off * off / pull / 2) {
+                $0 + StrayCost.metres($1.1.stray(at: place, from: $1.0.place, within: 0) ?? 0)
+            }
+        }
+        var best = (place: rough.place, cost: cost(rough.place))
+        var step = max(grid.width, grid.height)
+        for _ in 0..<Self.refinements where step > 0.01 {
+            let around = [(step, 0), (-step, 0), (0, step), (0, -step)].map {
+                LocalPlane.Point(x: best.place.x + $0.0, y: best.place.y + $0.1)
+            }
+            guard let next = around.map({ (place: $0, cost: cost($0)) }).min(by: { $0.cost < $1.cost }), next.cost < best.cost
+            else {
+                step /= 2
+                continue
+            }
+            best = next
+        }
+        let accuracy = min(rough.accuracy, accuracy(of: fine, at: best.place, pull: pull))
+        estimate = Estimate(place: best.place, accuracy: accuracy)
+        // What cells are too coarse for, and count as often as it is given.
+        var masses: [Int: Double] = [:]
+        for number in 0..<Self.samples {
+            let part = (Double(number) + 0.5) / Double(Self.samples)
+            let (metres, angle) = (accuracy / 1.515 * (-2 * log(1 - part)).squareRoot(), Double(number) * 2.399_963)
+            let place = LocalPlane.Point(x: best.place.x + metres * cos(angle), y: best.place.y + metres * sin(angle))
+            let room = grid.cell(at: place).flatMap { outlined($0) } ?? Self.nearestRoom(to: place, observers)
+            if let room { masses[room, default: 0] += 1 / Double(Self.samples) }
+        }
+        rooms = masses.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// Metres within which two of three lie, by how sharply the evidence changes around a place.
+    private func accuracy(of evidence: [(Observer, Evidence)], at place: LocalPlane.Point, pull: Double) -> Double {
+        var (xx, xy, yy) = (1 / pull, 0.0, 1 / pull)
+        for (observer, evidence) in evidence {
+            let distance = max(0.1, place.distance(to: observer.place))
+            let (x, y) = ((place.x - observer.place.x) / distance, (place.y - observer.place.y) / distance)
+            switch evidence {
+            case .loss: continue
+            case .metres(_, let deviation):
+                let weight = 1 / (deviation * deviation)
+                (xx, xy, yy) = (xx + weight * x * x, xy + weight * x * y, yy + weight * y * y)
+            case .bearing(_, let deviation):
+                let across = deviation * .pi / 180 * distance
+                let weight = 1 / (across * across)
+                (xx, xy, yy) = (xx + weight * y * y, xy - weight * x * y, yy + weight * x * x)
+            }
+        }
+        let determinant = max(1e-12, xx * yy - xy * xy)
+        // 68 % of a round normal distribution lie within 1.515 deviations.
+        return 1.515 * ((xx + yy) / determinant / 2).squareRoot()
     }
 
     /// Metres within which 68 % of the density lie.
@@ -256,7 +366,51 @@ extension PositionFilter.Evidence {
     fileprivate var isUsable: Bool {
         switch self {
         case .loss(let loss): loss.isFinite && abs(loss) < 300
-        case .metres(let metres, let deviation): metres.isFinite && metres >= 0 && deviation.isFinite && deviation > 0
+        case .metres(let metres, let deviation):
+            (0...10_000).contains(metres) && deviation.isFinite && deviation > 0
+        case .bearing(let degrees, let deviation):
+            degrees.isFinite && abs(degrees) <= 1_000 && deviation.isFinite && deviation > 0
+        }
+    }
+
+    public var isAngle: Bool {
+        if case .bearing = self { true } else { false }
+    }
+
+    /// It was given by an observer that knows better than levels do.
+    var isFine: Bool {
+        switch self {
+        case .loss: false
+        case .metres(let metres, let deviation): deviation < 0.4 * max(1, metres)
+        case .bearing: true
+        }
+    }
+
+    /// Corners of where it may have the beacon: a grid has to hold them.
+    fileprivate func reach(from place: LocalPlane.Point) -> [LocalPlane.Point] {
+        let metres: Double
+        switch self {
+        case .loss: return []
+        case .metres(let given, let deviation): metres = isFine ? min(given + 2 * deviation, 500) : 0
+        case .bearing: metres = PositionFilter.bearingReach
+        }
+        return [LocalPlane.Point(x: place.x - metres, y: place.y - metres), .init(x: place.x + metres, y: place.y + metres)]
+    }
+
+    /// The square of how many standard deviations a place is off; nil for a level.
+    ///
+    /// - Parameter within: The variance of the place itself, square metres.
+    fileprivate func stray(at place: LocalPlane.Point, from observer: LocalPlane.Point, within: Double) -> Double? {
+        let distance = place.distance(to: observer)
+        switch self {
+        case .loss: return nil
+        case .metres(let metres, let deviation):
+            return (distance - metres) * (distance - metres) / (deviation * deviation + within)
+        case .bearing(let degrees, let deviation):
+            let there = atan2(place.x - observer.x, place.y - observer.y) * 180 / .pi
+            let off = (there - degrees).remainder(dividingBy: 360)
+            let spread = within / max(0.01, distance * distance) * (180 / .pi) * (180 / .pi)
+            return off * off / (deviation * deviation + spread)
         }
     }
 }

@@ -21,15 +21,18 @@ public struct RangingSettings: Equatable, Sendable {
     /// dB, added to every reading: what this receiver hears too weakly, or with its sign turned too strongly.
     public var rssiOffset: Double
     public var filter: Filter
+    /// What a walk measured beyond that.
+    public var map: RadioMap?
 
     public static let standard = RangingSettings()
     public static let exponents = 1.0...6.0
     public static let offsets = -60.0...60.0
 
-    public init(n: Double = 2.7, rssiOffset: Double = 0, filter: Filter = .trimmedMean) {
+    public init(n: Double = 2.7, rssiOffset: Double = 0, filter: Filter = .trimmedMean, map: RadioMap? = nil) {
         self.n = n
         self.rssiOffset = rssiOffset
         self.filter = filter
+        self.map = map
     }
 }
 

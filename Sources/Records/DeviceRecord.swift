@@ -14,6 +14,8 @@ public struct DeviceRecord: Equatable, Sendable {
     public var carries: BeaconIdentity?
     /// How it ranges the beacons it sees; nil: as everybody.
     public var ranging: RangingSettings?
+    /// How it hangs; nil: it faces north, level.
+    public var orientation: Orientation?
     /// The push targets, as texts, that their services call gone.
     public var goneTargets: [String] = []
     /// The client that created it; nil for a device made by its first position.
@@ -63,6 +65,9 @@ extension DeviceRecord: DurableRecord {
         fields.write(ranging?.rssiOffset)
         fields.write(ranging?.filter.rawValue)
         fields.write(list: goneTargets.isEmpty ? nil : goneTargets)
+        fields.write(ranging?.map?.text)
+        fields.write(orientation?.heading)
+        fields.write(orientation?.tilt)
     }
 
     public init(from fields: inout some FieldReader) throws(MalformedRow) {
@@ -78,6 +83,9 @@ extension DeviceRecord: DurableRecord {
             ranging = RangingSettings(n: n, rssiOffset: rssiOffset, filter: try fields.word())
         }
         goneTargets = try fields.optionalList() ?? []
+        ranging?.map = fields.optionalText().flatMap { RadioMap($0) }
+        let (heading, tilt) = (fields.optionalDouble(), fields.optionalDouble())
+        orientation = heading.map { Orientation(heading: $0, tilt: tilt ?? 0) }
     }
 
     /// Every client may know the beacons of its dataset.

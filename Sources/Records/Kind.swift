@@ -34,7 +34,8 @@ public enum Kind: Int, CaseIterable, Sendable {
                 DeviceRecord.self, "device", key: 2,
                 """
                 dataset id type name groupNames platform deviceToken proximityUUID major minor owner createdAt updatedAt revision \
-                carriedUUID carriedMajor carriedMinor rangingExponent rangingOffset rangingFilter goneTargets
+                carriedUUID carriedMajor carriedMinor rangingExponent rangingOffset rangingFilter goneTargets \
+                rangingMap heading tilt
                 """
             )
             .fed(.device).amended(by: [GoneTargetsAmendment.self]),

@@ -159,6 +159,14 @@ extension DeviceRecord {
             writer.member("n", ranging.n)
             writer.member("rssiOffset", ranging.rssiOffset)
             writer.member("filter", ranging.filter.rawValue)
+            writer.member("map", optional: ranging.map?.text)
+            writer.endObject()
+        }
+        if let orientation {
+            writer.key("orientation")
+            writer.beginObject()
+            writer.member("heading", orientation.heading)
+            writer.member("tilt", orientation.tilt)
             writer.endObject()
         }
     }

@@ -219,6 +219,17 @@ extension Store {
         }
     }
 
+    static func registerRadioMaps(in migrator: inout DatabaseMigrator) {
+        migrator.registerMigration("radio maps") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE device ADD COLUMN rangingMap TEXT;
+                    ALTER TABLE device ADD COLUMN heading REAL;
+                    ALTER TABLE device ADD COLUMN tilt REAL;
+                    """)
+        }
+    }
+
     private static let changeFeed = """
         CREATE TABLE feed (
             dataset TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL, purgedThrough INTEGER NOT NULL

@@ -24,6 +24,7 @@ extension Store {
         registerAccessKeys(in: &migrator)
         registerReplication(in: &migrator)
         registerPush(in: &migrator)
+        registerRadioMaps(in: &migrator)
         return migrator
     }()
 

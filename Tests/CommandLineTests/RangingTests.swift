@@ -1,4 +1,5 @@
 import Foundation
+import Geodesy
 import Ranging
 import SeededRandom
 import Testing
@@ -79,5 +80,23 @@ struct RangingTests {
         let walk = try CalibrationWalk(Array(text.utf8), plan: Array("gateway,x_m,y_m\n1,0,0\n2,1,1\n".utf8))
         let samples = try await walk.samples { _ in throw CommandFailure.internal("not asked") }
         #expect(samples.count == 1 && samples[0].samples.count == 20 && samples[0].samples[3].distance == 3)
+    }
+
+    @Test("a plan is turned to lie as its gateways do, and one that is mirrored is no plan of theirs")
+    func frames() throws {
+        let plane = LocalPlane(around: Position(latitude: 52.23, longitude: 21.01))
+        let plan = [(0.0, 0.0), (8, 0), (3, 5)].map { LocalPlane.Point(x: $0.0, y: $0.1) }
+        func gateways(_ turned: (LocalPlane.Point) -> LocalPlane.Point) -> [(plan: LocalPlane.Point, site: CalibrationWalk.Place)]
+        {
+            plan.map {
+                let site = plane.position(turned($0))
+                return ($0, (site.latitude, site.longitude))
+            }
+        }
+        let frame = try #require(PlanFrame(gateways { LocalPlane.Point(x: 7 - $0.y, y: $0.x - 2) }))
+        let east = frame.turned(LocalPlane.Point(x: 0, y: -1))
+        #expect(abs(east.x - 1) < 0.01 && abs(east.y) < 0.01)
+        #expect(PlanFrame(gateways { LocalPlane.Point(x: -$0.x, y: $0.y) }) == nil)
+        #expect(PlanFrame(Array(gateways { $0 }.prefix(1))) == nil)
     }
 }

@@ -57,7 +57,7 @@ struct BeaconRegistryTests {
         #expect(harness.refusal("device/update", #"{"id":"pin",\#(carries)}"#) == "invalid carries")
         for (wrong, field) in [
             (#""n":0"#, "ranging.n"), (#""n":"x""#, "ranging.n"), (#""rssiOffset":1e9"#, "ranging.rssiOffset"),
-            (#""filter":"magic""#, "ranging.filter"),
+            (#""filter":"magic""#, "ranging.filter"), (#""map":"1 2""#, "ranging.map"), (#""map":7"#, "ranging.map"),
         ] {
             #expect(harness.refusal("device/update", #"{"id":"tag","ranging":{\#(wrong)}}"#) == "invalid \(field)")
         }
@@ -65,6 +65,18 @@ struct BeaconRegistryTests {
         let restored = harness.result("device/update", #"{"id":"tag","ranging":{"n":2}}"#)
         #expect(restored?["ranging"]?["rssiOffset"]?.number == -2.5 && restored?["ranging"]?["n"]?.number == 2)
         #expect(harness.refusal("device/update", #"{"id":"other",\#(carries)}"#) == "conflict carries")
+        let hung = #"{"id":"tag","ranging":{"map":"43.73 7.42 0 0 1 2 -30 -"},"orientation":{"heading":90,"tilt":-20}}"#
+        #expect(harness.result("device/update", hung) != nil)
+        for (wrong, field) in [(#""heading":361"#, "heading"), (#""tilt":-91"#, "tilt"), (#""heading":"x""#, "heading")] {
+            let refusal = harness.refusal("device/update", #"{"id":"tag","orientation":{\#(wrong)}}"#)
+            #expect(refusal == "invalid orientation.\(field)")
+        }
+        harness.restart()
+        let turned = harness.result("device/update", #"{"id":"tag","orientation":{"tilt":5}}"#)
+        #expect(
+            turned?["ranging"]?["map"]?.text == "43.73 7.42 0 0 1 2 -30 -" && turned?["orientation"]?["heading"]?.number == 90)
+        let level = harness.result("device/update", #"{"id":"tag","orientation":null,"ranging":{"map":null}}"#)
+        #expect(level?["orientation"] == nil && level?["ranging"]?["map"] == nil && level?["ranging"]?["n"]?.number == 2)
         let bare = harness.result("device/update", #"{"id":"tag","carries":null,"ranging":null}"#)
         #expect(bare?["carries"] == nil && bare?["ranging"] == nil)
         #expect(harness.result("device/update", #"{"id":"other",\#(carries)}"#)?["carries"] != nil)

@@ -137,6 +137,38 @@ struct GatewayTests {
         #expect(position("two")?["properties"]?["roomReason"]?.text?.contains("nobody in the former room") == true)
     }
 
+    @Test("a distance and a direction place it, turned by how the gateway hangs")
+    func turned() throws {
+        _ = harness.request("device/update", #"{"id":"gw-one","orientation":{"heading":80,"tilt":30}}"#)
+        // As high as the gateway, which faces upwards, and to the east.
+        let angles = #""distance":4,"distanceAccuracy":0.1,"azimuth":10,"elevation":-29.6,"angleAccuracy":1"#
+        for _ in 0..<4 {
+            harness.send("d/v/b/1/one/gw-one/proximity", Sample.sighting(1, angles))
+            harness.advance(milliseconds: 1000)
+        }
+        let told = try #require(position("one")?["properties"])
+        let place = LocalPlane(around: Position(latitude: 43.73, longitude: 7.42)).point(
+            Position(latitude: try #require(told["latitude"]?.number), longitude: try #require(told["longitude"]?.number)))
+        #expect(abs(place.x - 4) < 0.15 && abs(place.y - 0.09) < 0.15)
+        #expect(try #require(told["horizontalAccuracy"]?.number) < 0.3)
+    }
+
+    @Test("two directions cross where it is, without any distance")
+    func crossing() throws {
+        for _ in 0..<4 {
+            // 20.1 m apart: 10 m to the north-east of the one is 10 m to the north-west of the other.
+            harness.send("d/v/b/1/one/gw-one/proximity", Sample.sighting(1, #""azimuth":45,"angleAccuracy":2"#))
+            harness.send("d/v/b/1/two/gw-two/proximity", Sample.sighting(1, #""azimuth":-45,"angleAccuracy":2"#))
+            harness.advance(milliseconds: 1000)
+        }
+        let told = harness.retained.first { $0.key.hasSuffix("/tag/position") && !$0.value.isEmpty }?.value
+        let properties = try #require(told.flatMap { try? JSONValue.parse($0) }?["properties"])
+        let place = LocalPlane(around: Position(latitude: 43.73, longitude: 7.42)).point(
+            Position(
+                latitude: try #require(properties["latitude"]?.number), longitude: try #require(properties["longitude"]?.number)))
+        #expect(place.distance(to: LocalPlane.Point(x: 10.05, y: 10.05)) < 1)
+    }
+
     @Test("a beacon that is carried no longer moves nobody")
     func dropped() {
         _ = harness.request("device/update", #"{"id":"tag","carries":null}"#)

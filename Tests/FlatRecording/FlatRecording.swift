@@ -82,13 +82,19 @@ public struct FlatRecording: Sendable {
     public var rooms: [Room] { receivers.map(Self.room) }
 
     /// What a drive, the one for calibrating where none is given, says of each receiver.
-    public func settings(from drive: [Row]? = nil) -> [RangingSettings] {
-        receivers.indices.map { number in
+    ///
+    /// - Parameter mapped: The drive is kept as a radio map, too, where that is better.
+    public func settings(from drive: [Row]? = nil, mapped: Bool = false) -> [RangingSettings] {
+        receivers.enumerated().map { number, receiver in
             let samples = (drive ?? calibration).compactMap { row in
-                row.levels[number].map { Calibration.Sample(distance: row.place.distance(to: receivers[number]), rssi: $0) }
+                row.levels[number].map {
+                    Calibration.Sample(
+                        distance: row.place.distance(to: receiver), rssi: $0,
+                        place: LocalPlane.Point(x: row.place.x - receiver.x, y: row.place.y - receiver.y))
+                }
             }
-            guard let fit = Calibration.fit(samples) else { return .standard }
-            return RangingSettings(n: fit.n, rssiOffset: fit.rssiOffset)
+            guard let fit = Calibration.fit(samples, at: mapped ? (0, 0) : nil) else { return .standard }
+            return RangingSettings(n: fit.n, rssiOffset: fit.rssiOffset, map: fit.map)
         }
     }
 }

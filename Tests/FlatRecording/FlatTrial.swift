@@ -21,8 +21,10 @@ public struct FlatTrial: Sendable {
 
     /// - Parameters:
     ///   - before: What was heard of the tag earlier; it does not count.
+    ///   - outlined: The outlines of the rooms are known.
     public init(
-        _ rows: [FlatRecording.Row], before: [FlatRecording.Row] = [], in flat: FlatRecording, settings: [RangingSettings]
+        _ rows: [FlatRecording.Row], before: [FlatRecording.Row] = [], in flat: FlatRecording, settings: [RangingSettings],
+        outlined: Bool = false
     ) {
         let table = ProximityTable()
         var rooms = RoomTrack()
@@ -30,7 +32,7 @@ public struct FlatTrial: Sendable {
         let observers = flat.receivers.indices.map { number in
             PositionFilter.Observer(
                 place: flat.receivers[number], n: settings[number].n, isCalibrated: settings[number] != .standard,
-                room: flat.rooms[number].rawValue)
+                room: flat.rooms[number].rawValue, map: settings[number].map)
         }
         var heard = [(sum: Double, count: Double)](repeating: (0, 0), count: observers.count)
         var steppedAt: Int64 = .min
@@ -57,7 +59,9 @@ public struct FlatTrial: Sendable {
                     (observer: $0, evidence: PositionFilter.Evidence.loss(heard[$0].sum / heard[$0].count))
                 }
                 heard = heard.map { _ in (0, 0) }
-                filter.step(evidence, among: observers, at: row.at)
+                filter.step(
+                    evidence, among: observers, at: row.at,
+                    outlines: outlined ? (0, { FlatRecording.room(at: $0).rawValue }) : nil)
                 let candidates = candidates(table, filter, in: flat, settings, at: row.at)
                 if let change = rooms.take(candidates, at: row.at), counts, change.reason != .first {
                     switches.append(change)

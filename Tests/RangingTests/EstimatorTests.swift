@@ -1,8 +1,10 @@
+import FlatRecording
 import Geodesy
 import Glibc
-import Ranging
 import SeededRandom
 import Testing
+
+@testable import Ranging
 
 @Suite("Positions, rooms and calibration")
 struct EstimatorTests {
@@ -106,34 +108,13 @@ struct EstimatorTests {
         #expect(errors[errors.count / 2] < 1.4 && errors[errors.count * 9 / 10] < 2.4)
     }
 
-    @Test("a clear move between two rooms is followed within three seconds, also by a single clear reading and then silence")
-    func moves() {
-        let places = [LocalPlane.Point(x: 0, y: 0), LocalPlane.Point(x: 8, y: 0)]
+    @Test(
+        "a clear move between two rooms is followed within three seconds, also by a single clear reading and then silence",
+        arguments: [false, true])
+    func moves(isSilent: Bool) {
         var random = SplitMix64.forTest()
-        var right = 0
-        for trial in 0..<100 {
-            var filter = PositionFilter()
-            var rooms = RoomTrack()
-            var now: Int64 = 0
-            func step(_ losses: [(Int, Double)], weight: Double = 1) {
-                filter.step(losses.map { ($0, .loss($1)) }, among: observers(places), weight: weight, at: now)
-                let candidates = filter.rooms.map {
-                    RoomTrack.Candidate(room: $0.room, observer: UInt32($0.room), distance: 1, probability: $0.probability)
-                }
-                _ = rooms.take(candidates, at: now)
-                now += 1000
-            }
-            func noise() -> Double { (0..<4).reduce(0) { sum, _ in sum + Double.random(in: -3.5...3.5, using: &random) } }
-            for _ in 0..<20 { step([(0, -5 + noise()), (1, 20 + noise())]) }
-            guard rooms.room == 0 else { continue }
-            if trial < 90 {
-                for _ in 0..<4 { step([(0, 20 + noise()), (1, -5 + noise())]) }
-            } else {
-                for weight in [1, 2.0 / 3, 1.0 / 3, 0] { step([(1, -10)], weight: weight) }
-            }
-            if rooms.room == 1 { right += 1 }
-        }
-        #expect(right >= 95)
+        let trial = MoveTrial(moves: 40, isSilent: isSilent, using: &random)
+        #expect(trial.right >= 38)
     }
 
     @Test("metres of a plane and degrees agree", arguments: [(47.3, 8.5), (-33.9, 151.2), (0, 180), (71, -179.9999)])
@@ -193,14 +174,71 @@ struct EstimatorTests {
     @Test("a calibration that fits the readings held back worse than what was set says so")
     func hurts() throws {
         let truth = RangingSettings(n: 2, rssiOffset: 0)
-        // Every reading that is held back was taken at 8 m, all others at 2 m.
+        // Of stretches of two readings every tenth is held back: there all was heard from 8 m, elsewhere from 2 m.
         let walk = (0..<60).map { step -> Calibration.Sample in
-            let metres = step % 10 == 0 ? 8.0 : 2
+            let metres = step / 2 % 10 == 0 ? 8.0 : 2
             return .init(distance: metres, rssi: -59 - 20 * log10(metres))
         }
         let fit = try #require(Calibration.fit(walk, instead: truth))
         #expect(fit.hurts && (fit.trial?.former ?? 1) < 1e-9)
         #expect(try #require(Calibration.fit(walk)).hurts == false)
         #expect(try #require(Calibration.fit(Array(walk.prefix(39)))).trial == nil)
+    }
+
+    @Test("a walk whose readings do not fall with the distance is not believed, as where gateways were swapped")
+    func swapped() throws {
+        let walk = (1...80).map { step -> Calibration.Sample in
+            let metres = Double(step) / 10
+            return .init(distance: metres, rssi: -80 + 10 * log10(metres))
+        }
+        #expect(try #require(Calibration.fit(walk)).hurts)
+    }
+
+    @Test("a radio map is its text, and says nothing beyond the walk")
+    func maps() throws {
+        // A wall at x = 2 takes 12 dB off.
+        let readings = (0..<400).map { step -> (place: LocalPlane.Point, decibels: Double) in
+            let place = LocalPlane.Point(x: Double(step % 20) / 4, y: Double(step / 20) / 4)
+            return (place, place.x < 2 ? 0 : 12)
+        }
+        let map = try #require(RadioMap(readings, latitude: 43.73, longitude: 7.42))
+        #expect(try #require(RadioMap(map.text)) == map)
+        #expect(abs(try #require(map.decibels(east: 1, north: 2))) < 1)
+        #expect(abs(try #require(map.decibels(east: 4, north: 2)) - 12) < 2)
+        #expect(map.decibels(east: -5, north: 2) == nil && map.decibels(east: .nan, north: 0) == nil)
+        #expect(map.isOf(Position(latitude: 43.73001, longitude: 7.42)))
+        #expect(!map.isOf(Position(latitude: 43.7301, longitude: 7.42)))
+        #expect(RadioMap(Array(readings.prefix(9)), latitude: 0, longitude: 0) == nil)
+        #expect(RadioMap(readings.map { ($0.place, .nan) }, latitude: 0, longitude: 0) == nil)
+    }
+
+    @Test(
+        "what is no radio map is refused",
+        arguments: [
+            "", "1 2 3", "91 0 0 0 1 1 5", "0 0 0 0 0 1 5", "0 0 0 0 1 0 5", "0 0 0 0 1 2 5", "0 0 0 0 1 1 x", "0 0 0 0 1 1 601",
+            "nan 0 0 0 1 1 5", "0 0 0 0 1 1  5", "0 0 0 0 1 1" + String(repeating: " 1", count: 1025),
+        ])
+    func notMaps(_ text: String) { #expect(RadioMap(text) == nil) }
+
+    @Test("given distances and directions place a beacon as well as they say", arguments: [0.1, 0.3, 1])
+    func given(_ deviation: Double) throws {
+        var random = SplitMix64.forTest()
+        var filter = PositionFilter()
+        var (errors, within): ([Double], Int) = ([], 0)
+        func noise() -> Double { (0..<12).reduce(-6) { sum, _ in sum + Double.random(in: 0...1, using: &random) } }
+        for second in 0..<200 {
+            let place = LocalPlane.Point(x: 1 + Double(second) / 25, y: 3)
+            let evidence = corners.enumerated().map { number, corner in
+                let metres = max(0, corner.distance(to: place) + deviation * noise())
+                return (observer: number, evidence: PositionFilter.Evidence.metres(metres, deviation: deviation))
+            }
+            filter.step(evidence, among: observers(corners), at: Int64(second) * 1000)
+            let estimate = try #require(filter.estimate)
+            let error = estimate.place.distance(to: place)
+            errors.append(error)
+            if error <= estimate.accuracy { within += 1 }
+        }
+        errors.sort()
+        #expect(errors[100] <= 1.2 * deviation + 0.02 && (100...180).contains(within))
     }
 }

@@ -106,27 +106,42 @@ struct RangingBenchmark: ParsableCommand {
         let flat = try FlatRecording()
         let standard = flat.receivers.map { _ in RangingSettings.standard }
         let drives = [("short drive", flat.drive, flat.calibration), ("long drive", flat.calibration, flat.drive)]
-        for calibrated in [false, true] {
+        for kind in Knowledge.allCases {
             var (right, windows) = (0, 0)
-            let kind = calibrated ? "calibrated" : "uncalibrated"
             for (name, drive, other) in drives {
-                let trial = FlatTrial(drive, in: flat, settings: calibrated ? flat.settings(from: other) : standard)
+                let settings = kind == .nothing ? standard : flat.settings(from: other, mapped: kind != .lines)
+                let trial = FlatTrial(drive, in: flat, settings: settings, outlined: kind == .outlines)
                 report.add(
-                    "position error in a flat, \(kind), \(name): median", trial.error(0.5), "m",
+                    "position error in a flat, \(kind.rawValue), \(name): median", trial.error(0.5), "m",
                     note: "mean \(decimals(trial.meanError)), 90th percentile \(decimals(trial.error(0.9)))")
-                report.add("accuracy told that holds, \(kind), \(name)", trial.accuracyHolds * 100, "%")
+                report.add("accuracy told that holds, \(kind.rawValue), \(name)", trial.accuracyHolds * 100, "%")
                 report.add(
-                    "room delay, \(kind), \(name): median", trial.delay(0.5), "s",
+                    "room delay, \(kind.rawValue), \(name): median", trial.delay(0.5), "s",
                     note: "90th percentile \((trial.delay(0.9) * 10).rounded() / 10) s, \(trial.switches.count) switches")
                 right += trial.rightWindows
                 windows += trial.windows
             }
             report.add(
-                "room right in windows of 20 s, \(kind)", Double(right) * 100 / Double(windows), "%",
+                "room right in windows of 20 s, \(kind.rawValue)", Double(right) * 100 / Double(windows), "%",
                 note: "\(right) of \(windows)")
         }
         measureStillTag(in: flat, into: &report)
+        for (move, isSilent) in [("a clear move", false), ("a single clear reading and silence", true)] {
+            var random = SplitMix64(seed: 7)
+            let trial = MoveTrial(moves: 1000, isSilent: isSilent, using: &random)
+            report.add(
+                "\(move): room right within 3 s", Double(trial.right) * 100 / Double(trial.moves), "%",
+                note: "two gateways 8 m apart, a reading a second, 4 dB of noise")
+        }
         measureFilters(into: &report)
+    }
+
+    /// What is known of the receivers beside where they are.
+    private enum Knowledge: String, CaseIterable {
+        case nothing = "uncalibrated"
+        case lines = "calibrated"
+        case maps = "radio map"
+        case outlines = "radio map and outlines"
     }
 
     /// How much of a core the filters of many carried beacons take, each with twelve gateways that hear it.
@@ -155,20 +170,26 @@ struct RangingBenchmark: ParsableCommand {
     }
 
     /// Where the drives went, at places spread evenly over each.
+    ///
+    /// What a still tag says is drawn from the long drive, so that the short one calibrates.
     private func measureStillTag(in flat: FlatRecording, into report: inout Report) {
-        var random = SplitMix64(seed: 3)
-        for (name, drive) in [("measured", flat.drive), ("calibrated", flat.calibration)] {
-            var switches = 0
-            var minutes = 0.0
-            for row in stride(from: 20, to: drive.count, by: drive.count / 24).map({ drive[$0] }) {
-                let rows = flat.stillTag(at: row.place, seconds: 600, using: &random)
-                let trial = FlatTrial(rows, in: flat, settings: flat.settings())
-                switches += trial.stillSwitches
-                minutes += Double(trial.stillMilliseconds) / 60_000
+        let standard = flat.receivers.map { _ in RangingSettings.standard }
+        let mapped = flat.settings(from: flat.drive, mapped: true)
+        for (kind, settings) in [(Knowledge.nothing, standard), (.outlines, mapped)] {
+            var random = SplitMix64(seed: 3)
+            for (name, drive) in [("short", flat.drive), ("long", flat.calibration)] {
+                var switches = 0
+                var minutes = 0.0
+                for row in stride(from: 20, to: drive.count, by: drive.count / 24).map({ drive[$0] }) {
+                    let rows = flat.stillTag(at: row.place, seconds: 600, using: &random)
+                    let trial = FlatTrial(rows, in: flat, settings: settings, outlined: kind == .outlines)
+                    switches += trial.stillSwitches
+                    minutes += Double(trial.stillMilliseconds) / 60_000
+                }
+                report.add(
+                    "room switches of a still tag, \(kind.rawValue), on the \(name) drive", Double(switches) / minutes, "1/min",
+                    note: "\(switches) in \(Int(minutes)) min")
             }
-            report.add(
-                "room switches of a still tag, on the drive that \(name)", Double(switches) / minutes, "1/min",
-                note: "\(switches) in \(Int(minutes)) min")
         }
     }
 

@@ -24,10 +24,12 @@ extension Beacons {
 
     /// What an observer heard of a carried beacon counts for where that is, unless it is long ago.
     func hearCarried(_ sighting: Sighting, by observer: Observer, seenAt: Int64, at now: Int64) {
-        guard !carriers.isEmpty, let known = carried[sighting.beacon], now - seenAt < PositionFilter.fadeMilliseconds,
-            let evidence = sighting.evidence(settings(of: observer))
-        else { return }
-        known.take(evidence, by: observer.number)
+        guard !carriers.isEmpty, let known = carried[sighting.beacon], now - seenAt < PositionFilter.fadeMilliseconds else {
+            return
+        }
+        let orientation = devices[observer.id]?.record.orientation ?? .standard
+        if let evidence = sighting.evidence(settings(of: observer), orientation) { known.take(evidence, by: observer.number) }
+        if let bearing = sighting.bearing(orientation) { known.take(bearing, by: observer.number) }
     }
 
     /// The carried beacons that were seen since the last time, in the order they were.
@@ -39,8 +41,12 @@ extension Beacons {
 
     /// Where a carried beacon is; nil where nobody knows, nobody carries it any more, it was located too shortly ago, or nothing is new.
     ///
-    /// - Parameter place: Where an observer is.
-    func locate(_ beacon: BeaconKey, at now: Int64, place: (Observer) -> GatewayPlace) -> BeaconLocation? {
+    /// - Parameters:
+    ///   - outlines: Where rooms are; nil: nobody knows.
+    ///   - place: Where an observer is.
+    func locate(
+        _ beacon: BeaconKey, at now: Int64, outlines: StructureBook?, place: (Observer) -> GatewayPlace
+    ) -> BeaconLocation? {
         guard let known = carried[beacon], let device = carriers[beacon].flatMap({ devices[$0] }) else {
             carried[beacon]?.isNoted = false
             return nil
@@ -50,9 +56,9 @@ extension Beacons {
             return nil
         }
         known.locatedAt = now
-        let gateways = gateways(seeing: beacon, carriedBy: device, at: now, place)
         let (heard, weight, isNew) = known.takeHeard(at: now)
-        let estimate = estimate(known, gateways, heard, weight: weight, at: now)
+        let gateways = gateways(seeing: beacon, carriedBy: device, heard, at: now, place)
+        let estimate = estimate(known, gateways, heard, weight: weight, outlines, at: now)
         let candidates = candidates(for: known, gateways)
         let change = known.room.take(candidates, at: now)
         if let change {
@@ -73,7 +79,8 @@ extension Beacons {
 
     /// - Returns: nil without a gateway whose position is known.
     private func estimate(
-        _ carried: CarriedBeacon, _ gateways: [Gateway], _ heard: [CarriedBeacon.Heard], weight: Double, at now: Int64
+        _ carried: CarriedBeacon, _ gateways: [Gateway], _ heard: [CarriedBeacon.Heard], weight: Double,
+        _ outlines: StructureBook?, at now: Int64
     ) -> PositionFilter.Estimate? {
         let placed = gateways.compactMap { gateway in gateway.place.position.map { (gateway, $0) } }
         guard let origin = placed.first?.1 else { return nil }
@@ -86,13 +93,23 @@ extension Beacons {
         carried.plane = plane
         let observers = placed.map { gateway, position in
             PositionFilter.Observer(
-                place: plane.point(position), n: gateway.n, isCalibrated: gateway.isCalibrated, room: gateway.place.room)
+                place: plane.point(position), n: gateway.settings.n, isCalibrated: gateway.isCalibrated, room: gateway.place.room,
+                map: gateway.settings.map.flatMap { $0.isOf(position) ? $0 : nil })
         }
         let evidence = heard.compactMap { heard in
             placed.firstIndex { $0.0.observer.number == heard.observer }.map { (observer: $0, evidence: heard.evidence) }
         }
-        carried.filter.step(evidence, among: observers, weight: weight, at: now)
-        guard placed.count <= PositionEstimator.readingsMax else { return carried.filter.estimate }
+        var rooms: (asOf: UInt32, room: (LocalPlane.Point) -> Int?)?
+        // Of what one or two hear only the distance is known: that it is in the next room would be a guess.
+        let isLocated = placed.count > PositionEstimator.readingsMax || evidence.contains(where: \.evidence.isAngle)
+        if isLocated, let outlines, let levels = placed.lazy.compactMap({ $0.0.place.room }).first.map({ self.rooms[$0] }) {
+            rooms = (
+                outlines.declarations,
+                { outlines.room(at: plane.position($0), onFloorOf: levels).map { self.rooms.number(of: $0) } }
+            )
+        }
+        carried.filter.step(evidence, among: observers, weight: weight, at: now, outlines: rooms)
+        guard !isLocated else { return carried.filter.estimate }
         let readings = zip(observers, placed).map { PositionEstimator.Reading(place: $0.place, distance: $1.0.recentDistance) }
         carried.track.take(readings, at: now)
         return carried.track.estimate
@@ -103,7 +120,7 @@ extension Beacons {
     private struct Gateway {
         var observer: Observer
         var place: GatewayPlace
-        var n: Double
+        var settings: RangingSettings
         var isCalibrated: Bool
         /// Metres, over the last seconds.
         var recentDistance: Double
@@ -113,7 +130,8 @@ extension Beacons {
 
     /// The observers that see a beacon and whose position or room is known, nearest first.
     private func gateways(
-        seeing beacon: BeaconKey, carriedBy device: Device, at now: Int64, _ place: (Observer) -> GatewayPlace
+        seeing beacon: BeaconKey, carriedBy device: Device, _ heard: [CarriedBeacon.Heard], at now: Int64,
+        _ place: (Observer) -> GatewayPlace
     ) -> [Gateway] {
         guard let number = knownNumber(of: beacon) else { return [] }
         var found: [Gateway] = []
@@ -121,23 +139,27 @@ extension Beacons {
             guard let observer = observer(fact.observer), !observer.id.hasSameBytes(as: device.record.id) else { continue }
             let settings = devices[observer.id]?.record.ranging
             let n = (settings ?? .standard).n
+            // Who knows the direction alone is as far as everybody is at most.
+            let isSeen = heard.contains { $0.observer == fact.observer }
             func loss(over milliseconds: Int64) -> Double? {
                 table.recentLoss(at: fact.observer, of: number, over: milliseconds, n: n, at: now)
+                    ?? (isSeen ? PathLoss.loss(distance: PathLoss.distances.upperBound, n: n) : nil)
             }
             guard let recent = loss(over: PositionTrack.window), let longer = loss(over: RoomTrack.window) else { continue }
             let place = place(observer)
             guard place.position != nil || place.room != nil else { continue }
             found.append(
                 Gateway(
-                    observer: observer, place: place, n: n, isCalibrated: settings != nil,
+                    observer: observer, place: place, settings: settings ?? .standard, isCalibrated: settings != nil,
                     recentDistance: PathLoss.distance(loss: recent, n: n), distance: PathLoss.distance(loss: longer, n: n)))
         }
         return found.sorted { ($0.distance, $0.observer.number) < ($1.distance, $1.observer.number) }
     }
 
     /// The nearest gateway of each room, with the room's probability: by where the beacon may be, or where gateways have no position by
-    /// how far away they have it.
+    /// how far away they have it. Rooms without a gateway have an outline.
     private func candidates(for carried: CarriedBeacon, _ gateways: [Gateway]) -> [RoomTrack.Candidate] {
+        guard let nearest = gateways.first else { return [] }
         let isPlaced = gateways.allSatisfy { $0.place.room == nil || $0.place.position != nil }
         let probabilities: [Int: Double] =
             isPlaced ? Dictionary(carried.filter.rooms.map { ($0.room, $0.probability) }) { $1 } : [:]
@@ -149,12 +171,19 @@ extension Beacons {
                     room: room, observer: gateway.observer.number, distance: gateway.distance,
                     probability: isPlaced ? probabilities[room] ?? 0 : nil))
         }
+        for (room, probability) in probabilities where !candidates.contains(where: { $0.room == room }) {
+            candidates.append(
+                RoomTrack.Candidate(
+                    room: room, observer: nearest.observer.number, distance: nearest.distance, probability: probability))
+        }
         return candidates
     }
 
     private func text(of change: RoomTrack.Switch) -> String {
         func name(_ number: UInt32) -> String { observer(number)?.id ?? "-" }
-        let here = "\(name(change.to.observer)) at \(FigureText.metres(change.to.distance))"
+        let near = "\(name(change.to.observer)) at \(FigureText.metres(change.to.distance))"
+        let isOwn = observer(change.to.observer)?.place?.room == change.to.room
+        let here = isOwn ? near : "\(rooms[change.to.room][3]) by its outline, near \(near),"
         switch change.reason {
         case .first: return "first heard by \(here)"
         case .unheard: return "\(here); nobody in the former room hears it"

@@ -29,6 +29,15 @@ extension Beacons {
             if record.type == .beacon { throw call.parameters.error("ranging", "is for who sees beacons, not for a beacon") }
             record.ranging = try ranging.ranging(record.ranging ?? .standard)
         }
+        if call.parameters.isNull("orientation") {
+            record.orientation = nil
+        } else if let turned = try call.parameters.optionalNested("orientation") {
+            if record.type == .beacon { throw call.parameters.error("orientation", "is for who sees beacons, not for a beacon") }
+            var orientation = record.orientation ?? .standard
+            if turned.has("heading") { orientation.heading = try turned.optionalNumber("heading", in: Orientation.headings) ?? 0 }
+            if turned.has("tilt") { orientation.tilt = try turned.optionalNumber("tilt", in: Orientation.tilts) ?? 0 }
+            record.orientation = orientation
+        }
     }
 
     /// The identity of a beacon that is to be registered, which no other device has.
@@ -67,7 +76,7 @@ extension Parameters {
         return uuid
     }
 
-    /// `{n?,rssiOffset?,filter?}`: what is not named stays.
+    /// `{n?,rssiOffset?,filter?,map?}`: what is not named stays.
     fileprivate func ranging(_ former: RangingSettings) throws(WireError) -> RangingSettings {
         var settings = former
         if has("n") { settings.n = try optionalNumber("n", in: RangingSettings.exponents) ?? RangingSettings.standard.n }
@@ -77,6 +86,14 @@ extension Parameters {
         if has("filter") {
             let filter: RangingSettings.Filter? = try optionalChoice("filter")
             settings.filter = filter ?? .trimmedMean
+        }
+        if has("map") {
+            settings.map = try optionalString("map", bytes: 0...16_384).map { text throws(WireError) in
+                guard let map = RadioMap(text) else {
+                    throw error("map", "must be a map as `geomatch beacons calibrate` makes it")
+                }
+                return map
+            }
         }
         return settings
     }

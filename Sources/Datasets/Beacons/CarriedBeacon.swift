@@ -27,9 +27,9 @@ final class CarriedBeacon {
         fileprivate var count = 1.0
     }
 
-    /// Takes what an observer heard; several levels since the last time become one.
+    /// Takes what an observer heard; several levels since the last time become one, of what is given the last counts.
     func take(_ evidence: PositionFilter.Evidence, by observer: UInt32) {
-        guard let place = heard.firstIndex(where: { $0.observer == observer }) else {
+        guard let place = heard.firstIndex(where: { $0.observer == observer && $0.evidence.isLike(evidence) }) else {
             return heard.append(Heard(observer: observer, evidence: evidence))
         }
         if case .loss(let loss) = evidence, case .loss(let mean) = heard[place].evidence {
@@ -55,5 +55,14 @@ final class CarriedBeacon {
     /// Whether time alone may still say something new.
     func isSettling(at now: Int64) -> Bool {
         former.at != .min && now - former.at < PositionFilter.fadeMilliseconds + 2 * RoomTrack.hold / 3
+    }
+}
+
+extension PositionFilter.Evidence {
+    fileprivate func isLike(_ other: Self) -> Bool {
+        switch (self, other) {
+        case (.loss, .loss), (.metres, .metres), (.bearing, .bearing): true
+        default: false
+        }
     }
 }

@@ -77,8 +77,9 @@ extension LiveBook {
         beacons.expire(at: turn.now, into: &beaconEffects)
         beacons.advanceMonitors(to: turn.now, into: &beaconEffects)
         handleBeaconEffects(of: dataset, &turn)
+        let outlines = dataset.structure.hasOutlines ? dataset.structure : nil
         for beacon in beacons.removeSeenCarried() {
-            let location = beacons.locate(beacon, at: turn.now) { place(of: $0, in: dataset) }
+            let location = beacons.locate(beacon, at: turn.now, outlines: outlines) { place(of: $0, in: dataset) }
             if let location { publish(location, in: dataset, &turn) }
         }
         for observer in beacons.removeBehind() where beacons.isDue(observer, at: turn.now) { report(observer, &turn) }

@@ -107,6 +107,17 @@ final class StructureBook {
         return found
     }
 
+    /// Whether anything of the structure has an outline.
+    var hasOutlines: Bool { tree.hasOutlines }
+
+    /// The room whose outline holds a position, on the floor of another room: venue, building, floor and room.
+    func room(at position: Position, onFloorOf other: [String]) -> [String]? {
+        let locator = self.locator ?? Locator(tree)
+        self.locator = locator
+        let stated = StatedLevels(levels: other.dropLast() + [LiveTopic.notApplicable], named: nil)
+        return locator.whereabouts(of: position, floorIndex: nil, stated: stated).flatMap { $0.room == nil ? nil : $0.levels }
+    }
+
     /// The middle of what a topic names, such as a room: where something is that no device says.
     func position(ofTopic topic: String) -> Position? {
         guard tree.hasOutlines else { return nil }

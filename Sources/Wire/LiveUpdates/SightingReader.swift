@@ -67,6 +67,9 @@ private struct SightingNode {
         sighting.distanceAccuracy = try write("distanceAccuracy", "a number above 0, to 10000", into: &writer) {
             $0 > 0 && $0 <= 10_000
         }
+        sighting.azimuth = try write("azimuth", "a number from -360 to 360", into: &writer) { (-360...360).contains($0) }
+        sighting.elevation = try write("elevation", "a number from -90 to 90", into: &writer) { (-90...90).contains($0) }
+        sighting.angleAccuracy = try write("angleAccuracy", "a number above 0, to 180", into: &writer) { $0 > 0 && $0 <= 180 }
         if let value = given("proximity") {
             let band = try proximity(value)
             writer.key(plain: "proximity")
@@ -104,9 +107,9 @@ private struct SightingNode {
     }
 
     private static let names: [StaticString] = [
-        "proximityUUID", "proximityID", "uuid", "major", "minor", "rssi", "txPower", "distance", "distanceAccuracy", "proximity",
-        "timestamp",
-        "originSourceId", "sightings",
+        "proximityUUID", "proximityID", "uuid", "major", "minor", "rssi", "txPower", "distance", "distanceAccuracy", "azimuth",
+        "elevation",
+        "angleAccuracy", "proximity", "timestamp", "originSourceId", "sightings",
     ]
 
     private func given(_ name: String) -> JSONNode? {

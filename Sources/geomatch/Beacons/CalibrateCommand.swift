@@ -22,8 +22,9 @@ struct CalibrateCommand: AsyncParsableCommand {
               x_m,y_m,rssi_GATEWAY,…           with --gateways FILE: gateway,x_m,y_m
 
             Ten readings of a gateway are the least; walk from near to far. With --apply the figures are set with device/update, \
-            else they are only shown. Of forty readings or more a tenth is held back: where the figures fit that worse than what is set \
-            now, they are not applied.
+            else they are only shown. Of forty readings or more a tenth is held back: where the figures fit that no better than what is \
+            set now, they are not applied. A walk with places is kept as a radio map where that fits what was held back better still; \
+            of a walk in metres this needs two gateways whose devices have positions.
 
             Examples:
               geomatch beacons calibrate walk.csv
@@ -55,11 +56,15 @@ struct CalibrateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let walk = try CalibrationWalk(Self.read(file), plan: try gateways.map { try Self.read($0) })
-        let samples = try await walk.samples { try await position(of: $0) }
+        let frame = try await frame(of: walk)
+        let samples = try await walk.samples(in: frame ?? PlanFrame()) { try await position(of: $0) }
         var results: [(gateway: String, result: Calibration.Result?)] = []
         for (gateway, samples) in samples {
             let former = try await apply ? settings(of: gateway) : .standard
-            results.append((gateway, Calibration.fit(samples, txPower: txPower, instead: former)))
+            let isMapped = samples.contains { $0.place != nil } && (frame != nil || !apply)
+            // Of what is only shown the gain alone counts, which is everywhere the same.
+            let site = isMapped ? try await apply ? position(of: gateway) : (0, 0) : nil
+            results.append((gateway, Calibration.fit(samples, txPower: txPower, instead: former, at: site)))
         }
         show(results)
         for refusal in walk.refusals { StandardError.line("line \(refusal.line): \(PlainText.printable(refusal.reason))") }
@@ -79,6 +84,16 @@ struct CalibrateCommand: AsyncParsableCommand {
 
     // MARK: The daemon
 
+    /// How a walk in metres lies on earth; nil where the devices of its gateways do not say.
+    private func frame(of walk: CalibrationWalk) async throws -> PlanFrame? {
+        guard apply, !walk.plan.isEmpty else { return PlanFrame() }
+        var gateways: [(plan: LocalPlane.Point, site: CalibrationWalk.Place)] = []
+        for (gateway, place) in walk.plan.sorted(by: { $0.key < $1.key }) {
+            if let site = try? await position(of: gateway) { gateways.append((place, site)) }
+        }
+        return PlanFrame(gateways)
+    }
+
     private func position(of gateway: String) async throws -> CalibrationWalk.Place {
         let device = try await ask("device/get", ["id": .string(gateway)])
         guard let location = device.member("location"), let latitude = location.member("latitude")?.asDouble,
@@ -92,11 +107,15 @@ struct CalibrateCommand: AsyncParsableCommand {
         let ranging = try await ask("device/get", ["id": .string(gateway)]).member("ranging")
         return RangingSettings(
             n: ranging?.member("n")?.asDouble ?? RangingSettings.standard.n,
-            rssiOffset: ranging?.member("rssiOffset")?.asDouble ?? RangingSettings.standard.rssiOffset)
+            rssiOffset: ranging?.member("rssiOffset")?.asDouble ?? RangingSettings.standard.rssiOffset,
+            map: ranging?.member("map")?.asString.flatMap { RadioMap($0) })
     }
 
     private func set(_ result: Calibration.Result, of gateway: String) async throws {
-        let ranging: JSONObject = ["n": .double(result.n.rounded(3)), "rssiOffset": .double(result.rssiOffset.rounded(2))]
+        let ranging: JSONObject = [
+            "n": .double(result.n.rounded(3)), "rssiOffset": .double(result.rssiOffset.rounded(2)),
+            "map": result.map.map { .string($0.text) } ?? .null,
+        ]
         _ = try await ask("device/update", ["id": .string(gateway), "ranging": .object(ranging)])
     }
 
@@ -111,7 +130,9 @@ struct CalibrateCommand: AsyncParsableCommand {
     /// What the readings that were held back say.
     private static func gain(_ result: Calibration.Result) -> String {
         guard let trial = result.trial else { return "" }
-        let figures = "\(PlainText.decimal(trial.former, 1)) → \(PlainText.decimal(trial.fitted, 1)) dB on readings held back"
+        let map = trial.mapped.map { ", with a map \(PlainText.decimal($0, 1))" } ?? ""
+        let figures =
+            "\(PlainText.decimal(trial.former, 1)) → \(PlainText.decimal(trial.fitted, 1))\(map) dB off on readings held back"
         return result.hurts ? "; \(figures): not better than before, not applied" : "; \(figures)"
     }
 
@@ -125,9 +146,11 @@ struct CalibrateCommand: AsyncParsableCommand {
                     object["deviation"] = .double(result.deviation.rounded(2))
                     object["readings"] = .integer(Int64(result.used))
                     if let trial = result.trial {
-                        object["heldBack"] = .object([
+                        var heldBack: JSONObject = [
                             "former": .double(trial.former.rounded(2)), "fitted": .double(trial.fitted.rounded(2)),
-                        ])
+                        ]
+                        if let mapped = trial.mapped { heldBack["mapped"] = .double(mapped.rounded(2)) }
+                        object["heldBack"] = .object(heldBack)
                     }
                 }
                 return .object(object)

@@ -77,12 +77,12 @@ struct BeaconsTests {
         let room = beacons.rooms.number(of: ["v", "b", "1", "one"])
         let place = GatewayPlace(asOf: (0, 0), position: Position(latitude: 43.73, longitude: 7.42), room: room)
         #expect(beacons.removeSeenCarried() == [key])
-        let location = beacons.locate(key, at: 1000) { _ in place }
+        let location = beacons.locate(key, at: 1000, outlines: nil) { _ in place }
         #expect(location?.device.record.id == "tag" && location?.room == ["v", "b", "1", "one"])
         #expect(location?.gateway == "gateway" && location?.position.latitude == 43.73)
         _ = try see("gateway", 3, at: 1500)
         #expect(beacons.removeSeenCarried() == [key])
-        #expect(beacons.locate(key, at: 1500) { _ in place } == nil)
+        #expect(beacons.locate(key, at: 1500, outlines: nil) { _ in place } == nil)
         #expect(beacons.removeSeenCarried() == [key])
     }
 

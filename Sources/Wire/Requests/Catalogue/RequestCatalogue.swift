@@ -142,7 +142,12 @@ public enum RequestCatalogue {
             .object([
                 RequestField("n", "1…6"), RequestField("rssiOffset", "−60…60 dB"),
                 RequestField("filter", "trimmedMean, kalman or none"),
+                RequestField("map", "a radio map, as `geomatch beacons calibrate` makes it, or null"),
             ])),
+        RequestField(
+            "orientation",
+            "how it hangs, for the angles it sends: {\"heading\":degrees from north,\"tilt\":−90…90 upwards}, or null",
+            .object([RequestField("heading", "−360…360 degrees"), RequestField("tilt", "−90…90 degrees")])),
     ]
 
     private static let devices = [
