@@ -16,6 +16,11 @@ extension MQTTDoor {
                 "broker": "\(configuration.broker)", "mqtt": "\(protocolVersion == 5 ? "5" : "3.1.1")",
                 "session": "\(sessionPresent ? "resumed" : "new")",
             ])
+        if !sessionPresent, !session.held.isEmpty {
+            core.logger.warning(
+                "the broker has lost the session: requests without a reply must be repeated, live state is published again",
+                metadata: ["broker": "\(configuration.broker)"])
+        }
         // What an earlier life retained for Home Assistant may be there without the session.
         if !sessionPresent { session.held = session.held.filter { $0 == configuration.homeAssistant.filter } }
         discovery.forgetRetained()
