@@ -300,6 +300,8 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     }
 
     public func linkTick(now: Int64) -> Int64 {
+        // The core's clock may be corrected, the link's is not.
+        let ahead = core.clock.now() - now
         var next = core.tick()
         checkProbe(at: core.clock.monotonic())
         if session.phase == .online, !unsent.isEmpty { publishUnsent() }
@@ -309,7 +311,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         }
         next = min(next, settleBroker(at: core.clock.now()), settleDiscovery(at: core.clock.now()))
         if stopsAt != nil { end() }
-        return next
+        return next == .max ? next : next - ahead
     }
 
     // MARK: The end

@@ -11,13 +11,13 @@ import Testing
 private struct DoorBench {
     let door: MQTTDoor
 
-    init(prefix: String = "") {
+    init(prefix: String = "", clock: CoreClock = .system) {
         let topics = Topics(prefix: prefix)
         var configuration = HubConfiguration()
         configuration.naming = topics.naming
         configuration.instance = "i"
         let core = Core(
-            hub: Hub(configuration), seed: (1, 2),
+            hub: Hub(configuration), seed: (1, 2), clock: clock,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, health: Health())
         door = MQTTDoor(
             MQTTDoor.Configuration(
@@ -49,8 +49,10 @@ private struct DoorBench {
     }
 }
 
-private func withDoor(prefix: String = "", _ body: (DoorBench) async throws -> Void) async throws {
-    try await body(DoorBench(prefix: prefix))
+private func withDoor(
+    prefix: String = "", clock: CoreClock = .system, _ body: (DoorBench) async throws -> Void
+) async throws {
+    try await body(DoorBench(prefix: prefix, clock: clock))
 }
 
 @Suite("A session at the broker")
@@ -148,6 +150,15 @@ struct SessionTests {
                 #expect(bench.door.session.phase == .away)
                 #expect(bench.door.core.health.lastReason.contains(" #"))
             }
+        }
+    }
+
+    @Test("A core whose clock is another one than the link's is due when the link thinks so", arguments: [-1, 0, 1])
+    func deadlines(days: Int64) async throws {
+        let clock = CoreClock(now: { CoreClock.system.now() + days * 86_400_000 }, monotonic: CoreClock.system.monotonic)
+        try await withDoor(clock: clock) { bench in
+            let now = CoreClock.system.now()
+            #expect((now...now + 10_000).contains(bench.door.linkTick(now: now)))
         }
     }
 
