@@ -41,7 +41,7 @@ public struct Member: Sendable {
     /// When the last renewal that the store took was sent.
     public private(set) var renewedAt: Int64?
     public private(set) var isLeaving = false
-    /// A shard was announced to this node, and has not come.
+    /// A shard was announced to this node, or is being taken, and has not come.
     public private(set) var isExpecting = false
 
     /// Until then nothing is taken that somebody may still renew.
@@ -94,7 +94,9 @@ public struct Member: Sendable {
                 steps.append(step)
             }
         }
-        isExpecting = view.leases.contains { $0.successor == node && $0.owner != node }
+        isExpecting =
+            view.leases.contains { $0.successor == node && $0.owner != node }
+            || steps.contains { if case .take = $0 { true } else { false } }
         return steps
     }
 

@@ -203,12 +203,15 @@ public final class PostgresStore: Sendable {
     /// Sets a named value durably; nil removes it.
     public func setMetadata(_ key: String, _ value: String?) throws(StoreError) {
         try writing.use { connection in
+            try connection.send("BEGIN")
             if let value {
                 let sql = "INSERT INTO metadata VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
                 try connection.send(sql, [.text(key), .text(value)])
             } else {
                 try connection.send("DELETE FROM metadata WHERE key = $1", [.text(key)])
             }
+            try shard?.checkFence(connection)
+            try connection.send("COMMIT")
             try connection.finish()
         }
     }

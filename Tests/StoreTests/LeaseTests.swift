@@ -94,6 +94,43 @@ struct LeaseTests {
         }
     }
 
+    @Test("Whoever has lost a shard removes nothing of a deleted dataset any more, and nobody removes what is another shard's")
+    func fenceOfDebris() throws {
+        try withCluster { join in
+            let cluster = try join("c")
+            let (city, other) = (Sharding.shard(of: "demo"), Sharding.shard(of: "home"))
+            try cluster.leases.take([city: 0, other: 0], for: "a")
+            let former = cluster.store(of: city, epoch: 1)
+            former.debris.atOnce = 10
+            let devices = (0..<50).map { device("d\($0)", of: "demo") }
+            try former.commit([.put(DatasetRecord(id: "demo", createdAt: 1, updatedAt: 1, revision: "1-a"))] + devices)
+            try former.commit([.deleteDataset(id: "demo", at: 9)])
+            #expect(try former.hasDebris && former.removeDebris(looking: 5))
+            let neighbour = cluster.store(of: other, epoch: 1)
+            #expect(try !neighbour.hasDebris && !neighbour.removeDebris(looking: 5))
+            try cluster.leases.handOver(city, epoch: 1, to: "b")
+            #expect(throws: StoreError.fenced) { try former.removeDebris(looking: 5) }
+            let present = cluster.store(of: city, epoch: 2)
+            var pieces = 0
+            while try present.removeDebris(looking: 5) { pieces += 1 }
+            // Each portion is five rows: forty-five documents were left, had the former owner removed none.
+            #expect(try pieces >= 8 && !present.hasDebris)
+        }
+    }
+
+    @Test("Whoever has lost a shard does not note that its life ended well")
+    func fenceOfMetadata() throws {
+        try withCluster { join in
+            let cluster = try join("c")
+            try cluster.leases.take([3: 0], for: "a")
+            let former = cluster.store(of: 3, epoch: 1)
+            try former.setMetadata("life/3", "begun")
+            try cluster.leases.handOver(3, epoch: 1, to: "b")
+            #expect(throws: StoreError.fenced) { try former.setMetadata("life/3", "ended") }
+            #expect(try cluster.store(of: 3, epoch: 2).metadata("life/3") == "begun")
+        }
+    }
+
     @Test("A node that was replaced removed its replacement when it left")
     func replacedLeaves() throws {
         try withCluster { join in
