@@ -326,7 +326,8 @@ let package = Package(
         .testTarget(
             name: "HTTPDoorTests",
             dependencies: [
-                "DaemonCore", "Datasets", "GeomatchClient", "HTTPDoor", "MemoryStore", "PlainHTTP", "SeededRandom", "Wire",
+                "DaemonCore", "Datasets", "GeomatchClient", "HTTPDoor", "MemoryStore", "PlainHTTP", "Records", "SeededRandom",
+                "Wire",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -1,6 +1,7 @@
 import Crypto
 import Datasets
 import Foundation
+import Records
 import Testing
 import Wire
 
