@@ -346,16 +346,16 @@ final class ClusterNode: @unchecked Sendable {
                     && !ended.contains { $0.shard == shard }
                     && (shard == 0 || view.datasetCounts[shard] > 0 || wanted.contains(shard) || waiting[shard] != nil)
             }
-            if isNeeded { start(shard, epoch, view.datasets) }
+            if isNeeded { start(shard, epoch) }
         }
     }
 
-    private func start(_ shard: Int, _ epoch: Int64, _ datasets: [String]) {
+    private func start(_ shard: Int, _ epoch: Int64) {
         guard let around else { return }
         lock.withLock { _ = starting.insert(shard) }
         onThread {
             do {
-                let daemon = try ShardDaemon(shard, epoch: epoch, datasets: datasets, around) { [weak self] in
+                let daemon = try ShardDaemon(shard, epoch: epoch, around) { [weak self] in
                     guard let self else { return }
                     lock.withLock { _ = fenced.insert(shard) }
                     hurried.signal()

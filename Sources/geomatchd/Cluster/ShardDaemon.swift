@@ -59,11 +59,9 @@ final class ShardDaemon: @unchecked Sendable {
 
     /// Restores the shard; ``begin()`` serves it.
     ///
-    /// - Parameters:
-    ///   - datasets: All there are in the cluster.
-    ///   - fenced: Called on any thread where the store says that another node has it.
+    /// - Parameter fenced: Called on any thread where the store says that another node has it.
     init(
-        _ shard: Int, epoch: Int64, datasets: [String], _ around: Surroundings, fenced: @escaping @Sendable () -> Void
+        _ shard: Int, epoch: Int64, _ around: Surroundings, fenced: @escaping @Sendable () -> Void
     ) throws {
         (self.shard, self.epoch) = (shard, epoch)
         let daemon = around.daemon
@@ -81,7 +79,9 @@ final class ShardDaemon: @unchecked Sendable {
         }
         hub.keysElsewhere = KeysElsewhere(
             keeps: { $0 != AccessKeyRecord.anyDataset && Sharding.shard(of: $0) == shard },
-            stored: { [cluster = around.cluster] in (try? cluster.accessKeys(of: $0)) ?? [] },
+            stored: { [cluster = around.cluster, clock = around.clock] in
+                clock.isFresh ? (try? cluster.accessKeys(of: $0)) ?? [] : []
+            },
             deleted: { [front = around.front] in front?.keys.forget($0) })
         // The session of each shard has filters of its own at the broker.
         let broker = "\(around.endpoint.name)#\(shard)"
@@ -97,7 +97,8 @@ final class ShardDaemon: @unchecked Sendable {
             shard: shard, createsDatasets: daemon.settings.autoCreateDatasets, isFresh: mayAct, route: around.route,
             isComplete: around.isComplete)
         configuration.readsEveryDataset = shard == 0 && daemon.settings.autoCreateDatasets
-        configuration.knownDatasets = Set(datasets)
+        // As of now: what was made since the last view was announced to the former owner of the shard.
+        configuration.knownDatasets = Set(around.cluster.datasets.map(\.id))
         let door = MQTTDoor(configuration, core: core, heldFilters: restored.filters)
         running = RunningDaemon(core: core, door: door)
         running.http = around.front?.door(of: core, mayNotify: mayAct, wakeCore: { [weak door] in door?.wake() })
