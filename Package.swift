@@ -320,7 +320,7 @@ let package = Package(
         .testTarget(
             name: "MQTTDoorTests",
             dependencies: [
-                "DaemonCore", "Datasets", "LiveTopics", "MQTTDoor", "MQTTLink", "MemoryStore", "SeededRandom", "Wire",
+                "Cluster", "DaemonCore", "Datasets", "LiveTopics", "MQTTDoor", "MQTTLink", "MemoryStore", "SeededRandom", "Wire",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(

@@ -92,6 +92,8 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     private var stopsAt: Int64?
     private let stopRequested = Atomic<Bool>(false)
     private let endsService = Atomic<Bool>(false)
+    /// Another node serves the shard when this door has ended.
+    private let hasSuccessor = Atomic<Bool>(false)
 
     struct UnsentMessage {
         /// With a NUL behind it.
@@ -133,9 +135,11 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
 
     /// Asks for a clean end: what waits is made durable and answered, `offline` is reported. From any thread.
     ///
-    /// - Parameter endsService: In a cluster, whether nobody serves the shard from then on: the reception reports `offline`.
+    /// - Parameter endsService: In a cluster, whether nobody serves the shard from then on: the reception reports `offline`. Else what
+    ///   comes meanwhile is passed on to the next owner.
     public func stop(endsService: Bool = false) {
         self.endsService.store(endsService && role?.isReception == true, ordering: .releasing)
+        hasSuccessor.store(role != nil && !endsService, ordering: .releasing)
         stopRequested.store(true, ordering: .releasing)
         wake()
     }
@@ -205,24 +209,31 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         if case .probing = session.phase { awaitProbe() }
     }
 
+    /// Whether what comes now is for the next owner: what is taken in while this one ends would be carried out and never answered.
+    private func passesOn(_ reading: Reading) -> Bool {
+        stopsAt != nil && reading != .elsewhere && hasSuccessor.load(ordering: .acquiring)
+    }
+
     private func receive(_ message: InboundMessage) {
         if role != nil, !isForHere(message) { return }
         receiveHere(message)
     }
 
     /// Whether a message is not another session's of the cluster; what may create a dataset of another shard is passed on.
-    private func isForHere(_ message: InboundMessage) -> Bool {
+    func isForHere(_ message: InboundMessage) -> Bool {
         switch topics.read(message.topic) {
         case .request(let dataset, _, let name):
             let reading = reading(of: dataset, isRequest: true)
-            guard reading == .unknown, !message.retain, creates(dataset, name) else { return reading != .elsewhere }
+            guard passesOn(reading) || reading == .unknown && !message.retain && creates(dataset, name) else {
+                return reading != .elsewhere
+            }
             route(message, of: dataset)
             return false
         case .malformedRequest(let dataset): return reading(of: dataset, isRequest: true) != .elsewhere
         case .update(let topic):
             let dataset = String(decoding: topic.prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self)
             let reading = reading(of: dataset, isRequest: false)
-            guard reading == .unknown, role?.createsDatasets == true, Name.isDataset(dataset) else {
+            guard passesOn(reading) || reading == .unknown && role?.createsDatasets == true && Name.isDataset(dataset) else {
                 return reading != .elsewhere
             }
             route(message, of: dataset)
@@ -273,12 +284,11 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         guard !adapters.isEmpty,
             let adapted = adapters.read(topic: message.topic, payload: message.payload, padded: true, retained: message.retain)
         else { return false }
-        switch reading(of: adapted.dataset, isRequest: false) {
-        case .elsewhere: return true
-        case .unknown where role?.createsDatasets == true && Name.isDataset(adapted.dataset):
+        let reading = reading(of: adapted.dataset, isRequest: false)
+        if reading == .elsewhere { return true }
+        if passesOn(reading) || reading == .unknown && role?.createsDatasets == true && Name.isDataset(adapted.dataset) {
             route(message, of: adapted.dataset)
             return true
-        case .here, .unknown: break
         }
         core.receive(adapted, published: message.topic, isRepeated: message.retain)
         return true

@@ -1,7 +1,9 @@
+import Cluster
 import DaemonCore
 import Datasets
 import Logging
 import MemoryStore
+import Synchronization
 import Testing
 
 @testable import MQTTDoor
@@ -11,7 +13,7 @@ import Testing
 private struct DoorBench {
     let door: MQTTDoor
 
-    init(prefix: String = "", clock: CoreClock = .system) {
+    init(prefix: String = "", clock: CoreClock = .system, role: ShardRole? = nil) {
         let topics = Topics(prefix: prefix)
         var configuration = HubConfiguration()
         configuration.naming = topics.naming
@@ -19,11 +21,11 @@ private struct DoorBench {
         let core = Core(
             hub: Hub(configuration), seed: (1, 2), clock: clock,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, health: Health())
-        door = MQTTDoor(
-            MQTTDoor.Configuration(
-                broker: "mqtt://h:1", topics: topics, instance: "i", readsEveryDataset: true, inputQoS: 0,
-                status: StatusMessage(version: "1", instance: "i", startedAt: 0)),
-            core: core, heldFilters: ["old/#"])
+        var ours = MQTTDoor.Configuration(
+            broker: "mqtt://h:1", topics: topics, instance: "i", readsEveryDataset: true, inputQoS: 0,
+            status: StatusMessage(version: "1", instance: "i", startedAt: 0))
+        ours.role = role
+        door = MQTTDoor(ours, core: core, heldFilters: ["old/#"])
     }
 
     /// A status that came from the broker.
@@ -34,6 +36,16 @@ private struct DoorBench {
                 door.noteStatus(
                     InboundMessage(topic: name, payload: text, retain: retain, qos: 0, responseTopic: nil, correlation: nil))
             }
+        }
+    }
+
+    /// Whether the door carries out what the message asks for.
+    func isForHere(_ topic: String) -> Bool {
+        Array(topic.utf8).withUnsafeBytes { name in
+            door.isForHere(
+                InboundMessage(
+                    topic: name, payload: UnsafeRawBufferPointer(start: nil, count: 0), retain: false, qos: 1, responseTopic: nil,
+                    correlation: nil))
         }
     }
 
@@ -55,8 +67,29 @@ private func withDoor(
     try await body(DoorBench(prefix: prefix, clock: clock))
 }
 
+private final class Routed: Sendable {
+    let messages = Mutex<[RoutedMessage]>([])
+}
+
 @Suite("A session at the broker")
 struct SessionTests {
+    @Test("What came while a shard was handed over was carried out and never answered", arguments: [false, true])
+    func passingOn(isLast: Bool) throws {
+        let routed = Routed()
+        let dataset = try #require((0..<1000).lazy.map { "d\($0)" }.first { Sharding.shard(of: $0) == 0 })
+        let bench = DoorBench(
+            role: ShardRole(
+                shard: 0, createsDatasets: false, isFresh: { true },
+                route: { message in routed.messages.withLock { $0.append(message) } },
+                isComplete: { true }))
+        let request = "geomatch/\(dataset)/me/request/device/list"
+        #expect(bench.isForHere(request) && bench.isForHere("\(dataset)/a/b/c/d/e/position"))
+        bench.door.stop(endsService: isLast)
+        bench.door.linkWoken()
+        #expect(bench.isForHere(request) == isLast && bench.isForHere("\(dataset)/a/b/c/d/e/position") == isLast)
+        #expect(routed.messages.withLock { $0.map { String(decoding: $0.topic, as: UTF8.self) } }.contains(request) == !isLast)
+    }
+
     @Test("It begins away, knows nothing of the broker, and no two probes are the same")
     func start() {
         var session = Session()
