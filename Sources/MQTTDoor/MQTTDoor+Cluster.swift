@@ -40,16 +40,19 @@ extension MQTTDoor {
     /// The datasets whose messages the session reads.
     var servedDatasets: [String] {
         guard role != nil else { return core.hub.datasetNames }
-        return shardState.closing.union(core.hub.datasetNames).sorted()
+        return shardState.opened.union(shardState.closing).union(core.hub.datasetNames).sorted()
     }
 
     /// The session stands: the reception learns what it has.
     func openDatasets() {
         guard let role, !role.isReception else { return }
-        shardState.opened = Set(core.hub.datasetNames)
+        let present = Set(core.hub.datasetNames)
+        // Some were deleted by requests that had waited for the session.
+        shardState.closing.formUnion(shardState.opened.subtracting(present))
+        shardState.opened.formUnion(present)
         shardState.opening = []
-        shardState.closing = []
-        if !shardState.opened.isEmpty { publishNotice(shardState.opened.sorted(), isHeld: true) }
+        if !present.isEmpty { publishNotice(present.sorted(), isHeld: true) }
+        if !shardState.closing.isEmpty { publishNotice(shardState.closing.sorted(), isHeld: false) }
     }
 
     /// The hub's datasets are others: their notices go out, for those that come once the broker has their filters.
