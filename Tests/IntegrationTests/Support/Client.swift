@@ -23,7 +23,9 @@ final class Client: MQTTLinkHandler, @unchecked Sendable {
     private let condition = NSCondition()
     private var received: [Message] = []
     private var repliesByRequest: [String: Message] = [:]
+    /// What is to be published; it waits for the connection and for its filters, so that no reply is missed.
     private var orders: [(MQTTLink) -> Void] = []
+    private var isSubscribed = false
     private var acknowledged: [UInt64: UInt8] = [:]
     private var granted: [[UInt8]] = []
     private var connections = 0
@@ -207,8 +209,10 @@ final class Client: MQTTLinkHandler, @unchecked Sendable {
     func linkSubscribed(id: Int32, granted codes: [UInt8]) {
         condition.withLock {
             granted.append(codes)
+            isSubscribed = true
             condition.broadcast()
         }
+        linkWoken()
     }
 
     func linkUnsubscribed(id: Int32) {}
@@ -223,12 +227,14 @@ final class Client: MQTTLinkHandler, @unchecked Sendable {
     func linkDisconnected(_ reason: MQTTDisconnect) {
         condition.withLock {
             disconnections.append(reason)
+            isSubscribed = false
             condition.broadcast()
         }
     }
 
     func linkWoken() {
         let taken = condition.withLock {
+            guard isSubscribed else { return [] as [(MQTTLink) -> Void] }
             defer { orders.removeAll() }
             return orders
         }
