@@ -72,6 +72,8 @@ static int receivedFromDaemon(int event, void *data, void *user) {
         publishEach(message->payload, message->payloadLength);
     } else if (strcmp(message->topic, GEOMATCH_RELOAD_TOPIC) == 0) {
         if (!readAgain()) mosquitto_log_printf(logWarning, "Warning: users and access cannot be read again");
+    } else if (strcmp(message->topic, GEOMATCH_REFUSE_TOPIC) == 0) {
+        refusalsAdd(message->payload, message->payloadLength);
     } else {
         return success;
     }
@@ -106,6 +108,7 @@ static int receivedFromClient(int event, void *data, void *user) {
     (void)event;
     (void)user;
     const struct messageEventData *message = data;
+    if (refusalsHold(message->topic)) return refusedByAccess;
     // A QoS 0 message that is not retained is kept by nobody, an empty one frees.
     if ((message->qos == 0 && !message->retain) || message->payloadLength == 0) return success;
     return memoryTakes(mosquitto_client_username(message->client), message->payloadLength) ? success : refusedByAccess;

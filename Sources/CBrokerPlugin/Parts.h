@@ -34,6 +34,12 @@ void memoryBound(size_t bytes);
 /// Whether a message of a client may be kept; counts it as the user's where it may.
 bool memoryTakes(const char *user, uint32_t bytes);
 
+// Refusals.c
+
+/// Nobody may publish on topics that begin so for a second.
+void refusalsAdd(const char *prefix, size_t length);
+bool refusalsHold(const char *topic);
+
 // Connections.c
 
 /// Watches the connections of the listeners at these ports and the life of the daemon; started once.

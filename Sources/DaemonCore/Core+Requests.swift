@@ -26,6 +26,12 @@ extension Core {
             isConfined: envelope.isConfined)
         guard !queues.append(request, to: number) else { return }
         envelope.answer.load = 0
+        // Its refusals would stand before the replies to others.
+        if queues.hasManyReplies(number, doorBytes: bytesAtDoors(of: number)), doors.indices.contains(envelope.answer.door),
+            doors[envelope.answer.door].door.isFlooded(by: envelope.client, in: envelope.dataset)
+        {
+            return hub.leaveUnanswered(envelope, &turn)
+        }
         hub.refuse(
             envelope, WireError(.limit, "too many requests of `\(envelope.client.prefix(64))` wait; ask again later"), &turn)
         noteReplies(at: now)

@@ -11,6 +11,10 @@ public protocol Door: AnyObject {
     var backlog: Int { get }
     /// Bytes of replies to the clients of a queue (``ReturnAddress/queue``) that were sent and have not arrived.
     func replyBytes(of queue: UInt32) -> Int
+    /// More requests of a client wait than may, and too many replies to it have not arrived: the door keeps away what it can of them.
+    ///
+    /// - Returns: Whether those that come nevertheless may stay without a reply.
+    func isFlooded(by client: String, in dataset: String) -> Bool
     /// Sends what leaves, in order; replies to requests of other doors are not its own.
     func send(_ batch: OutputBatch)
     /// A dataset came or went.
@@ -34,6 +38,8 @@ public protocol Door: AnyObject {
 extension Door {
     /// What is sent has arrived.
     public func replyBytes(of queue: UInt32) -> Int { 0 }
+    /// Whoever asks waits for the reply on a connection of its own.
+    public func isFlooded(by client: String, in dataset: String) -> Bool { false }
     /// Everything comes in on the core's thread.
     public func bring() -> Bool { false }
     /// What is a client's is for all doors.

@@ -128,7 +128,7 @@ struct RequestQueues {
     }
 
     private func isFree(_ queue: Queue, load: Int, doorBytes: Int, at now: Int64) -> Bool {
-        if queue.replyBytes + doorBytes >= bounds.replyBytes { return false }
+        if hasManyReplies(queue, doorBytes) { return false }
         if load > 1, storeLoadInHand + load > bounds.storeLoadInHand, now - storeAnsweredAt < bounds.patienceMilliseconds {
             return false
         }
@@ -137,6 +137,13 @@ struct RequestQueues {
         }
         return true
     }
+
+    /// Whether the replies of a client accumulate.
+    func hasManyReplies(_ number: UInt32, doorBytes: Int) -> Bool {
+        queues[number].map { hasManyReplies($0, doorBytes) } ?? false
+    }
+
+    private func hasManyReplies(_ queue: Queue, _ doorBytes: Int) -> Bool { queue.replyBytes + doorBytes >= bounds.replyBytes }
 
     /// Adds a request to its client's queue.
     ///

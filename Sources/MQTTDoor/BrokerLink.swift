@@ -9,9 +9,15 @@ public protocol BrokerLink: AnyObject {
     func publish(_ message: OutgoingMessage) -> MQTTPublishResult
     func subscribe(_ filters: [(filter: String, qos: Int32)]) -> Int32
     func unsubscribe(_ filters: [String]) -> Int32
+    /// Has the broker take nothing on topics that begin so for a second, where it can.
+    func refusePublications(below prefix: String)
     /// From any thread.
     func wake()
     func stop(drainSeconds: Double)
+}
+
+extension BrokerLink {
+    public func refusePublications(below prefix: String) {}
 }
 
 /// One message on its way out; everything is borrowed for the call.

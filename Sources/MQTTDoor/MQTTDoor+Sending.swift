@@ -89,14 +89,18 @@ extension MQTTDoor {
         let dropped = unsent.removeFirst()
         unsentBytes -= dropped.payload.count
         pendingReplies.remove(dropped.token)
+        // Of a run of them the first is enough.
+        guard !dropsReplies else { return }
+        dropsReplies = true
         core.logger.warning(
-            "a reply was dropped: too many wait for the broker",
+            "replies are dropped: too many wait for the broker",
             metadata: ["count": "\(unsent.count)", "bytes": "\(unsentBytes)"])
     }
 
     /// Sends what the broker was not there for; what it refuses again waits on.
     func publishUnsent() {
         if holdsReplies { return }
+        defer { if unsent.isEmpty { dropsReplies = false } }
         for _ in 0..<unsent.count {
             guard let message = unsent.popFirst() else { return }
             let result = message.topic.withUnsafeBufferPointer { topic in

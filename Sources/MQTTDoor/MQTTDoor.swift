@@ -77,6 +77,8 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     /// Replies the broker was not there for.
     var unsent = Deque<UnsentMessage>()
     var unsentBytes = 0
+    /// Since the broker last took all of them.
+    var dropsReplies = false
     var pendingReplies = PendingReplies()
     var nextResyncAt: Int64 = 0
     var nextMarkAt: Int64 = 0
@@ -89,6 +91,9 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     /// What was seen of another daemon at this broker.
     var otherDaemon: String?
     private var nextMalformedLogAt: Int64 = 0
+    /// Until when the broker need not be told again to refuse a client's requests.
+    private var floods: [String: Int64] = [:]
+    private var nextFloodLogAt: Int64 = .min
     private var stopsAt: Int64?
     private let stopRequested = Atomic<Bool>(false)
     private let endsService = Atomic<Bool>(false)
@@ -174,6 +179,25 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     public func wake() { link?.wake() }
 
     public func replyBytes(of queue: UInt32) -> Int { pendingReplies.bytes(of: queue) }
+
+    /// Replies to all leave through one connection, so that those to whom takes none would keep others waiting.
+    public func isFlooded(by client: String, in dataset: String) -> Bool {
+        let now = core.clock.monotonic()
+        guard now >= floods[dataset + "/" + client] ?? .min else { return true }
+        floods = floods.filter { now < $0.value }
+        floods[dataset + "/" + client] = now + Self.floodMilliseconds
+        link?.refusePublications(below: topics.requests(of: client, in: dataset))
+        if now >= nextFloodLogAt {
+            nextFloodLogAt = now + 60_000
+            core.logger.warning(
+                "requests are dropped: too many of the client's wait, and it takes no replies",
+                metadata: ["dataset": "\(dataset)", "client": "\(client)"])
+        }
+        return true
+    }
+
+    /// The broker keeps requests away for a second.
+    private static let floodMilliseconds: Int64 = 500
 
     public func datasetsChanged() {
         noteDatasets()

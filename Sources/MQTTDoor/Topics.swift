@@ -64,6 +64,9 @@ public struct Topics: Sendable {
         return UnsafeRawBufferPointer(rebasing: topic[5...])
     }
 
+    /// Where a client makes its requests.
+    func requests(of client: String, in dataset: String) -> String { "\(prefix)\(Self.root)\(dataset)/\(client)/request/" }
+
     // MARK: What leaves
 
     /// How a message goes out, beside its topic and payload.

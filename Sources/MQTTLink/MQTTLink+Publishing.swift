@@ -57,6 +57,13 @@ extension MQTTLink {
         return .accepted
     }
 
+    /// Has the broker take nothing on topics that begin so for a second; other brokers than the embedded one cannot.
+    public func refusePublications(below prefix: String) {
+        guard configuration.brokerTakesBatches, phase == .connected else { return }
+        let bytes = Array(prefix.utf8)
+        if mosquitto_publish(client, nil, "$geomatch/refuse", Int32(bytes.count), bytes, 0, false) == 0 { queuedPlain += 1 }
+    }
+
     /// False for what must go the usual way: what the library refuses, and what is too long to share a packet.
     private func joinsBatch(topic: UnsafePointer<CChar>, payload: UnsafeRawBufferPointer, retain: Bool) -> Bool {
         let topicBytes = UnsafeRawBufferPointer(start: topic, count: strlen(topic))

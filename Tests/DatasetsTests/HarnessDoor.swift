@@ -13,6 +13,8 @@ final class HarnessDoor: Door {
     private(set) var retained: [String: String] = [:]
     var acknowledges = false
     var backlog = 0
+    /// Of replies to each client that have not arrived.
+    var untakenReplyBytes = 0
     let notices = NoticeLog()
 
     init(_ topics: Topics, liveQoS: Int32) {
@@ -22,6 +24,8 @@ final class HarnessDoor: Door {
 
     func datasetsChanged() {}
     func wake() {}
+    func replyBytes(of queue: UInt32) -> Int { untakenReplyBytes }
+    func isFlooded(by client: String, in dataset: String) -> Bool { true }
 
     func eraseInput(_ topic: String) {
         published.append(

@@ -57,6 +57,11 @@ final class HubHarness {
         get { door.backlog }
         set { door.backlog = newValue }
     }
+    /// Of replies to each client that have not arrived.
+    var untakenReplyBytes: Int {
+        get { door.untakenReplyBytes }
+        set { door.untakenReplyBytes = newValue }
+    }
     /// The store can be written; it is noticed when something is.
     var isDiskFull: Bool {
         get { log.isFull }

@@ -125,4 +125,25 @@ final class RequestQueueTests {
         #expect(harness.payloads("geomatch/d/eve/reply").count == 50)
         #expect(harness.core.isSettled)
     }
+
+    @Test("Refusals to a client that takes no replies pushed out the replies to others; such requests are dropped and told of")
+    func flood() {
+        let harness = HubHarness()
+        _ = harness.result("dataset/create", client: "admin")
+        harness.core.queues = RequestQueues(RequestQueues.Bounds(replyBytes: 1000, burstMilliseconds: 0, waitingBytes: 1000))
+        harness.isDiskSlow = true
+        for _ in 0..<50 { harness.send("geomatch/d/eve/request/changes/get", #"{"since":0}"#) }
+        let refused = harness.payloads("geomatch/d/eve/reply").count
+        #expect(harness.payloads("geomatch/d/eve/reply").allSatisfy { $0.contains("too many requests of `eve` wait") })
+        harness.untakenReplyBytes = 1000
+        for _ in 0..<50 { harness.send("geomatch/d/eve/request/changes/get", #"{"since":0}"#) }
+        #expect(refused > 30 && harness.payloads("geomatch/d/eve/reply").count == refused)
+        harness.advance(milliseconds: 2000)
+        let told = harness.payloads("geomatch/d/eve/diagnostics/overload")
+        #expect(told.count == 2 && told.last?.contains(#""count":49"#) == true, "\(told)")
+        harness.untakenReplyBytes = 0
+        harness.isDiskSlow = false
+        harness.advance(milliseconds: 2000)
+        #expect(harness.payloads("geomatch/d/eve/reply").count == 50)
+    }
 }

@@ -91,6 +91,26 @@ struct BrokerWallsTests {
         }
     }
 
+    @Test("What floods the daemon is refused for a second, and nothing else is", .timeLimit(.minutes(1)))
+    func flood() throws {
+        try withEmbedded { broker, login, _, _ in
+            try withLink(broker.endpoint, id: "geomatchd-secret", change: { $0.brokerTakesBatches = true }) { daemon in
+                try withLink(login("eve")) { eve in
+                    try withLink(login("ann")) { ann in
+                        #expect(daemon.waitConnected() && eve.waitConnected() && ann.waitConnected())
+                        #expect(eve.publishAndWait("geomatch/d/eve/request/device/get", "{}") == 0)
+                        daemon.order { $0.refusePublications(below: "geomatch/d/eve/request/") }
+                        // MQTT 5: not authorised.
+                        while eve.publishAndWait("geomatch/d/eve/request/device/get", "{}") == 0 {}
+                        #expect(eve.publishAndWait("d/-/-/-/-/eve/position", "{}") == 0)
+                        #expect(ann.publishAndWait("geomatch/d/ann/request/device/get", "{}") == 0)
+                        while eve.publishAndWait("geomatch/d/eve/request/device/get", "{}") != 0 {}
+                    }
+                }
+            }
+        }
+    }
+
     @Test("One that parks and retains without end gets a share of the memory, and others still get theirs")
     func memory() throws {
         try withEmbedded(change: { $0.memoryBytesMaximum = 64 << 20 }) { broker, login, lines, _ in

@@ -7,7 +7,8 @@
 // The plugin that the embedded mosquitto loads on each of its listeners.
 //
 // On the daemon's private listener it receives batches and commands. On the listeners for everybody it decides who logs in
-// and who reads and writes what, refuses the daemon's client id, bounds memory, and ends connections that do not log in.
+// and who reads and writes what, refuses the daemon's client id and what comes faster than the daemon can take, bounds memory, and
+// ends connections that do not log in.
 // While the daemon's process is gone it ends mosquitto.
 //
 // Why users and access are not left to mosquitto's own files: mosquitto 2.0.11 reads them again on SIGHUP only, and that
@@ -38,6 +39,8 @@
 #define GEOMATCH_BATCH_RETAIN 0x80000000u
 /// A message here makes the plugin read users and access again, and ends the connections of whom they no longer let in.
 #define GEOMATCH_RELOAD_TOPIC "$geomatch/reload"
+/// For a second nobody may publish on topics that begin like a message here.
+#define GEOMATCH_REFUSE_TOPIC "$geomatch/refuse"
 /// How client ids of daemons begin.
 #define GEOMATCH_CLIENT_PREFIX "geomatchd-"
 

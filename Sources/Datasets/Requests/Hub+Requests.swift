@@ -52,6 +52,16 @@ extension Hub {
         reply(context.encode(error), to: context, &turn)
     }
 
+    /// Of a request that can neither wait nor be refused, its client hears with all others of the same second.
+    public func leaveUnanswered(_ envelope: Envelope, _ turn: inout Turn) {
+        guard let dataset = datasets[envelope.dataset] else { return }
+        dataset.requestCounters.received += 1
+        dataset.requestCounters.failed += 1
+        dataset.diagnostics.reportOverload(
+            "#", "too many requests wait, and too many replies were not taken: these requests were dropped", count: 1,
+            to: envelope.client, &turn)
+    }
+
     func handle(_ received: ReceivedRequest, _ turn: inout Turn) {
         let context = received.context
         if let dataset = datasets[context.dataset] {
