@@ -94,6 +94,11 @@ struct DescribingTests {
                 let path = try #require(paths["/api/{dataset}/\(row.name)"]?.asObject, "\(row.name)")
                 #expect(path["post"] != nil && (path["get"] != nil) == !row.changes, "\(row.name)")
             }
+            for name in ["place/import", "dataset/import"] {
+                let post = paths["/api/{dataset}/\(name)"]?.asObject?["post"]?.asObject
+                let content = post?["requestBody"]?.asObject?["content"]?.asObject
+                #expect(content?["application/geo+json-seq"] != nil, "\(name)")
+            }
             // Every reference leads somewhere.
             for match in answer.text.matches(of: /"#\/components\/([a-z]+)\/([A-Za-z]+)"/) {
                 #expect(answer.json["components"]?.asObject?[String(match.1)]?.asObject?[String(match.2)] != nil, "\(match.0)")

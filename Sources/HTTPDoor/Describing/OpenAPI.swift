@@ -34,9 +34,9 @@ enum OpenAPI {
                     ] + more + [("responses", replies)]))
         }
         let fields = description?.fields ?? []
-        let body: JSONValue = [
-            "content": ["application/json": ["schema": schema(of: fields, items: row.takesItems, hasID: true)]]
-        ]
+        var bodies = [("application/json", schema(of: fields, items: row.takesItems, hasID: true))]
+        if HTTPResponder.importParameter(of: row.name) != nil { bodies += HTTPResponder.fileTypes.map { ($0, text) } }
+        let body: JSONValue = ["content": content(bodies)]
         var members: [(String, JSONValue)] = [("parameters", [ref("parameters/dataset")])]
         members.append(("post", operation(id, [("parameters", [ref("parameters/idempotencyKey")]), ("requestBody", body)])))
         if !row.changes {

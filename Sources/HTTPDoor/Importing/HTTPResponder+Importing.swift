@@ -5,6 +5,8 @@ import Wire
 // POST /api/{dataset}/place/import and …/dataset/import with a file of any size: it is carried out in parts, as it comes.
 
 extension HTTPResponder {
+    static let fileTypes = ["application/geo+json", "application/geo+json-seq", "application/x-ndjson"]
+
     /// How a file of this type is split; nil where it is the parameters of a request.
     static func form(of type: String?) -> FeatureSplitter.Form? {
         switch type {
