@@ -17,8 +17,10 @@ extension MQTTDoor {
                 if !told.isOnline, !message.retain, session.phase == .online { publishStatus() }
                 return
             }
-            // Before we were online it is our own former life.
-            guard onlineAt != nil else { return }
+            // Before we were online it is our own former life; so it is where a broker that was ended before it wrote ours down
+            // gives us what it retained.
+            let isEarlier = told.startedAt < configuration.status.startedAt
+            guard onlineAt != nil, !(message.retain && isEarlier) else { return }
             name("another geomatchd runs on a copy of this data directory, since \(told.startedAt): each puts the other out")
         } else if told.isOnline, !message.retain {
             let other = "another geomatchd is online at this broker, instance \(told.instance)"

@@ -221,6 +221,9 @@ struct SessionTests {
             bench.note(status("i", 5, "offline"), retain: true)
             #expect(bench.door.otherDaemon == nil)
             bench.door.onlineAt = 0
+            // A broker that was killed before it wrote our status down has the one before.
+            bench.note(status("i", -5, "offline"), retain: true)
+            #expect(bench.door.otherDaemon == nil)
             bench.note(status("i", 5, "offline"), retain: true)
             #expect(bench.door.otherDaemon?.contains("copy") == true)
         }

@@ -122,7 +122,7 @@ final class BrokerSupervisor {
             return configuration.log("Warning: users, access and certificates stay as they were: \(error)")
         }
         if configuration.usersFile != nil, configuration.pluginFile != nil { reloadPlugin() }
-        hangUp(child)
+        if configuration.pluginFile == nil || configuration.encryptedListener != nil { hangUp(child) }
         configuration.log("reloaded: users, access and certificates")
     }
 
