@@ -34,90 +34,143 @@ enum FenceCells {
     }
 }
 
-/// Numbers in cells, found without an allocation: each cell is a chain in one array.
-struct CellChains {
-    private struct Link {
-        var number: Int32
-        var next: Int32
+/// Boxes in a cell as bytes: 256 parts of its width and height, a little larger than they are.
+struct CellBox {
+    private var west, south, east, north: UInt8
+
+    init() { (west, south, east, north) = (0, 0, 0, 0) }
+
+    /// - Parameter column: As in the span of the box, not wrapped.
+    init(_ box: Area.Box, column: Int, row: Int, _ grid: Int) {
+        let size = FenceCells.size(of: grid)
+        let (west, south) = (Double(column) * size - 180, Double(row) * size - 90)
+        self.west = Self.part((box.west - west) / size, -1)
+        self.south = Self.part((box.south - south) / size, -1)
+        east = Self.part((box.west + box.width - west) / size, 1)
+        north = Self.part((box.north - south) / size, 1)
     }
 
-    private var heads: [UInt64: Int32] = [:]
-    private var links: [Link] = []
-    private var free: Int32 = -1
+    private static func part(_ share: Double, _ slack: Double) -> UInt8 {
+        UInt8(max(0, min(255, (share * 256).rounded(.down) + slack)))
+    }
 
-    var cellCount: Int { heads.count }
-    var isEmpty: Bool { heads.isEmpty }
+    @inline(__always)
+    func mayHold(_ x: UInt8, _ y: UInt8) -> Bool { west <= x && x <= east && south <= y && y <= north }
+}
 
-    mutating func insert(_ number: Int32, at key: UInt64) {
-        let link = Link(number: number, next: heads[key] ?? -1)
-        var index = free
-        if index >= 0 {
-            free = links[Int(index)].next
-            links[Int(index)] = link
-        } else {
-            index = Int32(truncatingIfNeeded: links.count)
-            links.append(link)
+/// Numbers and their boxes in cells: those of a cell lie side by side in one array.
+struct CellLists {
+    struct Entry {
+        var number: Int32
+        var box: CellBox
+    }
+
+    /// Where the entries of a cell are; there is room for a power of two.
+    private struct Piece {
+        var start: UInt32
+        var count: UInt32 = 0
+        var exponent: UInt32
+    }
+
+    private var pieces: [UInt64: Piece] = [:]
+    private var entries: [Entry] = []
+    /// Pieces that nobody has, by exponent.
+    private var free: [[UInt32]] = Array(repeating: [], count: 32)
+
+    var cellCount: Int { pieces.count }
+
+    mutating func insert(_ entry: Entry, at key: UInt64) {
+        var piece = pieces[key] ?? take(exponent: 0)
+        if piece.count == 1 << piece.exponent {
+            let larger = take(exponent: piece.exponent + 1)
+            for index in 0..<piece.count { entries[Int(larger.start + index)] = entries[Int(piece.start + index)] }
+            free[Int(piece.exponent)].append(piece.start)
+            piece = Piece(start: larger.start, count: piece.count, exponent: larger.exponent)
         }
-        heads[key] = index
+        entries[Int(piece.start + piece.count)] = entry
+        piece.count += 1
+        pieces[key] = piece
+    }
+
+    private mutating func take(exponent: UInt32) -> Piece {
+        if let start = free[Int(exponent)].popLast() { return Piece(start: start, exponent: exponent) }
+        let start = UInt32(entries.count)
+        entries.append(contentsOf: repeatElement(Entry(number: -1, box: CellBox()), count: 1 << exponent))
+        return Piece(start: start, exponent: exponent)
     }
 
     mutating func remove(_ number: Int32, at key: UInt64) {
-        guard let head = heads[key] else { return }
-        var (previous, index) = (Int32(-1), head)
-        while index >= 0, links[Int(index)].number != number { (previous, index) = (index, links[Int(index)].next) }
-        guard index >= 0 else { return }
-        let next = links[Int(index)].next
-        if previous >= 0 {
-            links[Int(previous)].next = next
-        } else if next >= 0 {
-            heads[key] = next
+        guard var piece = pieces[key] else { return }
+        let range = Int(piece.start)..<Int(piece.start + piece.count)
+        guard let index = range.first(where: { entries[$0].number == number }) else { return }
+        entries[index] = entries[range.upperBound - 1]
+        piece.count -= 1
+        if piece.count == 0 {
+            free[Int(piece.exponent)].append(piece.start)
+            pieces[key] = nil
         } else {
-            heads[key] = nil
-        }
-        links[Int(index)] = Link(number: -1, next: free)
-        free = index
-    }
-
-    func forEach(at key: UInt64, _ body: (Int32) -> Void) {
-        var index = heads[key] ?? -1
-        while index >= 0 {
-            let link = links[Int(index)]
-            body(link.number)
-            index = link.next
+            pieces[key] = piece
         }
     }
 
-    func forEachCell(_ body: (UInt64) -> Void) {
-        for key in heads.keys { body(key) }
+    @inline(__always)
+    func forEach(at key: UInt64, _ body: (Entry) -> Void) {
+        guard let piece = pieces[key] else { return }
+        entries.withUnsafeBufferPointer { entries in
+            for index in Int(piece.start)..<Int(piece.start + piece.count) { body(entries[index]) }
+        }
+    }
+
+    /// Calls `body` with each number in the cells of one grid that a box touches.
+    func forEach(in box: Area.Box, _ grid: Int, _ body: (Int32) -> Void) {
+        let span = FenceCells.span(of: box, grid)
+        guard span.columns.count * span.rows.count > cellCount else {
+            for row in span.rows {
+                for column in span.columns { forEach(at: FenceCells.key(grid, column, row)) { body($0.number) } }
+            }
+            return
+        }
+        // There are fewer cells with something in them.
+        for key in pieces.keys {
+            guard Int(key >> 58) == grid, span.rows.contains(Int(key & 0x1FFF_FFFF)) else { continue }
+            let column = Int(key >> 29 & 0x1FFF_FFFF)
+            let turns = 1 << grid
+            let from = span.columns.lowerBound
+            if ((column - from) % turns + turns) % turns < span.columns.count { forEach(at: key) { body($0.number) } }
+        }
     }
 }
 
 /// Finds the geofences that may hold a position: each stands in at most four cells of the grid of its size.
 struct FenceIndex {
-    private var chains = CellChains()
+    private var lists = CellLists()
     /// How many boxes each grid holds.
     private var counts = Array(repeating: 0, count: FenceCells.finest + 1)
     private var grids: UInt32 = 0
 
     mutating func insert(_ fence: Int32, _ boxes: [Area.Box]) {
-        for (grid, keys) in Self.cells(of: boxes) {
+        for box in boxes {
+            let grid = FenceCells.grid(for: box)
             count(grid, 1)
-            for key in keys { chains.insert(fence, at: key) }
+            Self.forEachCell(of: box, grid) { column, row in
+                let entry = CellLists.Entry(number: fence, box: CellBox(box, column: column, row: row, grid))
+                lists.insert(entry, at: FenceCells.key(grid, column, row))
+            }
         }
     }
 
     mutating func remove(_ fence: Int32, _ boxes: [Area.Box]) {
-        for (grid, keys) in Self.cells(of: boxes) {
+        for box in boxes {
+            let grid = FenceCells.grid(for: box)
             count(grid, -1)
-            for key in keys { chains.remove(fence, at: key) }
+            Self.forEachCell(of: box, grid) { lists.remove(fence, at: FenceCells.key(grid, $0, $1)) }
         }
     }
 
-    private static func cells(of boxes: [Area.Box]) -> [(grid: Int, keys: [UInt64])] {
-        boxes.map { box in
-            let grid = FenceCells.grid(for: box)
-            let span = FenceCells.span(of: box, grid)
-            return (grid, span.rows.flatMap { row in span.columns.map { FenceCells.key(grid, $0, row) } })
+    private static func forEachCell(of box: Area.Box, _ grid: Int, _ body: (_ column: Int, _ row: Int) -> Void) {
+        let span = FenceCells.span(of: box, grid)
+        for row in span.rows {
+            for column in span.columns { body(column, row) }
         }
     }
 
@@ -132,8 +185,13 @@ struct FenceIndex {
         while rest != 0 {
             let grid = rest.trailingZeroBitCount
             rest &= rest - 1
-            let key = FenceCells.key(grid, FenceCells.column(longitude, grid), FenceCells.row(latitude, grid))
-            chains.forEach(at: key, body)
+            let size = FenceCells.size(of: grid)
+            let (x, y) = ((longitude + 180) / size, (latitude + 90) / size)
+            let (column, row) = (x.rounded(.down), y.rounded(.down))
+            let (part, level) = (UInt8((x - column) * 256), UInt8((y - row) * 256))
+            lists.forEach(at: FenceCells.key(grid, Int(column), Int(row))) {
+                if $0.box.mayHold(part, level) { body($0.number) }
+            }
         }
     }
 
@@ -143,28 +201,7 @@ struct FenceIndex {
         while rest != 0 {
             let grid = rest.trailingZeroBitCount
             rest &= rest - 1
-            chains.forEach(in: box, grid, body)
-        }
-    }
-}
-
-extension CellChains {
-    /// Calls `body` with each number in the cells of one grid that a box touches.
-    func forEach(in box: Area.Box, _ grid: Int, _ body: (Int32) -> Void) {
-        let span = FenceCells.span(of: box, grid)
-        guard span.columns.count * span.rows.count > cellCount else {
-            for row in span.rows {
-                for column in span.columns { forEach(at: FenceCells.key(grid, column, row), body) }
-            }
-            return
-        }
-        // There are fewer cells with something in them.
-        forEachCell { key in
-            guard Int(key >> 58) == grid, span.rows.contains(Int(key & 0x1FFF_FFFF)) else { return }
-            let column = Int(key >> 29 & 0x1FFF_FFFF)
-            let turns = 1 << grid
-            let from = span.columns.lowerBound
-            if ((column - from) % turns + turns) % turns < span.columns.count { forEach(at: key, body) }
+            lists.forEach(in: box, grid, body)
         }
     }
 }

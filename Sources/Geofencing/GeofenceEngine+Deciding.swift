@@ -25,12 +25,7 @@ extension GeofenceEngine {
         // Its memory serves again and again.
         swap(&found, &near)
         found.removeAll(keepingCapacity: true)
-        let (latitude, longitude) = (Float(fix.latitude), Float(fix.longitude))
-        sketches.withUnsafeBufferPointer { sketches in
-            index.forEach(latitude: fix.latitude, longitude: fix.longitude) { number in
-                if sketches[Int(number)].mayHold(latitude, longitude) { found.append(number) }
-            }
-        }
+        index.forEach(latitude: fix.latitude, longitude: fix.longitude) { found.append($0) }
         near = found
         if possibleCount > 0, fix.accuracy > 0 { addPossible(fix) }
         guard !near.isEmpty else { return }

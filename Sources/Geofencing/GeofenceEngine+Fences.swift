@@ -17,7 +17,6 @@ extension GeofenceEngine {
     /// A fence is known; nothing is told.
     public mutating func restore(_ number: Int32, _ fence: Fence, around: (device: UInt32, radius: Double)? = nil) {
         forget(number)
-        while sketches.count <= Int(number) { sketches.append(.nothing) }
         var fence = fence
         if let around {
             fence.centre = around.device

@@ -7,8 +7,6 @@ import HeapModule
 /// who also says what time it is; being shown the time late changes no decision.
 public struct GeofenceEngine {
     var fences = FenceTable()
-    /// Of each fence.
-    var sketches: [FenceSketch] = []
     var depths: [Int32: Double] = [:]
     var index = FenceIndex()
     /// Fences that a position beyond their edge may be in: those with accuracy `possible`.
@@ -78,9 +76,7 @@ public struct GeofenceEngine {
 
     /// Has positions find a fence.
     mutating func show(_ number: Int32, _ area: FenceArea) {
-        let bounds = area.bounds
-        index.insert(number, bounds)
-        sketches[Int(number)] = FenceSketch(bounds)
+        index.insert(number, area.bounds)
     }
 
     mutating func depth(of number: Int32, _ area: FenceArea) -> Double {
