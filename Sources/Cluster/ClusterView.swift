@@ -31,17 +31,21 @@ public struct ClusterView: Equatable, Sendable {
         public var epoch: Int64
         /// Nobody renewed it in time: it may be taken.
         public var isExpired: Bool
+        /// Nobody renewed it for half of its time.
+        public var isOverdue: Bool
         /// Who is to have it next.
         public var successor: String?
         /// The successor waits for it.
         public var isPrepared: Bool
 
         public init(
-            owner: String? = nil, epoch: Int64 = 0, isExpired: Bool = false, successor: String? = nil, isPrepared: Bool = false
+            owner: String? = nil, epoch: Int64 = 0, isExpired: Bool = false, isOverdue: Bool = false, successor: String? = nil,
+            isPrepared: Bool = false
         ) {
             self.owner = owner
             self.epoch = epoch
             self.isExpired = isExpired
+            self.isOverdue = isOverdue || isExpired
             self.successor = successor
             self.isPrepared = isPrepared
         }
@@ -51,6 +55,8 @@ public struct ClusterView: Equatable, Sendable {
     public var nodes: [Node]
     /// By shard; all of them.
     public var leases: [Lease]
+    /// By shard, what another renewal makes another one; empty where nobody says.
+    public var renewals: [Int64] = []
     /// The names of all datasets.
     public var datasets: [String] { didSet { datasetCounts = Self.counts(datasets) } }
     /// How many datasets each shard has.
@@ -78,6 +84,16 @@ public struct ClusterView: Equatable, Sendable {
 
     /// Who serves a shard; nil where nobody does.
     public func owner(of shard: Int) -> String? { leases[shard].isExpired ? nil : leases[shard].owner }
+
+    /// The same without some nodes and what they have.
+    func without(_ gone: Set<String>) -> ClusterView {
+        var view = self
+        view.nodes.removeAll { gone.contains($0.name) }
+        for shard in leases.indices {
+            if let owner = leases[shard].owner, gone.contains(owner) { view.leases[shard].owner = nil }
+        }
+        return view
+    }
 
     /// Whether every dataset has an owner.
     public var isComplete: Bool { leases.indices.allSatisfy { datasetCounts[$0] == 0 || owner(of: $0) != nil } }

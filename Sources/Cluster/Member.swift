@@ -9,6 +9,8 @@ public struct Member: Sendable {
         case take(shard: Int, epoch: Int64)
         /// Serve it: the lease is this node's.
         case serve(shard: Int, epoch: Int64)
+        /// Restore it, as its owner falls silent: this node will serve it with this epoch where the lease ends.
+        case standBy(shard: Int, epoch: Int64)
         /// Name who is to have it next, so that this node is ready; nil takes that back.
         case announce(shard: Int, successor: String?)
         /// Say that this node waits for it.
@@ -44,6 +46,10 @@ public struct Member: Sendable {
     /// A shard was announced to this node, or is being taken, and has not come.
     public private(set) var isExpecting = false
 
+    /// By shard, the renewal that was seen last, and since when by this node's clock.
+    private var stands: [(renewal: Int64, since: Int64)] = []
+    /// A lease that ended by the store's clock and was renewed within this is not taken: the clock was set.
+    private static let standingMilliseconds = silenceMilliseconds + 100
     /// Until then nothing is taken that somebody may still renew.
     private var patientUntil: Int64 = .min
     public static let patienceMilliseconds: Int64 = 1500
@@ -82,13 +88,20 @@ public struct Member: Sendable {
     /// - Parameter sentAt: When the renewal was sent, by this node's clock: the leases last from later on.
     public mutating func renewed(_ view: ClusterView, sentAt: Int64) -> [Step] {
         // A store that was gone for this node may have been gone for all: owners are given time to renew.
-        if let last = renewedAt, sentAt - last > Self.silenceMilliseconds { patientUntil = sentAt + Self.patienceMilliseconds }
+        let pause = sentAt - (renewedAt ?? sentAt)
+        if pause > Self.silenceMilliseconds { patientUntil = sentAt + Self.patienceMilliseconds }
         renewedAt = max(renewedAt ?? sentAt, sentAt)
+        note(view.renewals, at: sentAt)
         var steps = reconcile(view)
+        // Who was late itself sees others late.
+        if pause < Self.leaseMilliseconds / 3 { steps += standBys(view) }
         let placement = Placement(view)
         let isHere = view.candidates.contains(node)
         for shard in view.leases.indices {
-            if view.leases[shard].owner != nil, view.leases[shard].isExpired, sentAt < patientUntil { continue }
+            if view.leases[shard].owner != nil, view.leases[shard].isExpired, sentAt < patientUntil || !stands(shard, at: sentAt)
+            {
+                continue
+            }
             let isCutOff = cutOffAt.map { sentAt - $0 >= Self.cutOffMilliseconds }
             if let step = step(for: shard, view, placement.owners[shard], isHere: isHere, isCutOff: isCutOff) {
                 steps.append(step)
@@ -123,6 +136,29 @@ public struct Member: Sendable {
             }
         }
         return steps
+    }
+
+    private mutating func note(_ renewals: [Int64], at now: Int64) {
+        if stands.count != renewals.count { stands = renewals.map { ($0, now) } }
+        for shard in renewals.indices where stands[shard].renewal != renewals[shard] { stands[shard] = (renewals[shard], now) }
+    }
+
+    /// Whether a lease was not renewed for so long that its owner has fallen silent, by a clock that nobody sets.
+    private func stands(_ shard: Int, at now: Int64) -> Bool {
+        stands.isEmpty || now - stands[shard].since >= Self.standingMilliseconds
+    }
+
+    /// What this node will have where the silent stay silent.
+    private func standBys(_ view: ClusterView) -> [Step] {
+        let silent = Set(view.leases.compactMap { $0.isOverdue && !$0.isExpired ? $0.owner : nil }).subtracting([node])
+        guard !silent.isEmpty else { return [] }
+        let placement = Placement(view.without(silent))
+        return view.leases.indices.compactMap { shard in
+            let lease = view.leases[shard]
+            guard view.datasetCounts[shard] > 0, let owner = lease.owner, silent.contains(owner), placement.owners[shard] == node
+            else { return nil }
+            return .standBy(shard: shard, epoch: lease.epoch + 1)
+        }
     }
 
     /// - Parameter isCutOff: From the broker, for long enough; nil: not at all.

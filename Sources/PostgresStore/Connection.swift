@@ -107,9 +107,47 @@ final class Connection {
         if let thrown { throw thrown }
     }
 
+    /// Sends a statement again and again, and gives the rows of each answer while the server is at the next one, until one has fewer rows.
+    func rows(repeating sql: String, whileThereAre count: Int, visit: (Columns) throws -> Void) throws {
+        try finish()
+        try send(sql)
+        try synchronise()
+        var thrown: (any Error)?
+        var isLast = false
+        repeat {
+            try send(sql)
+            try synchronise()
+            var found = 0
+            try readToSync { result in
+                found += Int(PQntuples(result))
+                guard thrown == nil else { return }
+                do {
+                    for row in 0..<PQntuples(result) { try visit(Columns(result: result, row: row)) }
+                } catch {
+                    thrown = error
+                }
+            }
+            unread = 0
+            isLast = found < count
+        } while !isLast && thrown == nil
+        // The one that was sent ahead finds nothing, or nobody wants what it finds.
+        try readToSync { _ in }
+        unread = 0
+        if let thrown { throw thrown }
+    }
+
+    private func synchronise() throws(StoreError) {
+        guard PQpipelineSync(handle) == 1 else { throw lost() }
+    }
+
     /// - Parameter visit: Gets an answer that has columns.
     private func read(_ visit: (OpaquePointer) -> Void) throws(StoreError) {
-        guard PQpipelineSync(handle) == 1 else { throw lost() }
+        try synchronise()
+        try readToSync(visit)
+        unread = 0
+    }
+
+    private func readToSync(_ visit: (OpaquePointer) -> Void) throws(StoreError) {
         var failure: StoreError?
         var silences = 0
         reading: while true {
@@ -129,7 +167,6 @@ final class Connection {
             default: failure = failure ?? self.failure(of: result)
             }
         }
-        unread = 0
         if let failure { throw failure }
     }
 

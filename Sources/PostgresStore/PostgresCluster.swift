@@ -67,10 +67,15 @@ public final class PostgresCluster: Sendable {
     }
 
     /// The store of a shard that was taken with this epoch.
-    public func store(of shard: Int, epoch: Int64) -> PostgresStore {
+    ///
+    /// - Parameter isSuspect: Whether the leases could not be renewed lately: a database that may only be read is noticed before a request
+    ///   has to find out.
+    public func store(
+        of shard: Int, epoch: Int64, isSuspect: @escaping @Sendable () -> Bool = { false }
+    ) -> PostgresStore {
         PostgresStore(
             shard: PostgresShard(shard, epoch: epoch), writing: writing[shard % writing.count],
-            reading: reading[shard % reading.count], schema: common.schema, repliesMax: repliesMax)
+            reading: reading[shard % reading.count], schema: common.schema, repliesMax: repliesMax, isSuspect: isSuspect)
     }
 
     /// A named value that is the same for all nodes, made by the first that asks.

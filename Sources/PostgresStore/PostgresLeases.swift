@@ -40,15 +40,19 @@ public final class PostgresLeases: LeaseStore {
         CREATE TABLE IF NOT EXISTS lease (shard bigint PRIMARY KEY, owner text, epoch bigint NOT NULL DEFAULT 0, \
         until timestamptz NOT NULL DEFAULT '-infinity', successor text, prepared boolean NOT NULL DEFAULT false)
         """,
+        // How often each shard's owners have written.
+        "CREATE TABLE IF NOT EXISTS written (shard bigint PRIMARY KEY, times bigint NOT NULL)",
         "INSERT INTO lease (shard) SELECT generate_series(0, \(Sharding.count - 1)) ON CONFLICT DO NOTHING",
     ]
 
     private static let term = "interval '\(Member.leaseMilliseconds) milliseconds'"
     private static let end = "clock_timestamp() + \(term)"
     /// Of a row of `node`.
-    static let lives = "beat > clock_timestamp() - \(term)"
+    static let lives = "beat BETWEEN clock_timestamp() - \(term) AND clock_timestamp()"
     /// Of a row of `lease`.
-    private static let isFree = "(owner IS NULL OR until < clock_timestamp())"
+    ///
+    /// One that ends later than any can was renewed before the clock was set back.
+    private static let isFree = "(owner IS NULL OR until < clock_timestamp() OR until > \(end))"
     /// What was handed on has no successor yet.
     private static let given = "epoch = lease.epoch + 1, successor = NULL, prepared = false"
 
@@ -114,16 +118,24 @@ public final class PostgresLeases: LeaseStore {
                     name: row.word(0), state: state, reachesBroker: row.flag(3), address: row.optionalWord(4)))
         }
         var leases = [ClusterView.Lease](repeating: ClusterView.Lease(), count: Sharding.count)
+        var renewals = [Int64](repeating: 0, count: Sharding.count)
         try connection.rows(
-            "SELECT shard, owner, epoch, owner IS NOT NULL AND \(Self.isFree), successor, prepared FROM lease"
+            """
+            SELECT shard, owner, epoch, owner IS NOT NULL AND \(Self.isFree), successor, prepared, \
+            owner IS NOT NULL AND until < clock_timestamp() + \(Self.term) / 2, \
+            CASE WHEN isfinite(until) THEN (extract(epoch FROM until) * 1000)::bigint ELSE 0 END FROM lease
+            """
         ) { row in
             leases[Int(row.number(0))] = ClusterView.Lease(
-                owner: row.optionalWord(1), epoch: row.number(2), isExpired: row.flag(3), successor: row.optionalWord(4),
-                isPrepared: row.flag(5))
+                owner: row.optionalWord(1), epoch: row.number(2), isExpired: row.flag(3), isOverdue: row.flag(6),
+                successor: row.optionalWord(4), isPrepared: row.flag(5))
+            renewals[Int(row.number(0))] = row.number(7)
         }
         let records = try Self.datasets(connection)
         datasetRecords.withLock { $0 = records }
-        return ClusterView(nodes: nodes, leases: leases, datasets: records.map(\.id))
+        var view = ClusterView(nodes: nodes, leases: leases, datasets: records.map(\.id))
+        view.renewals = renewals
+        return view
     }
 
     public func leave(_ node: NodeEntry) throws {

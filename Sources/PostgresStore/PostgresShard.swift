@@ -25,6 +25,13 @@ final class PostgresShard: Sendable {
 
     var datasets: [Field] { known.withLock { $0.map { .text($0) } } }
 
+    /// Has a transaction count as one that wrote.
+    func count(_ connection: Connection) throws(StoreError) {
+        try connection.send(
+            "INSERT INTO written VALUES ($1, 1) ON CONFLICT (shard) DO UPDATE SET times = written.times + 1",
+            [.number(Int64(number))])
+    }
+
     /// Fails the transaction where the epoch is no longer this one. Whoever takes the shard waits until it has ended.
     ///
     /// Last in its transaction: what is checked is locked only until the commit that comes with it.

@@ -22,6 +22,7 @@ extension PostgresStore {
                 try connection.send("BEGIN")
                 try debris.know(connection, of: shard)
                 let value = try body(connection)
+                try shard?.count(connection)
                 try shard?.checkFence(connection)
                 try connection.send("COMMIT")
                 try connection.finish()

@@ -68,14 +68,7 @@ extension PostgresStore {
         _ sql: String, _ values: [Value], _ connection: Connection, _ visit: (Columns) throws -> Void
     ) throws {
         try connection.send("DECLARE page NO SCROLL CURSOR FOR \(sql)", values)
-        var count: Int
-        repeat {
-            count = 0
-            try connection.rows("FETCH \(pageRows) FROM page") {
-                count += 1
-                try visit($0)
-            }
-        } while count == pageRows
+        try connection.rows(repeating: "FETCH \(pageRows) FROM page", whileThereAre: pageRows, visit: visit)
         try connection.send("CLOSE page")
     }
 

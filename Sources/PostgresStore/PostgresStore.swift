@@ -21,6 +21,7 @@ public final class PostgresStore: Sendable {
     let debris = Debris()
     /// The part of the store that this is; nil: all of it.
     let shard: PostgresShard?
+    private let isSuspect: @Sendable () -> Bool
 
     /// Connects, and makes the tables where there are none.
     ///
@@ -33,6 +34,7 @@ public final class PostgresStore: Sendable {
         self.repliesMax = Int64(repliesMax)
         self.schema = schema
         shard = nil
+        isSuspect = { false }
         let life = Life()
         writing = Lane { () throws(StoreError) in
             let connection = try Self.connect(url, schema)
@@ -48,7 +50,13 @@ public final class PostgresStore: Sendable {
     }
 
     /// A part of the store, over connections that are another's.
-    init(shard: PostgresShard?, writing: Lane, reading: Lane, schema: String, repliesMax: Int) {
+    ///
+    /// - Parameter isSuspect: Whether something else could not write to the database lately.
+    init(
+        shard: PostgresShard?, writing: Lane, reading: Lane, schema: String, repliesMax: Int,
+        isSuspect: @escaping @Sendable () -> Bool = { false }
+    ) {
+        self.isSuspect = isSuspect
         self.repliesMax = Int64(repliesMax)
         self.schema = schema
         self.shard = shard
@@ -246,6 +254,19 @@ public final class PostgresStore: Sendable {
         }
     }
 
+    /// How often the shard was written: while this stays, a ``restore(dataset:repliesSince:_:)`` would give the same.
+    public var timesWritten: Int64 {
+        get throws(StoreError) {
+            try writing.use { connection in
+                var times: Int64 = 0
+                try connection.rows("SELECT times FROM written WHERE shard = $1", [.number(Int64(shard?.number ?? -1))]) {
+                    times = $0.number(0)
+                }
+                return times
+            }
+        }
+    }
+
     public func probe() throws(StoreError) {
         try writing.use { connection in
             try connection.send("BEGIN")
@@ -256,7 +277,7 @@ public final class PostgresStore: Sendable {
         }
     }
 
-    public var isCutOff: Bool? { writing.isCutOff }
+    public var isCutOff: Bool? { isSuspect() || writing.isCutOff }
 }
 
 extension PostgresStore: DurableStore {}

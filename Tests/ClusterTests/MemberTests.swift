@@ -45,6 +45,44 @@ struct MemberTests {
         #expect(leases(all[0]) + leases(all[2]) == 64)
     }
 
+    @Test("What a silent node has is restored by who will have it, before the lease ends; while all renew, nothing is")
+    func standingBy() throws {
+        store.datasets = Set((0..<30).map { "dataset\($0)" })
+        let all = try nodes(["a", "b", "c"])
+        run(all, milliseconds: 20_000)
+        #expect(all.map(\.standbys.count) == [0, 0, 0])
+        let had = all[1].serving.filter { store.view.datasetCounts[$0] > 0 }
+        run([all[0], all[2]], milliseconds: 2600)
+        let ready = all[0].standbys.merging(all[2].standbys) { $1 }
+        #expect(Set(ready.keys) == had && all[0].standbys.keys.allSatisfy { all[2].standbys[$0] == nil })
+        run([all[0], all[2]], milliseconds: 2000)
+        for node in [all[0], all[2]] {
+            for (shard, epoch) in node.standbys { #expect(node.member.serving[shard] == epoch) }
+        }
+    }
+
+    @Test(
+        "Where the store's clock is set, nobody loses what it renews, and what a dead one had still comes to others",
+        arguments: [
+            3000, 3_600_000, -3000, -3_600_000,
+        ])
+    func clockIsSet(milliseconds: Int64) throws {
+        let all = try nodes(["a", "b"])
+        run(all, milliseconds: 10_000)
+        let had = all.map(\.member.serving)
+        func runOn(_ nodes: [SimulatedNode], for duration: Int64) {
+            for _ in 0..<(duration / 10) {
+                store.now += 10
+                for node in nodes { node.turn(at: store.now - milliseconds) }
+            }
+        }
+        store.now += milliseconds
+        runOn(all, for: 5000)
+        #expect(all.map(\.member.serving) == had)
+        runOn([all[0]], for: 5000)
+        #expect(leases(all[0]) == 64)
+    }
+
     @Test("A node falls silent before anybody can have what it had, and drops it when it goes on")
     func stopping() throws {
         let all = try nodes(["a", "b"])
@@ -148,6 +186,8 @@ final class SimulatedNode {
     var entry: NodeEntry
     var sleepUntil: Int64 = 0
     private(set) var serving: Set<Int> = []
+    /// Shards that it was to restore in case it has them soon, with their epochs.
+    private(set) var standbys: [Int: Int64] = [:]
     private let store: MemoryLeases
     private var nextBeat: Int64 = 0
     private var handOvers: [(at: Int64, shard: Int, epoch: Int64, successor: String?)] = []
@@ -187,6 +227,7 @@ final class SimulatedNode {
             case .serve(let shard, _): serving.insert(shard)
             case .announce(let shard, let successor): store.announce([shard: successor], by: member.node)
             case .prepare(let shard): store.prepare([shard], for: member.node)
+            case .standBy(let shard, let epoch): standbys[shard] = epoch
             case .handOver(let shard, let successor):
                 serving.remove(shard)
                 handOvers.append((now + 50, shard, epochs[shard] ?? member.renewing[shard] ?? 0, successor))

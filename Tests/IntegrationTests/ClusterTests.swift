@@ -26,7 +26,12 @@ extension Integration {
 
         /// Runs `body` with nodes that are online and share the datasets.
         func withNodes(_ names: [String], _ body: (Broker, [String: Daemon], Client) throws -> Void) throws {
-            let server = try PostgresServer()
+            try withNodes(names, at: try PostgresServer(), body)
+        }
+
+        private func withNodes(
+            _ names: [String], at server: PostgresServer, _ body: (Broker, [String: Daemon], Client) throws -> Void
+        ) throws {
             try withBroker { broker in
                 try withFolder { folder in
                     var nodes: [String: Daemon] = [:]
@@ -206,40 +211,33 @@ extension Integration {
             }
         }
 
-        @Test("While the store is gone owners keep their datasets: live data goes on, what changes something is `internal`")
-        func outage() throws {
+        @Test(
+            "While the store is gone, or may only be read, owners keep their datasets: live data goes on, changes are `internal`",
+            arguments: [false, true])
+        func outage(isReadOnly: Bool) throws {
             let server = try PostgresServer()
-            try withBroker { broker in
-                try withFolder { folder in
-                    let nodes = try ["a", "b"].map { name in
-                        let node = try Self.node(name, folder, broker, ["--store", server.url])
-                        try node.waitOnline()
-                        return node
+            try withNodes(["a", "b"], at: server) { broker, nodes, _ in
+                try withClient(broker.endpoint, name: "admin", filters: ["live/#"]) { client in
+                    try createAll(client)
+                    #expect(eventually { (try? loads(client)) == [3, 4] })
+                    if isReadOnly { try server.set(readOnly: true) } else { server.kill() }
+                    for node in nodes.values { #expect(node.program.waitForLine("leases cannot be renewed")) }
+                    // Longer than a lease.
+                    usleep(3_500_000)
+                    for dataset in Self.datasets {
+                        client.publish("\(dataset)/-/-/-/-/phone/position", #"{"lat":1,"lon":1}"#)
+                        _ = try client.first(on: "live/\(dataset)/-/-/-/-/phone/position")
+                        #expect(
+                            try client.refusal("device/create", ["deviceType": "MobileDevice", "id": "x"], dataset: dataset)
+                                == "internal")
                     }
-                    defer { for node in nodes { node.end() } }
-                    try withClient(broker.endpoint, name: "admin", filters: ["live/#"]) { client in
-                        try createAll(client)
-                        #expect(eventually { (try? loads(client)) == [3, 4] })
-                        server.kill()
-                        for node in nodes { #expect(node.program.waitForLine("leases cannot be renewed")) }
-                        // Longer than a lease.
-                        usleep(3_500_000)
-                        for dataset in Self.datasets {
-                            client.publish("\(dataset)/-/-/-/-/phone/position", #"{"lat":1,"lon":1}"#)
-                            _ = try client.first(on: "live/\(dataset)/-/-/-/-/phone/position")
-                            #expect(
-                                try client.refusal("device/create", ["deviceType": "MobileDevice", "id": "x"], dataset: dataset)
-                                    == "internal")
-                        }
-                        try server.start()
-                        for dataset in Self.datasets {
-                            #expect(
-                                eventually {
-                                    (try? client.ask(
-                                        "device/create", ["deviceType": "MobileDevice", "id": "y"], dataset: dataset))?[
-                                            "result"] != nil
-                                })
-                        }
+                    if isReadOnly { try server.set(readOnly: false) } else { try server.start() }
+                    for dataset in Self.datasets {
+                        #expect(
+                            eventually {
+                                (try? client.ask("device/create", ["deviceType": "MobileDevice", "id": "y"], dataset: dataset))?[
+                                    "result"] != nil
+                            })
                     }
                 }
             }

@@ -99,9 +99,11 @@ public final class MemoryLeases: LeaseStore, Sendable {
 }
 
 extension MemoryLeases.State {
-    fileprivate func isAlive(_ node: MemoryLeases.Node) -> Bool { now - node.renewedAt < Member.leaseMilliseconds }
+    fileprivate func isAlive(_ node: MemoryLeases.Node) -> Bool { (0..<Member.leaseMilliseconds).contains(now - node.renewedAt) }
 
-    fileprivate func isFree(_ shard: Int) -> Bool { rows[shard].lease.owner == nil || rows[shard].until <= now }
+    fileprivate func isFree(_ shard: Int) -> Bool {
+        rows[shard].lease.owner == nil || rows[shard].until <= now || rows[shard].until > now + Member.leaseMilliseconds
+    }
 
     fileprivate mutating func give(_ shard: Int, to node: String) {
         rows[shard].lease = ClusterView.Lease(owner: node, epoch: rows[shard].lease.epoch + 1)
@@ -114,16 +116,19 @@ extension MemoryLeases.State {
     }
 
     fileprivate var view: ClusterView {
-        ClusterView(
+        var view = ClusterView(
             nodes: nodes.values.map { node in
                 let state: ClusterView.Node.State = isAlive(node) ? (node.entry.isLeaving ? .leaving : .online) : .lost
                 return ClusterView.Node(
                     name: node.entry.name, state: state, reachesBroker: node.entry.reachesBroker, address: node.entry.address)
             },
-            leases: rows.map { row in
-                var lease = row.lease
-                lease.isExpired = lease.owner != nil && row.until <= now
+            leases: rows.indices.map { shard in
+                var lease = rows[shard].lease
+                lease.isExpired = lease.owner != nil && isFree(shard)
+                lease.isOverdue = lease.owner != nil && (isFree(shard) || rows[shard].until <= now + Member.leaseMilliseconds / 2)
                 return lease
             }, datasets: datasets.sorted())
+        view.renewals = rows.map(\.until)
+        return view
     }
 }

@@ -72,6 +72,17 @@ public final class PostgresServer: @unchecked Sendable {
         leash.process.waitUntilExit()
     }
 
+    /// Whether it refuses whatever changes something, in sessions that stand, too.
+    public func set(readOnly: Bool) throws {
+        let psql = "\(programs)/psql -q -h 127.0.0.1 -p \(port) -U postgres -d postgres"
+        let setting = "ALTER SYSTEM SET default_transaction_read_only = \(readOnly ? "on" : "off")"
+        let set = try Self.shell(#"\#(psql) -c "\#(setting)" -c "SELECT pg_reload_conf()""#)
+        set.process.waitUntilExit()
+        guard set.process.terminationStatus == 0 else {
+            throw Failure(reason: "psql ended with \(set.process.terminationStatus)")
+        }
+    }
+
     private static func shell(_ script: String) throws -> (process: Process, pipe: Pipe) {
         let (process, pipe) = (Process(), Pipe())
         process.executableURL = URL(fileURLWithPath: "/bin/sh")

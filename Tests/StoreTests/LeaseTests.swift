@@ -60,6 +60,31 @@ struct LeaseTests {
         }
     }
 
+    @Test("A lease that is not renewed is overdue before it ends; what is written to a shard is counted")
+    func overdue() throws {
+        try withCluster { join in
+            let cluster = try join("c")
+            let (leases, a) = (cluster.leases, NodeEntry(name: "a", life: "1"))
+            try leases.join(a)
+            try leases.take([0: 0], for: "a")
+            var lease = try leases.renew(a, leases: [0: 1]).leases[0]
+            #expect(!lease.isOverdue)
+            while !lease.isOverdue { lease = try leases.renew(a, leases: [:]).leases[0] }
+            #expect(!lease.isExpired && lease.owner == "a")
+            _ = try leases.renew(a, leases: [0: 1])
+            lease = try leases.renew(a, leases: [:]).leases[0]
+            #expect(!lease.isOverdue)
+            let dataset = try #require((0..<1000).lazy.map { "d\($0)" }.first { Sharding.shard(of: $0) == 0 })
+            let store = cluster.store(of: 0, epoch: 1)
+            #expect(try store.timesWritten == 0)
+            try store.commit([
+                .put(DatasetRecord(id: dataset, createdAt: 1, updatedAt: 1, revision: "1-a")), device("x", of: dataset),
+            ])
+            #expect(try store.timesWritten == 1)
+            #expect(try cluster.store(of: 1, epoch: 0).timesWritten == 0)
+        }
+    }
+
     @Test("A node that lives keeps its name, and a cluster its store, against daemons without one, too")
     func refusals() throws {
         try withCluster { join in

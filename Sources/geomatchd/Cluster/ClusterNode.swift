@@ -44,6 +44,9 @@ final class ClusterNode: @unchecked Sendable {
     /// Shards that begin on a thread of their own, and those that end there.
     private var starting: Set<Int> = []
     private var ending: Set<Int> = []
+    /// Shards whose owners are silent, and those that are being restored for that.
+    private var standbys: [Int: RestoredShard] = [:]
+    private var standingBy: Set<Int> = []
     /// Shards that ended to be handed over.
     private var ended: [(shard: Int, epoch: Int64, successor: String?)] = []
     private var fenced: Set<Int> = []
@@ -263,6 +266,7 @@ final class ClusterNode: @unchecked Sendable {
             // Not before: what was lost must not become fresh again.
             clock.renewed(at: sentAt)
             let isOver = try carryOut(steps, view)
+            standDown(view)
             routeHomeless()
             startMissing(view)
             tell(view)
@@ -308,6 +312,7 @@ final class ClusterNode: @unchecked Sendable {
         for step in steps {
             switch step {
             case .take(let shard, let epoch): taken[shard] = epoch
+            case .standBy(let shard, let epoch): standBy(shard, epoch)
             case .serve(let shard, let epoch):
                 epochs += 1
                 log.debug("shard taken", metadata: ["shard": "\(shard)", "epoch": "\(epoch)"])
@@ -354,8 +359,10 @@ final class ClusterNode: @unchecked Sendable {
         guard let around else { return }
         lock.withLock { _ = starting.insert(shard) }
         onThread {
+            while self.lock.withLock({ self.standingBy.contains(shard) }) { usleep(5000) }
+            let standby = self.lock.withLock { self.standbys.removeValue(forKey: shard) }
             do {
-                let daemon = try ShardDaemon(shard, epoch: epoch, around) { [weak self] in
+                let daemon = try ShardDaemon(shard, epoch: epoch, around, standby: standby) { [weak self] in
                     guard let self else { return }
                     lock.withLock { _ = fenced.insert(shard) }
                     hurried.signal()
@@ -366,6 +373,35 @@ final class ClusterNode: @unchecked Sendable {
                 self.lock.withLock { _ = self.starting.remove(shard) }
             }
         }
+    }
+
+    /// Restores a shard that this node will have where its owner stays silent.
+    private func standBy(_ shard: Int, _ epoch: Int64) {
+        let isNew = lock.withLock { standbys[shard]?.epoch != epoch && standingBy.insert(shard).inserted }
+        guard isNew, let around else { return }
+        log.debug("standing by", metadata: ["shard": "\(shard)", "epoch": "\(epoch)"])
+        onThread {
+            let restored = try? RestoredShard(shard, epoch: epoch, around)
+            self.lock.withLock {
+                self.standbys[shard] = restored
+                self.standingBy.remove(shard)
+            }
+        }
+    }
+
+    /// Forgets what was restored for nothing: its owner is back, or another node has it.
+    private func standDown(_ view: ClusterView) {
+        let over = lock.withLock { () -> [RestoredShard] in
+            let over = standbys.filter { shard, standby in
+                let lease = view.leases[shard]
+                return
+                    !(lease.isOverdue && lease.epoch + 1 == standby.epoch || lease.owner == name && lease.epoch == standby.epoch)
+            }
+            for shard in over.keys { standbys[shard] = nil }
+            return Array(over.values)
+        }
+        // To free a large one takes long.
+        if !over.isEmpty { onThread { _ = over } }
     }
 
     private func started(_ daemon: ShardDaemon) {
@@ -464,7 +500,7 @@ final class ClusterNode: @unchecked Sendable {
         door.set(status: status.encode(isOnline: true, node: (datasets, epochs)))
         running[0]?.running.door.note(datasets: Set(view.datasets))
         // Requests in unknown datasets are shard 0's: before it is served, nobody would answer them.
-        let isReceiving = serving[0] == nil ? view.owner(of: 0) != nil : running[0] != nil
+        let isReceiving = view.owner(of: 0).map { $0 != name || running[0] != nil } ?? false
         guard !wasOnline, door.reachesBroker, !isBusy, isReceiving, running.values.allSatisfy(\.isOnline), view.isComplete else {
             return
         }

@@ -59,33 +59,23 @@ final class ShardDaemon: @unchecked Sendable {
 
     /// Restores the shard; ``begin()`` serves it.
     ///
-    /// - Parameter fenced: Called on any thread where the store says that another node has it.
+    /// - Parameters:
+    ///   - standby: What was restored while the former owner was silent; nothing where it wrote since.
+    ///   - fenced: Called on any thread where the store says that another node has it.
     init(
-        _ shard: Int, epoch: Int64, _ around: Surroundings, fenced: @escaping @Sendable () -> Void
+        _ shard: Int, epoch: Int64, _ around: Surroundings, standby: RestoredShard? = nil,
+        fenced: @escaping @Sendable () -> Void
     ) throws {
         (self.shard, self.epoch) = (shard, epoch)
         let daemon = around.daemon
         var log = daemon.log
         log[metadataKey: "shard"] = .stringConvertible(shard)
         self.log = log
-        store = around.cluster.store(of: shard, epoch: epoch)
-        var hub = daemon.hubConfiguration(
-            identity: around.identity, access: around.access, push: around.push.offer, signKey: around.signKey)
-        hub.numbering = Numbering(step: Int64(Sharding.count), remainder: Int64(shard))
-        hub.clusterStatus = around.clusterStatus
-        hub.datasetsElsewhere = { [cluster = around.cluster, clock = around.clock] in
-            // A store that cannot be reached is not waited for.
-            (clock.isFresh ? cluster.datasets : cluster.leases.knownDatasets).filter { Sharding.shard(of: $0.id) != shard }
-        }
-        hub.keysElsewhere = KeysElsewhere(
-            keeps: { $0 != AccessKeyRecord.anyDataset && Sharding.shard(of: $0) == shard },
-            stored: { [cluster = around.cluster, clock = around.clock] in
-                clock.isFresh ? (try? cluster.accessKeys(of: $0)) ?? [] : []
-            },
-            deleted: { [front = around.front] in front?.keys.forget($0) })
-        // The session of each shard has filters of its own at the broker.
-        let broker = "\(around.endpoint.name)#\(shard)"
-        let restored = try daemon.restoredHub(hub, store: store, broker: broker)
+        let isReady = try standby.map { try $0.isCurrent(with: epoch) } ?? false
+        if standby != nil { log.debug("stood by", metadata: ["current": .stringConvertible(isReady)]) }
+        let restored = if isReady, let standby { standby } else { try RestoredShard(shard, epoch: epoch, around) }
+        store = restored.store
+        let broker = restored.broker
         let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
         let core = Core(hub: restored.hub, seed: seed, logger: log, health: Health())
         var configuration = daemon.doorConfiguration(around.endpoint, around.status)

@@ -170,6 +170,7 @@ final class ModelNode {
         case .take(let shard, let epoch): ask({ store.take([shard: epoch], for: name) }) { _ in }
         case .announce(let shard, let successor): ask({ store.announce([shard: successor], by: name) }) { _ in }
         case .prepare(let shard): ask({ store.prepare([shard], for: name) }) { _ in }
+        case .standBy: break
         case .serve(let shard, let epoch):
             parts[shard] = Part(epoch: epoch)
             load(shard, epoch)
