@@ -107,6 +107,7 @@ struct PlaceWorld: CircumstanceWorld {
             switch value {
             case .string(let text): return .text(text)
             case .bool(let flag): return .flag(flag)
+            case .null: return .nothing
             default: return value.asDouble.map { .number($0) }
             }
         }

@@ -90,4 +90,21 @@ struct PresenceTests {
         #expect(
             harness.result("circumstance/evaluate", #"{"id":"c","deviceId":"phone"}"#)?["value"] == true)
     }
+
+    @Test("Leaving the last geofence made a circumstance unknown instead of false, and never departed")
+    func departing() {
+        harness.fence(#","accuracy":"centre""#)
+        for (id, more) in [("c", ""), ("out", #","when":"departing""#)] {
+            _ = harness.request(
+                "circumstance/register", #"{"id":"\#(id)","expression":"(live presence geofence = \"home\")"\#(more)}"#)
+        }
+        func value() -> JSONValue? { harness.result("circumstance/evaluate", #"{"id":"c","deviceId":"phone"}"#)?["value"] }
+        #expect(value() == .null)
+        harness.move(metres: 0)
+        #expect(value() == true)
+        harness.published.removeAll()
+        harness.move(metres: 5000)
+        #expect(harness.payloads("geomatch/d/alice/circumstance/out").count == 1)
+        #expect(value() == false)
+    }
 }
