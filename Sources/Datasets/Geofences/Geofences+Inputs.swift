@@ -126,7 +126,7 @@ extension Geofences {
         let id = turn.identifiers.uuid()
         let number = device.reference.index
         var event = GeofenceEvent(id: id, geofence: geofence.record, deviceID: device.record.id, effect)
-        if devices.hides(device, from: geofence.record.owner) { event.fix = nil }
+        if !devices.mayLocate(device, by: geofence.record.owner) { event.fix = nil }
         var visit = GeofenceVisitRecord(
             dataset: dataset, geofence: geofence.record.path, deviceID: device.record.id, id: id, since: event.at)
         switch effect {
