@@ -191,7 +191,8 @@ extension Geofences {
     /// - Parameter owner: The dataset that these are of: it has the live states.
     func resume(in owner: Dataset, _ turn: inout Turn) {
         isRestoring = false
-        if !isEmpty {
+        // Presence that is retained follows its devices, also after the last geofence was deleted.
+        if !isEmpty || owner.activeDomains[KnownDomain.presence.rawValue] != nil {
             activate(at: turn.now)
             engine.resume(at: turn.now)
         }
