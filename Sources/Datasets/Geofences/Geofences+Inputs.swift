@@ -84,6 +84,16 @@ extension Geofences {
         for geofence in followingStructure { refreshArea(of: geofence, &turn) }
     }
 
+    /// The structure says by now on which floors devices and geofences are.
+    func floorsChanged(_ floors: [(device: Device, floor: FloorRef)], _ turn: inout Turn) {
+        guard isActive else { return }
+        for (device, floor) in floors {
+            engine.setFloor(ofDevice: device.reference.index, to: floor.number, at: turn.now, into: &effects)
+        }
+        for geofence in followingStructure { engine.endElsewhere(in: geofence.number, into: &effects) }
+        handleEffects(&turn)
+    }
+
     private func refreshArea(of geofence: Geofence, _ turn: inout Turn) {
         let resolved = resolve(geofence.area)
         geofence.problem = resolved.problem?.message
@@ -245,5 +255,7 @@ extension FenceFix {
 
 extension Device {
     /// By what geofences choose it.
-    var fenceIdentity: FenceDevice { FenceDevice(id: record.id, owner: record.owner, groups: record.group) }
+    var fenceIdentity: FenceDevice {
+        FenceDevice(id: record.id, owner: record.owner, groups: record.group, isFixed: record.type == .pin)
+    }
 }
