@@ -177,6 +177,21 @@ struct GeofenceTests {
         }
     }
 
+    @Test("An area of more than a thousand parts was refused; it has 5,000 vertices and no more")
+    func parts() {
+        func parts(_ count: Int) -> String {
+            let parts = (0..<count).map { number in
+                let (west, south) = (Double(number % 50) / 10, Double(number / 50) / 10)
+                return "[[[\(west),\(south)],[\(west + 0.05),\(south)],[\(west),\(south + 0.05)],[\(west),\(south)]]]"
+            }
+            return #"{"type":"MultiPolygon","coordinates":[\#(parts.joined(separator: ","))]}"#
+        }
+        harness.send("d/-/-/-/-/phone/position", #"{"lat":3.31,"lon":1.51}"#)
+        harness.fence(area: parts(1666))
+        #expect(harness.inside() == ["phone"])
+        #expect(harness.refusal("geofence/create", #"{"area":\#(parts(1667))}"#) == "invalid area.coordinates")
+    }
+
     @Test("A circle around a device moves with it, without that device, and empties when it is gone")
     func around() {
         harness.move("free", metres: 500)
