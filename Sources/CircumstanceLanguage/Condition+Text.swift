@@ -66,6 +66,7 @@ extension LiveRule.Value {
             number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
         case .text(let text): text.quoted
         case .flag(let flag): flag ? "true" : "false"
+        case .nothing: "null"
         }
     }
 }

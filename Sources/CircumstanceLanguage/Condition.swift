@@ -103,6 +103,8 @@ public struct LiveRule: Equatable, Sendable {
         case number(Double)
         case text(String)
         case flag(Bool)
+        /// What is known to be none, such as the geofence of a device that no geofence holds; no rule is written with it.
+        case nothing
     }
 
     /// In lower case.

@@ -70,7 +70,9 @@ final class Dataset {
         self.shared = shared
         let limits = shared.limits
         self.record = record
-        devices = Devices { shared.administrators.allow(client: $0, in: record.id) }
+        devices = Devices(
+            isAdministrator: { shared.administrators.allow(client: $0, in: record.id) },
+            reads: { shared.configuration.reads(record.id, $0) })
         devices.isPrivate = record.livePositions == .none
         diagnostics = Diagnostics(of: record.id)
         matchAccount = MatchAccount(diagnostics)

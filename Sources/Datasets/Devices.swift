@@ -11,8 +11,14 @@ final class Devices {
     /// Where they are is shown to their owners and administrators only.
     var isPrivate = false
     private let isAdministrator: (String) -> Bool
+    private let reads: (String) -> LiveReach
 
-    init(isAdministrator: @escaping (String) -> Bool = { _ in false }) { self.isAdministrator = isAdministrator }
+    init(
+        isAdministrator: @escaping (String) -> Bool = { _ in false }, reads: @escaping (String) -> LiveReach = { _ in .all }
+    ) {
+        self.isAdministrator = isAdministrator
+        self.reads = reads
+    }
 
     var count: Int { byID.count }
     var isEmpty: Bool { byID.isEmpty }
@@ -33,6 +39,12 @@ final class Devices {
         guard isPrivate else { return false }
         guard let device, let client else { return true }
         return device.record.owner != client && !isAdministrator(client)
+    }
+
+    /// Whether a client may know where a device is that it reaches: its own, and without an owner where such live data is for it.
+    func mayLocate(_ device: Device, by client: String) -> Bool {
+        if device.record.owner == client || isAdministrator(client) { return true }
+        return !isPrivate && reads(client).includes(device.record.id, for: client)
     }
 
     func insert(_ device: Device) {

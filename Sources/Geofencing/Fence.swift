@@ -3,11 +3,14 @@ public struct FenceDevice: Equatable, Sendable {
     public var id: String
     public var owner: String?
     public var groups: [String]
+    /// It stays where it is, so its silence says nothing.
+    public var isFixed: Bool
 
-    public init(id: String, owner: String? = nil, groups: [String] = []) {
+    public init(id: String, owner: String? = nil, groups: [String] = [], isFixed: Bool = false) {
         self.id = id
         self.owner = owner
         self.groups = groups
+        self.isFixed = isFixed
     }
 }
 

@@ -51,10 +51,10 @@ extension GeofenceEngine {
             isInside(number, core, fix, point)
         else { return }
         guard fences.centre(of: number) != device,
-            !core.getsStale || fences.staleAfter(of: number).map({ fix.heardAt + $0 > now }) ?? true, isOnFloor(fix, of: number),
-            let identity = devices[Int(device)], fences.concerns(number, identity)
+            !core.getsStale || staleAfter(device, in: number).map({ fix.heardAt + $0 > now }) ?? true,
+            isOnFloor(fix, of: number), let identity = devices[Int(device)], fences.concerns(number, identity)
         else { return }
-        visits[Int(device)].append(FenceVisit(fence: number, since: instant, hasDwelled: false))
+        visits[Int(device)].append(FenceVisit(fence: number, since: instant))
         members[number, default: []].insert(device)
         effects.append(.entered(fence: number, device: device, fix, at: instant))
         scheduleDwell(of: device, in: number, fix)
@@ -76,7 +76,7 @@ extension GeofenceEngine {
         case .inside, .between:
             if visit.outsideSince != nil { change(device, number) { $0.outsideSince = nil } }
         case .outside where core.accuracy != .likely || isElsewhere:
-            return end(visit, of: device, at: max(visit.since, instant), .left, into: &effects)
+            return end(visit, of: device, at: instant, .left, into: &effects)
         case .outside:
             guard let first = visit.outsideSince else { return change(device, number) { $0.outsideSince = instant } }
             if instant - first >= LikelyRule.exitMilliseconds {
@@ -103,19 +103,24 @@ extension GeofenceEngine {
     ) {
         guard !visit.hasDwelled else { return }
         change(device, visit.fence) {
-            $0.hasDwelled = true
+            $0.dwelledAt = instant
             $0.dwellsAt = .max
         }
         effects.append(.dwelled(fence: visit.fence, device: device, fix, at: instant))
     }
 
+    /// Ends a visit, never before what was reported of it.
+    ///
+    /// - Parameter instant: By the times of fixes; nil for when the last one was.
     mutating func end(
-        _ visit: FenceVisit, of device: UInt32, at instant: Int64, _ reason: FenceEnd, into effects: inout [FenceEffect]
+        _ visit: FenceVisit, of device: UInt32, at instant: Int64? = nil, _ reason: FenceEnd, into effects: inout [FenceEffect]
     ) {
+        let fix = fix(of: device)
+        let instant = max(visit.dwelledAt ?? visit.since, instant ?? fix?.timestamp ?? .min)
         visits[Int(device)].removeAll { $0.fence == visit.fence }
         removeMember(device, of: visit.fence)
         effects.append(
-            .exited(fence: visit.fence, device: device, fix(of: device), at: instant, since: visit.since, reason))
+            .exited(fence: visit.fence, device: device, fix, at: instant, since: visit.since, reason))
     }
 
     mutating func removeMember(_ device: UInt32, of number: Int32) {

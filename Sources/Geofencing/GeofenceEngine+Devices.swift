@@ -7,7 +7,7 @@ extension GeofenceEngine {
         grow(devices: device)
         devices[Int(device)] = identity
         for visit in visits(of: device) where !fences.concerns(visit.fence, identity) {
-            end(visit, of: device, at: max(visit.since, fix(of: device)?.timestamp ?? now), .left, into: &effects)
+            end(visit, of: device, .left, into: &effects)
         }
         if fix(of: device) != nil { review(device, at: now, into: &effects) }
     }
@@ -15,7 +15,7 @@ extension GeofenceEngine {
     /// A device is gone.
     public mutating func remove(_ device: UInt32, at now: Int64, into effects: inout [FenceEffect]) {
         guard Int(device) < devices.count else { return }
-        for visit in visits(of: device) { end(visit, of: device, at: max(visit.since, now), .deleted, into: &effects) }
+        for visit in visits(of: device) { end(visit, of: device, .deleted, into: &effects) }
         for fence in followers(of: device) { setArea(of: fence, nil, at: now, ending: .deleted, into: &effects) }
         for fence in followers(of: device) { fences.removeCentre(of: fence) }
         followers[device] = nil
@@ -27,7 +27,7 @@ extension GeofenceEngine {
     /// A device is nowhere.
     public mutating func clear(_ device: UInt32, at now: Int64, into effects: inout [FenceEffect]) {
         guard Int(device) < devices.count else { return }
-        for visit in visits(of: device) { end(visit, of: device, at: max(visit.since, now), .left, into: &effects) }
+        for visit in visits(of: device) { end(visit, of: device, .left, into: &effects) }
         for fence in followers(of: device) { setArea(of: fence, nil, at: now, into: &effects) }
         fixes[Int(device)] = nil
         grid.remove(device)
@@ -45,24 +45,39 @@ extension GeofenceEngine {
     /// A fix of a device was accepted.
     public mutating func move(_ device: UInt32, to fix: FenceFix, into effects: inout [FenceEffect]) {
         grow(devices: device)
-        fixes[Int(device)] = fix
         grid.place(device, latitude: fix.latitude, longitude: fix.longitude)
+        decide(device, fix, now: fix.heardAt, into: &effects)
+    }
+
+    /// The last fix of a device was on another floor than it was known to be on.
+    public mutating func setFloor(
+        ofDevice device: UInt32, to floor: UInt32, at now: Int64, into effects: inout [FenceEffect]
+    ) {
+        guard var fix = fix(of: device), fix.floor != floor else { return }
+        fix.floor = floor
+        decide(device, fix, now: now, into: &effects)
+    }
+
+    private mutating func decide(_ device: UInt32, _ fix: FenceFix, now: Int64, into effects: inout [FenceEffect]) {
+        fixes[Int(device)] = fix
         let point = ECEF(latitude: fix.latitude, longitude: fix.longitude)
         for visit in visits[Int(device)] {
             review(visit, of: device, fix, point, at: fix.timestamp, into: &effects)
         }
-        enter(device, fix, point, now: fix.heardAt, into: &effects)
-        if !followers.isEmpty { moveFollowers(of: device, to: fix, into: &effects) }
+        enter(device, fix, point, now: now, into: &effects)
+        if !followers.isEmpty { moveFollowers(of: device, to: fix, now: now, into: &effects) }
     }
 
-    mutating func moveFollowers(of device: UInt32, to fix: FenceFix, into effects: inout [FenceEffect]) {
+    private mutating func moveFollowers(
+        of device: UInt32, to fix: FenceFix, now: Int64, into effects: inout [FenceEffect]
+    ) {
         for fence in followers(of: device) {
             guard let radius = movers[fence]?.radius,
                 let circle = try? Area.Circle(latitude: fix.latitude, longitude: fix.longitude, radius: radius)
             else { continue }
             movers[fence]?.at = fix.timestamp
             fences.setFloor(of: fence, fix.floor)
-            setArea(of: fence, FenceArea(circle), at: fix.heardAt, moves: true, into: &effects)
+            setArea(of: fence, FenceArea(circle), at: now, moves: true, into: &effects)
         }
     }
 

@@ -50,7 +50,7 @@ extension GeofenceEngine {
                 standing = fence.rule.standing(of: fix, in: area) { depth(of: number, area) }
             }
             if standing == .outside {
-                end(visit, of: device, at: max(visit.since, fix.timestamp), .left, into: &effects)
+                end(visit, of: device, .left, into: &effects)
             } else {
                 change(device, number) {
                     $0.outsideSince = nil
@@ -64,11 +64,9 @@ extension GeofenceEngine {
     }
 
     /// A fence is gone, and its visits with it.
-    public mutating func remove(_ number: Int32, at now: Int64, into effects: inout [FenceEffect]) {
+    public mutating func remove(_ number: Int32, into effects: inout [FenceEffect]) {
         for device in members(of: number) {
-            if let visit = visit(of: device, in: number) {
-                end(visit, of: device, at: max(visit.since, now), .deleted, into: &effects)
-            }
+            if let visit = visit(of: device, in: number) { end(visit, of: device, .deleted, into: &effects) }
         }
         forget(number)
     }
@@ -92,12 +90,22 @@ extension GeofenceEngine {
                 let point = ECEF(latitude: fix.latitude, longitude: fix.longitude)
                 review(visit, of: device, fix, point, at: at, into: &effects)
             } else if area == nil || standing(of: device, in: number) == .outside {
-                end(visit, of: device, at: max(visit.since, area == nil ? now : at), reason, into: &effects)
+                end(visit, of: device, at: at, reason, into: &effects)
             }
         }
         if let area { admit(to: number, area, at: now, into: &effects) }
     }
 
-    /// The floor that a fence is on, 0 where it is not known.
+    /// The floor that a fence is on, 0 where it is not known. See ``endElsewhere(in:into:)``.
     public mutating func setFloor(of number: Int32, _ floor: UInt32) { fences.setFloor(of: number, floor) }
+
+    /// Visits of devices that are on other floors than the fence end.
+    public mutating func endElsewhere(in number: Int32, into effects: inout [FenceEffect]) {
+        for device in members(of: number) {
+            guard let visit = visit(of: device, in: number), let fix = fix(of: device), !isOnFloor(fix, of: number) else {
+                continue
+            }
+            end(visit, of: device, .left, into: &effects)
+        }
+    }
 }

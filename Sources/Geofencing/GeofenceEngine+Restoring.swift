@@ -4,7 +4,8 @@ extension GeofenceEngine {
     public mutating func restoreVisit(of device: UInt32, in number: Int32, since: Int64, hasDwelled: Bool) {
         grow(devices: device)
         guard fences.core(number) != nil, visit(of: device, in: number) == nil else { return }
-        visits[Int(device)].append(FenceVisit(fence: number, since: since, hasDwelled: hasDwelled))
+        let dwelledAt = hasDwelled ? since + (fences.detail(number)?.dwell ?? 0) : nil
+        visits[Int(device)].append(FenceVisit(fence: number, since: since, dwelledAt: dwelledAt))
         members[number, default: []].insert(device)
     }
 

@@ -20,9 +20,9 @@ extension GeofenceEngine {
     mutating func endSilent(
         _ visit: FenceVisit, of device: UInt32, _ fix: FenceFix, now: Int64, into effects: inout [FenceEffect]
     ) {
-        guard let stale = fences.staleAfter(of: visit.fence) else { return }
+        guard let stale = staleAfter(device, in: visit.fence) else { return }
         let due = fix.heardAt + stale
-        guard due > now else { return end(visit, of: device, at: max(visit.since, due), .lost, into: &effects) }
+        guard due > now else { return end(visit, of: device, at: fix.timestamp + stale, .lost, into: &effects) }
         deadlines.insert(Deadline(at: due, device: device, fence: visit.fence, isSilence: true))
     }
 
@@ -46,7 +46,12 @@ extension GeofenceEngine {
     }
 
     mutating func scheduleSilence(of device: UInt32, in number: Int32, _ fix: FenceFix) {
-        guard fences.core(number)?.getsStale == true, let stale = fences.staleAfter(of: number) else { return }
+        guard fences.core(number)?.getsStale == true, let stale = staleAfter(device, in: number) else { return }
         deadlines.insert(Deadline(at: fix.heardAt + stale, device: device, fence: number, isSilence: true))
+    }
+
+    /// After how much silence a device has left; nil for never.
+    func staleAfter(_ device: UInt32, in number: Int32) -> Int64? {
+        devices[Int(device)]?.isFixed == true ? nil : fences.staleAfter(of: number)
     }
 }

@@ -56,6 +56,29 @@ struct AccessTests {
         }
     }
 
+    @Test("Events and explanations of geofences and circumstances said where devices are to those who may not read live data")
+    func strayEvents() throws {
+        for (reach, isShown) in [(LiveReach.all, true), (.own, false), (.none, false)] {
+            let harness = harness(reach)
+            harness.fence(#","accuracy":"centre""#)
+            _ = harness.request(
+                "circumstance/register",
+                #"{"id":"c","expression":"(live presence geofence = \"home\")","when":"arriving"}"#)
+            for (device, isShown) in [("bob", isShown), ("watch", true)] {
+                harness.published.removeAll()
+                harness.move(device, metres: 0)
+                for topic in ["geofence/home", "circumstance/c"] {
+                    let event = try #require(
+                        harness.payloads("geomatch/d/alice/\(topic)").first.flatMap { try? JSONValue.parse($0) })
+                    #expect((event["location"] != nil) == isShown, "\(reach) \(device) \(topic)")
+                }
+                let checks = harness.result("geofence/explain", #"{"id":"home","deviceId":"\#(device)"}"#)?["checks"]?.elements
+                let detail = checks?.first { $0["check"]?.text == "location" }?["detail"]?.text
+                #expect(detail == (isShown ? "at 43.73, 7.42" : "at a position that may not be shown"), "\(reach) \(device)")
+            }
+        }
+    }
+
     @Test("A request moves a device without an owner only where its client may publish that")
     func moving() {
         let harness = HubHarness { $0.writes = { _, client in client == "eve" ? .own : .all } }

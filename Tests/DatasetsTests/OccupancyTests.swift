@@ -67,6 +67,30 @@ struct OccupancyTests {
         #expect(harness.occupancy("v/b/f/r") == 0 && harness.occupancy("v/b/f/r2") == 1 && harness.occupancy("v/b/f/-") == 2)
     }
 
+    @Test("Buildings and venues did not count who is in no known room or floor")
+    func surroundings() {
+        let harness = house()
+        func figures() -> [Double?] { ["v/h/0/-", "v/h/-/-", "v/-/-/-"].map { harness.occupancy($0) } }
+        let away = #"{"lat":1,"lon":1}"#
+        for (topic, payload, expected) in [
+            ("v/h/-/-/p", away, [0, 1, 1]), ("v/-/-/-/q", away, [0, 1, 2]), ("-/-/-/-/r", FloorPlan.payload(60, 5), [0, 1, 3]),
+            // In the building, on a floor that nothing says.
+            ("-/-/-/-/s", FloorPlan.payload(5, 5), [0, 2, 4]), ("v/-/-/-/t", FloorPlan.payload(5, 5), [0, 3, 5]),
+            ("-/-/-/-/u", FloorPlan.payload(100, 5), [0, 3, 5]),
+            ("-/-/-/-/s", FloorPlan.payload(5, 5, #","floorIndex":0"#), [1, 3, 5]),
+            // Who is just outside may be inside.
+            ("-/-/-/-/s", FloorPlan.payload(5, -1), [1, 3, 5]), ("-/-/-/-/s", FloorPlan.payload(5, -5), [0, 2, 5]),
+            ("v/-/-/-/q", "", [0, 2, 4]),
+        ] as [(String, String, [Double])] {
+            harness.send("d/\(topic)/position", payload)
+            harness.advance(milliseconds: 1100)
+            #expect(figures() == expected, "\(topic) \(payload)")
+        }
+        harness.restart()
+        harness.advance(milliseconds: 1100)
+        #expect(figures() == [0, 2, 4])
+    }
+
     @Test("Who stands at a wall does not flap; who stays beyond it is counted there after five seconds, silent or not")
     func hysteresis() {
         let harness = house()

@@ -230,6 +230,33 @@ struct PrivatePositionTests {
         #expect(checks.contains { $0["detail"]?.text?.hasPrefix("distance 0.0 m") == true })
     }
 
+    @Test("Explaining a geofence said where a private device without an owner is")
+    func explainedGeofence() {
+        let harness = harness()
+        func location(_ client: String) -> String? {
+            let checks = harness.result(
+                "geofence/explain", #"{"id":"\#(client == "admin" ? "bob/f" : "f")","deviceId":"stray"}"#, client: client)?[
+                    "checks"]
+            return checks?.elements.first { $0["check"]?.text == "location" }?["detail"]?.text
+        }
+        harness.fence(#","staleAfter":60"#, id: "f", client: "bob")
+        #expect(location("bob") == "at a private position" && location("admin") == "at 43.73, 7.42")
+        harness.now += 61_000
+        #expect(location("bob") == "last at a private position, not heard of for 61 s")
+    }
+
+    @Test("A circumstance found out by presence in which geofence a private device without an owner is")
+    func presenceInCircumstances() {
+        let harness = harness()
+        harness.fence(id: "f", client: "ann")
+        _ = harness.request(
+            "circumstance/register", #"{"id":"probe","expression":"(live presence geofence = \"f\")"}"#, client: "ann")
+        func probed(_ id: String) -> JSONValue? {
+            harness.result("circumstance/evaluate", #"{"id":"probe","deviceId":"\#(id)"}"#, client: "ann")?["value"]
+        }
+        #expect(probed("phone") == true && probed("stray") == .null)
+    }
+
     @Test("Circumstances tell of devices without an owner, but not where they are; live data of theirs does not either")
     func circumstances() {
         let harness = harness()

@@ -89,6 +89,18 @@ struct StrictPolicyTests {
         #expect(harness.diagnostics().isEmpty)
     }
 
+    @Test("Presence is published whatever domains are active, and could not be subscribed to")
+    func presence() {
+        let harness = HubHarness()
+        _ = harness.request("dataset/create", #"{"policy":"strict","domains":["position"]}"#, client: "admin")
+        harness.makePhone()
+        harness.fence(#","accuracy":"centre""#)
+        #expect(harness.refusal("live/subscribe", #"{"criteria":{"domain":"co2"}}"#) == "notFound domain")
+        #expect(harness.result("live/subscribe", #"{"id":"l","criteria":{"domain":"presence"}}"#) != nil)
+        harness.move(metres: 0)
+        #expect(harness.payloads("geomatch/d/alice/live/l").count == 1)
+    }
+
     @Test("What became known while the dataset was open is refused from the moment it is strict, but may be cleared")
     func becomesStrict() {
         let harness = HubHarness()

@@ -156,7 +156,7 @@ struct FenceRuleTests {
         var gone = try FenceWalk(FenceRule())
         gone.fix(0, at: 0)
         effects = []
-        gone.engine.remove(0 as Int32, at: 1000, into: &effects)
+        gone.engine.remove(0 as Int32, into: &effects)
         guard case .exited(_, _, _, _, _, .deleted)? = effects.first else {
             Issue.record("\(effects)")
             return

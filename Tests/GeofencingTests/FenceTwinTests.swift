@@ -129,7 +129,7 @@ struct FenceTwinTests {
             case 0..<6:
                 let number = Int32(random.below(30))
                 if naive.fences[number] != nil {
-                    engine.remove(number, at: now, into: &effects)
+                    engine.remove(number, into: &effects)
                     naive.remove(number)
                 } else {
                     let rule = FenceRule(

@@ -104,12 +104,13 @@ struct Evaluation {
 }
 
 extension LiveRule {
-    /// Unknown where there is no value, or one of another kind.
+    /// Unknown where there is no value, or one of another kind; what is known to be none is false.
     func truth(of found: Value?) -> Truth {
         switch (found, value) {
         case (.number(let left)?, .number(let right)): comparison.holds(left, right) ? .true : .false
         case (.text(let left)?, .text(let right)): left.utf8.elementsEqual(right.utf8) ? .true : .false
         case (.flag(let left)?, .flag(let right)): left == right ? .true : .false
+        case (.nothing?, _): .false
         default: .unknown
         }
     }

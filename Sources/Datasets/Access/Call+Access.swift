@@ -21,17 +21,15 @@ extension Call {
         throw WireError(.unauthorized, "`\(client.name)` may not move `\(id)`: see `access`", field: "location")
     }
 
-    /// Whether a client may ask where a device is that it reaches: its own, and without an owner where such live data is for it.
+    /// Whether the client may ask where a device is, see ``Devices/mayLocate(_:by:)``.
     func mayLocate(_ device: Device) -> Bool {
-        if client.isAdministrator || device.record.owner == client.name { return true }
-        let reads = configuration.reads(dataset.id, client.name)
-        return !dataset.hidesPositions && reads.includes(device.record.id, for: client.name)
+        client.isAdministrator || dataset.devices.mayLocate(device, by: client.name)
     }
 }
 
 extension LiveReach {
     /// Whether it includes a topic of this `location`.
-    fileprivate func includes(_ location: String, for client: String) -> Bool {
+    func includes(_ location: String, for client: String) -> Bool {
         switch self {
         case .all: true
         case .own: location == client

@@ -76,7 +76,7 @@ extension CircumstanceBook {
             encodeHead(of: occurrence, id: id, record, device, into: &writer)
             encode(occurrence.atPlaces, "atPlaces", into: &writer)
             encode(occurrence.nearPlaces, "nearPlaces", into: &writer)
-            if !devices.hides(device, from: record.owner) { encode(occurrence.fix, into: &writer) }
+            if devices.mayLocate(device, by: record.owner) { encode(occurrence.fix, into: &writer) }
             writer.member("timestamp", occurrence.timestamp)
             if record.debug {
                 encode(

@@ -96,7 +96,7 @@ struct PlaceWorld: CircumstanceWorld {
     func live(device: UInt32, domain: String, property: String) -> LiveRule.Value? {
         guard let device = book.devices[device] else { return nil }
         // Comparisons would find out where somebody is that has no owner.
-        if device.record.owner == nil, book.devices.isPrivate, [.position, .proximity].contains(KnownDomain(rawValue: domain)) {
+        if device.record.owner == nil, book.devices.isPrivate, KnownDomain(rawValue: domain)?.isWhereabouts == true {
             return nil
         }
         for topic in topics(of: device, domain: domain) {
@@ -107,6 +107,7 @@ struct PlaceWorld: CircumstanceWorld {
             switch value {
             case .string(let text): return .text(text)
             case .bool(let flag): return .flag(flag)
+            case .null: return .nothing
             default: return value.asDouble.map { .number($0) }
             }
         }

@@ -80,7 +80,7 @@ enum GeofenceArea {
                     coordinates: parameters.value("coordinates") ?? .null, field: field, verticesMax: verticesMax)
             ]
         default:
-            let parts = try parameters.array("coordinates", count: 1...1000)
+            let parts = try parameters.array("coordinates", count: 1...verticesMax)
             var left = verticesMax
             var polygons: [Area.Polygon] = []
             for part in parts {

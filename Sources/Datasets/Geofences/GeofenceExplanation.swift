@@ -17,18 +17,7 @@ extension Geofences {
         checks.append(
             .init("enabled", record.isEnabled, record.isEnabled ? "the geofence is enabled" : "the geofence is disabled"))
         checks.append(deviceCheck(geofence, device))
-        if let fix {
-            let silence = record.rule.staleAfter.map { call.now - fix.heardAt >= $0 } ?? false
-            let place = "\(fix.latitude), \(fix.longitude)"
-            checks.append(
-                .init(
-                    "location", !silence,
-                    silence
-                        ? "last at \(place), not heard of for \(figure(Double(call.now - fix.heardAt) / 1000, 0)) s"
-                        : "at \(place)"))
-        } else {
-            checks.append(.init("location", false, "the position of the device is not known"))
-        }
+        checks.append(locationCheck(record.rule, device, fix, call))
         checks.append(floorCheck(engine.fence(geofence.number), fix, record.rule.floor))
         let standing = engine.standing(of: number, in: geofence.number)
         checks.append(accuracyCheck(record.rule, fix, standing, engine.depth(of: geofence.number)))
@@ -48,6 +37,19 @@ extension Geofences {
         return .init(
             "device", concerns,
             concerns ? "the geofence is about this device" : "it is not among the devices that the geofence is about")
+    }
+
+    private func locationCheck(_ rule: FenceRule, _ device: Device, _ fix: FenceFix?, _ call: Call) -> Explanation.Check {
+        guard let fix else { return .init("location", false, "the position of the device is not known") }
+        let place =
+            call.mayLocate(device)
+            ? "\(fix.latitude), \(fix.longitude)"
+            : devices.hides(device, from: call.client.name) ? "a private position" : "a position that may not be shown"
+        let silence = call.now - fix.heardAt
+        guard let stale = rule.staleAfter, silence >= stale, device.record.type != .pin else {
+            return .init("location", true, "at \(place)")
+        }
+        return .init("location", false, "last at \(place), not heard of for \(figure(Double(silence) / 1000, 0)) s")
     }
 
     private func floorCheck(_ fence: Fence?, _ fix: FenceFix?, _ floor: FenceRule.Floor) -> Explanation.Check {

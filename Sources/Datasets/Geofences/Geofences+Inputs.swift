@@ -84,6 +84,16 @@ extension Geofences {
         for geofence in followingStructure { refreshArea(of: geofence, &turn) }
     }
 
+    /// The structure says by now on which floors devices and geofences are.
+    func floorsChanged(_ floors: [(device: Device, floor: FloorRef)], _ turn: inout Turn) {
+        guard isActive else { return }
+        for (device, floor) in floors {
+            engine.setFloor(ofDevice: device.reference.index, to: floor.number, at: turn.now, into: &effects)
+        }
+        for geofence in followingStructure { engine.endElsewhere(in: geofence.number, into: &effects) }
+        handleEffects(&turn)
+    }
+
     private func refreshArea(of geofence: Geofence, _ turn: inout Turn) {
         let resolved = resolve(geofence.area)
         geofence.problem = resolved.problem?.message
@@ -126,7 +136,7 @@ extension Geofences {
         let id = turn.identifiers.uuid()
         let number = device.reference.index
         var event = GeofenceEvent(id: id, geofence: geofence.record, deviceID: device.record.id, effect)
-        if devices.hides(device, from: geofence.record.owner) { event.fix = nil }
+        if !devices.mayLocate(device, by: geofence.record.owner) { event.fix = nil }
         var visit = GeofenceVisitRecord(
             dataset: dataset, geofence: geofence.record.path, deviceID: device.record.id, id: id, since: event.at)
         switch effect {
@@ -191,7 +201,8 @@ extension Geofences {
     /// - Parameter owner: The dataset that these are of: it has the live states.
     func resume(in owner: Dataset, _ turn: inout Turn) {
         isRestoring = false
-        if !isEmpty {
+        // Presence that is retained follows its devices, also after the last geofence was deleted.
+        if !isEmpty || owner.activeDomains[KnownDomain.presence.rawValue] != nil {
             activate(at: turn.now)
             engine.resume(at: turn.now)
         }
@@ -244,5 +255,7 @@ extension FenceFix {
 
 extension Device {
     /// By what geofences choose it.
-    var fenceIdentity: FenceDevice { FenceDevice(id: record.id, owner: record.owner, groups: record.group) }
+    var fenceIdentity: FenceDevice {
+        FenceDevice(id: record.id, owner: record.owner, groups: record.group, isFixed: record.type == .pin)
+    }
 }

@@ -73,7 +73,7 @@ extension Geofences {
 
     /// Ends the visits of a geofence, and deletes it.
     func remove(_ geofence: Geofence, _ turn: inout Turn) {
-        engine.remove(geofence.number, at: turn.now, into: &effects)
+        engine.remove(geofence.number, into: &effects)
         handleEffects(&turn)
         forget(geofence)
         turn.keep(.deleteGeofence(dataset: dataset, path: geofence.record.path))

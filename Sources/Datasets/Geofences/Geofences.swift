@@ -232,7 +232,7 @@ final class Geofences {
     /// Forgets a geofence without reporting it.
     func remove(_ geofence: Geofence) {
         var unreported: [FenceEffect] = []
-        engine.remove(geofence.number, at: 0, into: &unreported)
+        engine.remove(geofence.number, into: &unreported)
         for case .exited(let fence, let member, _, _, _, _) in unreported { _ = end(fence, member) }
         forget(geofence)
     }

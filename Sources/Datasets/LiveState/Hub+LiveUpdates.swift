@@ -54,6 +54,7 @@ extension Hub {
         do throws(WireError) {
             guard mayCreateDataset(live.dataset, replayed: message.isRepeated) else { throw .unknownDataset(live.dataset) }
             guard !message.payload.isEmpty else { return }
+            try self.live.checkPublished(domain: live.domain)
             _ = try self.live.decode(message, domain: live.domain)
             let dataset = try createDataset(live.dataset, &turn)
             let state = LiveState(dataset: dataset, live: live, topic: canonical)

@@ -10,9 +10,7 @@ extension LiveBook {
     func receive(
         _ message: IncomingUpdate, of state: LiveState, published: UnsafeRawBufferPointer, _ turn: inout Turn
     ) throws(WireError) -> UpdateCounters.Outcome {
-        guard state.domain != KnownDomain.presence.rawValue else {
-            throw WireError(.invalid, "`presence` follows from geofences and is not published by clients", field: "domain")
-        }
+        try checkPublished(domain: state.domain)
         guard !message.payload.isEmpty else {
             clear(state, &turn)
             return .accepted
@@ -43,6 +41,13 @@ extension LiveBook {
         let found = store(update, at: timestamp, for: state, receivedAt: turn.now, &turn)
         reportMove(of: state, update, found: found, at: timestamp, &turn)
         return .accepted
+    }
+
+    /// Throws `invalid` for a domain that only the daemon publishes.
+    func checkPublished(domain: String) throws(WireError) {
+        guard domain != KnownDomain.presence.rawValue else {
+            throw WireError(.invalid, "`presence` follows from geofences and is not published by clients", field: "domain")
+        }
     }
 
     func reportSkewed(_ state: LiveState, _ published: UnsafeRawBufferPointer, _ turn: inout Turn) {

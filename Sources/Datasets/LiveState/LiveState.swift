@@ -53,7 +53,7 @@ final class LiveState {
         itemID = live.itemID
         hasLocation = live.location != LiveTopic.notApplicable
         namesDevice = live.domain == "position" && hasLocation
-        isWhereabouts = [KnownDomain.position, .proximity, .presence].contains { $0.rawValue == live.domain }
+        isWhereabouts = KnownDomain(rawValue: live.domain)?.isWhereabouts ?? false
     }
 
     /// What may be a device with an owner.

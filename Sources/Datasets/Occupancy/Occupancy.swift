@@ -4,7 +4,8 @@ import LiveTopics
 import Records
 import Wire
 
-/// Who is in which room: devices counted by the room and the floor they were last seen in.
+/// Who is in which room: devices counted by the room they were last seen in and the levels above it. Who is in no known room or floor
+/// counts for the building or the venue.
 ///
 /// **Flapping.** Who comes from nowhere, or from or to what only a topic names, or changes floors, is counted at once. Between
 /// outlines a change counts at once where it is clear, that is where the position is farther from the old outline, or deeper in
@@ -93,7 +94,8 @@ final class Occupancy {
     /// - Parameter whereabouts: nil for outside of all rooms and floors.
     func see(_ state: LiveState, _ update: LiveUpdate, _ whereabouts: Whereabouts?, at now: Int64) {
         guard let position = update.position, state.isOfSomebody else { return }
-        see(state.itemID, whereabouts, position: position, at: now)
+        let found = whereabouts ?? structure.surroundings(of: update, on: state.topic)
+        see(state.itemID, found, position: position, at: now)
     }
 
     private func see(_ id: String, _ whereabouts: Whereabouts?, position: Position, at instant: Int64) {
@@ -149,7 +151,7 @@ final class Occupancy {
 
     private func isClear(from present: Whereabouts, to next: Whereabouts?, _ position: Position) -> Bool {
         guard let left = present.outline else { return true }
-        if let next {
+        if let next, next.floor != nil {
             guard let entered = next.outline, next.isOnSameFloor(as: present) else { return true }
             if entered.contains(position), entered.metresToEdge(from: position) > margin(of: position) { return true }
         }

@@ -19,5 +19,6 @@ extension Dataset {
             floors.append((device, floor))
         }
         geomatching.setFloors(floors, &turn)
+        geofences.floorsChanged(floors, &turn)
     }
 }

@@ -48,6 +48,7 @@ extension Dataset {
     /// `domains` names those that are active; what the dataset derives itself is active, too.
     private func hasActive(domain: String) -> Bool {
         guard let domains = record.domains else { return true }
+        if domain == KnownDomain.presence.rawValue { return true }
         if record.derivedOccupancy, domain == KnownDomain.occupancy.rawValue { return true }
         return domains.contains { $0.hasSameBytes(as: domain) }
     }

@@ -14,12 +14,15 @@ struct Locator {
     /// What topics said so far, by their levels before the location.
     private var stated = ByteKeyed<StatedLevels>()
 
-    /// A room or a floor with an outline.
+    /// A part of the structure with an outline.
     private struct Entry {
         var node: StructureNode
         var outline: Outline
         var floorIndex: Int?
         var whereabouts: Whereabouts
+
+        /// It is a room or a floor.
+        var isWithinBuilding: Bool { node.level.depth >= StructureLevel.floor.depth }
     }
 
     /// How many different beginnings of topics are remembered.
@@ -42,9 +45,9 @@ struct Locator {
 
     private func outline(of node: StructureNode) -> Outline? {
         switch node.level {
-        case .room: node.outline
+        case .venue, .building, .room: node.outline
         case .floor: node.outline ?? structure.node(at: Array(node.path.prefix(2)))?.outline
-        case .venue, .building, .location: nil
+        case .location: nil
         }
     }
 
@@ -62,15 +65,15 @@ struct Locator {
         if let known = stated[prefix] { return known }
         guard let live = try? LiveTopic(encoded: topic) else { return nil }
         let levels = [live.venue, live.building, live.floor, live.room]
-        let stated = StatedLevels(levels: levels, named: named(levels))
+        let stated = StatedLevels(levels: levels, named: named(levels, 3...4), surroundings: named(levels, 1...2))
         if self.stated.count >= Self.statedMax { self.stated.removeAll() }
         self.stated[prefix] = stated
         return stated
     }
 
-    private func named(_ levels: [String]) -> Whereabouts? {
-        let depth = levels[3] != LiveTopic.notApplicable ? 4 : levels[2] != LiveTopic.notApplicable ? 3 : 0
-        guard depth > 0 else { return nil }
+    /// The lowest that levels name, of so many levels.
+    private func named(_ levels: [String], _ depths: ClosedRange<Int>) -> Whereabouts? {
+        guard let depth = depths.last(where: { levels[$0 - 1] != LiveTopic.notApplicable }) else { return nil }
         let whole = structure.completed(levels)
         let node = structure.node(at: Array(whole.prefix(depth)))
         return Whereabouts(
@@ -86,7 +89,7 @@ struct Locator {
         var floors = Choice()
         index.forEach(near: position) { number in
             let entry = entries[number]
-            guard stated.map({ fits(entry, $0) }) ?? true else { return }
+            guard entry.isWithinBuilding, stated.map({ fits(entry, $0) }) ?? true else { return }
             guard entry.outline.contains(position) else { return }
             if entry.node.level == .room { rooms.offer(entry) } else { floors.offer(entry) }
         }
@@ -94,6 +97,26 @@ struct Locator {
         if let room = rooms.best(floorIndex: indexed) { return room }
         if let stated, stated.says(.floor) { return stated.named }
         return floors.best(floorIndex: indexed)
+    }
+
+    /// The building that the topic names or whose outline holds a position, else the venue.
+    ///
+    /// - Returns: nil where neither is known.
+    func surroundings(of position: Position, stated: StatedLevels?) -> Whereabouts? {
+        if let stated, stated.says(.building) { return stated.surroundings }
+        var best: Entry?
+        index.forEach(near: position) { number in
+            let entry = entries[number]
+            guard !entry.isWithinBuilding, stated.map({ fits(entry, $0) }) ?? true, entry.outline.contains(position) else {
+                return
+            }
+            guard let known = best, known.node.level != entry.node.level else {
+                if entry.outline.squareMetres < best?.outline.squareMetres ?? .infinity { best = entry }
+                return
+            }
+            if entry.node.level == .building { best = entry }
+        }
+        return best?.whereabouts ?? stated?.surroundings
     }
 
     private func fits(_ entry: Entry, _ stated: StatedLevels) -> Bool {

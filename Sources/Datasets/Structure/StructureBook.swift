@@ -94,6 +94,12 @@ final class StructureBook {
 
     func whereabouts(of update: LiveUpdate, on topic: String) -> Whereabouts? { find(update, on: topic).found }
 
+    /// The building or venue where a position is, of which neither room nor floor is known.
+    func surroundings(of update: LiveUpdate, on topic: String) -> Whereabouts? {
+        guard let position = update.position else { return nil }
+        return locate { $0.surroundings(of: position, stated: $0.statedLevels(of: topic)) }
+    }
+
     /// Finds where a position is and adds to its properties what its topic leaves open: `venue`, `building`, `floor`, `room`.
     ///
     /// A property that was sent under one of these names stays as it was sent.
@@ -129,12 +135,18 @@ final class StructureBook {
 
     private func find(_ update: LiveUpdate, on topic: String) -> (found: Whereabouts?, stated: StatedLevels?) {
         guard let position = update.position else { return (nil, nil) }
+        return locate { locator in
+            let stated = locator.statedLevels(of: topic)
+            return (locator.whereabouts(of: position, floorIndex: update.floorIndex, stated: stated), stated)
+        }
+    }
+
+    private func locate<Found>(_ find: (inout Locator) -> Found) -> Found {
         // Taken out and put back, so that it is changed in place.
         var locator = self.locator ?? Locator(tree)
         self.locator = nil
         defer { self.locator = locator }
-        let stated = locator.statedLevels(of: topic)
-        return (locator.whereabouts(of: position, floorIndex: update.floorIndex, stated: stated), stated)
+        return find(&locator)
     }
 
     // MARK: Floors

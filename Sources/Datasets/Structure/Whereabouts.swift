@@ -2,11 +2,11 @@ import LiveTopics
 import Wire
 import Records
 
-/// In which room something is, or at least on which floor, and the levels above that.
+/// In which room something is, or at least on which floor or in which building or venue, and the levels above that.
 final class Whereabouts {
     /// Venue, building, floor and room; `-` where it is not known.
     let levels: [String]
-    /// Of the room, or of the floor where no room is known; nil where only a topic said so.
+    /// Of the lowest level that is known; nil where only a topic said so.
     let outline: Outline?
     let floorIndex: Int?
 
@@ -39,10 +39,13 @@ final class StatedLevels {
     let levels: [String]
     /// The room that the topic names, or the floor where it names no room, with what the structure knows above it.
     let named: Whereabouts?
+    /// The building or venue that the topic names.
+    let surroundings: Whereabouts?
 
-    init(levels: [String], named: Whereabouts?) {
+    init(levels: [String], named: Whereabouts?, surroundings: Whereabouts? = nil) {
         self.levels = levels
         self.named = named
+        self.surroundings = surroundings
     }
 
     func says(_ level: StructureLevel) -> Bool { levels[level.depth] != LiveTopic.notApplicable }

@@ -10,4 +10,7 @@ public enum KnownDomain: String, Sendable, CaseIterable {
     case proximity
     /// Which geofences hold a device; only ever derived.
     case presence
+
+    /// It says where devices are.
+    public var isWhereabouts: Bool { self == .position || self == .proximity || self == .presence }
 }

@@ -27,14 +27,14 @@ extension LiveMessage {
         }
     }
 
-    /// One property of a stored message that is a scalar; nil where it has none of this name.
+    /// One property of a stored message that is a scalar or null; nil where it has none of this name.
     public static func property(
         _ name: String, inPayload payload: [UInt8], using parser: JSONParser = JSONParser()
     ) -> JSONValue? {
         payload.withUnsafeBytes { bytes in
             try? parser.parse(bytes, padded: false) { root throws(WireError) in
                 root["properties"]?.members.first { $0.0.utf8.elementsEqual(name.utf8) }.flatMap { _, value in
-                    value.isContainer || value.kind == .null ? nil : JSONValue(value)
+                    value.isContainer ? nil : JSONValue(value)
                 }
             }
         }

@@ -177,6 +177,21 @@ struct GeofenceTests {
         }
     }
 
+    @Test("An area of more than a thousand parts was refused; it has 5,000 vertices and no more")
+    func parts() {
+        func parts(_ count: Int) -> String {
+            let parts = (0..<count).map { number in
+                let (west, south) = (Double(number % 50) / 10, Double(number / 50) / 10)
+                return "[[[\(west),\(south)],[\(west + 0.05),\(south)],[\(west),\(south + 0.05)],[\(west),\(south)]]]"
+            }
+            return #"{"type":"MultiPolygon","coordinates":[\#(parts.joined(separator: ","))]}"#
+        }
+        harness.send("d/-/-/-/-/phone/position", #"{"lat":3.31,"lon":1.51}"#)
+        harness.fence(area: parts(1666))
+        #expect(harness.inside() == ["phone"])
+        #expect(harness.refusal("geofence/create", #"{"area":\#(parts(1667))}"#) == "invalid area.coordinates")
+    }
+
     @Test("A circle around a device moves with it, without that device, and empties when it is gone")
     func around() {
         harness.move("free", metres: 500)
@@ -219,6 +234,95 @@ struct GeofenceTests {
         #expect(
             harness.refusal("geofence/create", #"{"area":{"structure":{"floor":"9"}}}"#) == "notFound area.structure")
         #expect(harness.refusal("geofence/create", #"{"area":{"structure":{"room":"a"}}}"#) == "invalid area.structure")
+    }
+
+    @Test("A pin was lost by silence, though it has nothing to say", arguments: [false, true])
+    func pin(isCreatedFirst: Bool) {
+        let pin = #"{"deviceType":"PinDevice","id":"pin","location":{"latitude":43.73,"longitude":7.42}}"#
+        if isCreatedFirst {
+            _ = harness.request("device/create", pin)
+            harness.advance(milliseconds: 5000)
+        }
+        harness.fence(#","staleAfter":2"#)
+        if !isCreatedFirst { _ = harness.request("device/create", pin) }
+        harness.advance(milliseconds: 5000)
+        #expect(harness.events() == ["entered pin"] && harness.inside() == ["pin"])
+        harness.restart(killed: true)
+        harness.advance(milliseconds: 5000)
+        #expect(harness.events().isEmpty && harness.inside() == ["pin"])
+        let checks = harness.result("geofence/explain", #"{"id":"home","deviceId":"pin"}"#)?["checks"]?.elements
+        #expect(checks?.allSatisfy { $0["pass"] == true } == true)
+    }
+
+    @Test(
+        "A visit that no fix ends was longer by what the fixes lie behind",
+        arguments: [
+            ("device/update", #"{"id":"phone","location":null}"#), ("device/forget", #"{"id":"phone"}"#),
+            ("device/delete", #"{"id":"phone"}"#), ("geofence/delete", #"{"id":"home"}"#),
+            ("geofence/update", #"{"id":"home","enabled":false}"#), ("place/delete", #"{"id":"park"}"#), ("", ""),
+        ])
+    func lag(request: String, parameters: String) throws {
+        _ = harness.request(
+            "place/import",
+            #"{"places":{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"id":"park"},"geometry":{"type":"Polygon","coordinates":[[[7.41,43.72],[7.43,43.72],[7.43,43.74],[7.41,43.74],[7.41,43.72]]]}}]}}"#
+        )
+        harness.fence(#","accuracy":"centre","staleAfter":100"#, area: #"{"place":"park"}"#)
+        let began = harness.now - 3_600_000
+        for seconds in [0, 10] as [Int64] {
+            harness.move(metres: 0, extra: #","timestamp":\#(began + seconds * 1000)"#)
+            harness.advance(milliseconds: 1000)
+        }
+        harness.published.removeAll()
+        if request.isEmpty {
+            harness.advance(milliseconds: 101_000, step: 1000)
+        } else {
+            _ = harness.request(request, parameters)
+        }
+        let exited = try #require(harness.payloads("geomatch/d/alice/geofence/home").last.flatMap { try? JSONValue.parse($0) })
+        // Silence is as long in the fixes' times as in ours.
+        let seconds = request.isEmpty ? 110.0 : 10
+        #expect(exited["event"]?.text == "exited" && exited["duration"]?.number == seconds)
+        #expect(exited["timestamp"]?.number == Double(began) + seconds * 1000)
+    }
+
+    @Test("A visit does not end before it dwelled")
+    func endAfterDwelling() throws {
+        harness.fence(#","dwell":60"#)
+        harness.move(metres: 0)
+        harness.advance(milliseconds: 100_000, step: 1000)
+        harness.restart(killed: true)
+        harness.published.removeAll()
+        _ = harness.request("geofence/delete", #"{"id":"home"}"#)
+        let exited = try #require(harness.payloads("geomatch/d/alice/geofence/home").last.flatMap { try? JSONValue.parse($0) })
+        #expect(exited["duration"]?.number == 60)
+    }
+
+    @Test("A floor that an import makes known did not reach geofences")
+    func importedFloor() {
+        harness.fence(id: "far", area: #"{"bbox":[0,0,1,1]}"#)
+        let location = FloorPlan.payload(5, 5, #","floorIndex":0"#)
+        _ = harness.request("device/create", #"{"deviceType":"PinDevice","id":"pin","location":\#(location)}"#)
+        harness.importStructure(FloorPlan.house)
+        harness.fence(#","floor":"same""#, area: #"{"structure":{"venue":"v","building":"h","floor":"0","room":"a"}}"#)
+        harness.advance(milliseconds: 1500)
+        #expect(harness.events() == ["entered pin"] && harness.inside() == ["pin"])
+        let checks = harness.result("geofence/explain", #"{"id":"home","deviceId":"pin"}"#)?["checks"]?.elements
+        #expect(checks?.first { $0["check"]?.text == "floor" }?["detail"]?.text == "the same floor")
+    }
+
+    @Test("A geofence whose floor alone is another by now kept who was inside")
+    func changedFloor() {
+        harness.importStructure(FloorPlan.house)
+        harness.fence(#","floor":"same""#, area: #"{"structure":{"venue":"v","room":"booth"}}"#)
+        harness.send("d/v/h/0/-/phone/position", FloorPlan.payload(25, 5))
+        #expect(harness.inside() == ["phone"])
+        // A room of this very path: nothing says on which floor it is.
+        let room = FloorPlan.feature(#""level":"room","id":"booth","parents":["v"]"#, FloorPlan.rectangle(23, 3, 27, 7))
+        harness.importStructure(FloorPlan.collection([room]))
+        harness.advance(milliseconds: 1500)
+        #expect(harness.events() == ["exited phone left"] && harness.inside().isEmpty)
+        _ = harness.request("structure/delete", #"{"level":"room","id":"booth","parents":["v","-","-"]}"#, client: "admin")
+        #expect(harness.inside() == ["phone"])
     }
 
     @Test("A place as an area follows what is imported anew; one without an outline is refused")

@@ -64,6 +64,36 @@ struct PresenceTests {
         #expect(harness.diagnostics().first?["error"]?.text == "invalid" && presence() == nil)
     }
 
+    @Test("A refused update of an unknown dataset created that")
+    func unknownDataset() {
+        harness.send("ghost/-/-/-/-/x/presence", #"{"geofences":[]}"#)
+        harness.advance(milliseconds: 200)
+        #expect(harness.hub.datasetNames == ["d"])
+        #expect(harness.diagnostics(dataset: "ghost").map(\.refusal) == ["invalid domain"])
+    }
+
+    @Test("It was orphaned by a restart after the last geofence was deleted", arguments: [false, true])
+    func orphaned(killed: Bool) {
+        harness.fence()
+        harness.move(metres: 0)
+        _ = harness.request("geofence/delete", #"{"id":"home"}"#)
+        harness.advance(milliseconds: 2000)
+        harness.restart(killed: killed)
+        #expect(presence() == "-")
+        harness.send("d/v/-/-/-/phone/position", #"{"lat":43.73,"lon":7.42}"#)
+        #expect(presence() == nil && presence("v/-/-/-/phone") == "-")
+        harness.send("d/v/-/-/-/phone/position", "")
+        #expect(!harness.retained.keys.contains { $0.hasSuffix("/presence") })
+    }
+
+    @Test("A restart without geofences and without presence knows no devices")
+    func inactive() {
+        harness.move(metres: 0)
+        harness.restart()
+        harness.move(metres: 1)
+        #expect(harness.hub.datasets["d"]?.geofences.isActive == false)
+    }
+
     @Test("After a kill it is right again, whatever the broker retained", arguments: [false, true])
     func restart(killed: Bool) {
         harness.fence(#","accuracy":"centre""#)
@@ -89,5 +119,22 @@ struct PresenceTests {
         harness.move(metres: 0)
         #expect(
             harness.result("circumstance/evaluate", #"{"id":"c","deviceId":"phone"}"#)?["value"] == true)
+    }
+
+    @Test("Leaving the last geofence made a circumstance unknown instead of false, and never departed")
+    func departing() {
+        harness.fence(#","accuracy":"centre""#)
+        for (id, more) in [("c", ""), ("out", #","when":"departing""#)] {
+            _ = harness.request(
+                "circumstance/register", #"{"id":"\#(id)","expression":"(live presence geofence = \"home\")"\#(more)}"#)
+        }
+        func value() -> JSONValue? { harness.result("circumstance/evaluate", #"{"id":"c","deviceId":"phone"}"#)?["value"] }
+        #expect(value() == .null)
+        harness.move(metres: 0)
+        #expect(value() == true)
+        harness.published.removeAll()
+        harness.move(metres: 5000)
+        #expect(harness.payloads("geomatch/d/alice/circumstance/out").count == 1)
+        #expect(value() == false)
     }
 }
