@@ -72,6 +72,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     /// When keys of streams were last looked at, and as of how many removals.
     var keysCheckedAt: Int64 = 0
     var keyRemovalsSeen = 0
+    /// As of which version of access streams are.
+    var accessSeen: Int
     /// Who waits for a feed to go on, by dataset.
     var feedWaits = FeedWaits()
     /// From a match to its leaving.
@@ -98,6 +100,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         page = front?.page ?? Page(configuration.page)
         connections = front?.connections ?? ConnectionCounts(configuration.limits)
         turnAt = Atomic(core.clock.monotonic())
+        accessSeen = core.hub.configuration.accessVersion()
         signOfLifeAt = core.clock.monotonic() + Self.signOfLifeMilliseconds
         messageFile = configuration.folder.map(MessageFile.init)
         heardFile = configuration.folder.map(HeardFile.init)

@@ -403,6 +403,7 @@ struct Daemon {
         configuration.mayName = { access.rules.mayName(dataset: $0, client: $1) }
         configuration.reads = { LiveReach(access.rules.reads(dataset: $0, client: $1)) }
         configuration.writes = { LiveReach(access.rules.writes(dataset: $0, client: $1)) }
+        configuration.accessVersion = { access.version }
         configuration.limits = settings.limits
         configuration.reservedDatasets = settings.reservedDatasets
         configuration.isTimeZone = { TimeZone(identifier: $0) != nil }
