@@ -159,6 +159,15 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         wakeCore()
     }
 
+    /// Has new connections get the certificate that is in its files by now; where that cannot be used they get the former one.
+    ///
+    /// - Returns: Whether there is one at all.
+    public func reloadCertificate() throws(HTTPCertificate.Failure) -> Bool {
+        guard let certificate = configuration.tls else { return false }
+        try certificate.reload()
+        return true
+    }
+
     /// No connection is left, or none is waited for any longer: what comes now is not taken in.
     public func close() {
         inbox.withLock { inbox in

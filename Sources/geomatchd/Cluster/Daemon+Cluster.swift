@@ -45,8 +45,7 @@ extension Daemon {
         let front = try httpConfiguration(access).map { configuration throws(Failure) in
             NodeFront(
                 configuration, secret: try shared("httpSecret", in: store, or: Self.secret()), node: node, store: store,
-                hub: Hub(hubConfiguration(identity: identity, access: access, push: push.offer, signKey: signer.sign)),
-                certificateFile: settings.http?.tls?.certificateFile, log: log)
+                hub: Hub(hubConfiguration(identity: identity, access: access, push: push.offer, signKey: signer.sign)), log: log)
         }
         let surroundings = ShardDaemon.Surroundings(
             daemon: self, cluster: store, identity: identity, secret: secret, endpoint: endpoint, status: status,

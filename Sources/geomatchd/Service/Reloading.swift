@@ -74,6 +74,7 @@ final class Reloading: Sendable {
         LogThreshold.level = next.logLevel
         access.replace(by: next.accessRules)
         http?.reload(keys: next.keys, origins: OriginPatterns(next.http?.origins ?? []))
+        reloadCertificate()
         broker?.reload(grants: next.grants, adapterFilters: next.adapters.map(\.filter))
         let changed = next.keysThatDiffer(from: old)
         log.info(
@@ -81,6 +82,14 @@ final class Reloading: Sendable {
         let waiting = new.keysThatDiffer(from: next)
         if !waiting.isEmpty {
             log.warning("changes that need a restart", metadata: ["keys": "\(waiting.joined(separator: " "))"])
+        }
+    }
+
+    private func reloadCertificate() {
+        do throws(HTTPCertificate.Failure) {
+            if try http?.reloadCertificate() == true { log.info("certificate of HTTP read anew") }
+        } catch {
+            log.error("certificate of HTTP not reloaded: it stays as it was", metadata: ["error": "\(error)"])
         }
     }
 }
