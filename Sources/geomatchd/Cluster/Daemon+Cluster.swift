@@ -57,8 +57,7 @@ extension Daemon {
             hangups: hangups,
             reloading: Reloading(
                 settings: settings, reread: reread, access: access, broker: nil, http: front?.door, log: log,
-                // Shards that begin later have those of the start.
-                adapters: { _, done in done(false) }))
+                adapters: { [weak node] rules, done in done(node?.reload(adapters: rules) ?? false) }))
         let notify = NotifyService(health: health, wake: { [weak node] in node?.hurry() })
         // HTTP ends last: what the node hands over is forwarded meanwhile.
         let services: [any Service] =

@@ -23,7 +23,7 @@ struct Daemon {
         case `internal`(String)
     }
 
-    let settings: Settings
+    var settings: Settings
     let version: String
     let log: Logger
     /// SIGHUP, since the program began.
