@@ -54,6 +54,8 @@ public final class Hub {
     var parser: JSONParser { shared.parser }
     /// What datasets counted that are deleted.
     public internal(set) var figuresOfDeleted = DatasetFigures.sum([])
+    /// Of ``HubConfiguration/accessVersion``, as last seen.
+    private var accessSeen: Int
     private var lastSecondAt: Int64 = 0
     private var writtenBehindAt: Int64 = 0
     /// False while the store refuses: requests that change something get `internal`, and what is durable waits.
@@ -65,6 +67,7 @@ public final class Hub {
 
     public init(_ configuration: HubConfiguration) {
         shared = Shared(configuration)
+        accessSeen = configuration.accessVersion()
         live = shared.live
         waiting = WaitingInputs(limits: configuration.limits)
     }
@@ -132,6 +135,7 @@ public final class Hub {
         }
         outbox.advance(secondIsOver: secondIsOver, &turn)
         unknownDatasets.advance(&turn)
+        reviewAccess(&turn)
         liveSubscribers.advance(&turn)
         if secondIsOver {
             lastSecondAt = now
@@ -151,6 +155,14 @@ public final class Hub {
             liveStates.noteDue()
         }
         outbox.record(&turn)
+    }
+
+    /// What was allowed once is not for good.
+    private func reviewAccess(_ turn: inout Turn) {
+        let version = configuration.accessVersion()
+        guard version != accessSeen else { return }
+        accessSeen = version
+        liveSubscribers.reviewAccess(&turn)
     }
 
     /// With the time the writing takes, a crash costs the live state at most its last second.

@@ -15,6 +15,8 @@ public struct HubConfiguration: Sendable {
     public var reads: @Sendable (_ dataset: String, _ client: String) -> LiveReach = { _, _ in .all }
     /// Which of a dataset's live topics a client may publish.
     public var writes: @Sendable (_ dataset: String, _ client: String) -> LiveReach = { _, _ in .all }
+    /// Rises whenever what these three say may have changed. From any thread.
+    public var accessVersion: @Sendable () -> Int = { 0 }
     public var limits = HubLimits()
     /// Names that no dataset may have, as the topics below them are those of an adapter's filter, which is the value.
     public var reservedDatasets: [String: String] = [:]

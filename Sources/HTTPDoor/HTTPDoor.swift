@@ -72,6 +72,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     /// When keys of streams were last looked at, and as of how many removals.
     var keysCheckedAt: Int64 = 0
     var keyRemovalsSeen = 0
+    /// As of which version of access streams are.
+    var accessSeen: Int
     /// Who waits for a feed to go on, by dataset.
     var feedWaits = FeedWaits()
     /// From a match to its leaving.
@@ -98,6 +100,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         page = front?.page ?? Page(configuration.page)
         connections = front?.connections ?? ConnectionCounts(configuration.limits)
         turnAt = Atomic(core.clock.monotonic())
+        accessSeen = core.hub.configuration.accessVersion()
         signOfLifeAt = core.clock.monotonic() + Self.signOfLifeMilliseconds
         messageFile = configuration.folder.map(MessageFile.init)
         heardFile = configuration.folder.map(HeardFile.init)
@@ -154,6 +157,15 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     public func reload(keys: [FileKey], origins: OriginPatterns) {
         fileKeys.reload(keys: keys, origins: origins)
         wakeCore()
+    }
+
+    /// Has new connections get the certificate that is in its files by now; where that cannot be used they get the former one.
+    ///
+    /// - Returns: Whether there is one at all.
+    public func reloadCertificate() throws(HTTPCertificate.Failure) -> Bool {
+        guard let certificate = configuration.tls else { return false }
+        try certificate.reload()
+        return true
     }
 
     /// No connection is left, or none is waited for any longer: what comes now is not taken in.

@@ -40,7 +40,8 @@ enum BrokerFilters {
     /// levels of some come by the filter for live topics, where that is held.
     private static func malformed(_ dataset: String) -> [String] {
         [
-            "\(dataset)/request/+", "\(dataset)/request/+/+", "\(dataset)/+/requests", "\(dataset)/+/requests/+",
+            "\(dataset)/request", "\(dataset)/request/+", "\(dataset)/request/+/+", "\(dataset)/+/requests",
+            "\(dataset)/+/requests/+",
             "\(dataset)/+/requests/+/+", "\(dataset)/+/requests/+/+/+/+/#",
         ].map { "geomatch/" + $0 }
     }

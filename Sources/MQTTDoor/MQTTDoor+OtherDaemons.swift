@@ -23,10 +23,11 @@ extension MQTTDoor {
             guard onlineAt != nil, !(message.retain && isEarlier) else { return }
             name("another geomatchd runs on a copy of this data directory, since \(told.startedAt): each puts the other out")
         } else if told.isOnline, !message.retain {
-            let other = "another geomatchd is online at this broker, instance \(told.instance)"
+            let other =
+                "another geomatchd is online at this broker, instance \(told.instance), and this one, instance \(configuration.instance)"
             name(other + ": both answer every request")
             giveWay(to: told, other)
-        } else if !told.isOnline, otherDaemon?.contains("instance \(told.instance):") == true {
+        } else if !told.isOnline, otherDaemon?.contains("instance \(told.instance),") == true {
             core.logger.notice("the other geomatchd is offline", metadata: ["instance": "\(told.instance)"])
             otherDaemon = nil
             publishStatus()
@@ -39,7 +40,7 @@ extension MQTTDoor {
         guard configuration.yields, (told.startedAt, told.instance) < own, let onlineAt,
             core.clock.monotonic() - onlineAt < Self.yieldingMilliseconds
         else { return }
-        core.health.end(.refused(other + ", and was there before"))
+        core.health.end(.refused(other + ": the other was there before"))
         stop()
     }
 

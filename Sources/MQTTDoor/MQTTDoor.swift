@@ -271,6 +271,8 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         case .request(let dataset, let client, let name):
             // A request that the broker replays is an old one.
             guard !message.retain else { return }
+            // It is answered nevertheless, where somebody may read the reply.
+            if !Topics.isRequestName(name) { reportMalformedRequest(message.topic, of: dataset) }
             let topic = topics.reply(dataset: dataset, client: client, responseTopic: message.responseTopic)
             core.receive(
                 Envelope(

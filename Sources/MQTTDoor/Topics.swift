@@ -41,7 +41,10 @@ public struct Topics: Sendable {
         if topic.hasFirstLevel("live") { return .other }
         guard topic.hasFirstLevel("geomatch") else { return .update(topic) }
         var rest = topic.dropFirst("geomatch/".utf8.count)
-        guard let dataset = rest.removeLevel(), let client = rest.removeLevel() else { return .other }
+        guard let dataset = rest.removeLevel() else { return .other }
+        guard let client = rest.removeLevel() else {
+            return rest.elementsEqual("request".utf8) ? .malformedRequest(dataset: dataset.text) : .other
+        }
         let name: Slice<UnsafeRawBufferPointer>
         let below = rest
         let kind = rest.removeLevel() ?? rest
@@ -56,6 +59,12 @@ public struct Topics: Sendable {
         if !hasName, client.elementsEqual("diagnostics".utf8) { return .other }
         name = hasName ? rest : rest.suffix(0)
         return .request(dataset: dataset.text, client: client.text, name: name.text)
+    }
+
+    /// Whether what stands behind `request` is `{resource}/{verb}`, known or not.
+    package static func isRequestName(_ name: String) -> Bool {
+        let levels = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return levels.count == 2 && levels.allSatisfy { !$0.isEmpty }
     }
 
     /// The seven levels of a live state that is kept at the broker; nil for other topics.

@@ -55,6 +55,8 @@ struct MessagesTests {
     @Test("What mosquitto calls an error, and its end, is a warning; the rest of its lines is for debugging")
     func brokerLines() {
         #expect(Daemon.level(ofBrokerLine: "Error: Unable to write") == .warning)
+        // Each reload brings it.
+        #expect(Daemon.level(ofBrokerLine: "Error: Unable to open config file /x/mosquitto.conf.") == .debug)
         #expect(Daemon.level(ofBrokerLine: "mosquitto ended (signal 9); starting it again in 0.1 s") == .warning)
         for line in [
             "Unable to accept new connection, system socket count has been exceeded.", "Warning: Mosquitto should not be run",

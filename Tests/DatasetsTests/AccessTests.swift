@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import Wire
 
@@ -89,5 +90,100 @@ struct AccessTests {
         #expect(harness.refusal("device/update", #"{"id":"stray","location":null}"#, client: "eve") == "unauthorized location")
         #expect(harness.refusal("device/update", #"{"id":"eve",\#(place)}"#, client: "eve") == nil)
         #expect(harness.refusal("device/update", #"{"id":"stray",\#(place)}"#, client: "bob") == nil)
+    }
+}
+
+@Suite("Access that changes while the daemon runs")
+struct AccessChangeTests {
+    /// What clients other than `admin` may see, as it is by now.
+    private final class Reach: Sendable {
+        private let state = Mutex((reach: LiveReach.all, version: 0))
+
+        var version: Int { state.withLock { $0.version } }
+        var reach: LiveReach { state.withLock { $0.reach } }
+
+        func change(to reach: LiveReach) { state.withLock { $0 = (reach, $0.version + 1) } }
+    }
+
+    private let reach = Reach()
+
+    private func harness() -> HubHarness {
+        let harness = HubHarness { [reach] in
+            $0.reads = { _, client in client == "admin" ? .all : reach.reach }
+            $0.accessVersion = { reach.version }
+        }
+        for device in ["alice", "bob"] { harness.send("d/-/-/-/-/\(device)/position", #"{"lat":0.5,"lon":0.5}"#) }
+        return harness
+    }
+
+    private func subscribe(_ harness: HubHarness, _ id: String, client: String = "alice", extra: String = "") {
+        #expect(harness.refusal("live/subscribe", #"{"id":"\#(id)","criteria":"d/#"\#(extra)}"#, client: client) == nil)
+        harness.settle()
+        harness.published.removeAll()
+    }
+
+    private func change(to reach: LiveReach, _ harness: HubHarness) {
+        self.reach.change(to: reach)
+        harness.published.removeAll()
+        harness.advance(milliseconds: 1000)
+        harness.settle()
+    }
+
+    @Test("Live subscriptions went on, and were renewed, when their client could read nothing any more")
+    func nothing() {
+        let harness = harness()
+        subscribe(harness, "l")
+        subscribe(harness, "a", client: "admin")
+        change(to: .none, harness)
+        harness.send("d/-/-/-/-/bob/position", #"{"lat":0.6,"lon":0.5}"#)
+        #expect(harness.payloads("geomatch/d/alice/live/l").isEmpty)
+        #expect(harness.payloads("geomatch/d/admin/live/a").count == 1)
+        #expect(harness.refusal("live/renew", #"{"id":"l"}"#) == "unauthorized")
+        // It is gone for good.
+        change(to: .all, harness)
+        #expect(harness.refusal("live/renew", #"{"id":"l"}"#) == "notFound id")
+        #expect(harness.refusal("live/renew", #"{"id":"a"}"#, client: "admin") == nil)
+        harness.restart()
+        #expect(harness.refusal("live/renew", #"{"id":"l"}"#) == "notFound id")
+    }
+
+    @Test("Live subscriptions went on with all topics when their client could see its own only, and the other way round")
+    func own() {
+        let harness = harness()
+        subscribe(harness, "l")
+        subscribe(harness, "box", extra: #","within":{"bbox":[0,0,1,1]}"#)
+        subscribe(harness, "slow", extra: #","minInterval":5000"#)
+        harness.send("d/-/-/-/-/bob/position", #"{"lat":0.7,"lon":0.5}"#)
+        change(to: .own, harness)
+        let left = harness.payloads("geomatch/d/alice/live/box")
+        #expect(left.count == 1 && left[0].contains(#""itemId":"bob""#) && left[0].contains(#""properties":{}"#), "\(left)")
+        harness.published.removeAll()
+        for device in ["alice", "bob"] { harness.send("d/-/-/-/-/\(device)/position", #"{"lat":0.8,"lon":0.5}"#) }
+        harness.advance(milliseconds: 10_000)
+        for id in ["l", "box", "slow"] {
+            let news = harness.payloads("geomatch/d/alice/live/\(id)")
+            #expect(!news.isEmpty && news.allSatisfy { $0.contains(#""itemId":"alice""#) }, "\(id): \(news)")
+        }
+        change(to: .all, harness)
+        for id in ["l", "box", "slow"] {
+            #expect(harness.payloads("geomatch/d/alice/live/\(id)").contains { $0.contains(#""itemId":"bob""#) }, "\(id)")
+        }
+    }
+
+    @Test("What left an area while the broker was away showed where it is to a client that could see its own only by then")
+    func ownMeanwhile() {
+        let harness = harness()
+        subscribe(harness, "box", extra: #","within":{"bbox":[0,0,1,1]}"#)
+        let mark = harness.hub.liveNumber
+        harness.loseBroker()
+        harness.send("d/-/-/-/-/bob/position", #"{"lat":0.9,"lon":0.5}"#)
+        change(to: .own, harness)
+        harness.published.removeAll()
+        harness.core.begin()
+        harness.core.doorOpened(holding: mark)
+        harness.end()
+        harness.settle()
+        let news = harness.payloads("geomatch/d/alice/live/box").filter { $0.contains("bob") }
+        #expect(news.count == 1 && news[0].contains(#""properties":{}"#), "\(news)")
     }
 }

@@ -24,6 +24,25 @@ struct DiagnosticsTests {
         #expect(harness.diagnostics().count == 3 && harness.diagnostics().last?["field"] == nil)
     }
 
+    @Test(
+        "A request topic with too few or too many levels was told nowhere",
+        arguments: [
+            ("d/bob/request/device", true), ("d/bob/request", true), ("d/bob/request/", true), ("d/bob/request/device/", true),
+            ("d/bob/request/device/list/x", true), ("d/request", false), ("d/request/device", false),
+            ("d/request/device/list", false), ("d/bob/requests", false), ("d/bob/requests/device/list", false),
+        ])
+    func malformedRequest(_ topic: String, isAnswered: Bool) {
+        let harness = HubHarness()
+        _ = harness.request("dataset/create", client: "admin")
+        harness.published.removeAll()
+        harness.send("geomatch/" + topic, "{}")
+        let told = harness.diagnostics("request")
+        #expect(told.map { $0["topic"]?.text } == ["geomatch/" + topic] && told.first?["error"]?.text == "invalid", "\(told)")
+        #expect(harness.takeReply(client: "bob")?["error"]?["error"]?.text == (isAnswered ? "notFound" : nil))
+        harness.send("geomatch/d/bob/request/device/lst", "{}")
+        #expect(harness.diagnostics("request").count == 1)
+    }
+
     @Test("Beyond a hundred topics a second the rest is summed in one, whose topic is #")
     func excess() {
         let harness = HubHarness()

@@ -58,6 +58,7 @@ final class HarnessDoor: Door {
                 switch topics.read(topic) {
                 case .request(let dataset, let client, let name):
                     guard !message.retained else { return }
+                    if !Topics.isRequestName(name) { core?.receiveMalformedRequest(topic, of: dataset) }
                     core?.receive(
                         Envelope(
                             dataset: dataset, client: client, name: name, body: payload,

@@ -59,6 +59,17 @@ struct LiveSubscriptionTests {
         #expect(reply?["snapshot"]?.number == Double(row.count))
     }
 
+    @Test("A misspelt level had all levels listed instead of the one that was meant")
+    func misspeltLevel() {
+        let harness = HubHarness()
+        _ = harness.request("dataset/create", client: "admin")
+        func message(_ level: String) -> String? {
+            harness.request("live/snapshot", #"{"criteria":{"\#(level)":"x"}}"#)?["error"]?["message"]?.text
+        }
+        #expect(message("flor")?.hasSuffix("`criteria.flor` is no level; did you mean `criteria.floor`?") == true)
+        #expect(message("zzz")?.contains("there are `criteria.dataset`, `criteria.venue`") == true)
+    }
+
     @Test(
         "What is wrong is refused with its field",
         arguments: [

@@ -70,10 +70,28 @@ struct PusherTests {
             case .device(let kind): meaning = "token of \(kind.rawValue)"
             }
         } catch {
-            #expect(error.field == "pushers")
+            #expect(error.field?.hasPrefix("pushers") == true)
             meaning = error.code.rawValue
         }
         #expect(meaning.hasSameBytes(as: row.meaning))
+    }
+
+    @Test("had a misspelt member in an object refused without its name, and without the one that was meant")
+    func misspelt() {
+        let harness = HubHarness()
+        harness.makePair()
+        func error(_ pusher: String) -> JSONValue? {
+            harness.request("subscription/update", #"{"id":"s","pushers":["ws",\#(pusher)]}"#)?["error"]
+        }
+        for (pusher, field, meant) in [
+            (#"{"webpsh":{}}"#, "pushers[1].webpsh", "pushers[1].webpush"),
+            (#"{"webpush":{"endpont":"https://x"}}"#, "pushers[1].webpush.endpont", "pushers[1].webpush.endpoint"),
+            (#"{"webpush":{"keys":{"auht":"x"}}}"#, "pushers[1].webpush.keys.auht", "pushers[1].webpush.keys.auth"),
+        ] {
+            let error = error(pusher)
+            #expect(error?.refusal == "invalid " + field)
+            #expect(error?["message"]?.text?.contains("did you mean `\(meant)`?") == true, "\(error as Any)")
+        }
     }
 
     @Test("that come to the same are refused, those that only look alike are not")

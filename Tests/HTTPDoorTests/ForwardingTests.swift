@@ -17,7 +17,7 @@ struct ForwardingTests {
 
         func forwarding(_ secret: String = "s") -> Forwarding {
             Forwarding(
-                secret: secret, certificateFile: nil, owner: { _ in self.owner.withLock { $0 } }, doors: { [] })
+                secret: secret, certificate: nil, owner: { _ in self.owner.withLock { $0 } }, doors: { [] })
         }
     }
 

@@ -2,6 +2,7 @@ import Crypto
 import Datasets
 import Foundation
 import Records
+import Synchronization
 import Testing
 import Wire
 
@@ -158,6 +159,31 @@ struct KeyTests {
             kept.send(#"{"request":"device/list"}"#)
             #expect(try kept.next().json["result"] != nil)
         }
+    }
+
+    @Test("Streams of a client that could name the dataset no longer went on")
+    func lostDataset() async throws {
+        let lost = Atomic(false)
+        try await withHTTP(
+            hub: {
+                $0.mayName = { _, client in client != "ann" || !lost.load(ordering: .acquiring) }
+                $0.accessVersion = { lost.load(ordering: .acquiring) ? 1 : 0 }
+            },
+            { house in
+                let connection = try Connection(to: house.port)
+                let made = try connection.ask("POST", "/api/d/device/create?client=bob", #"{"deviceType":"MobileDevice"}"#)
+                #expect(made.status == 200)
+                let socket = try Socket(to: house.port, "/api/d/socket?client=ann")
+                let kept = try Socket(to: house.port, "/api/d/socket?client=bob")
+                let events = try Connection(to: house.port)
+                events.write("GET /api/d/events?client=ann HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                _ = try events.read(until: ":\n\n")
+                lost.store(true, ordering: .releasing)
+                #expect(try socket.next { $0.opcode == 8 }.code == 1008)
+                #expect(events.ends())
+                kept.send(#"{"request":"device/list"}"#)
+                #expect(try kept.next().json["result"] != nil)
+            })
     }
 
     @Test("A key ends with its time, and with its dataset")

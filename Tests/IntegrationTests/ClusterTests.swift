@@ -76,6 +76,51 @@ extension Integration {
             }
         }
 
+        @Test("A first node said that it is online before it served anything: the first request was lost")
+        func firstNode() throws {
+            try withNodes(["a"]) { _, _, client in
+                _ = try client.request("dataset/create", dataset: "new")
+            }
+        }
+
+        @Test("Adapters that a node was given at SIGHUP were left out without a word")
+        func adapters() throws {
+            let server = try PostgresServer()
+            try withBroker { broker in
+                try withFolder { folder in
+                    let file = folder + "/geomatch.yaml"
+                    func write(_ adapters: String) throws {
+                        try "datasets: [home]\nadapters: [\(adapters)]\n".write(toFile: file, atomically: true, encoding: .utf8)
+                    }
+                    try write("")
+                    let node = try Self.node("a", folder, broker, ["--store", server.url, "--config", file])
+                    defer { node.end() }
+                    try node.waitOnline()
+                    try withClient(broker.endpoint, name: "admin", filters: ["live/#"]) { client in
+                        // A shard that runs, and one that begins later.
+                        for dataset in ["home", "later"] {
+                            try write("{format: owntracks, filter: \(dataset)-tracks/+/+/#, dataset: \(dataset)}")
+                            kill(node.program.processID, SIGHUP)
+                            let count = dataset == "home" ? 1 : 2
+                            #expect(
+                                node.program.waitForLine("configuration reloaded changed=adapters", count: count), "\(node.log)")
+                            _ = try client.ask("dataset/create", dataset: dataset)
+                            let topic = "live/\(dataset)/-/-/-/-/ann%2Fphone/position"
+                            let position = #"{"_type":"location","lat":1,"lon":2,"tst":1700000000}"#
+                            #expect(
+                                eventually {
+                                    client.publish("\(dataset)-tracks/ann/phone", position)
+                                    return client.wait(seconds: 0.5) { $0.contains { $0.topic == topic } }
+                                }, "\(node.log)")
+                        }
+                        try write("{format: owntracks, filter: later/+/+/#, dataset: home}")
+                        kill(node.program.processID, SIGHUP)
+                        #expect(node.program.waitForLine("adapters stay as they were"), "\(node.log)")
+                    }
+                }
+            }
+        }
+
         @Test("When a node is killed, others answer for its datasets within five seconds, with everything acknowledged")
         func killing() throws {
             try withNodes(["a", "b"]) { _, nodes, client in

@@ -189,6 +189,13 @@ extension Integration {
                             #expect(daemon.program.waitForLine("another geomatchd is online at this broker"), "\(daemon.log)")
                         }
                         #expect(other.program.waitForExit() == 69, "\(other.log)")
+                        func instances(_ log: String) throws -> Set<String> {
+                            let text = /instance ([0-9a-f-]+), and this one, instance ([0-9a-f-]+)/
+                            let named = try #require(log.firstMatch(of: text), "\(log)")
+                            return [String(named.1), String(named.2)]
+                        }
+                        let named = try instances(daemon.log)
+                        #expect(try named.count == 2 && named == instances(other.log))
                         #expect(daemon.program.waitForLine("the other geomatchd is offline"))
                         try withClient(broker.endpoint, name: "watcher", filters: ["geomatch/status"], readsReplies: false) {
                             _ = try $0.first(on: "geomatch/status") {

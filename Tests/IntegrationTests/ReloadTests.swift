@@ -106,6 +106,75 @@ extension Integration {
             }
         }
 
+        /// Whether a server at a port shows a certificate that one of a file stands for.
+        private func isTrusted(at port: Int, by file: String) throws -> Bool {
+            let client = try Program(
+                "/usr/bin/openssl",
+                ["s_client", "-connect", "127.0.0.1:\(port)", "-CAfile", file, "-verify_return_error", "-brief"])
+            return client.waitForExit() == 0
+        }
+
+        @Test("HTTPS kept the certificate of the start; one that is none changes nothing, and is an error in the log")
+        func certificateOfHTTP() throws {
+            try withFolder { folder in
+                try writeCertificate(in: folder, as: "first")
+                let port = Loopback.freePort()
+                let file = folder + "/geomatch.yaml"
+                try """
+                http:
+                  listen: 127.0.0.1:\(port)
+                  tls:
+                    certificate-file: \(folder)/certificate.pem
+                    key-file: \(folder)/key.pem
+                """.write(toFile: file, atomically: true, encoding: .utf8)
+                let daemon = try Daemon(folder: folder, arguments: ["--config", file], environment: ["GEOMATCH_HTTP": ""])
+                defer { daemon.end() }
+                try daemon.waitOnline()
+                try #require(daemon.program.waitForLine("http listen="), "\(daemon.log)")
+                #expect(try isTrusted(at: port, by: folder + "/first.pem"))
+
+                try writeCertificate(in: folder, as: "second")
+                kill(daemon.program.processID, SIGHUP)
+                #expect(daemon.program.waitForLine("certificate of HTTP read anew"), "\(daemon.log)")
+                #expect(try isTrusted(at: port, by: folder + "/second.pem"))
+                #expect(try !isTrusted(at: port, by: folder + "/first.pem"))
+
+                try "no certificate".write(toFile: folder + "/certificate.pem", atomically: true, encoding: .utf8)
+                kill(daemon.program.processID, SIGHUP)
+                #expect(daemon.program.waitForLine("error   certificate of HTTP not reloaded"), "\(daemon.log)")
+                #expect(try isTrusted(at: port, by: folder + "/second.pem"))
+            }
+        }
+
+        @Test("Access taken away by SIGHUP left live subscriptions that stood as they were")
+        func takenAccess() throws {
+            try withFolder { folder in
+                let file = folder + "/geomatch.yaml"
+                try "log-level: info\n".write(toFile: file, atomically: true, encoding: .utf8)
+                let daemon = try Daemon(folder: folder, arguments: ["--config", file])
+                defer { daemon.end() }
+                try daemon.waitOnline()
+                try withClient(daemon.endpoint, name: "bob", filters: ["geomatch/demo/bob/#", "live/demo/#"]) { bob in
+                    bob.publish("demo/-/-/-/-/phone/position", #"{"lat":1,"lon":1}"#)
+                    _ = try bob.first(on: "live/demo/-/-/-/-/phone/position")
+                    #expect(try bob.refusal("live/subscribe", ["criteria": "demo/#", "id": "s"], dataset: "demo") == nil)
+                    _ = try bob.first(on: "geomatch/demo/bob/live/s")
+                    try "access: [{users: \"*\", read: none, write: all}]\n".write(
+                        toFile: file, atomically: true, encoding: .utf8)
+                    kill(daemon.program.processID, SIGHUP)
+                    #expect(eventually { (try? bob.refusal("live/renew", ["id": "s"], dataset: "demo")) == "unauthorized" })
+                    #expect(
+                        eventually {
+                            bob.forgetMessages()
+                            bob.publish("demo/-/-/-/-/phone/position", #"{"lat":2,"lon":1}"#)
+                            // The reply is behind whatever the update brought.
+                            let refusal = try? bob.refusal("live/renew", ["id": "s"], dataset: "demo")
+                            return refusal != nil && bob.messages(on: "geomatch/demo/bob/live/s").isEmpty
+                        })
+                }
+            }
+        }
+
         @Test("A closed terminal is a clean end of daemon and broker")
         func terminal() throws {
             try withFolder { folder in

@@ -49,7 +49,7 @@ struct BrokerFiltersTests {
                 #expect(isRead("stranger" + below) == (every && levels == 6))
                 #expect(isRead("live/d" + below) == (every && levels == 5))
             }
-            for malformed in ["d/request/x", "d/request/x/y", "d/alice/requests", "d/alice/requests/x/y"] {
+            for malformed in ["d/request", "d/request/x", "d/request/x/y", "d/alice/requests", "d/alice/requests/x/y"] {
                 #expect(isRead("geomatch/" + malformed))
             }
             #expect(isRead(Self.mark))

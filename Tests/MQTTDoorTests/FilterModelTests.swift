@@ -18,7 +18,7 @@ private struct Reading {
         if rest == mark || datasets.contains(levels[0]) { return true }
         if levels[0] == "geomatch", levels.count >= 4, levels[3] == "request" { return true }
         // Requests on topics that are none.
-        if levels[0] == "geomatch", (4...5).contains(levels.count), levels[2] == "request" { return true }
+        if levels[0] == "geomatch", (3...5).contains(levels.count), levels[2] == "request" { return true }
         // What begins with `$` is the broker's, and no wildcard finds it.
         return readsEveryDataset && levels.count == 7 && !topic.hasPrefix("$")
     }

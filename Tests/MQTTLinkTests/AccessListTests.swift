@@ -11,6 +11,9 @@ struct AccessListTests {
         ("d/v/b/f/r/l/position", true), ("d/v/b/f/r/l/position/more", false), ("d/v/b/f/r/position", false),
         ("geomatch/d/ann/request/device/create", true), ("geomatch/d/ann/request", true),
         ("geomatch/d/ann/request/a/b/c", true), ("geomatch/d/ann/request/a/b/c/d", true),
+        ("geomatch/d/ann/requests", true), ("geomatch/d/ann/requests/device/list", true), ("geomatch/d/ann/requests/a/b/c", true),
+        ("geomatch/d/bob/requests/device/list", false), ("geomatch/d/bob/requests/a/b/c", false),
+        ("geomatch/d/request/device/list", false), ("geomatch/status/n", false),
         ("geomatch/d/bob/request/device/create", false), ("geomatch/d/bob/request/a/b/c", false),
         ("geomatch/d/ann/reply", false), ("geomatch/d/bob/reply", false), ("geomatch/d/bob/reply/a/b/c", false),
         ("geomatch/d/ann/match/dev/sub", false), ("geomatch/d/bob/match/dev/sub", false),
@@ -24,7 +27,8 @@ struct AccessListTests {
     /// What the daemon publishes, and who must see it.
     static let reads: [(topic: String, seenBy: Set<String>)] = [
         ("live/d/v/b/f/r/l/position", ["ann", "bob"]), ("geomatch/status", ["ann", "bob"]),
-        ("geomatch/d/status", ["ann", "bob"]), ("geomatch/d/diagnostics/update", ["ann", "bob"]),
+        ("geomatch/status/n1", ["ann", "bob"]), ("geomatch/d/status", ["ann", "bob"]),
+        ("geomatch/d/diagnostics/update", ["ann", "bob"]),
         ("geomatch/d/ann/reply", ["ann"]), ("geomatch/d/ann/reply/a/b/c", ["ann"]), ("geomatch/d/bob/reply", ["bob"]),
         ("geomatch/d/ann/match/dev/sub", ["ann"]), ("geomatch/d/bob/live/1", ["bob"]), ("geomatch/d/bob/changes", ["bob"]),
         ("geomatch/d/bob/request/device/create", ["bob"]), ("d/v/b/f/r/l/position", []), ("other/x", []),
@@ -87,7 +91,7 @@ struct AccessListTests {
                 MQTTEndpoint(host: "127.0.0.1", port: broker.port, username: name, password: name)
             }
             // Patterns alone cannot make the exceptions for seven levels in one's own tree.
-            try check(prefix: "", daemon: login("geomatchd"), without: ["request/a/b/c", "reply/a/b/c"], login)
+            try check(prefix: "", daemon: login("geomatchd"), without: ["request/a/b/c", "requests/a/b/c", "reply/a/b/c"], login)
         }
     }
 
@@ -214,13 +218,14 @@ struct AccessListTests {
                 ("ann", "geomatch/shop/ann/request/device/get", true), ("ann", "geomatch/shop/bob/request/device/get", false),
                 ("bob", "shop/-/-/-/-/x/position", true), ("bob", "museum-a/-/-/-/-/bob/position", false),
                 ("bob", "geomatch/-/-/-/-/x/position", false), ("eve", "shop/-/-/-/-/eve/position", false),
-                ("eve", "geomatch/shop/eve/request/device/get", true),
+                ("eve", "geomatch/shop/eve/request/device/get", true), ("eve", "geomatch/shop/eve/requests/device/get", true),
+                ("eve", "geomatch/shop/ann/requests/device/get", false),
             ]
             let reads: [(topic: String, seenBy: Set<String>)] = [
                 ("live/museum-a/-/-/-/-/ann/position", ["ann", "bob"]), ("live/museum-a/-/-/-/-/x/position", ["bob"]),
                 ("live/shop/-/-/-/-/ann/position", ["bob"]), ("geomatch/museum-a/status", ["ann", "bob"]),
                 ("geomatch/shop/diagnostics/update", ["bob"]), ("geomatch/shop/eve/reply", ["eve"]),
-                ("geomatch/status", ["ann", "bob", "eve"]),
+                ("geomatch/status/n1", ["ann", "bob", "eve"]), ("geomatch/status", ["ann", "bob", "eve"]),
             ]
             let filters: [(filter: String, qos: Int32)] = [("#", 1)]
             try withLink(broker.endpoint) { daemon in

@@ -117,7 +117,9 @@ package final class Connection {
 
     private func receive() throws {
         var bytes = [UInt8](repeating: 0, count: 1 << 16)
-        let count = recv(socket, &bytes, bytes.count, 0)
+        var count = recv(socket, &bytes, bytes.count, 0)
+        // With a time limit, a signal ends the waiting even where its handler asks for the contrary.
+        while count < 0 && errno == EINTR { count = recv(socket, &bytes, bytes.count, 0) }
         if count == 0 || (count < 0 && errno == ECONNRESET) {
             isAtEnd = true
             throw Failure(description: "the connection ended; before: \(String(decoding: received.prefix(500), as: UTF8.self))")

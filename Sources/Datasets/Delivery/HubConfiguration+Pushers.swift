@@ -74,10 +74,11 @@ extension Parameters {
     /// Texts, and objects for browsers as their text; empty where they are absent.
     func pushers(_ key: String) throws(WireError) -> [String] {
         var texts: [String] = []
-        for value in try optionalArray(key, count: 0...Pusher.countMaximum) ?? [] {
+        for (index, value) in (try optionalArray(key, count: 0...Pusher.countMaximum) ?? []).enumerated() {
             switch value {
             case .string(let text) where text.utf8.first != UInt8(ascii: "{"): texts.append(text)
-            case .object(let object): texts.append(PushTarget.web(try WebPushSubscription(object)).text)
+            case .object(let object):
+                texts.append(PushTarget.web(try WebPushSubscription(object, field: "\(key)[\(index)]")).text)
             default: throw error(key, "has texts, and objects with `webpush`", not: value)
             }
         }

@@ -61,7 +61,8 @@ extension LiveSubscribers {
             return LiveNews(payload: payload, isLeft: false)
         }
         guard subscription.inside.remove(number) else { return nil }
-        let isShown = !subject.state.isPrivate || shows(subject.state.item, subscription)
+        let isShown =
+            includes(subject.state, subscription) && (!subject.state.isPrivate || shows(subject.state.item, subscription))
         return LiveNews(payload: isShown ? payload : emptyMessage(of: subject.state), isLeft: true)
     }
 
@@ -76,7 +77,7 @@ extension LiveSubscribers {
     func passes(_ subject: inout LiveSubject, _ subscription: LiveSubscription) -> Bool {
         if subject.state.isPrivate, !shows(subject.state.item, subscription) { return false }
         guard subscription.isConditional else { return true }
-        if subscription.view.showsOwnOnly, !isOwn(subject.state, of: subscription.record.client) { return false }
+        guard includes(subject.state, subscription) else { return false }
         guard subscription.selector != nil || subscription.area != nil else { return true }
         guard let facts = facts(of: &subject) else { return false }
         if let selector = subscription.selector, !selector.matches(facts.properties) { return false }
@@ -95,9 +96,12 @@ extension LiveSubscribers {
         return item.flatMap { subscription.dataset.devices[$0] }?.record.owner == subscription.record.client
     }
 
-    /// Whether a topic is of a client's name, or of a device of its.
-    private func isOwn(_ state: LiveState, of client: String) -> Bool {
+    /// Whether a topic is among those that the client of a subscription may see: where these are its own, of its name, or of a device
+    /// of its.
+    func includes(_ state: LiveState, _ subscription: LiveSubscription) -> Bool {
+        guard subscription.view.showsOwnOnly else { return true }
         guard state.hasLocation else { return false }
+        let client = subscription.record.client
         return state.itemID == client || state.dataset.devices[state.itemID]?.record.owner == client
     }
 
@@ -122,7 +126,7 @@ extension LiveSubscribers {
     }
 
     /// What is reported as left where the last properties are not known any more.
-    private func emptyMessage(of state: LiveState) -> [UInt8] {
+    func emptyMessage(of state: LiveState) -> [UInt8] {
         var message: [UInt8] = []
         LiveMessage.encode(
             topic: state.topic, domain: state.domain, itemID: state.itemID, timestamp: state.timestamp,

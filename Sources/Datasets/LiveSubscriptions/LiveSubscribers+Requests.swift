@@ -39,6 +39,7 @@ extension LiveSubscribers {
     }
 
     func renew(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
+        try call.checkReader()
         let subscription = try subscription(call)
         var record = subscription.record
         if let lease = try call.parameters.lease("lease", maximum: limits.leaseSeconds) { record.lease = lease }

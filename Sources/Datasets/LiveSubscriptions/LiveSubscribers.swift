@@ -69,6 +69,9 @@ final class LiveSubscribers {
             showsPrivate: administrators.allow(client: client, in: dataset.id))
     }
 
+    /// Whether the client of a subscription may read anything of its dataset.
+    func mayRead(_ record: LiveSubscriptionRecord) -> Bool { reads(record.dataset, record.client) != .none }
+
     /// A lease was renewed.
     func renewed(_ subscription: LiveSubscription) { nextLeaseEnd = min(nextLeaseEnd, subscription.record.leaseUntil) }
 
@@ -83,6 +86,13 @@ final class LiveSubscribers {
         }
         subscription.dataset.liveSubscriptions.remove(subscription)
         handles.remove(subscription)
+    }
+
+    /// A subscription is over, and nobody asked for that.
+    func end(_ subscription: LiveSubscription, _ turn: inout Turn) {
+        remove(subscription)
+        let record = subscription.record
+        turn.keep(.deleteLiveSubscription(dataset: record.dataset, client: record.client, id: record.id))
     }
 
     /// Those that ended since the last call, or began anew under the same id.
@@ -114,7 +124,7 @@ final class LiveSubscribers {
     /// - Parameter again: Its dataset is loaded again; at a start snapshots wait until all is there.
     func restore(_ record: LiveSubscriptionRecord, in dataset: Dataset, again: Bool) throws(WireError) {
         var record = record
-        if reads(record.dataset, record.client) == .none { record.leaseUntil = .min }
+        if !mayRead(record) { record.leaseUntil = .min }
         if let known = dataset.liveSubscriptions[record.client, record.id] {
             guard !known.record.differsOnlyInLease(from: record) else {
                 known.record = record
@@ -135,14 +145,11 @@ final class LiveSubscribers {
         if now >= nextLeaseEnd {
             nextLeaseEnd = .max
             for subscription in handles.all {
-                let record = subscription.record
-                guard record.leaseUntil <= now else {
-                    nextLeaseEnd = min(nextLeaseEnd, record.leaseUntil)
+                guard subscription.record.leaseUntil <= now else {
+                    nextLeaseEnd = min(nextLeaseEnd, subscription.record.leaseUntil)
                     continue
                 }
-                remove(subscription)
-                turn.keep(
-                    .deleteLiveSubscription(dataset: record.dataset, client: record.client, id: record.id))
+                end(subscription, &turn)
             }
         }
         releaseHeld(&turn)

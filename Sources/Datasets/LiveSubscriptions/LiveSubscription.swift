@@ -13,7 +13,8 @@ final class LiveSubscription {
     let selector: Selector?
     let area: Area?
     let recipient: Recipient
-    let view: LiveView
+    /// A reload of the configuration may change it.
+    var view: LiveView
     /// It is durable: before, what it hears of waits behind the reply to who asked for it.
     var isDurable = false
     /// What waits so, in order.
@@ -76,7 +77,7 @@ final class LiveSubscription {
 }
 
 /// What a client may see of live data, whatever it asks for.
-struct LiveView {
+struct LiveView: Equatable {
     /// The topics of its name and of its devices only.
     var showsOwnOnly: Bool
     /// Also where others' devices are, where a dataset keeps that private.

@@ -33,7 +33,7 @@ extension PlaceBook {
     }
 
     func pushCategory(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
-        var category = try CategoryReader.category(.object(call.parameters.object))
+        var category = try CategoryReader.category(.object(call.parameters.object), isFree: true)
         let before = table.categories[category.id]
         if let before { try call.checkOwner(before.owner, of: "category", category.id) }
         category.owner = before == nil ? call.owner : before?.owner

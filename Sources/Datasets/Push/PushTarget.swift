@@ -116,17 +116,20 @@ public struct WebPushSubscription: Hashable, Sendable {
 
     /// Reads the object of a pusher. What browsers add to theirs, `expirationTime`, is left out.
     ///
+    /// - Parameter field: What the pusher is called.
     /// - Throws: `invalid`, naming the member.
-    public init(_ pusher: JSONObject) throws(WireError) {
+    public init(_ pusher: JSONObject, field: String = "pushers") throws(WireError) {
         func refuse(_ problem: String) -> WireError {
             WireError(
                 .invalid, "a pusher that is an object is {\"webpush\":{\"endpoint\",\"keys\":{\"p256dh\",\"auth\"}}}: \(problem)",
                 field: "pushers")
         }
-        func object(_ value: JSONValue?, _ name: String, _ known: [String]) throws(WireError) -> JSONObject {
-            guard let object = value?.asObject else { throw refuse("`\(name)` is missing, or no object") }
-            for key in object.keys where !known.contains(key) { throw refuse("`\(name)` has no `\(key.prefix(40))`") }
-            return object
+        func object(_ value: JSONValue?, at path: String, _ known: [String]) throws(WireError) -> JSONObject {
+            guard let object = value?.asObject else { throw refuse("`\(path)` is missing, or no object") }
+            guard let key = object.keys.first(where: { !known.contains($0) }) else { return object }
+            let unknown = "\(path).\(key.prefix(64))"
+            let advice = Nearness.advice(on: key, of: known, at: path + ".", else: "there are")
+            throw WireError(.invalid, "`\(unknown)` is no member of a pusher; \(advice)", field: unknown)
         }
         func bytes(_ object: JSONObject, _ name: String) throws(WireError) -> [UInt8] {
             guard let text = object[name]?.asString, text.utf8.count <= 128, let bytes = Base64URL.decode(text) else {
@@ -134,9 +137,9 @@ public struct WebPushSubscription: Hashable, Sendable {
             }
             return bytes
         }
-        let outer = try object(.object(pusher), "the object", ["webpush"])
-        let inner = try object(outer["webpush"], "webpush", ["endpoint", "expirationTime", "keys"])
-        let keys = try object(inner["keys"], "keys", ["p256dh", "auth"])
+        let outer = try object(.object(pusher), at: field, ["webpush"])
+        let inner = try object(outer["webpush"], at: field + ".webpush", ["endpoint", "expirationTime", "keys"])
+        let keys = try object(inner["keys"], at: field + ".webpush.keys", ["p256dh", "auth"])
         guard let address = inner["endpoint"]?.asString else { throw refuse("`endpoint` is missing, or no text") }
         endpoint = try WebhookURL(address, field: "pushers")
         publicKey = try bytes(keys, "p256dh")

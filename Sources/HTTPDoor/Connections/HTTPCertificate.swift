@@ -1,22 +1,49 @@
 import NIOSSL
+import Synchronization
 
-/// What HTTP is encrypted with.
-public struct HTTPCertificate: Sendable {
+/// What HTTP is encrypted with; a reload reads its files anew.
+public final class HTTPCertificate: Sendable {
     public struct Failure: Error, CustomStringConvertible {
         public let description: String
     }
 
-    let context: NIOSSLContext
+    private struct Content {
+        let context: NIOSSLContext
+        let chain: [NIOSSLCertificate]
+    }
+
+    private let certificateFile: String
+    private let keyFile: String
+    private let content: Mutex<Content>
 
     /// Reads two PEM files; the certificate stands with its chain.
     public init(certificateFile: String, keyFile: String) throws(Failure) {
+        self.certificateFile = certificateFile
+        self.keyFile = keyFile
+        content = Mutex(try Self.read(certificateFile, keyFile))
+    }
+
+    /// What a connection begins with from now on.
+    var context: NIOSSLContext { content.withLock { $0.context } }
+
+    /// The certificate and those that it rests on.
+    var chain: [NIOSSLCertificate] { content.withLock { $0.chain } }
+
+    /// Reads the files anew; where they are wrong everything stays.
+    func reload() throws(Failure) {
+        let new = try Self.read(certificateFile, keyFile)
+        content.withLock { $0 = new }
+    }
+
+    private static func read(_ certificateFile: String, _ keyFile: String) throws(Failure) -> Content {
         do {
-            let chain = try NIOSSLCertificate.fromPEMFile(certificateFile).map { NIOSSLCertificateSource.certificate($0) }
+            let chain = try NIOSSLCertificate.fromPEMFile(certificateFile)
             let key = try NIOSSLPrivateKey(file: keyFile, format: .pem)
-            var configuration = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
+            var configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
             configuration.minimumTLSVersion = .tlsv12
             configuration.applicationProtocols = ["h2", "http/1.1"]
-            context = try NIOSSLContext(configuration: configuration)
+            return Content(context: try NIOSSLContext(configuration: configuration), chain: chain)
         } catch {
             throw Failure(description: "`http.tls`: \(certificateFile) and \(keyFile) cannot be used: \(error)")
         }

@@ -83,9 +83,11 @@ struct FeedWaits {
         for dataset in entries.keys { self.signal(signal, of: dataset) }
     }
 
-    /// Ends those whose caller is nobody any more.
-    func end(where isLost: (Caller) -> Bool) {
-        for entry in entries.values.joined() where isLost(entry.value.wait.caller) { entry.value.wait.signal(.end) }
+    /// Ends those whose caller may have them no longer.
+    func end(where isLost: (_ caller: Caller, _ dataset: String) -> Bool) {
+        for entry in entries.values.joined() where isLost(entry.value.wait.caller, entry.value.wait.dataset) {
+            entry.value.wait.signal(.end)
+        }
     }
 
     /// The daemon ends.

@@ -26,27 +26,25 @@ public final class Forwarding: Sendable {
     /// Connections over which answers of other nodes come that have no end.
     private let endless = Mutex<[ObjectIdentifier: any Channel]>([:])
     let client: HTTPClient
-    let tls: TLSConfiguration
+    private let certificate: HTTPCertificate?
 
     /// - Parameters:
     ///   - secret: Known to the nodes of the cluster only.
-    ///   - certificateFile: A PEM file whose certificates are trusted, too; nil: the system's only.
+    ///   - certificate: Of the nodes, which is trusted as it is by then; nil: what the system trusts only.
     ///   - owner: May wait for a moment until a dataset that moves has an owner.
     ///   - lookAgain: What is known of owners may be wrong.
     ///   - doors: Those of the datasets that are served here.
     public init(
-        secret: String, certificateFile: String?, owner: @escaping @Sendable (_ dataset: String) async -> Owner,
+        secret: String, certificate: HTTPCertificate?, owner: @escaping @Sendable (_ dataset: String) async -> Owner,
         lookAgain: @escaping @Sendable () -> Void = {}, doors: @escaping @Sendable () -> [HTTPDoor]
     ) {
         self.secret = SymmetricKey(data: SHA256.hash(data: Array(secret.utf8)))
         self.owner = owner
         self.lookAgain = lookAgain
         self.doors = doors
-        var tls = TLSConfiguration.makeClientConfiguration()
-        if let certificateFile { tls.additionalTrustRoots = [.file(certificateFile)] }
-        self.tls = tls
+        self.certificate = certificate
         var configuration = HTTPClient.Configuration(
-            tlsConfiguration: tls, redirectConfiguration: .disallow,
+            redirectConfiguration: .disallow,
             // An event stream shows a sign of life each 15 s, and a request is answered within a minute.
             timeout: .init(connect: .seconds(2), read: .seconds(75)), decompression: .disabled)
         // Below the time after which the other node closes a connection without requests.
@@ -62,6 +60,13 @@ public final class Forwarding: Sendable {
     deinit {
         // It asks for that, and lives until it is done.
         client.shutdown { [client] _ in withExtendedLifetime(client) {} }
+    }
+
+    /// How a connection to another node is encrypted.
+    var tls: TLSConfiguration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        if let certificate { tls.additionalTrustRoots = [.certificates(certificate.chain)] }
+        return tls
     }
 
     func owner(of dataset: String) async -> Owner { await owner(dataset) }

@@ -56,6 +56,8 @@ extension HTTPResponder {
     private func execute(_ request: HTTPClientRequest) async -> Result<HTTPClientResponse, any Error> {
         do {
             guard let forwarding = door.configuration.forwarding else { throw CancellationError() }
+            var request = request
+            request.tlsConfiguration = forwarding.tls
             return .success(try await forwarding.client.execute(request, deadline: .distantFuture))
         } catch {
             return .failure(error)

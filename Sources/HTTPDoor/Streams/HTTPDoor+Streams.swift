@@ -20,7 +20,7 @@ extension HTTPDoor {
         guard Name.isDataset(stream.dataset) else {
             return WireError(.invalid, "`\(stream.dataset.prefix(80))` can be no dataset", field: "dataset")
         }
-        guard core.hub.configuration.mayName(stream.dataset, stream.client) else {
+        guard mayName(stream.dataset, stream.client) else {
             return WireError(.unauthorized, "`\(stream.client)` may not name the dataset `\(stream.dataset)`")
         }
         guard callers.isGood(stream.caller) else { return WireError(.unauthorized, "the key has expired or was deleted") }
@@ -74,6 +74,7 @@ extension HTTPDoor {
 
     func advanceStreams(at now: Int64) {
         endStreamsOfLostKeys(at: now)
+        endStreamsWithoutAccess()
         durable.advance(to: core.clock.now())
         if now >= matchSockets.keepAt { keepHeard() }
         guard now >= signOfLifeAt, !streams.isEmpty else { return }
@@ -86,10 +87,25 @@ extension HTTPDoor {
         let removals = callers.removalCount
         guard removals != keyRemovalsSeen || now >= keysCheckedAt + 1000 else { return }
         (keyRemovalsSeen, keysCheckedAt) = (removals, now)
-        for stream in streams.values.joined() where !callers.isGood(stream.caller) { stream.end(.notAllowed) }
-        for stream in matchSockets.streams where !callers.isGood(stream.caller) { stream.end(.notAllowed) }
-        feedWaits.end { !callers.isGood($0) }
+        endStreams { caller, _ in !callers.isGood(caller) }
     }
+
+    /// Those of clients that may name their dataset no longer.
+    private func endStreamsWithoutAccess() {
+        let version = core.hub.configuration.accessVersion()
+        guard version != accessSeen else { return }
+        accessSeen = version
+        // A socket of an old client may have nobody's name.
+        endStreams { caller, dataset in !caller.client.isEmpty && !mayName(dataset, caller.client) }
+    }
+
+    private func endStreams(where isLost: (_ caller: Caller, _ dataset: String) -> Bool) {
+        for stream in streams.values.joined() where isLost(stream.caller, stream.dataset) { stream.end(.notAllowed) }
+        for stream in matchSockets.streams where isLost(stream.caller, stream.dataset) { stream.end(.notAllowed) }
+        feedWaits.end(where: isLost)
+    }
+
+    private func mayName(_ dataset: String, _ client: String) -> Bool { core.hub.configuration.mayName(dataset, client) }
 
     /// Sockets are promised one each 20 s, event streams each 15 s.
     static let signOfLifeMilliseconds: Int64 = 15_000

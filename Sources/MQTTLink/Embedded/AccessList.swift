@@ -103,13 +103,16 @@ public struct AccessList: Sendable {
         # Live updates: dataset/venue/building/floor/room/location/domain.
         pattern write \(prefix)+/+/+/+/+/+/+
 
-        # Requests in one's own name, and all that is sent to that name: replies, matches, live updates, changes.
+        # Requests in one's own name, also where the word is misspelt, and all that is sent to that name: replies, matches, live updates,
+        # changes.
         pattern write \(prefix)geomatch/+/%u/request/#
+        pattern write \(prefix)geomatch/+/%u/requests/#
         pattern read \(prefix)geomatch/+/%u/#
 
         # Last known state, and what all may know.
         pattern read \(prefix)live/#
         pattern read \(prefix)geomatch/status
+        pattern read \(prefix)geomatch/status/+
         pattern read \(prefix)geomatch/+/status
         pattern read \(prefix)geomatch/+/diagnostics/#
 
@@ -147,6 +150,7 @@ public struct AccessList: Sendable {
             $0 + """
                 user \($1)
                 topic write \(prefix)geomatch/+/\($1)/request/#
+                topic write \(prefix)geomatch/+/\($1)/requests/#
                 topic read \(prefix)geomatch/+/\($1)/#
 
                 """
@@ -157,17 +161,21 @@ public struct AccessList: Sendable {
 
     private var ownTree: String {
         """
-        # Requests in one's own name, and all that is sent to that name; which datasets it may name the daemon decides.
+        # Requests in one's own name, also where the word is misspelt, and all that is sent to that name; which datasets it may name the
+        # daemon decides.
         pattern write \(prefix)geomatch/+/%u/request/#
+        pattern write \(prefix)geomatch/+/%u/requests/#
         pattern read \(prefix)geomatch/+/%u/#
         pattern read \(prefix)geomatch/status
+        pattern read \(prefix)geomatch/status/+
 
         """
     }
 
     private func part(of user: String, _ grants: [Grant], _ reader: Reader) -> String {
         var lines = [
-            "user \(user)", "topic write \(prefix)geomatch/+/\(user)/request/#", "topic read \(prefix)geomatch/+/\(user)/#",
+            "user \(user)", "topic write \(prefix)geomatch/+/\(user)/request/#",
+            "topic write \(prefix)geomatch/+/\(user)/requests/#", "topic read \(prefix)geomatch/+/\(user)/#",
             // These lines are looked at before the patterns, so the denials are needed here, too.
             "topic deny \(prefix)live/+/+/+/+/+/+", "topic deny \(prefix)geomatch/+/+/+/+/+/+",
         ]

@@ -36,9 +36,9 @@ public enum CriteriaCoding {
         for member in object.members {
             let name = member.key == "domainType" ? "domain" : member.key
             guard LiveTopic.levelNames.contains(name) else {
+                let advice = Nearness.advice(on: name, of: LiveTopic.levelNames, at: field + ".", else: "there are")
                 throw WireError(
-                    .invalid, "`\(field).\(member.key)` is no level; there are \(LiveTopic.levelNames.joined(separator: ", "))",
-                    field: "\(field).\(member.key)")
+                    .invalid, "`\(field).\(member.key)` is no level; \(advice)", field: "\(field).\(member.key)")
             }
             if member.value == .null { continue }
             guard let level = member.value.asString else {

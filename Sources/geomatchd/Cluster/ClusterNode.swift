@@ -7,6 +7,7 @@ import MQTTDoor
 import MQTTLink
 import PostgresStore
 import Synchronization
+import Wire
 
 /// A node of a cluster: renews its leases, and serves the shards that are its own.
 ///
@@ -54,6 +55,8 @@ final class ClusterNode: @unchecked Sendable {
     private var waiting: [Int: [RoutedMessage]] = [:]
     /// What is for shards that nobody has at present.
     private var homeless: [Homeless] = []
+    /// How shards read other ecosystems; a reload may change it.
+    private var adapters: [AdapterRule]
 
     private struct Homeless {
         var message: RoutedMessage
@@ -68,6 +71,7 @@ final class ClusterNode: @unchecked Sendable {
     ) {
         self.name = name
         self.settings = settings
+        adapters = settings.adapters
         self.cluster = cluster
         self.door = door
         self.status = status
@@ -161,6 +165,22 @@ final class ClusterNode: @unchecked Sendable {
     func leave() {
         lock.withLock { member.leave() }
         hurried.signal()
+    }
+
+    /// Has shards read other ecosystems by these rules, those that begin later, too, unless a dataset has the name of their topics.
+    ///
+    /// - Returns: Whether they do.
+    func reload(adapters rules: [AdapterRule]) -> Bool {
+        let datasets = lastView?.datasets ?? []
+        if let (index, problem) = AdapterRule.overlap(in: rules, prefix: settings.topicsPrefix, datasets: datasets) {
+            log.error("adapters stay as they were", metadata: ["adapters[\(index)].filter": "\(problem)"])
+            return false
+        }
+        lock.withLock {
+            adapters = rules
+            for shard in shards.values { shard.reload(adapters: rules) }
+        }
+        return true
     }
 
     /// A message for a shard: it goes to its owner, here or elsewhere, or waits until the shard has one.
@@ -356,8 +376,13 @@ final class ClusterNode: @unchecked Sendable {
     }
 
     private func start(_ shard: Int, _ epoch: Int64) {
-        guard let around else { return }
-        lock.withLock { _ = starting.insert(shard) }
+        guard var surroundings = around else { return }
+        let rules = lock.withLock {
+            starting.insert(shard)
+            return adapters
+        }
+        surroundings.daemon.settings.adapters = rules
+        let around = surroundings
         onThread {
             while self.lock.withLock({ self.standingBy.contains(shard) }) { usleep(5000) }
             let standby = self.lock.withLock { self.standbys.removeValue(forKey: shard) }
@@ -367,7 +392,7 @@ final class ClusterNode: @unchecked Sendable {
                     lock.withLock { _ = fenced.insert(shard) }
                     hurried.signal()
                 }
-                self.started(daemon)
+                self.started(daemon, reading: rules)
             } catch {
                 self.log.error("shard cannot be served, tried again", metadata: ["shard": "\(shard)", "error": "\(error)"])
                 self.lock.withLock { _ = self.starting.remove(shard) }
@@ -404,11 +429,14 @@ final class ClusterNode: @unchecked Sendable {
         if !over.isEmpty { onThread { _ = over } }
     }
 
-    private func started(_ daemon: ShardDaemon) {
+    /// - Parameter rules: How it reads other ecosystems.
+    private func started(_ daemon: ShardDaemon, reading rules: [AdapterRule]) {
         let isOurs = lock.withLock { () -> Bool in
             starting.remove(daemon.shard)
             guard member.serving[daemon.shard] == daemon.epoch else { return false }
             shards[daemon.shard] = daemon
+            // A reload may have come while it began.
+            if rules != adapters { daemon.reload(adapters: adapters) }
             for message in waiting.removeValue(forKey: daemon.shard) ?? [] { daemon.running.door.receive(message) }
             return true
         }

@@ -45,8 +45,7 @@ extension Daemon {
         let front = try httpConfiguration(access).map { configuration throws(Failure) in
             NodeFront(
                 configuration, secret: try shared("httpSecret", in: store, or: Self.secret()), node: node, store: store,
-                hub: Hub(hubConfiguration(identity: identity, access: access, push: push.offer, signKey: signer.sign)),
-                certificateFile: settings.http?.tls?.certificateFile, log: log)
+                hub: Hub(hubConfiguration(identity: identity, access: access, push: push.offer, signKey: signer.sign)), log: log)
         }
         let surroundings = ShardDaemon.Surroundings(
             daemon: self, cluster: store, identity: identity, secret: secret, endpoint: endpoint, status: status,
@@ -58,8 +57,7 @@ extension Daemon {
             hangups: hangups,
             reloading: Reloading(
                 settings: settings, reread: reread, access: access, broker: nil, http: front?.door, log: log,
-                // Shards that begin later have those of the start.
-                adapters: { _, done in done(false) }))
+                adapters: { [weak node] rules, done in done(node?.reload(adapters: rules) ?? false) }))
         let notify = NotifyService(health: health, wake: { [weak node] in node?.hurry() })
         // HTTP ends last: what the node hands over is forwarded meanwhile.
         let services: [any Service] =

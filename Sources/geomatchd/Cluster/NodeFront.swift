@@ -24,7 +24,7 @@ final class NodeFront: @unchecked Sendable {
 
     init(
         _ configuration: HTTPDoorConfiguration, secret: String, node: ClusterNode, store: PostgresCluster, hub: Hub,
-        certificateFile: String?, log: Logger
+        log: Logger
     ) {
         self.node = node
         keys = StoredKeys(monotonic: LeaseClock.now, read: { dataset, id in try store.accessKey(id, of: dataset) })
@@ -34,7 +34,7 @@ final class NodeFront: @unchecked Sendable {
             hub: hub, seed: (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max)), logger: log, health: Health())
         var front = configuration
         front.forwarding = Forwarding(
-            secret: secret, certificateFile: certificateFile, owner: { [weak node] in await Self.owner(of: $0, node) },
+            secret: secret, certificate: configuration.tls, owner: { [weak node] in await Self.owner(of: $0, node) },
             lookAgain: { [weak node] in node?.lookAgain() },
             doors: { [weak node] in node?.runningShards.compactMap(\.running.http) ?? [] })
         door = HTTPDoor(front, core: core, wakeCore: { [bell] in bell.signal() })

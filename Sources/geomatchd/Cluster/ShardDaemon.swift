@@ -11,6 +11,7 @@ import Push
 import Store
 import Synchronization
 import Webhooks
+import Wire
 
 /// A shard that this node serves: a core with its session at the broker, its journal and what posts.
 ///
@@ -38,7 +39,7 @@ final class ShardDaemon: @unchecked Sendable {
 
     /// What all shards of a node have in common.
     struct Surroundings: Sendable {
-        let daemon: Daemon
+        var daemon: Daemon
         let cluster: PostgresCluster
         /// Of the store.
         let identity: String
@@ -116,6 +117,9 @@ final class ShardDaemon: @unchecked Sendable {
         try store.setMetadata(Self.life(shard), "begun")
         core.createDatasets(daemon.settings.datasets.filter { Sharding.shard(of: $0) == shard })
     }
+
+    /// Has it read other ecosystems by these rules, as far as its datasets allow. From any thread.
+    func reload(adapters: [AdapterRule]) { running.door.reload(adapters: adapters, done: { _ in }) }
 
     /// Connects and serves.
     func begin() {

@@ -23,7 +23,7 @@ struct Daemon {
         case `internal`(String)
     }
 
-    let settings: Settings
+    var settings: Settings
     let version: String
     let log: Logger
     /// SIGHUP, since the program began.
@@ -261,6 +261,8 @@ struct Daemon {
     static func level(ofBrokerLine line: String) -> Logger.Level {
         // Of each connection to the private listener, which is no TCP.
         if line == "Warning: Unable to set TCP_NODELAY." { return .debug }
+        // After our own SIGHUP: it is not to read its configuration again, and does without. At a start it would end, which is told.
+        if line.hasPrefix("Error: Unable to open config file ") { return .debug }
         if line.hasPrefix("users: ") || line.hasPrefix("reloaded: ") { return .info }
         let alarming = ["mosquitto ended", "Error", "Warning", "Unable", "Out of memory"]
         return alarming.contains(where: line.hasPrefix) ? .warning : .debug
@@ -403,6 +405,7 @@ struct Daemon {
         configuration.mayName = { access.rules.mayName(dataset: $0, client: $1) }
         configuration.reads = { LiveReach(access.rules.reads(dataset: $0, client: $1)) }
         configuration.writes = { LiveReach(access.rules.writes(dataset: $0, client: $1)) }
+        configuration.accessVersion = { access.version }
         configuration.limits = settings.limits
         configuration.reservedDatasets = settings.reservedDatasets
         configuration.isTimeZone = { TimeZone(identifier: $0) != nil }

@@ -8,12 +8,18 @@ import Wire
 /// Who may do what at present; read on the link's thread, replaced by a reload.
 final class AccessInForce: Sendable {
     private let held: Mutex<AccessRules>
+    private let replacements = Atomic(0)
 
     init(_ rules: AccessRules) { held = Mutex(rules) }
 
-    var rules: AccessRules {
-        get { held.withLock { $0 } }
-        set { held.withLock { $0 = newValue } }
+    var rules: AccessRules { held.withLock { $0 } }
+
+    /// Rises with each replacement.
+    var version: Int { replacements.load(ordering: .acquiring) }
+
+    func replace(by rules: AccessRules) {
+        held.withLock { $0 = rules }
+        replacements.add(1, ordering: .releasing)
     }
 }
 
@@ -66,8 +72,9 @@ final class Reloading: Sendable {
             return (old, settings)
         }
         LogThreshold.level = next.logLevel
-        access.rules = next.accessRules
+        access.replace(by: next.accessRules)
         http?.reload(keys: next.keys, origins: OriginPatterns(next.http?.origins ?? []))
+        reloadCertificate()
         broker?.reload(grants: next.grants, adapterFilters: next.adapters.map(\.filter))
         let changed = next.keysThatDiffer(from: old)
         log.info(
@@ -75,6 +82,14 @@ final class Reloading: Sendable {
         let waiting = new.keysThatDiffer(from: next)
         if !waiting.isEmpty {
             log.warning("changes that need a restart", metadata: ["keys": "\(waiting.joined(separator: " "))"])
+        }
+    }
+
+    private func reloadCertificate() {
+        do throws(HTTPCertificate.Failure) {
+            if try http?.reloadCertificate() == true { log.info("certificate of HTTP read anew") }
+        } catch {
+            log.error("certificate of HTTP not reloaded: it stays as it was", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -270,6 +270,26 @@ struct PlaceTests {
         #expect(all == (0..<60).map { "p\(100 + $0)" })
     }
 
+    @Test("A misspelt member of a category was left out without a word")
+    func misspeltCategory() {
+        let harness = HubHarness()
+        let report = harness.result(
+            "category/import",
+            #"{"categories":[{"id":"a","name":"A","parentid":"b"},{"id":"b","name":"B","colour":1},{"id":"c","name":"C"}]}"#)
+        #expect(report?["imported"]?.number == 1)
+        let errors = report?["refused"]?.elements.compactMap { $0["error"] } ?? []
+        #expect(errors.map(\.refusal) == ["invalid parentid", "invalid colour"])
+        #expect(errors.first?["message"]?.text?.contains("did you mean `parentId`?") == true, "\(errors)")
+        #expect(errors.last?["message"]?.text?.contains("`id`, `name`, `parentId`") == true, "\(errors)")
+        // What is listed may come back, and documents may have members of their own.
+        let listed = #"{"id":"c","name":"C","owner":"alice","revision":"1-x"}"#
+        #expect(harness.result("category/import", #"{"categories":[\#(listed)]}"#)?["replaced"]?.number == 1)
+        let pushed = harness.result(
+            "changes/push", #"{"docs":[{"type":"category","id":"d","revision":"1-a","name":"D","colour":1}]}"#)
+        #expect(
+            pushed?["results"]?.elements.count == 1 && pushed?["results"]?.elements.first?["error"] == nil, "\(pushed as Any)")
+    }
+
     @Test("Categories are replaced, warn of unknown parents, keep their owner, and a cycle refuses all")
     func categories() {
         let harness = HubHarness()

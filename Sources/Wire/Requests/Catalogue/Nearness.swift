@@ -14,6 +14,14 @@ public enum Nearness {
         return best?.word
     }
 
+    /// Advice for whoever wrote a word that is none of those known: the nearest one, or all of them.
+    ///
+    /// - Parameter introduction: What stands before all of them.
+    public static func advice(on word: String, of words: [String], at path: String = "", else introduction: String) -> String {
+        nearest(to: word, of: words).map { "did you mean `\(path)\($0)`?" }
+            ?? "\(introduction) " + words.map { "`\(path)\($0)`" }.joined(separator: ", ")
+    }
+
     /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
     public static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
         guard a.count <= 64, b.count <= 64 else { return .max }
