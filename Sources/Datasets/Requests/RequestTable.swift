@@ -15,6 +15,8 @@ public struct RequestRow: Sendable {
     let showsSecret: Bool
     /// Its reply is remembered beyond its dataset.
     let endsDataset: Bool
+    /// Its reply is about the socket it was asked on, which then hears more: it is remembered for no other, and of no other request.
+    public let isForSocket: Bool
 
     /// What it may hold.
     public var description: RequestDescription? { RequestCatalogue.byName[name] }
@@ -55,7 +57,7 @@ public struct RequestRow: Sendable {
 
     init(
         _ name: String, _ handler: Handler, isForAdministrators: Bool = false, createsDataset: Bool = false,
-        takesItems: Bool = false, showsSecret: Bool = false, endsDataset: Bool = false
+        takesItems: Bool = false, showsSecret: Bool = false, endsDataset: Bool = false, isForSocket: Bool = false
     ) {
         self.name = name
         self.handler = handler
@@ -64,6 +66,7 @@ public struct RequestRow: Sendable {
         self.takesItems = takesItems
         self.showsSecret = showsSecret
         self.endsDataset = endsDataset
+        self.isForSocket = isForSocket
     }
 }
 
@@ -115,7 +118,7 @@ public enum RequestTable {
             "dataset/list", .readAll { hub, parameters, client throws(WireError) in try hub.listDatasets(parameters, client) },
             isForAdministrators: true),
         RequestRow("dataset/delete", .change(\.self, Dataset.delete), isForAdministrators: true, endsDataset: true),
-        RequestRow("dataset/watch", .read(\.self, Dataset.watchDataset)),
+        RequestRow("dataset/watch", .read(\.self, Dataset.watchDataset), isForSocket: true),
         RequestRow(
             "dataset/import", .change(\.structure, StructureBook.importAll), isForAdministrators: true, createsDataset: true),
         RequestRow(
@@ -155,7 +158,7 @@ public enum RequestTable {
         RequestRow("match/get", .ask(\.geomatching, Geomatching.getMatch)),
         RequestRow("match/list", .ask(\.geomatching, Geomatching.listMatches)),
         RequestRow("match/explain", .read(\.geomatching, Geomatching.explain)),
-        RequestRow("match/watch", .read(\.self, Dataset.watchAll), isForAdministrators: true),
+        RequestRow("match/watch", .read(\.self, Dataset.watchAll), isForAdministrators: true, isForSocket: true),
         RequestRow("live/subscribe", .change(shared: \.liveSubscribers, LiveSubscribers.subscribe)),
         RequestRow("live/renew", .change(shared: \.liveSubscribers, LiveSubscribers.renew)),
         RequestRow("live/unsubscribe", .change(shared: \.liveSubscribers, LiveSubscribers.unsubscribe)),
@@ -179,7 +182,7 @@ public enum RequestTable {
         RequestRow("circumstance/list", .read(\.circumstances, CircumstanceBook.list)),
         RequestRow("circumstance/evaluate", .read(\.circumstances, CircumstanceBook.evaluate)),
         RequestRow("circumstance/evaluateAll", .read(\.circumstances, CircumstanceBook.evaluateAll)),
-        RequestRow("circumstance/watch", .read(\.self, Dataset.watchAll), isForAdministrators: true),
+        RequestRow("circumstance/watch", .read(\.self, Dataset.watchAll), isForAdministrators: true, isForSocket: true),
         RequestRow("changes/get", .ask(\.feed, ChangeFeed.get)),
         RequestRow("changes/follow", .ask(\.feed, ChangeFeed.follow)),
         RequestRow("changes/unfollow", .ask(\.feed, ChangeFeed.unfollow)),
