@@ -18,13 +18,17 @@ public struct RequestRow: Sendable {
     /// Its reply is about the socket it was asked on, which then hears more: it is remembered for no other, and of no other request.
     public let isForSocket: Bool
 
+    /// What the store answers leads to a change.
+    let changesWhenAnswered: Bool
+
     /// What it may hold.
     public var description: RequestDescription? { RequestCatalogue.byName[name] }
 
     /// It changes something that must be durable before its reply.
     public var changes: Bool {
         switch handler {
-        case .read, .readAll, .ask: false
+        case .read, .readAll: false
+        case .ask: changesWhenAnswered
         case .create, .change, .push, .testPush: true
         }
     }
@@ -57,7 +61,8 @@ public struct RequestRow: Sendable {
 
     init(
         _ name: String, _ handler: Handler, isForAdministrators: Bool = false, createsDataset: Bool = false,
-        takesItems: Bool = false, showsSecret: Bool = false, endsDataset: Bool = false, isForSocket: Bool = false
+        takesItems: Bool = false, showsSecret: Bool = false, endsDataset: Bool = false, isForSocket: Bool = false,
+        changesWhenAnswered: Bool = false
     ) {
         self.name = name
         self.handler = handler
@@ -67,6 +72,7 @@ public struct RequestRow: Sendable {
         self.showsSecret = showsSecret
         self.endsDataset = endsDataset
         self.isForSocket = isForSocket
+        self.changesWhenAnswered = changesWhenAnswered
     }
 }
 
@@ -184,8 +190,8 @@ public enum RequestTable {
         RequestRow("circumstance/evaluateAll", .read(\.circumstances, CircumstanceBook.evaluateAll)),
         RequestRow("circumstance/watch", .read(\.self, Dataset.watchAll), isForAdministrators: true, isForSocket: true),
         RequestRow("changes/get", .ask(\.feed, ChangeFeed.get)),
-        RequestRow("changes/follow", .ask(\.feed, ChangeFeed.follow)),
-        RequestRow("changes/unfollow", .ask(\.feed, ChangeFeed.unfollow)),
+        RequestRow("changes/follow", .ask(\.feed, ChangeFeed.follow), changesWhenAnswered: true),
+        RequestRow("changes/unfollow", .ask(\.feed, ChangeFeed.unfollow), changesWhenAnswered: true),
         RequestRow("changes/conflicts", .ask(\.feed, ChangeFeed.conflicts)),
         RequestRow("changes/push", .push),
         RequestRow("changes/documents", .ask(\.feed, ChangeFeed.documents)),

@@ -7,6 +7,8 @@ public struct HTTPCertificate: Sendable {
     }
 
     let context: NIOSSLContext
+    /// For HTTP/1.1 only.
+    let plainContext: NIOSSLContext
 
     /// Reads two PEM files; the certificate stands with its chain.
     public init(certificateFile: String, keyFile: String) throws(Failure) {
@@ -17,6 +19,8 @@ public struct HTTPCertificate: Sendable {
             configuration.minimumTLSVersion = .tlsv12
             configuration.applicationProtocols = ["h2", "http/1.1"]
             context = try NIOSSLContext(configuration: configuration)
+            configuration.applicationProtocols = ["http/1.1"]
+            plainContext = try NIOSSLContext(configuration: configuration)
         } catch {
             throw Failure(description: "`http.tls`: \(certificateFile) and \(keyFile) cannot be used: \(error)")
         }

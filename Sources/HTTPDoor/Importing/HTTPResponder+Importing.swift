@@ -62,7 +62,7 @@ extension HTTPResponder {
         var writer = JSONWriter()
         writer.beginObject()
         writer.key("error")
-        refusal.error.encode(into: &writer)
+        refusal.error.encode(into: &writer, status: refusal.status.code)
         writer.key("partial")
         writer.value(sums.object)
         writer.endObject()
