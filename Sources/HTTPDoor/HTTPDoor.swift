@@ -68,7 +68,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     var watchers: [String: [Watcher]] = [:]
     var durable: DurableMessages
     let messageFile: MessageFile?
-    var signOfLifeAt: Int64
+    var eventSignOfLifeAt: Int64
+    var socketSignOfLifeAt: Int64
     /// When keys of streams were last looked at, and as of how many removals.
     var keysCheckedAt: Int64 = 0
     var keyRemovalsSeen = 0
@@ -101,7 +102,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         connections = front?.connections ?? ConnectionCounts(configuration.limits)
         turnAt = Atomic(core.clock.monotonic())
         accessSeen = core.hub.configuration.accessVersion()
-        signOfLifeAt = core.clock.monotonic() + Self.signOfLifeMilliseconds
+        eventSignOfLifeAt = core.clock.monotonic() + Self.eventSignOfLifeMilliseconds
+        socketSignOfLifeAt = core.clock.monotonic() + Self.socketSignOfLifeMilliseconds
         messageFile = configuration.folder.map(MessageFile.init)
         heardFile = configuration.folder.map(HeardFile.init)
         matchSockets = MatchSockets(heardFile?.read() ?? [])

@@ -58,10 +58,12 @@ public struct WireError: Error, Equatable, Sendable {
     }
 
     /// Writes `{"code","error","message","field"?,"position"?}`.
-    public func encode(into writer: inout JSONWriter) {
+    ///
+    /// - Parameter status: The number where it is not the one that goes with the name.
+    public func encode(into writer: inout JSONWriter, status: Int? = nil) {
         writer.beginObject()
         writer.key("code")
-        writer.integer(code.code)
+        writer.integer(status ?? code.code)
         writer.key("error")
         writer.string(code.rawValue)
         writer.key("message")

@@ -55,13 +55,22 @@ struct HTTPSettingsTests {
         #expect(settings.keys.map(\.client) == ["ann", "bob"] && settings.keys.map(\.dataset) == ["d", "*"])
         #expect(!settings.text.contains("hunter2"))
         for wrong in [
-            "{key: short, dataset: d, client: ann}", "{key: hunter2hunter2, dataset: live, client: ann}",
+            "{key: '', dataset: d, client: ann}", "{key: hunter2hunter2, dataset: live, client: ann}",
             "{key: hunter2hunter2, dataset: d, client: status}", "{key: hunter2hunter2, dataset: d, client: a, more: b}",
             "{key: hunter2hunter2, client: a}",
         ] {
             let refused = try #require(refusal(file: "keys:\n  - \(wrong)"), "\(wrong)")
             #expect(refused.key.hasPrefix("keys[0]") && !refused.description.contains("hunter2"))
         }
+    }
+
+    @Test("A short key of the file is taken, and warned of")
+    func shortKey() throws {
+        let settings = try read(
+            file: "keys:\n  - {key: longenough, dataset: d, client: a}\n  - {key: short, dataset: d, client: b}")
+        #expect(settings.keys.map(\.key) == ["longenough", "short"])
+        let warnings = settings.warnings.filter { $0.contains("keys[") }
+        #expect(warnings.count == 1 && warnings[0].hasPrefix("keys[1].key ") && !warnings[0].contains("short"), "\(warnings)")
     }
 
     @Test("What is printed of HTTP reads back as the same")

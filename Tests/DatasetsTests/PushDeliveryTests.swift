@@ -89,6 +89,21 @@ struct PushDeliveryTests {
         #expect(HubHarness.pushing().result("push/key", "{}")?["publicKey"]?.text == "BKey")
     }
 
+    @Test("A token without a scheme is for the service of the device's platform only")
+    func platform() {
+        for (platform, own, other) in [("iOS", "apns://", "fcm://"), ("android 14", "fcm://", "apns://")] {
+            let harness = HubHarness.pushing()
+            harness.makePair()
+            func update(_ pusher: String) -> String? {
+                harness.refusal("subscription/update", #"{"id":"s","pushers":["\#(pusher)"]}"#)
+            }
+            _ = harness.request("device/update", #"{"id":"phone","platform":"\#(platform)","deviceToken":"abc"}"#)
+            #expect(update(other) == "invalid pushers" && update(own) == nil, "\(platform)")
+            _ = harness.request("device/update", #"{"id":"phone","deviceToken":"\#(other)abc"}"#)
+            #expect(update(own) == "invalid pushers" && update(other) == nil, "\(platform)")
+        }
+    }
+
     @Test("Without a token it is the device's, and one that has none is invalid")
     func deviceToken() {
         let harness = HubHarness.pushing()

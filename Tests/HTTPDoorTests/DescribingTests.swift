@@ -90,7 +90,12 @@ struct DescribingTests {
         try await withHTTP { house in
             let answer = try Connection(to: house.port).ask("GET", "/openapi.json", host: "anywhere.example")
             let paths = try #require(answer.json["paths"]?.asObject)
-            for row in RequestTable.rows {
+            #expect(paths["/api/{dataset}/match/watch"] == nil, "what only sockets answer")
+            func body(of name: String) -> JSONObject? {
+                paths["/api/{dataset}/\(name)"]?.asObject?["post"]?.asObject?["requestBody"]?.asObject
+            }
+            #expect(body(of: "device/get")?["required"] == true && body(of: "device/list")?["required"] == nil)
+            for row in RequestTable.rows where !row.isForSocket {
                 let path = try #require(paths["/api/{dataset}/\(row.name)"]?.asObject, "\(row.name)")
                 #expect(path["post"] != nil && (path["get"] != nil) == !row.changes, "\(row.name)")
             }

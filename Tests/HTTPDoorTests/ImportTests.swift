@@ -77,6 +77,32 @@ struct ImportTests {
         }
     }
 
+    @Test("A feature that is no JSON loses none of those before it in its part, in any form")
+    func brokenFeature() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            let (first, second, third) = (feature(1), feature(2), feature(3))
+            let files = [
+                ("application/x-ndjson", "\(first)\n\(second)\n\(third.prefix(40))"),
+                ("application/x-ndjson", "\(first)\n\(second)\nxx\n\(third)\n"),
+                ("application/geo+json-seq", "\u{1E}\(first)\n\u{1E}\(second)\n\u{1E}\(third.prefix(40))"),
+                (
+                    "application/geo+json",
+                    #"{"type":"FeatureCollection","features":[\#(first),\#(second),{"type":Feature},\#(third)]}"#
+                ),
+            ]
+            for (number, (type, file)) in files.enumerated() {
+                let answer = try connection.ask(
+                    "POST", "/api/d\(number)/place/import?client=admin", file, fields: ["Content-Type": type])
+                #expect(answer.status == 400 && answer.error == "invalid", "\(answer)")
+                #expect(answer.json["partial"]?.asObject?["imported"] == 2, "\(answer)")
+                #expect(answer.text.contains("feature 3 "), "\(answer)")
+                let kept = try connection.ask("GET", "/api/d\(number)/place/get?id=p2")
+                #expect(kept.status == 200, "\(kept)")
+            }
+        }
+    }
+
     @Test(
         "Where the stream of a file breaks all that came before is kept, and told",
         arguments: ["zz\r\n", "ffffffffffffffffff\r\n"])

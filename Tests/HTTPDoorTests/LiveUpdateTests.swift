@@ -118,4 +118,35 @@ struct LiveUpdateTests {
             #expect(try connection.ask("GET", "/in/osmand?dataset=d&lat=1&lon=1").status == 400)
         }
     }
+
+    @Test("A body of less than 1 MiB may hold as many updates as fit")
+    func manySmall() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            // What is no update is answered soonest.
+            let body = "[" + [String](repeating: "0", count: 24_000).joined(separator: ",") + "]"
+            let answer = try connection.ask("POST", "/api/d/live", body)
+            #expect(answer.status == 200 && answer.text.matches(of: /"code":400/).count == 24_000)
+        }
+    }
+
+    @Test("What OwnTracks sends without naming a device is on diagnostics")
+    func unnamedPhones() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            _ = try connection.ask("POST", "/api/d/device/create", #"{"deviceType":"MobileDevice"}"#)
+            for body in [
+                #"{"_type":"location","lat":43.7,"lon":7.4}"#, #"{"_type":"location","lat":1,"lon":1,"topic":"owntracks/a"}"#,
+                #"{"_type":"location""#,
+            ] {
+                // One of a kind is told at once, others of the same second later.
+                let socket = try Socket(to: house.port, "/api/d/socket?client=me")
+                socket.send(#"{"request":"dataset/watch"}"#)
+                _ = try socket.next { $0.json["request"]?.asString == "dataset/watch" }
+                #expect(try connection.ask("POST", "/in/owntracks?dataset=d", body).text == "[]")
+                let told = try socket.next { $0.json["topic"] == "diagnostics/update" }.json["payload"]?.asObject
+                #expect(told?["topic"] == "in/owntracks" && told?["error"] == "invalid", "\(String(describing: told))")
+            }
+        }
+    }
 }

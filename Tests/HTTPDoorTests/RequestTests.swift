@@ -56,7 +56,7 @@ struct RequestTests {
             let got = try connection.ask("GET", "/api/d/device/create?id=1")
             #expect(got.status == 405 && got.error == "invalid" && got.fields["allow"] == "POST", "\(got)")
             let put = try connection.ask("PUT", "/api/d/device/get", "{}")
-            #expect(put.status == 405 && put.fields["allow"] == "GET, POST", "\(put)")
+            #expect(put.status == 405 && put.fields["allow"] == "GET, HEAD, POST", "\(put)")
             #expect(try connection.ask("GET", "/api/%FF/device/get").status == 400)
         }
     }
@@ -104,6 +104,73 @@ struct RequestTests {
             let named = try connection.ask("GET", "/api/d/dataset/list", fields: ["Geomatch-Client": "admin"])
             #expect(named.status == 200)
             #expect(try connection.ask("GET", "/api/d/dataset/list?client=status").error == "unauthorized")
+        }
+    }
+
+    @Test("Following the feed changes something and cannot be got")
+    func follow() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            _ = try connection.ask("POST", "/api/d/device/create", #"{"deviceType":"MobileDevice"}"#)
+            for verb in ["follow?since=0", "unfollow"] {
+                let got = try connection.ask("GET", "/api/d/changes/\(verb)")
+                #expect(got.status == 405 && got.fields["allow"] == "POST", "\(got)")
+            }
+            #expect(try connection.ask("POST", "/api/d/changes/follow", #"{"since":0}"#).status == 200)
+            #expect(try connection.ask("POST", "/api/d/changes/unfollow").status == 200)
+        }
+    }
+
+    @Test("OPTIONS says what a path offers, and 404 where there is none")
+    func options() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            for (path, methods) in [
+                ("/api/d/device/list", "GET, HEAD, POST, OPTIONS"), ("/api/d/device/create", "POST, OPTIONS"),
+                ("/api/d/live/-/-/-/-/a/position", "POST, DELETE, OPTIONS"), ("/api/d/events", "GET, OPTIONS"),
+                ("/healthz", "GET, HEAD, OPTIONS"), ("/", "GET, HEAD, OPTIONS"), ("/in/osmand", "GET, POST, OPTIONS"),
+                ("/couch/d", "GET, HEAD, PUT, POST, OPTIONS"), ("/couch/d/_changes", "GET, POST, OPTIONS"),
+                ("/couch/d/note:1", "GET, HEAD, PUT, DELETE, OPTIONS"), ("/v5/devices?dataset=d", "POST, OPTIONS"),
+                ("/v5/devices/1?dataset=d", "GET, PATCH, DELETE, HEAD, OPTIONS"), ("/pusher/v5/ws/1", "GET, OPTIONS"),
+            ] {
+                let answer = try connection.ask("OPTIONS", path)
+                #expect(answer.status == 204 && answer.fields["allow"] == methods, "\(path): \(answer)")
+            }
+            for path in ["/nothing", "/api/d/foo/bar", "/couch/d/_nothing", "/page/nothing", "/in/x", "/mqtt", "/v5/x?dataset=d"]
+            {
+                #expect(try connection.ask("OPTIONS", path).status == 404, "\(path)")
+            }
+        }
+    }
+
+    @Test("The code of an error is the status also where no name of an error has it")
+    func codes() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            let long = try Connection(to: house.port)
+            long.write("GET / HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "x", count: 17 << 10))\r\n\r\n")
+            for (answer, name) in [
+                (try connection.ask("PUT", "/api/d/device/list"), "invalid"),
+                (try connection.ask("GET", "/api/d/socket"), "invalid"),
+                (try long.answer(), "tooLarge"),
+            ] {
+                #expect([405, 426, 431].contains(answer.status) && answer.error == name, "\(answer)")
+                #expect(answer.json["error"]?.asObject?["code"]?.asInt64 == Int64(answer.status), "\(answer)")
+            }
+        }
+    }
+
+    @Test("A path that cannot be read is refused in the shape that the clients of its first level read")
+    func unreadable() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            let old = try connection.ask("GET", "/v5/devices/%ff")
+            #expect(old.status == 400 && old.json["code"] == 400 && old.json["error"] == nil, "\(old)")
+            #expect(old.fields["access-control-allow-origin"] == "*")
+            let couch = try connection.ask("GET", "/couch/%ff")
+            #expect(couch.status == 400 && couch.json["error"] == "bad_request", "\(couch)")
+            let ours = try connection.ask("GET", "/api/%ff/device/list")
+            #expect(ours.status == 400 && ours.error == "invalid" && ours.fields["access-control-allow-origin"] == nil, "\(ours)")
         }
     }
 }

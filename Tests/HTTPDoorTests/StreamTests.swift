@@ -201,14 +201,91 @@ struct StreamTests {
             #expect(try code { $0.send([0xFF, 0xFE], opcode: 1) } == 1007)
             // The code may be lost with what is still being sent.
             let large = try Socket(to: house.port, "/api/d/socket")
-            large.send([UInt8](repeating: 0x20, count: 300 << 10), opcode: 1)
+            large.send([UInt8](repeating: 0x20, count: 1100 << 10), opcode: 1)
             #expect(large.connection.ends())
             let endless = try Socket(to: house.port, "/api/d/socket")
-            for part in 0..<5 {
-                endless.send([UInt8](repeating: 0x20, count: 100 << 10), opcode: part == 0 ? 1 : 0, isLast: false)
+            for part in 0..<6 {
+                endless.send([UInt8](repeating: 0x20, count: 200 << 10), opcode: part == 0 ? 1 : 0, isLast: false)
             }
             #expect(endless.connection.ends())
             #expect(try Connection(to: house.port).ask("GET", "/healthz").status == 200)
+        }
+    }
+
+    @Test("A request that is too large, or is none, is answered under its requestId")
+    func refusedUnderID() async throws {
+        try await withHTTP { house in
+            let socket = try Socket(to: house.port, "/api/d/socket")
+            let long = String(repeating: "a", count: 300_000)
+            for (number, (text, error)) in [
+                (#"{"request":"device/get","requestId":"0","id":"\#(long)"}"#, "tooLarge"), (#"{"requestId":"1"}"#, "invalid"),
+                (#"{"request":5,"requestId":"2"}"#, "invalid"), (#"{"requestId":"3","request":"device/list""#, "invalid"),
+                (#"{"request":"dataset/get","requestId":"4"}"#, "unknownDataset"),
+            ].enumerated() {
+                socket.send(text)
+                let reply = try socket.next().json
+                #expect(reply["requestId"]?.asString == "\(number)", "\(reply)")
+                #expect(reply["error"]?.asObject?["error"]?.asString == error, "\(reply)")
+            }
+        }
+    }
+
+    @Test("A cursor beyond the last one given is invalid, for a stream and for a socket")
+    func cursorBeyond() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            try prepare(connection)
+            let events = try stream(house, "client=me&since=0&topics=match/%23")
+            try move(connection, 43.7301)
+            let cursor = try #require(try events.read(until: "\ndata").firstMatch(of: /id: (\d+)/)).1
+            _ = try stream(house, "client=me&since=\(cursor)")
+            let beyond = try connection.ask("GET", "/api/d/events?client=me&since=999999999")
+            let socket = try Socket.upgrade(try Connection(to: house.port), "/api/d/socket?client=me&since=999999999")
+            for refused in [beyond, socket] {
+                #expect(refused.status == 400 && refused.json["error"]?.asObject?["field"] == "since", "\(refused)")
+            }
+        }
+    }
+
+    @Test("A reader that stood still for long hears with 1013 why its socket closes, behind what it had not read")
+    func slowReader() async throws {
+        try await withHTTP { house in
+            let socket = try Socket(to: house.port, "/api/d/socket?client=slow")
+            socket.send(#"{"request":"dataset/get"}"#)
+            _ = try socket.next()
+            let key = StreamKey(dataset: "d", client: "slow")
+            let payload = Array("\"".utf8) + [UInt8](repeating: 0x20, count: 256 << 10) + Array("\"".utf8)
+            var isOpen = true
+            for _ in 0..<400 where isOpen {
+                isOpen =
+                    await house.door.onCore { door in
+                        door.streams[key]?.first?.append(.message(StreamMessage(path: "x", payload: payload))) == .waits
+                    } ?? false
+                // The connection's turn: what it can write leaves, so that the rest fills the queue.
+                try await Task.sleep(for: .milliseconds(2))
+            }
+            #expect(!isOpen)
+            // Longer than a connection lingers whose last bytes have left.
+            try await Task.sleep(for: .milliseconds(2500))
+            #expect(try socket.next { $0.opcode == 8 }.code == 1013)
+            #expect(socket.connection.ends())
+        }
+    }
+
+    @Test("Sockets show a sign of life each 20 s, event streams each 15 s")
+    func signsOfLife() async throws {
+        try await withHTTP { house in
+            let events = try stream(house, "client=me")
+            let socket = try Socket(to: house.port, "/api/d/socket?client=me")
+            socket.send(#"{"request":"device/list"}"#)
+            _ = try socket.next()
+            let started = await house.door.onCore { $0.eventSignOfLifeAt - 15_000 } ?? 0
+            _ = await house.door.onCore { $0.advanceStreams(at: started + 15_000) }
+            _ = try events.read(until: ":\n\n")
+            socket.send(#"{"request":"device/list"}"#)
+            #expect(try socket.next().text != "{}")
+            _ = await house.door.onCore { $0.advanceStreams(at: started + 20_001) }
+            #expect(try socket.next().text == "{}")
         }
     }
 

@@ -77,6 +77,35 @@ struct WatchTests {
         }
     }
 
+    @Test("A requestId that was answered before opens no watch: not for who may not, nor with the reply to a watch elsewhere")
+    func remembered() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            try prepare(connection)
+            let socket = try Socket(to: house.port, "/api/d/socket?client=mallory")
+            for (request, parameters) in [
+                ("device/list", ""), ("match/watch", ""), ("circumstance/watch", ""), ("live/subscribe", #","criteria":"d/#""#),
+            ] {
+                socket.send(#"{"request":"\#(request)","requestId":"e1"\#(parameters)}"#)
+                #expect(try socket.next().json["request"] == "device/list")
+            }
+            let watching = await house.door.onCore { $0.watchers.count + $0.socketSubscriptions.count }
+            #expect(watching == 0)
+            let admins = try (0..<2).map { _ in try Socket(to: house.port, "/api/d/socket?client=admin") }
+            for admin in admins {
+                admin.send(#"{"request":"match/watch","requestId":"w"}"#)
+                #expect(try admin.next().json["request"] == "match/watch")
+            }
+            admins[0].send(#"{"request":"device/list","requestId":"w"}"#)
+            #expect(try admins[0].next().json["request"] == "device/list")
+            try move(connection, 43.7301)
+            for admin in admins { #expect(try admin.next { $0.json["topic"] != nil }.json["topic"] == "match/phone/s") }
+            socket.send(#"{"request":"device/list","requestId":"e2"}"#)
+            // Nothing of another client came before.
+            #expect(try socket.next().json["requestId"] == "e2")
+        }
+    }
+
     @Test("Whoever may see live data hears the diagnostics of a dataset")
     func diagnostics() async throws {
         try await withHTTP { house in

@@ -25,7 +25,7 @@ extension HubConfiguration {
                 if case .web(let subscription) = target { try check(subscription) }
             case .device(let kind):
                 try checkOffer(of: kind)
-                guard let device, PushTarget(kind, deviceToken: device.record.deviceToken) == nil else { continue }
+                guard let device, PushTarget(kind, of: device.record) == nil else { continue }
                 throw WireError(
                     .invalid,
                     "`\(kind.rawValue)://` without a token is the `deviceToken` of the device, and `\(device.record.id)` has none for it",

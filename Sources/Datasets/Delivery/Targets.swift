@@ -40,7 +40,7 @@ struct Targets {
 extension Pusher {
     /// A device's token is what it is now.
     func resolved(for device: DeviceRecord?) -> Pusher {
-        guard case .device(let kind) = self, let target = PushTarget(kind, deviceToken: device?.deviceToken) else { return self }
+        guard case .device(let kind) = self, let target = PushTarget(kind, of: device) else { return self }
         return .push(target)
     }
 }

@@ -35,7 +35,7 @@ extension Geomatching {
     func forgetGone(of device: Device, _ turn: inout Turn) {
         let gone = device.record.goneTargets
         guard !gone.isEmpty else { return }
-        var named = [PushKind.apns, .fcm].compactMap { PushTarget($0, deviceToken: device.record.deviceToken)?.text }
+        var named = [PushKind.apns, .fcm].compactMap { PushTarget($0, of: device.record)?.text }
         for subscription in subscriptions(of: device) {
             for case .push(let target) in subscription.pushers { named.append(target.text) }
         }

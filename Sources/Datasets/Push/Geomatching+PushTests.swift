@@ -40,15 +40,13 @@ extension Geomatching {
             if case .push(let target) = pusher.resolved(for: device.record) { add(target) }
         }
         guard targets.isEmpty else { return targets }
-        for kind in tokenKinds(of: device.record) { add(PushTarget(kind, deviceToken: device.record.deviceToken)) }
+        for kind in tokenKinds(of: device.record) { add(PushTarget(kind, of: device.record)) }
         return targets
     }
 
     /// The services that a device's token may be for, where no pusher says so.
     private func tokenKinds(of device: DeviceRecord) -> [PushKind] {
-        let platform = device.platform?.lowercased() ?? ""
-        if platform.contains("ios") { return [.apns] }
-        if platform.contains("android") { return [.fcm] }
+        if let kind = PushKind(ofPlatform: device.platform) { return [kind] }
         let offered = [PushKind.apns, .fcm].filter(shared.configuration.push.has)
         return offered.isEmpty ? [.apns, .fcm] : offered
     }

@@ -1,3 +1,4 @@
+import Records
 import Wire
 
 /// The services that reach phones and browsers.
@@ -11,6 +12,18 @@ public enum PushKind: String, Sendable, CaseIterable {
 
     /// The section of the configuration that offers it.
     public var key: String { "push.\(rawValue)" }
+
+    /// The service of a phone's platform; nil where that is none of those that have one.
+    init?(ofPlatform platform: String?) {
+        let platform = platform?.lowercased() ?? ""
+        if platform.contains("ios") {
+            self = .apns
+        } else if platform.contains("android") {
+            self = .fcm
+        } else {
+            return nil
+        }
+    }
 }
 
 /// One app on one phone, or one browser, as its push service knows it.
@@ -76,9 +89,10 @@ public enum PushTarget: Hashable, Sendable {
         }
     }
 
-    /// What a device's `deviceToken` means for a service: one with a scheme is for that service only.
-    init?(_ kind: PushKind, deviceToken: String?) {
-        guard let deviceToken else { return nil }
+    /// What a device's `deviceToken` means for a service: one with a scheme is for that service only, and one without for that of the
+    /// device's platform, where that says which.
+    init?(_ kind: PushKind, of device: DeviceRecord?) {
+        guard let device, let deviceToken = device.deviceToken else { return nil }
         for scheme in [PushKind.apns, .fcm] {
             let prefix = "\(scheme.rawValue)://"
             guard deviceToken.utf8.starts(with: prefix.utf8) else { continue }
@@ -86,6 +100,7 @@ public enum PushTarget: Hashable, Sendable {
             self.init(kind, token: deviceToken.dropFirst(prefix.count))
             return
         }
+        guard PushKind(ofPlatform: device.platform).map({ $0 == kind }) ?? true else { return nil }
         self.init(kind, token: deviceToken)
     }
 }

@@ -60,7 +60,9 @@ extension Hub {
         _ turn: inout Turn
     ) {
         if !isError { count(context, nil) }
-        if let requestId = context.requestId, context.key != nil, let dataset = datasets[context.dataset] {
+        if let requestId = context.requestId, context.key != nil, row?.isForSocket != true,
+            let dataset = datasets[context.dataset]
+        {
             dataset.replies.remember(
                 body, to: requestId, of: context.client, at: turn.now, outlivesDataset: row?.endsDataset == true && !isError,
                 limits: configuration.limits)

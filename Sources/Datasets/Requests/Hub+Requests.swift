@@ -214,13 +214,3 @@ extension Hub {
         }
     }
 }
-
-extension Result where Success == Request, Failure == Request.Refusal {
-    /// Echoed also where the payload is no request otherwise.
-    fileprivate var requestId: String? {
-        switch self {
-        case .success(let request): request.id
-        case .failure(let refusal): refusal.id
-        }
-    }
-}

@@ -15,6 +15,11 @@ public struct RequestRow: Sendable {
     let showsSecret: Bool
     /// Its reply is remembered beyond its dataset.
     let endsDataset: Bool
+    /// Its reply is about the socket it was asked on, which then hears more: it is remembered for no other, and of no other request.
+    public let isForSocket: Bool
+
+    /// What the store answers leads to a change.
+    let changesWhenAnswered: Bool
 
     /// What it may hold.
     public var description: RequestDescription? { RequestCatalogue.byName[name] }
@@ -22,7 +27,8 @@ public struct RequestRow: Sendable {
     /// It changes something that must be durable before its reply.
     public var changes: Bool {
         switch handler {
-        case .read, .readAll, .ask: false
+        case .read, .readAll: false
+        case .ask: changesWhenAnswered
         case .create, .change, .push, .testPush: true
         }
     }
@@ -55,7 +61,8 @@ public struct RequestRow: Sendable {
 
     init(
         _ name: String, _ handler: Handler, isForAdministrators: Bool = false, createsDataset: Bool = false,
-        takesItems: Bool = false, showsSecret: Bool = false, endsDataset: Bool = false
+        takesItems: Bool = false, showsSecret: Bool = false, endsDataset: Bool = false, isForSocket: Bool = false,
+        changesWhenAnswered: Bool = false
     ) {
         self.name = name
         self.handler = handler
@@ -64,6 +71,8 @@ public struct RequestRow: Sendable {
         self.takesItems = takesItems
         self.showsSecret = showsSecret
         self.endsDataset = endsDataset
+        self.isForSocket = isForSocket
+        self.changesWhenAnswered = changesWhenAnswered
     }
 }
 
@@ -115,7 +124,7 @@ public enum RequestTable {
             "dataset/list", .readAll { hub, parameters, client throws(WireError) in try hub.listDatasets(parameters, client) },
             isForAdministrators: true),
         RequestRow("dataset/delete", .change(\.self, Dataset.delete), isForAdministrators: true, endsDataset: true),
-        RequestRow("dataset/watch", .read(\.self, Dataset.watchDataset)),
+        RequestRow("dataset/watch", .read(\.self, Dataset.watchDataset), isForSocket: true),
         RequestRow(
             "dataset/import", .change(\.structure, StructureBook.importAll), isForAdministrators: true, createsDataset: true),
         RequestRow(
@@ -155,7 +164,7 @@ public enum RequestTable {
         RequestRow("match/get", .ask(\.geomatching, Geomatching.getMatch)),
         RequestRow("match/list", .ask(\.geomatching, Geomatching.listMatches)),
         RequestRow("match/explain", .read(\.geomatching, Geomatching.explain)),
-        RequestRow("match/watch", .read(\.self, Dataset.watchAll), isForAdministrators: true),
+        RequestRow("match/watch", .read(\.self, Dataset.watchAll), isForAdministrators: true, isForSocket: true),
         RequestRow("live/subscribe", .change(shared: \.liveSubscribers, LiveSubscribers.subscribe)),
         RequestRow("live/renew", .change(shared: \.liveSubscribers, LiveSubscribers.renew)),
         RequestRow("live/unsubscribe", .change(shared: \.liveSubscribers, LiveSubscribers.unsubscribe)),
@@ -179,10 +188,10 @@ public enum RequestTable {
         RequestRow("circumstance/list", .read(\.circumstances, CircumstanceBook.list)),
         RequestRow("circumstance/evaluate", .read(\.circumstances, CircumstanceBook.evaluate)),
         RequestRow("circumstance/evaluateAll", .read(\.circumstances, CircumstanceBook.evaluateAll)),
-        RequestRow("circumstance/watch", .read(\.self, Dataset.watchAll), isForAdministrators: true),
+        RequestRow("circumstance/watch", .read(\.self, Dataset.watchAll), isForAdministrators: true, isForSocket: true),
         RequestRow("changes/get", .ask(\.feed, ChangeFeed.get)),
-        RequestRow("changes/follow", .ask(\.feed, ChangeFeed.follow)),
-        RequestRow("changes/unfollow", .ask(\.feed, ChangeFeed.unfollow)),
+        RequestRow("changes/follow", .ask(\.feed, ChangeFeed.follow), changesWhenAnswered: true),
+        RequestRow("changes/unfollow", .ask(\.feed, ChangeFeed.unfollow), changesWhenAnswered: true),
         RequestRow("changes/conflicts", .ask(\.feed, ChangeFeed.conflicts)),
         RequestRow("changes/push", .push),
         RequestRow("changes/documents", .ask(\.feed, ChangeFeed.documents)),

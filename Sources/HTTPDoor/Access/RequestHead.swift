@@ -74,8 +74,14 @@ struct RequestHead: Sendable {
             if scheme == "basic" { return Base64Text.basic(parts[1]) ?? ("", nil) }
             return ("", nil)
         }
-        if let key = self["api-key"] ?? parameter("key") { return (key, nil) }
-        return nil
+        if let key = self["api-key"] { return (key, nil) }
+        guard let key = parameter("key"), !isCouchKey(key) else { return nil }
+        return (key, nil)
+    }
+
+    /// `key` is a document's id in JSON to CouchDB's clients, and no credential.
+    private func isCouchKey(_ value: String) -> Bool {
+        path.first == "couch" && (path.last == "_all_docs" || value.hasPrefix("\""))
     }
 
     var origin: String? { fields[.origin] }
@@ -87,8 +93,26 @@ struct RequestHead: Sendable {
     }
 
     func isSameOrigin(_ origin: String) -> Bool {
-        guard let host else { return false }
-        return origin.lowercased() == "\(isEncrypted ? "https" : "http")://\(host.lowercased())"
+        guard let host = host?.lowercased() else { return false }
+        let origin = origin.lowercased()
+        // Programs that speak MQTT send `https` over plain connections, too: there host and port say enough.
+        if path == ["mqtt"], let named = Self.place(ofOrigin: origin) {
+            return named == Self.place(host, isEncrypted: isEncrypted)
+        }
+        return origin == "\(isEncrypted ? "https" : "http")://\(host)"
+    }
+
+    /// `HOST:PORT`
+    private static func place(ofOrigin origin: String) -> String? {
+        for (scheme, isEncrypted) in [("https://", true), ("http://", false)] where origin.hasPrefix(scheme) {
+            return place(String(origin.dropFirst(scheme.count)), isEncrypted: isEncrypted)
+        }
+        return nil
+    }
+
+    private static func place(_ host: String, isEncrypted: Bool) -> String {
+        let hasPort = host.lastIndex(of: ":").map { !host[$0...].contains("]") } ?? false
+        return hasPort ? host : "\(host):\(isEncrypted ? 443 : 80)"
     }
 
     /// The host is a name of this machine that nobody else can give an address to.

@@ -39,23 +39,32 @@ struct ConnectionChannel: HTTPChannelHandler {
     private let counts: ConnectionCounts
 
     init(_ door: HTTPDoor) {
-        let responder = HTTPResponder(door)
+        let (responder, limits) = (HTTPResponder(door), door.configuration.limits)
         self.responder = { request, writer, channel in
             try await responder.respond(to: request, writer, on: channel, isAlone: true)
         }
         streams = HTTP2Channel(
             responder: { request, writer, channel in
                 try await responder.respond(to: request, writer, on: channel, isAlone: false)
-            }, configuration: .init(idleTimeout: .seconds(door.configuration.limits.idleSeconds)))
+            },
+            configuration: .init(
+                idleTimeout: .seconds(limits.idleSeconds),
+                streamConfiguration: .init(additionalChannelHandlers: [BodyPatienceHandler(limits)])))
         self.door = door
+        self.limits = limits
         counts = door.connections
         sockets = SocketUpgrade(door: door)
-        limits = door.configuration.limits
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
-            guard counts.admit(channel) else { return Value(channel: channel, use: nil) }
+            guard counts.admit(channel) else {
+                // What is said in the clear would break the handshake.
+                if let certificate = door.configuration.tls {
+                    try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: certificate.plainContext))
+                }
+                return Value(channel: channel, use: nil)
+            }
             guard let certificate = door.configuration.tls else { return Value(channel: channel, use: try configure(channel)) }
             return Value(channel: channel, use: try encrypt(channel, certificate, logger))
         }
@@ -118,6 +127,9 @@ struct ConnectionChannel: HTTPChannelHandler {
         let head =
             "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-type: application/json\r\n"
             + "content-length: \(body.count)\r\n\r\n"
+        // A handshake that does not go on has this long; what is refused counts nowhere.
+        let timer = channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.close(promise: nil) }
+        defer { timer.cancel() }
         try? await channel.writeAndFlush(ByteBuffer(bytes: Array(head.utf8) + body))
         try? await channel.close()
     }

@@ -9,6 +9,8 @@ public final class HTTPCertificate: Sendable {
 
     private struct Content {
         let context: NIOSSLContext
+        /// For HTTP/1.1 only.
+        let plainContext: NIOSSLContext
         let chain: [NIOSSLCertificate]
     }
 
@@ -25,6 +27,9 @@ public final class HTTPCertificate: Sendable {
 
     /// What a connection begins with from now on.
     var context: NIOSSLContext { content.withLock { $0.context } }
+
+    /// The same for HTTP/1.1 only.
+    var plainContext: NIOSSLContext { content.withLock { $0.plainContext } }
 
     /// The certificate and those that it rests on.
     var chain: [NIOSSLCertificate] { content.withLock { $0.chain } }
@@ -43,7 +48,9 @@ public final class HTTPCertificate: Sendable {
                 certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
             configuration.minimumTLSVersion = .tlsv12
             configuration.applicationProtocols = ["h2", "http/1.1"]
-            return Content(context: try NIOSSLContext(configuration: configuration), chain: chain)
+            let context = try NIOSSLContext(configuration: configuration)
+            configuration.applicationProtocols = ["http/1.1"]
+            return Content(context: context, plainContext: try NIOSSLContext(configuration: configuration), chain: chain)
         } catch {
             throw Failure(description: "`http.tls`: \(certificateFile) and \(keyFile) cannot be used: \(error)")
         }

@@ -129,14 +129,15 @@ final class UpgradeGate: ChannelDuplexHandler, RemovableChannelHandler {
     /// What carries on; the other node answers for a WebSocket of its own.
     private func handlers(for admitted: Admitted, _ context: ChannelHandlerContext) throws -> [any ChannelHandler] {
         switch admitted {
-        case .node(let head, let far, let mark): return [ForwardedSocket.join(far, head, mark: mark)]
+        case .node(let head, let far, let mark):
+            return [ForwardedSocket.join(far, head, mark: mark, sockets.door.configuration.limits)]
         case .here(let head, let door):
             let handler = try sockets.handler(for: head, at: door, on: context.channel)
             let answer = HTTPResponseHead(version: .http1_1, status: .switchingProtocols, headers: handler.fields)
             context.writeAndFlush(Self.wrapOutboundOut(.head(answer)), promise: nil)
             return [
                 WebSocketFrameEncoder(),
-                ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: SocketUpgrade.frameBytesMax)),
+                ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: handler.frameBytesMax)),
                 WebSocketProtocolErrorHandler(isServer: true), handler.handler,
             ]
         }

@@ -30,7 +30,7 @@ extension HTTPResponder {
         var path = head.path.dropFirst()
         if path.last == "" { path = path.dropLast() }
         guard let name = path.popFirst() else {
-            try allow(head, "GET, HEAD")
+            try allow(head, Self.couchMethods(head) ?? "")
             _ = try exchange.door.callers.caller(of: head, for: nil)
             return .answer(try await welcome())
         }
@@ -44,31 +44,41 @@ extension HTTPResponder {
             guard first.utf8.first != UInt8(ascii: "_") else { throw CouchRefusal.notFound("there is no such path here") }
             throw CouchRefusal.attachments
         }
+        if let methods = Self.couchMethods(head) { try allow(head, methods) }
         switch first {
         case "_changes":
-            try allow(head, "GET, POST")
             let body = head.method == .post ? try await object(exchange) : [:]
             return try await changes(head, body, database)
         case "_revs_diff":
-            try allow(head, "POST")
             return try await revisionsDiff(try await object(exchange), database)
         case "_bulk_get":
-            try allow(head, "POST")
             return try await bulkGet(head, try await object(exchange), database)
         case "_bulk_docs":
-            try allow(head, "POST")
             return try await bulkDocuments(try await exchange.body(upTo: Self.documentsBodyMax), database)
         case "_all_docs":
-            try allow(head, "GET, POST")
             let body = head.method == .post ? try await object(exchange) : [:]
             return try await allDocuments(head, body, database)
         case "_ensure_full_commit":
             // Nothing is answered before it is durable.
-            try allow(head, "POST")
             return .answer(HTTPAnswer(.created, json: Array(#"{"ok":true,"instance_start_time":"0"}"#.utf8)))
         case _ where first.utf8.first == UInt8(ascii: "_"):
             throw CouchRefusal.notFound("`\(first.prefix(80))` is not offered here")
         default: return try await document(exchange, database, id: first)
+        }
+    }
+
+    /// What a path below `/couch` offers; nil where there is nothing.
+    static func couchMethods(_ head: RequestHead) -> String? {
+        var path = head.path.dropFirst()
+        if path.last == "" { path = path.dropLast() }
+        guard path.popFirst() != nil else { return "GET, HEAD" }
+        guard let first = path.popFirst() else { return "GET, HEAD, PUT, POST" }
+        if first == "_local" { return "GET, HEAD, PUT" }
+        guard path.isEmpty else { return nil }
+        switch first {
+        case "_changes", "_all_docs": return "GET, POST"
+        case "_revs_diff", "_bulk_get", "_bulk_docs", "_ensure_full_commit": return "POST"
+        default: return first.hasPrefix("_") ? nil : "GET, HEAD, PUT, DELETE"
         }
     }
 

@@ -5,7 +5,7 @@ import Wire
 enum OpenAPI {
     static func document(version: String) -> [UInt8] {
         var paths: [(String, JSONValue)] = []
-        for row in RequestTable.rows { paths.append(("/api/{dataset}/\(row.name)", path(of: row))) }
+        for row in RequestTable.rows where !row.isForSocket { paths.append(("/api/{dataset}/\(row.name)", path(of: row))) }
         paths += livePaths + phonePaths + streamPaths + plainPaths
         let document: JSONValue = [
             "openapi": "3.1.0",
@@ -38,12 +38,19 @@ enum OpenAPI {
         if HTTPResponder.importParameter(of: row.name) != nil { bodies += HTTPResponder.fileTypes.map { ($0, text) } }
         let body: JSONValue = ["content": content(bodies)]
         var members: [(String, JSONValue)] = [("parameters", [ref("parameters/dataset")])]
-        members.append(("post", operation(id, [("parameters", [ref("parameters/idempotencyKey")]), ("requestBody", body)])))
+        let requestBody = fields.contains { $0.isRequired } ? required(body) : body
+        members.append(
+            ("post", operation(id, [("parameters", [ref("parameters/idempotencyKey")]), ("requestBody", requestBody)])))
         if !row.changes {
             let parameters = fields.map(parameter)
             members.append(("get", operation("get-\(id)", [("parameters", .array(parameters))])))
         }
         return .object(JSONObject(members))
+    }
+
+    /// The same body where there must be one.
+    private static func required(_ body: JSONValue) -> JSONValue {
+        .object(JSONObject([("required", true)] + (body.asObject?.members ?? []).map { ($0.key, $0.value) }))
     }
 
     private static func parameter(_ field: RequestField) -> JSONValue {
@@ -94,10 +101,18 @@ enum OpenAPI {
 
     private static func ref(_ name: String) -> JSONValue { ["$ref": .string("#/components/\(name)")] }
 
-    private static func query(_ name: String, _ description: String, required: Bool = false) -> JSONValue {
+    private static func query(
+        _ name: String, _ description: String, type: String = "string", required: Bool = false
+    ) -> JSONValue {
+        given("query", name, description, type: type, required: required)
+    }
+
+    private static func given(
+        _ place: String, _ name: String, _ description: String, type: String = "string", required: Bool = false
+    ) -> JSONValue {
         [
-            "name": .string(name), "in": "query", "required": .bool(required), "description": .string(description),
-            "schema": ["type": "string"],
+            "name": .string(name), "in": .string(place), "required": .bool(required), "description": .string(description),
+            "schema": ["type": .string(type)],
         ]
     }
 
@@ -110,7 +125,7 @@ enum OpenAPI {
         ]
         if isOpen { members.append(("security", [])) }
         if !parameters.isEmpty { members.append(("parameters", .array(parameters))) }
-        if !body.isEmpty { members.append(("requestBody", ["content": content(body)])) }
+        if !body.isEmpty { members.append(("requestBody", ["required": true, "content": content(body)])) }
         let success: JSONValue = ok.isEmpty ? ["description": "Done."] : ["description": "Done.", "content": content(ok)]
         members.append(("responses", ["200": success, "default": ref("responses/error")]))
         return .object(JSONObject(members))
@@ -152,12 +167,17 @@ enum OpenAPI {
     private static var phonePaths: [(String, JSONValue)] {
         let dataset = query("dataset", "The dataset, where the key is not for one.")
         let json: [(String, JSONValue)] = [("application/json", object)]
+        let names = [
+            given("header", "X-Limit-U", "The user, where the message has no topic; default: the client."),
+            given("header", "X-Limit-D", "The device, where the message has no topic."),
+            query("u", "As X-Limit-U."), query("d", "As X-Limit-D."),
+        ]
         return [
             (
                 "/in/owntracks",
                 [
                     "post": operation(
-                        "in-owntracks", "OwnTracks' HTTP mode.", tag: "phones", parameters: [dataset], body: json,
+                        "in-owntracks", "OwnTracks' HTTP mode.", tag: "phones", parameters: [dataset] + names, body: json,
                         ok: [("application/json", ["type": "array"])])
                 ]
             ),
@@ -175,11 +195,13 @@ enum OpenAPI {
                     "get": operation(
                         "get-in-osmand", "The OsmAnd protocol of Traccar Client.", tag: "phones",
                         parameters: [
-                            dataset, query("id", "The device.", required: true), query("lat", "Degrees."),
-                            query("lon", "Degrees."),
-                            query("timestamp", "Seconds or milliseconds since 1970, or RFC 3339."), query("speed", "Knots."),
-                            query("bearing", "Degrees."), query("altitude", "Metres."), query("accuracy", "Metres."),
-                            query("batt", "Percent."),
+                            dataset, query("id", "The device.", required: true),
+                            query("lat", "Degrees.", type: "number", required: true),
+                            query("lon", "Degrees.", type: "number", required: true),
+                            query("timestamp", "Seconds or milliseconds since 1970, or RFC 3339."),
+                            query("speed", "Knots.", type: "number"), query("bearing", "Degrees.", type: "number"),
+                            query("altitude", "Metres.", type: "number"), query("accuracy", "Metres.", type: "number"),
+                            query("batt", "Percent.", type: "number"),
                         ], ok: []),
                     "post": operation(
                         "in-osmand", "The OsmAnd protocol of Traccar Client, as a form or JSON.", tag: "phones",

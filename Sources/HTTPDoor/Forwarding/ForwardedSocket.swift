@@ -19,12 +19,16 @@ final class ForwardedSocket: ChannelDuplexHandler {
     /// What went to the client; nil: this is the other node's half.
     private var frames: FrameBoundary?
 
-    /// So long the client may take to read the rest.
-    private static let lingering = TimeAmount.seconds(2)
+    /// So long a reader may take nothing of the rest.
+    private let idleSeconds: Int64
+
+    init(_ limits: HTTPLimits) { idleSeconds = limits.idleSeconds }
 
     /// Says to the other node what was asked, and makes the client's half.
-    static func join(_ far: ForwardedSocket, _ head: HTTPRequestHead, mark: String) -> ForwardedSocket {
-        let near = ForwardedSocket()
+    static func join(
+        _ far: ForwardedSocket, _ head: HTTPRequestHead, mark: String, _ limits: HTTPLimits
+    ) -> ForwardedSocket {
+        let near = ForwardedSocket(limits)
         near.frames = FrameBoundary()
         (near.other, far.other) = (far, near)
         var text = "\(head.method.rawValue) \(ForwardedTarget.encode(head.uri)) HTTP/1.1\r\n"
@@ -88,9 +92,7 @@ final class ForwardedSocket: ChannelDuplexHandler {
             context.write(Self.wrapOutboundOut(ByteBuffer(bytes: Self.goingAway)), promise: nil)
         }
         isClosing = true
-        let channel = context.channel
-        context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer())).whenComplete { _ in channel.close(promise: nil) }
-        context.eventLoop.scheduleTask(in: Self.lingering) { channel.close(promise: nil) }
+        context.close(after: context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer())), within: idleSeconds)
     }
 
     /// A frame that closes, with 1001. Source: RFC 6455, sections 5.5.1 and 7.4.1.
@@ -117,7 +119,7 @@ extension SocketUpgrade {
         guard let place = NodeAddress(address), let tls = door.configuration.forwarding?.tls else {
             return loop.makeFailedFuture(ChannelError.unknownLocalAddress)
         }
-        let half = NIOLoopBound(ForwardedSocket(), eventLoop: loop)
+        let half = NIOLoopBound(ForwardedSocket(door.configuration.limits), eventLoop: loop)
         return ClientBootstrap(group: loop)
             .connectTimeout(.seconds(2))
             .channelInitializer { channel in

@@ -186,9 +186,14 @@ extension IncomingRequest {
 extension HTTPRefusal {
     /// As the clients of a path read it.
     func answer(for head: RequestHead) -> HTTPAnswer {
-        switch head.path.first {
+        answer(below: head.isMatchSocket ? "pusher" : head.path.first)
+    }
+
+    /// As the clients of all paths below a first level read it.
+    func answer(below level: String?) -> HTTPAnswer {
+        switch level {
         case "couch": CouchRefusal(self).answer
-        case _ where head.isMatchmore || head.isMatchSocket: matchmoreAnswer
+        case "v5", "pusher": matchmoreAnswer
         default: answer
         }
     }

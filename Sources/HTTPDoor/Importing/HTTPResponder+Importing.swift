@@ -64,7 +64,7 @@ extension HTTPResponder {
         var writer = JSONWriter()
         writer.beginObject()
         writer.key("error")
-        refusal.error.encode(into: &writer)
+        refusal.error.encode(into: &writer, status: refusal.status.code)
         writer.key("partial")
         writer.value(sums.object)
         writer.endObject()
@@ -79,6 +79,8 @@ private struct ImportedFile {
     private let door: HTTPDoor
     var part: ImportPart
     var sums = ImportSums()
+    /// Features read so far.
+    private var count = 0
 
     init(_ request: APIRequest, part: ImportPart, door: HTTPDoor) {
         self.request = request
@@ -86,10 +88,23 @@ private struct ImportedFile {
         self.door = door
     }
 
+    /// One that is no JSON would spoil its whole part: those before it are kept, and nothing behind it is read.
     mutating func append(_ features: [[UInt8]]) async throws {
         for feature in features {
+            try check(feature)
             if !part.hasRoom(for: feature) { try await carryOut() }
             part.append(feature)
+        }
+    }
+
+    private mutating func check(_ feature: [UInt8]) throws(WireError) {
+        count += 1
+        do throws(JSONError) {
+            _ = try JSONValue.parse(feature)
+        } catch {
+            var error = WireError(error)
+            error.message = "feature \(count) of the file: \(error.message)"
+            throw error
         }
     }
 

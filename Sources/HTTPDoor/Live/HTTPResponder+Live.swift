@@ -78,8 +78,8 @@ extension HTTPResponder {
         }
     }
 
-    /// No smaller ones than of 50 bytes fit into a body: what is no update is answered at more length than it has.
-    private static let itemsMax = 20_000
+    /// More than there are updates in a whole body; what is none, such as `0`, is answered at many times its length.
+    private static let itemsMax = 30_000
 
     private static func checkCount(_ count: Int) throws(WireError) {
         guard count <= itemsMax else { throw WireError(.tooLarge, "a request has at most \(itemsMax) updates") }

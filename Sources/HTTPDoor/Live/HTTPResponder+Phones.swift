@@ -15,12 +15,12 @@ extension HTTPResponder {
         }
     }
 
+    static let phoneMethods = ["owntracks": "POST", "overland": "POST", "osmand": "GET, POST"]
+
     /// Who asks, and the dataset: the key's, else one that is named.
-    private func place(_ exchange: HTTPExchange, allow: String) throws(HTTPRefusal) -> (dataset: String, caller: Caller) {
+    private func place(_ exchange: HTTPExchange) throws(HTTPRefusal) -> (dataset: String, caller: Caller) {
         let head = exchange.head
-        guard allow.split(separator: ", ").contains(where: { $0 == head.method.rawValue }) else {
-            throw .method(head.method, allow: allow)
-        }
+        try allow(head, Self.phoneMethods[head.path[1]] ?? "")
         let named = head.parameter("dataset")
         let caller = try exchange.door.callers.caller(of: head, for: named)
         guard let dataset = caller.dataset ?? named else {
@@ -32,13 +32,17 @@ extension HTTPResponder {
     // MARK: OwnTracks
 
     private func ownTracks(_ exchange: HTTPExchange) async throws -> Routed {
-        let (dataset, caller) = try place(exchange, allow: "POST")
+        let (dataset, caller) = try place(exchange)
         guard exchange.door.configuration.writes(dataset, caller.client) == .all else {
             throw WireError(.unauthorized, "`\(caller.client)` may not publish what OwnTracks names `user/device`")
         }
         let body = try await exchange.body(upTo: exchange.door.configuration.limits.bodyBytes)
-        if let topic = Self.ownTracksTopic(of: body, exchange.head, dataset: dataset, otherwise: caller.client) {
-            _ = await exchange.door.onCore { $0.receiveOwnTracks(body, on: topic, of: dataset, by: caller.client) }
+        let topic = Self.ownTracksTopic(of: body, exchange.head, dataset: dataset, otherwise: caller.client)
+        _ = await exchange.door.onCore { door in
+            switch topic {
+            case .success(let topic): door.receiveOwnTracks(body, on: topic, of: dataset, by: caller.client)
+            case .failure(let error): door.refuseOwnTracks(error, of: dataset, by: caller.client)
+            }
         }
         return .answer(HTTPAnswer(.ok, json: Array("[]".utf8)))
     }
@@ -46,19 +50,26 @@ extension HTTPResponder {
     /// `owntracks/{user}/{device}` of the payload, else the headers' or the query's names.
     private static func ownTracksTopic(
         of body: [UInt8], _ head: RequestHead, dataset: String, otherwise: String
-    ) -> OwnTracksTopic? {
-        let told = try? JSONParser().read(body) { root throws(WireError) in root["topic"]?.asString }
-        let levels = (told ?? nil)?.split(separator: "/").map(String.init) ?? []
-        if levels.count >= 3 { return OwnTracksTopic(dataset: dataset, user: levels[1], device: levels[2]) }
-        let user = head["X-Limit-U"] ?? head.parameter("u") ?? otherwise
-        guard let device = head["X-Limit-D"] ?? head.parameter("d") else { return nil }
-        return OwnTracksTopic(dataset: dataset, user: user, device: device)
+    ) -> Result<OwnTracksTopic, WireError> {
+        let told = Result { () throws(WireError) in
+            try JSONParser().read(body) { root throws(WireError) in root["topic"]?.asString }
+        }
+        let levels = ((try? told.get()) ?? nil)?.split(separator: "/").map(String.init) ?? []
+        let user = levels.count >= 3 ? levels[1] : head["X-Limit-U"] ?? head.parameter("u") ?? otherwise
+        let device = levels.count >= 3 ? levels[2] : head["X-Limit-D"] ?? head.parameter("d")
+        if let device, let topic = OwnTracksTopic(dataset: dataset, user: user, device: device) { return .success(topic) }
+        if case .failure(let error) = told { return .failure(error) }
+        return .failure(
+            WireError(
+                .invalid,
+                "the message names no device: `topic` is owntracks/USER/DEVICE, or the headers X-Limit-U and X-Limit-D name both",
+                field: "topic"))
     }
 
     // MARK: Overland, OsmAnd
 
     private func overland(_ exchange: HTTPExchange) async throws -> Routed {
-        let (dataset, caller) = try place(exchange, allow: "POST")
+        let (dataset, caller) = try place(exchange)
         let body = try await exchange.body(upTo: exchange.door.configuration.limits.bodyBytes)
         let positions = try JSONParser().read(body) { root throws(WireError) in
             try OverlandFormat.read(root, otherwise: caller.client)
@@ -68,7 +79,7 @@ extension HTTPResponder {
     }
 
     private func osmAnd(_ exchange: HTTPExchange) async throws -> Routed {
-        let (dataset, caller) = try place(exchange, allow: "GET, POST")
+        let (dataset, caller) = try place(exchange)
         let body = exchange.head.method == .post ? try await exchange.body(upTo: LiveUpdateDecoder.payloadBytesMax) : []
         let position: PhonePosition
         if body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
@@ -119,6 +130,14 @@ extension HTTPDoor {
     static func ownTracksAdapter() -> Adapters {
         let rule = try? AdapterRule([("filter", "http/+/+/+/info"), ("format", "owntracks"), ("dataset", "$1")])
         return Adapters(rule.map { [$0] } ?? [])
+    }
+
+    /// What names no device is on diagnostics, too.
+    func refuseOwnTracks(_ error: WireError, of dataset: String, by client: String) {
+        guard core.hub.configuration.mayName(dataset, client), Name.isClient(client) else { return }
+        Array("in/owntracks".utf8).withUnsafeBytes {
+            core.receive(AdaptedMessage(dataset: dataset, updates: .failure(error)), published: $0, isRepeated: false)
+        }
     }
 
     func receiveOwnTracks(_ payload: [UInt8], on topic: OwnTracksTopic, of dataset: String, by client: String) {

@@ -39,6 +39,10 @@ struct MatchmoreExchange {
     func answer() async throws -> HTTPAnswer {
         let handlers = handlers()
         guard !handlers.isEmpty else { throw HTTPRefusal.noPath("/" + exchange.head.path.joined(separator: "/")) }
+        if exchange.head.method == .options {
+            let methods = handlers.map(\.0.rawValue)
+            return .offer((methods + (methods.contains("GET") ? ["HEAD"] : [])).joined(separator: ", "))
+        }
         let method = exchange.head.method == .head ? .get : exchange.head.method
         guard let handler = handlers.first(where: { $0.0 == method }) else {
             throw HTTPRefusal.method(method, allow: handlers.map(\.0.rawValue).joined(separator: ", "))

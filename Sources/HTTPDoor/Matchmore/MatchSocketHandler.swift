@@ -20,8 +20,6 @@ final class MatchSocketHandler: ChannelInboundHandler {
     private static let signOfLife = TimeAmount.seconds(20)
     /// A client that answers none of them for so long is gone.
     private static let silenceMax = TimeAmount.seconds(90)
-    /// So long the other side may take to close.
-    private static let lingering = TimeAmount.seconds(2)
 
     init(_ target: MatchSocketTarget, door: HTTPDoor) {
         self.target = target
@@ -123,11 +121,9 @@ final class MatchSocketHandler: ChannelInboundHandler {
         leave()
         var data = ByteBuffer()
         data.write(webSocketErrorCode: code)
-        write(context, .connectionClose, data)
-        context.flush()
-        let handler = NIOLoopBound(context, eventLoop: context.eventLoop)
-        context.close(mode: .output, promise: nil)
-        context.eventLoop.scheduleTask(in: Self.lingering) { handler.value.close(promise: nil) }
+        let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
+        let written = context.writeAndFlush(Self.wrapOutboundOut(frame))
+        context.close(after: written, within: door.configuration.limits.idleSeconds)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

@@ -29,22 +29,33 @@ struct HTTPAnswer: Sendable {
     }
 }
 
-/// The status of a reply object, without parsing it: `requestId` and `request` are texts, and then comes `result` or `error`.
+/// What a reply object says of itself, without parsing it: `requestId` and `request` are texts, and then comes `result` or `error`.
 enum ReplyStatus {
     static func read(_ reply: [UInt8]) -> Int {
-        reply.withUnsafeBytes { read($0) }
+        reply.withUnsafeBytes { read($0).status }
     }
 
-    private static func read(_ bytes: UnsafeRawBufferPointer) -> Int {
+    /// Whether this is a result of the request, and not the first reply to another that had the same `requestId`.
+    static func isResult(_ reply: [UInt8], of request: String) -> Bool {
+        reply.withUnsafeBytes { bytes in
+            let (status, name) = read(bytes)
+            return status == 200 && name.map { bytes[$0].elementsEqual(request.utf8) } == true
+        }
+    }
+
+    /// - Returns: The status, and where the name of the request stands.
+    private static func read(_ bytes: UnsafeRawBufferPointer) -> (status: Int, request: Range<Int>?) {
         var place = 1
+        var request: Range<Int>?
         while let name = text(bytes, &place) {
             place += 1
-            if bytes[name].elementsEqual("result".utf8) { return 200 }
-            if bytes[name].elementsEqual("error".utf8) { return code(bytes, place) }
-            guard text(bytes, &place) != nil else { break }
+            if bytes[name].elementsEqual("result".utf8) { return (200, request) }
+            if bytes[name].elementsEqual("error".utf8) { return (code(bytes, place), request) }
+            guard let value = text(bytes, &place) else { break }
+            if bytes[name].elementsEqual("request".utf8) { request = value }
             place += 1
         }
-        return 500
+        return (500, request)
     }
 
     /// The text that begins here; `place` is then behind its closing quotation mark.

@@ -73,7 +73,7 @@ struct HTTPRefusal: Error, Equatable {
         var writer = JSONWriter()
         writer.beginObject()
         writer.key("error")
-        error.encode(into: &writer)
+        error.encode(into: &writer, status: status.code)
         writer.endObject()
         return writer.bytes
     }

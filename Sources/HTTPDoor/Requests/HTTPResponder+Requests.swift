@@ -9,10 +9,9 @@ extension HTTPResponder {
         let head = exchange.head
         let (dataset, name) = (head.path[1], "\(head.path[2])/\(head.path[3])")
         guard let row = RequestTable.row(of: name) else { throw HTTPRefusal(RequestTable.unknown(name)) }
-        let allowed = row.changes ? "POST" : "GET, POST"
         let isReading = head.method == .get || head.method == .head
         guard head.method == .post || (isReading && !row.changes) else {
-            throw HTTPRefusal.method(head.method, allow: allowed)
+            throw HTTPRefusal.method(head.method, allow: row.methods)
         }
         let caller = try exchange.door.callers.caller(of: head, for: dataset)
         if !isReading, let form = Self.form(of: exchange.contentType), let parameter = Self.importParameter(of: name) {
@@ -55,6 +54,10 @@ extension HTTPResponder {
         writer.member("requestId", key)
         return writer.bytes + (isEmpty ? [] : [UInt8(ascii: ",")]) + rest
     }
+}
+
+extension RequestRow {
+    var methods: String { changes ? "POST" : "GET, HEAD, POST" }
 }
 
 extension ParameterType {

@@ -24,7 +24,9 @@ struct HTTPResponder: Sendable {
     ) async throws {
         var responder = self
         let routed: Routed
-        var cross: HTTPFields = [:]
+        // A path that cannot be read still has a first level, which says whose clients ask.
+        let level = request.head.path?.split(separator: "/").first.map { String($0.prefix { $0 != "?" }) }
+        var cross: HTTPFields = level == "v5" ? [.accessControlAllowOrigin: "*"] : [:]
         var address: String?
         defer { if let address { door.connections.leave(address) } }
         do {
@@ -48,9 +50,9 @@ struct HTTPResponder: Sendable {
                 routed = answered.1
             }
         } catch let refusal as HTTPRefusal {
-            routed = .answer(refusal.answer)
+            routed = .answer(refusal.answer(below: level))
         } catch let refusal as WireError {
-            routed = .answer(HTTPRefusal(refusal).answer)
+            routed = .answer(HTTPRefusal(refusal).answer(below: level))
         } catch let refused as Refused {
             routed = .answer(refused.answer)
         }
@@ -138,7 +140,7 @@ struct HTTPResponder: Sendable {
 
     private func route(_ exchange: HTTPExchange) async throws -> Routed {
         let head = exchange.head
-        if head.method == .options { return .answer(preflight(head)) }
+        if head.method == .options, let answer = try options(head) { return .answer(answer) }
         switch head.path.first {
         case "healthz" where head.path.count == 1: return .answer(try probe(head) { health() })
         case "readyz" where head.path.count == 1: return .answer(try probe(head) { readiness() })
@@ -166,8 +168,8 @@ struct HTTPResponder: Sendable {
     /// Why a request for a socket became none.
     private func socketRefusal(_ head: RequestHead) async throws -> HTTPRefusal {
         guard head.method == .get else { throw HTTPRefusal.method(head.method, allow: "GET") }
-        if case .stream(let stream, _) = try door.socket(head) {
-            guard let refusal = await door.onCore({ $0.refusal(of: stream) }) else {
+        if case .stream(let stream, let cursor) = try door.socket(head) {
+            guard let refusal = await door.onCore({ $0.refusal(of: stream, since: cursor) }) else {
                 throw HTTPRefusal.unavailable("the daemon ends: try again later")
             }
             if let refusal { throw refusal }
@@ -198,37 +200,5 @@ struct HTTPResponder: Sendable {
             return HTTPRefusal.unavailable("not online: \(door.core.health.lastReason)").answer
         }
         return HTTPAnswer(.ok, json: Array(#"{"status":"online"}"#.utf8))
-    }
-
-    // MARK: Pages of other origins
-
-    /// What lets a page of a configured origin read the answer.
-    private func crossOrigin(_ head: RequestHead) -> HTTPFields {
-        if head.isMatchmore { return [.accessControlAllowOrigin: "*"] }
-        guard let origin = head.origin, door.callers.origins.allow(origin) else { return [:] }
-        var fields: HTTPFields = [.accessControlAllowOrigin: origin, .vary: "Origin"]
-        // PouchDB's requests carry credentials always.
-        if head.path.first == "couch" { fields[.accessControlAllowCredentials] = "true" }
-        return fields
-    }
-
-    private func preflight(_ head: RequestHead) -> HTTPAnswer {
-        var answer = HTTPAnswer.empty(.noContent)
-        if head.isMatchmore {
-            answer.fields[.accessControlAllowMethods] = "GET, HEAD, POST, PATCH, DELETE"
-            answer.fields[.accessControlAllowHeaders] =
-                "api-key, Authorization, Content-Type, Accept, Cache-Control, X-Requested-With, Geomatch-Client"
-            answer.fields[.accessControlMaxAge] = "600"
-            return answer
-        }
-        guard let origin = head.origin, door.callers.origins.allow(origin) else {
-            answer.fields[.allow] = "GET, HEAD, POST, PUT, DELETE, OPTIONS"
-            return answer
-        }
-        answer.fields[.accessControlAllowMethods] = "GET, HEAD, POST, PUT, DELETE"
-        answer.fields[.accessControlAllowHeaders] =
-            "Authorization, Content-Type, api-key, Idempotency-Key, Geomatch-Client, Last-Event-ID"
-        answer.fields[.accessControlMaxAge] = "600"
-        return answer
     }
 }

@@ -56,6 +56,7 @@ final class EventStream: Sendable {
 
     let dataset: String
     let caller: Caller
+    let isSocket: Bool
     var client: String { caller.client }
     /// Empty: everything.
     private let filters: [TopicFilter]
@@ -64,11 +65,12 @@ final class EventStream: Sendable {
     private let state = Mutex(State())
 
     init(
-        dataset: String, caller: Caller, filters: [TopicFilter] = [],
+        dataset: String, caller: Caller, filters: [TopicFilter] = [], isSocket: Bool = false,
         dropped: @escaping @Sendable (HTTPDoor.Reply) -> Void = { _ in }
     ) {
         self.dataset = dataset
         self.caller = caller
+        self.isSocket = isSocket
         self.filters = filters
         self.dropped = dropped
     }

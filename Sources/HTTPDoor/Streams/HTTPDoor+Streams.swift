@@ -13,7 +13,7 @@ struct SocketSubscription: Hashable {
 
 extension HTTPDoor {
     /// Why a stream cannot be opened; nil: it can.
-    func refusal(of stream: EventStream) -> WireError? {
+    func refusal(of stream: EventStream, since cursor: Int64?) -> WireError? {
         guard Name.isClient(stream.client) else {
             return WireError(.unauthorized, "`\(stream.client.prefix(80))` can be no client: 1 to 64 of A-Z a-z 0-9 . _ -")
         }
@@ -24,6 +24,10 @@ extension HTTPDoor {
             return WireError(.unauthorized, "`\(stream.client)` may not name the dataset `\(stream.dataset)`")
         }
         guard callers.isGood(stream.caller) else { return WireError(.unauthorized, "the key has expired or was deleted") }
+        // What a store gives from now on must not be skipped by who comes from another.
+        if let cursor, cursor > core.hub.lastDeliveryNumber {
+            return WireError(.invalid, "\(cursor) is no cursor that was given here: it is beyond the last one", field: "since")
+        }
         let open = streams[StreamKey(dataset: stream.dataset, client: stream.client)]?.count ?? 0
         guard open < Self.streamsPerClient else {
             return WireError(.limit, "`\(stream.client)` has \(Self.streamsPerClient) streams, the maximum")
@@ -35,7 +39,7 @@ extension HTTPDoor {
     ///
     /// - Returns: Why it cannot be.
     func open(_ stream: EventStream, since cursor: Int64?) -> WireError? {
-        if let refusal = refusal(of: stream) { return refusal }
+        if let refusal = refusal(of: stream, since: cursor) { return refusal }
         let key = StreamKey(dataset: stream.dataset, client: stream.client)
         streams[key, default: []].append(stream)
         guard let cursor else { return nil }
@@ -77,9 +81,15 @@ extension HTTPDoor {
         endStreamsWithoutAccess()
         durable.advance(to: core.clock.now())
         if now >= matchSockets.keepAt { keepHeard() }
-        guard now >= signOfLifeAt, !streams.isEmpty else { return }
-        signOfLifeAt = now + Self.signOfLifeMilliseconds
-        for stream in streams.values.joined() { stream.append(.signOfLife) }
+        guard !streams.isEmpty else { return }
+        if now >= eventSignOfLifeAt {
+            eventSignOfLifeAt = now + Self.eventSignOfLifeMilliseconds
+            for stream in streams.values.joined() where !stream.isSocket { stream.append(.signOfLife) }
+        }
+        if now >= socketSignOfLifeAt {
+            socketSignOfLifeAt = now + Self.socketSignOfLifeMilliseconds
+            for stream in streams.values.joined() where stream.isSocket { stream.append(.signOfLife) }
+        }
     }
 
     /// At once where keys were removed, within a second where they expired.
@@ -107,8 +117,8 @@ extension HTTPDoor {
 
     private func mayName(_ dataset: String, _ client: String) -> Bool { core.hub.configuration.mayName(dataset, client) }
 
-    /// Sockets are promised one each 20 s, event streams each 15 s.
-    static let signOfLifeMilliseconds: Int64 = 15_000
+    static let eventSignOfLifeMilliseconds: Int64 = 15_000
+    static let socketSignOfLifeMilliseconds: Int64 = 20_000
 
     // MARK: Messages
 

@@ -17,9 +17,15 @@ extension HTTPDoor {
     ]
 
     /// A request of a socket was answered; what it streams comes behind the reply.
+    ///
+    /// The first reply to a `requestId` is given to whatever has it next, before rights are checked: only what the reply itself
+    /// answers was granted.
     func answered(_ request: String, _ reply: [UInt8], on stream: EventStream) {
-        if request == "live/subscribe" { return subscribed(reply, on: stream) }
-        guard let kinds = Self.watched[request], !stream.isEnded, ReplyStatus.read(reply) == 200 else { return }
+        guard request == "live/subscribe" || Self.watched[request] != nil, ReplyStatus.isResult(reply, of: request) else {
+            return
+        }
+        guard let kinds = Self.watched[request] else { return subscribed(reply, on: stream) }
+        guard !stream.isEnded else { return }
         let index = watchers[stream.dataset, default: []].firstIndex { $0.stream === stream }
         if let index {
             watchers[stream.dataset]?[index].kinds.formUnion(kinds)

@@ -20,6 +20,8 @@ final class PipeSocketHandler: ChannelDuplexHandler {
     private var isClosing = false
 
     private static let earlyBytesMax = 64 << 10
+    /// Of one frame that comes in: the longest message that the embedded broker takes, and some small ones with it.
+    static let frameBytesMax = (2 << 20) + (64 << 10)
 
     init(_ broker: BrokerAddress) { self.broker = broker }
 

@@ -1,3 +1,4 @@
+import Datasets
 import NIOCore
 import NIOWebSocket
 import Wire
@@ -22,8 +23,8 @@ final class SocketHandler: ChannelDuplexHandler {
 
     /// So many requests are under way before more are read.
     private static let outstandingMax = 64
-    /// Of a message that comes in.
-    private static let messageBytesMax = RequestPayload.payloadBytesMax + 1024
+    /// Of a message that comes in: one that is too large for a request is answered up to here, and closes the socket beyond.
+    static let messageBytesMax = (1 << 20) + 1024
 
     init(_ stream: EventStream, since cursor: Int64?, door: HTTPDoor) {
         self.stream = stream
@@ -91,14 +92,15 @@ final class SocketHandler: ChannelDuplexHandler {
             outstanding += 1
             door.submit(work)
         } catch {
-            refuse(error)
+            refuse(bytes, error)
         }
     }
 
-    /// A message that is no request is answered as one without a name.
-    private func refuse(_ error: WireError) {
+    /// A message that is no request is answered as one without a name, under the id that it has all the same.
+    private func refuse(_ bytes: [UInt8], _ error: WireError) {
         outstanding += 1
-        stream.append(.reply(HTTPDoor.Reply(bytes: HTTPRefusal(error).body, queue: 0)))
+        let reply = UpdateAnswer.refused(error).reply(to: RequestPayload.parse(bytes).requestId)
+        stream.append(.reply(HTTPDoor.Reply(bytes: reply, queue: 0)))
     }
 
     /// `{"request":"live/subscribe",…parameters}`, or `{"topic","payload"}` for a live update.
@@ -121,6 +123,9 @@ final class SocketHandler: ChannelDuplexHandler {
         object["request"] = nil
         var writer = JSONWriter()
         writer.object(object)
+        guard writer.bytes.count <= RequestPayload.payloadBytesMax else {
+            throw WireError(.tooLarge, "a request has at most 256 KiB, not \(writer.bytes.count) bytes")
+        }
         let request = APIRequest(dataset: stream.dataset, caller: stream.caller, name: name, body: writer.bytes)
         return { $0.receive(request, on: stream) }
     }
@@ -187,9 +192,6 @@ final class SocketHandler: ChannelDuplexHandler {
 
     // MARK: The end
 
-    /// So long the other side may take to close.
-    private static let lingering = TimeAmount.seconds(2)
-
     private func close(_ context: ChannelHandlerContext, _ code: WebSocketErrorCode) {
         guard !isClosing else { return }
         isClosing = true
@@ -199,11 +201,10 @@ final class SocketHandler: ChannelDuplexHandler {
         door.submit { $0.close(stream) }
         var data = ByteBuffer()
         data.write(webSocketErrorCode: code)
-        write(context, .connectionClose, data)
+        let written = context.eventLoop.makePromise(of: Void.self)
+        write(context, .connectionClose, data, written)
         context.flush()
-        let handler = NIOLoopBound(context, eventLoop: context.eventLoop)
-        context.close(mode: .output, promise: nil)
-        context.eventLoop.scheduleTask(in: Self.lingering) { handler.value.close(promise: nil) }
+        context.close(after: written.futureResult, within: door.configuration.limits.idleSeconds)
         if isReadHeld { context.read() }
     }
 

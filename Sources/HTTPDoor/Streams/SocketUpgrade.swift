@@ -8,8 +8,8 @@ import Wire
 struct SocketUpgrade: Sendable {
     let door: HTTPDoor
 
-    /// Of one frame that comes in.
-    static let frameBytesMax = RequestPayload.payloadBytesMax + 1024
+    /// Of one frame of a match socket, from which nothing is expected.
+    private static let matchFrameBytesMax = 64 << 10
 
     /// Where a request becomes a WebSocket.
     enum Decision: Sendable {
@@ -47,7 +47,7 @@ struct SocketUpgrade: Sendable {
 
     private func mayUpgrade(_ request: RequestHead, at door: HTTPDoor) async -> Bool {
         switch try? door.socket(request) {
-        case .stream(let stream, _): await door.onCore { $0.refusal(of: stream) == nil } ?? false
+        case .stream(let stream, let cursor): await door.onCore { $0.refusal(of: stream, since: cursor) == nil } ?? false
         case .matches(let target): await door.onCore { (try? $0.openable(target)) != nil } ?? false
         case .broker: true
         case nil: false
@@ -66,19 +66,20 @@ struct SocketUpgrade: Sendable {
     /// What carries on where a request becomes a WebSocket at a door, and the fields of the answer.
     func handler(
         for head: HTTPRequestHead, at door: HTTPDoor, on channel: any Channel
-    ) throws -> (handler: any ChannelHandler, fields: HTTPHeaders) {
+    ) throws -> (handler: any ChannelHandler, frameBytesMax: Int, fields: HTTPHeaders) {
         let key = head.headers.first(name: "Sec-WebSocket-Key") ?? ""
         var fields: HTTPHeaders = [
             "connection": "upgrade", "upgrade": "websocket", "Sec-WebSocket-Accept": UpgradeGate.accept(key),
         ]
         switch try requestHead(head, on: channel).map({ try door.socket($0) }) {
-        case .stream(let stream, let cursor): return (SocketHandler(stream, since: cursor, door: door), fields)
+        case .stream(let stream, let cursor):
+            return (SocketHandler(stream, since: cursor, door: door), SocketHandler.messageBytesMax, fields)
         case .broker(let address):
             fields.add(name: "Sec-WebSocket-Protocol", value: "mqtt")
-            return (PipeSocketHandler(address), fields)
+            return (PipeSocketHandler(address), PipeSocketHandler.frameBytesMax, fields)
         case .matches(let target):
             if target.offersKey { fields.add(name: "Sec-WebSocket-Protocol", value: "api-key") }
-            return (MatchSocketHandler(target, door: door), fields)
+            return (MatchSocketHandler(target, door: door), Self.matchFrameBytesMax, fields)
         case nil: throw ChannelError.inappropriateOperationForState
         }
     }
@@ -117,7 +118,7 @@ extension HTTPDoor {
         }
         let caller = try callers.caller(of: head, for: head.path[1])
         let cursor = try head.cursor(named: "since", head.parameter("since"))
-        let stream = EventStream(dataset: head.path[1], caller: caller) { [weak self] in self?.written($0) }
+        let stream = EventStream(dataset: head.path[1], caller: caller, isSocket: true) { [weak self] in self?.written($0) }
         return .stream(stream, since: cursor)
     }
 

@@ -12,6 +12,11 @@ public struct AdaptedMessage: Sendable {
     /// Whom it is about: a name that may be malformed, where the topic gave it.
     public var dataset: String
     public var updates: Result<[Update], WireError>
+
+    public init(dataset: String, updates: Result<[Update], WireError>) {
+        self.dataset = dataset
+        self.updates = updates
+    }
 }
 
 /// All the adapters of a configuration: finds whose a message is, and reads it.

@@ -79,3 +79,13 @@ public struct Request: Equatable, Sendable {
         return id
     }
 }
+
+extension Result where Success == Request, Failure == Request.Refusal {
+    /// Echoed also where the payload is no request otherwise.
+    public var requestId: String? {
+        switch self {
+        case .success(let request): request.id
+        case .failure(let refusal): refusal.id
+        }
+    }
+}

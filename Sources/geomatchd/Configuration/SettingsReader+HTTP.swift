@@ -93,9 +93,9 @@ extension SettingsReader {
                 values[key] = value
             }
             // The value itself is a secret, and in no message.
-            guard let key = values["key"], (8...1024).contains(key.utf8.count),
+            guard let key = values["key"], (1...1024).contains(key.utf8.count),
                 key.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-            else { throw wrong("key", "allowed are 8 to 1024 printable characters without spaces") }
+            else { throw wrong("key", "allowed are 1 to 1024 printable characters without spaces") }
             guard let dataset = values["dataset"], dataset == "*" || Name.isDataset(dataset) else {
                 throw wrong(
                     "dataset", "`\((values["dataset"] ?? "").prefix(80))` was read, allowed is a dataset's name, or \"*\" for all"

@@ -243,6 +243,9 @@ struct SettingsReader {
                 "the password in --store is seen in the list of processes: give the URL as GEOMATCH_STORE, or as `store` in the file"
             )
         }
+        for (index, key) in settings.keys.enumerated() where key.key.utf8.count < 8 {
+            warnings.append("keys[\(index)].key has fewer than 8 characters and can be guessed: use a longer one")
+        }
         return warnings
     }
 

@@ -369,6 +369,10 @@ struct CouchTests {
             #expect(
                 (all.json["rows"]?.asArray ?? []).compactMap { $0.asObject?["id"]?.asString } == ["note:3", "note:4", "note:5"])
             #expect(all.json["total_rows"] == 4)
+            // No API key.
+            let key = try client.ask("GET", "_all_docs?key=%22note:4%22")
+            #expect(key.status == 200 && key.json["rows"]?.asArray?.count == 1, "\(key)")
+            #expect(try client.ask("GET", "_changes?key=%22note:4%22").status == 200)
             let keys = try client.ask("POST", "_all_docs", #"{"keys":["note:5","note:2","note:0"]}"#)
             let rows = (keys.json["rows"]?.asArray ?? []).compactMap(\.asObject)
             #expect(
