@@ -72,10 +72,12 @@ extension Core {
     }
 
     private func release(_ what: Uncommitted, token: UInt64? = nil) {
+        // Before anybody is answered: a key of a dataset that is gone opens nothing for whoever asks again at once. What this says comes
+        // behind the answers.
+        hub.committed(what, token: token, &turn)
         for reference in doors where !what.held.isEmpty { reference.door.send(what.held) }
         tellReplies(what.held)
         noteRepliesGone(what.held)
-        hub.committed(what, token: token, &turn)
     }
 
     func commit(through token: UInt64) {
