@@ -3,6 +3,7 @@ import Datasets
 import Foundation
 import Logging
 import MemoryStore
+import ServiceLifecycle
 import Synchronization
 
 @testable import HTTPDoor
@@ -50,16 +51,28 @@ final class HTTPHouse: @unchecked Sendable {
         thread.start()
         let (ports, found) = AsyncStream<Int>.makeStream()
         let service = HTTPService(door, log: core.logger, listening: { found.yield($0) })
-        let server = Task(executorPreference: ServerThreads.shared) { try await service.run() }
+        let group = ServiceGroup(configuration: .init(services: [.init(service: service)], logger: core.logger))
+        let server = Task(executorPreference: ServerThreads.shared) { try await group.run() }
         for await port in ports {
             self.port = port
             break
         }
-        defer {
-            server.cancel()
-            bell.end()
+        defer { bell.end() }
+        do {
+            let result = try await body(self)
+            await end(group, server)
+            return result
+        } catch {
+            await end(group, server)
+            throw error
         }
-        return try await body(self)
+    }
+
+    /// What was accepted last is taken up before everything is cut off: a connection that nobody took up would end the process.
+    private func end(_ group: ServiceGroup, _ server: Task<Void, any Error>) async {
+        await group.triggerGracefulShutdown()
+        try? await Task.sleep(for: .milliseconds(50))
+        server.cancel()
     }
 
     /// One turn of the loop; the disk does at once all it has to.
