@@ -50,7 +50,8 @@ let package = Package(
         .target(name: "EngineMemory", dependencies: ["CPrefetch"], swiftSettings: strict),
         .target(name: "Geodesy", swiftSettings: strict),
         .target(
-            name: "Geofencing", dependencies: ["Geodesy", .product(name: "HeapModule", package: "swift-collections")],
+            name: "Geofencing",
+            dependencies: ["CPrefetch", "Geodesy", .product(name: "HeapModule", package: "swift-collections")],
             swiftSettings: strict),
         .target(name: "LiveTopics", swiftSettings: strict),
         .target(name: "OpeningHours", swiftSettings: strict),

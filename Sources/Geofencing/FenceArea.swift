@@ -35,6 +35,12 @@ public struct FenceArea: Sendable {
     /// What it is where that is a circle.
     var circle: Area.Circle? { if case .circle(let circle) = shape { circle } else { nil } }
 
+    /// What it is where that is one polygon.
+    var polygon: FencePolygon? {
+        guard case .polygons(let polygons) = shape, polygons.count == 1 else { return nil }
+        return polygons[0]
+    }
+
     /// Boxes that together hold the area.
     public var bounds: [Area.Box] {
         switch shape {

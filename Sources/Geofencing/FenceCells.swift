@@ -34,28 +34,39 @@ enum FenceCells {
     }
 }
 
-/// Boxes in a cell as bytes: 256 parts of its width and height, a little larger than they are.
+/// A box in a cell as four bytes: 128 parts of its width and height, a little larger than it is.
 struct CellBox {
-    private var west, south, east, north: UInt8
+    /// From the west and the south, and from the east and the north: nothing inside has a byte below one of these.
+    private var bytes: UInt32
 
-    init() { (west, south, east, north) = (0, 0, 0, 0) }
+    init() { bytes = 0x7F7F_7F7F }
 
     /// - Parameter column: As in the span of the box, not wrapped.
     init(_ box: Area.Box, column: Int, row: Int, _ grid: Int) {
         let size = FenceCells.size(of: grid)
         let (west, south) = (Double(column) * size - 180, Double(row) * size - 90)
-        self.west = Self.part((box.west - west) / size, -1)
-        self.south = Self.part((box.south - south) / size, -1)
-        east = Self.part((box.west + box.width - west) / size, 1)
-        north = Self.part((box.north - south) / size, 1)
+        bytes = Self.bytes(
+            Self.part((box.west - west) / size, -1), Self.part((box.south - south) / size, -1),
+            127 - Self.part((box.west + box.width - west) / size, 1), 127 - Self.part((box.north - south) / size, 1))
     }
 
-    private static func part(_ share: Double, _ slack: Double) -> UInt8 {
-        UInt8(max(0, min(255, (share * 256).rounded(.down) + slack)))
+    private static func part(_ share: Double, _ slack: Double) -> UInt32 {
+        UInt32(max(0, min(127, (share * 128).rounded(.down) + slack)))
     }
 
+    private static func bytes(_ west: UInt32, _ south: UInt32, _ east: UInt32, _ north: UInt32) -> UInt32 {
+        west | south << 8 | east << 16 | north << 24
+    }
+
+    /// A place in a cell, of which its width and height are 1, as ``mayHold(_:)`` takes it.
+    static func place(_ x: Double, _ y: Double) -> UInt32 {
+        let (east, north) = (UInt32(x * 128), UInt32(y * 128))
+        return bytes(east, north, 127 - east, 127 - north) | 0x8080_8080
+    }
+
+    /// All four bytes are compared at once: none borrows from the bit above it.
     @inline(__always)
-    func mayHold(_ x: UInt8, _ y: UInt8) -> Bool { west <= x && x <= east && south <= y && y <= north }
+    func mayHold(_ place: UInt32) -> Bool { (place &- bytes) & 0x8080_8080 == 0x8080_8080 }
 }
 
 /// Numbers and their boxes in cells: those of a cell lie side by side in one array.
@@ -118,6 +129,25 @@ struct CellLists {
         guard let piece = pieces[key] else { return }
         entries.withUnsafeBufferPointer { entries in
             for index in Int(piece.start)..<Int(piece.start + piece.count) { body(entries[index]) }
+        }
+    }
+
+    /// Calls `body` with each number in a cell whose box may hold a place.
+    @inline(__always)
+    func forEach(at key: UInt64, holding place: UInt32, _ body: (Int32) -> Void) {
+        guard let piece = pieces[key] else { return }
+        entries.withUnsafeBufferPointer { entries in
+            let range = Int(piece.start)..<Int(piece.start + piece.count)
+            for start in stride(from: range.lowerBound, to: range.upperBound, by: 64) {
+                let count = min(64, range.upperBound - start)
+                // Which box holds it nobody can foretell, so that a branch for each would cost more than the look.
+                var held: UInt64 = 0
+                for index in 0..<count { held |= (entries[start + index].box.mayHold(place) ? 1 : 0) << UInt64(index) }
+                while held != 0 {
+                    body(entries[start + held.trailingZeroBitCount].number)
+                    held &= held - 1
+                }
+            }
         }
     }
 
@@ -188,10 +218,8 @@ struct FenceIndex {
             let size = FenceCells.size(of: grid)
             let (x, y) = ((longitude + 180) / size, (latitude + 90) / size)
             let (column, row) = (x.rounded(.down), y.rounded(.down))
-            let (part, level) = (UInt8((x - column) * 256), UInt8((y - row) * 256))
-            lists.forEach(at: FenceCells.key(grid, Int(column), Int(row))) {
-                if $0.box.mayHold(part, level) { body($0.number) }
-            }
+            lists.forEach(
+                at: FenceCells.key(grid, Int(column), Int(row)), holding: CellBox.place(x - column, y - row), body)
         }
     }
 

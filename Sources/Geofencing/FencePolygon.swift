@@ -2,18 +2,23 @@ import Geodesy
 
 /// A polygon with holes as 16 bytes a vertex; edges are straight in longitude and latitude.
 ///
-/// Most positions are decided by two circles around its middle: one without an edge, one with all of them.
-struct FencePolygon: Sendable {
+/// Most positions are decided by two circles around its middle: one without an edge, one with all of them; others by the edges near
+/// them.
+final class FencePolygon: Sendable {
     /// Degrees, x is the longitude, unwrapped so that the polygon is one piece. Each ring is closed: its first point comes again.
-    private let points: [SIMD2<Double>]
+    ///
+    /// Not an array: what is read first of one is its count, a miss of the cache of its own. Written by the initialiser only.
+    private nonisolated(unsafe) let points: UnsafeMutableBufferPointer<SIMD2<Double>>
     /// Where each ring ends.
     private let ringEnds: [Int]
+    private let isOneRing: Bool
     let bounds: Area.Box
     let squareMetres: Double
     private let west: Double
     /// It is one between meridians and parallels, of which the edges of the whole width enclose nothing by themselves.
-    private var isBox = false
+    private let isBox: Bool
     private let discs: PolygonDiscs
+    private let bands: EdgeBands
 
     init(_ polygon: Area.Polygon) {
         var count = 0
@@ -30,12 +35,15 @@ struct FencePolygon: Sendable {
             points.append(to)
         }
         ends.append(points.count)
-        self.points = points
+        self.points = Self.stored(points)
         ringEnds = ends
+        isOneRing = ends.count == 1
         bounds = polygon.bounds
         squareMetres = polygon.squareMetres
         west = points.reduce(Double.infinity) { min($0, $1.x) }
         discs = PolygonDiscs(points, ringEnds, bounds, west: west)
+        bands = EdgeBands(points)
+        isBox = false
     }
 
     /// A box as a polygon: its parallels in pieces, as an edge spans less than half the earth.
@@ -57,15 +65,26 @@ struct FencePolygon: Sendable {
             if box.north < 90 { rings.append(columns.map { SIMD2<Double>($0, box.north) }) }
         }
         guard !rings.isEmpty else { return nil }
-        points = rings.flatMap { $0 }
+        let points = rings.flatMap { $0 }
+        self.points = Self.stored(points)
         // All rings are equally long.
         ringEnds = rings.indices.map { ($0 + 1) * rings[0].count }
+        isOneRing = ringEnds.count == 1
         bounds = box
         west = box.west
         discs = PolygonDiscs(points, ringEnds, bounds, west: west)
+        bands = EdgeBands(points)
         isBox = true
         let height = Turned.sine(box.north) - Turned.sine(box.south)
         squareMetres = width * .pi / 180 * height * Ellipsoid.meanRadius * Ellipsoid.meanRadius
+    }
+
+    deinit { points.deallocate() }
+
+    private static func stored(_ points: [SIMD2<Double>]) -> UnsafeMutableBufferPointer<SIMD2<Double>> {
+        let stored = UnsafeMutableBufferPointer<SIMD2<Double>>.allocate(capacity: points.count)
+        _ = stored.initialize(from: points)
+        return stored
     }
 
     /// Whether a position lies in it, or on an edge.
@@ -78,33 +97,10 @@ struct FencePolygon: Sendable {
         while x < west { x += 360 }
         while x - 360 >= west { x -= 360 }
         let point = SIMD2(x, latitude)
-        return discs.holds(point) ?? Self.crosses(points, ringEnds, point)
-    }
-
-    /// Whether a point is inside of the rings, or on one, in degrees.
-    static func crosses(_ points: [SIMD2<Double>], _ ringEnds: [Int], _ point: SIMD2<Double>) -> Bool {
-        var isInside = false
-        return points.withUnsafeBufferPointer { points in
-            var start = 0
-            for end in ringEnds {
-                for index in start..<(end - 1) {
-                    let (from, to) = (points[index], points[index + 1])
-                    let isAbove = from.y > point.y
-                    // Most edges lie wholly above or below.
-                    guard isAbove != (to.y > point.y) || from.y == point.y || to.y == point.y else { continue }
-                    let side = (to.x - from.x) * (point.y - from.y) - (point.x - from.x) * (to.y - from.y)
-                    if side == 0, spans(from, to, point) { return true }
-                    if isAbove != (to.y > point.y), (side > 0) == (to.y > from.y) { isInside.toggle() }
-                }
-                start = end
-            }
-            return isInside
-        }
-    }
-
-    private static func spans(_ from: SIMD2<Double>, _ to: SIMD2<Double>, _ point: SIMD2<Double>) -> Bool {
-        min(from.x, to.x) <= point.x && point.x <= max(from.x, to.x) && min(from.y, to.y) <= point.y
-            && point.y <= max(from.y, to.y)
+        if let isInside = discs.holds(point) { return isInside }
+        var crossings = Crossings(point)
+        forEachEdge(in: bands.runs(eastOf: point)) { crossings.add($0, $1) }
+        return crossings.isInside
     }
 
     /// Whether a position lies outside by more than so many metres.
@@ -113,9 +109,7 @@ struct FencePolygon: Sendable {
         guard metres > 0 else { return true }
         if let offset = discs.offset(latitude: latitude, longitude: longitude) {
             if discs.isBeyond(metres, offset) { return true }
-            let bounds = discs.bounds(offset, points, ringEnds)
-            if bounds.lower > metres { return true }
-            if bounds.upper <= metres { return false }
+            if let isNear = isNear(offset, metres) { return !isNear }
         }
         return metresToEdge(latitude: latitude, longitude: longitude) > metres
     }
@@ -125,12 +119,21 @@ struct FencePolygon: Sendable {
         guard contains(latitude: latitude, longitude: longitude) else { return false }
         if let offset = discs.offset(latitude: latitude, longitude: longitude) {
             if discs.isInside(by: metres, offset) { return true }
-            let bounds = discs.bounds(offset, points, ringEnds)
-            if bounds.lower >= metres { return true }
-            if bounds.upper < metres { return false }
+            if let isNear = isNear(offset, metres) { return !isNear }
         }
         return metresToEdge(latitude: latitude, longitude: longitude) >= metres
     }
+
+    /// Whether an edge is surely nearer than so many metres, or surely farther; nil between.
+    private func isNear(_ offset: SIMD2<Double>, _ metres: Double) -> Bool? {
+        let reach = PolygonDiscs.reach(metres)
+        var nearest = discs.nearest(discs.point(offset))
+        forEachEdge(in: bands.runs(around: nearest.point, discs.degrees(reach))) { nearest.add($0, $1) }
+        return discs.isNear(min(nearest.metres, reach), metres)
+    }
+
+    /// See ``PolygonDiscs/metres``.
+    var discMetres: (middle: ECEF, inner: Double, outer: Double)? { discs.metres }
 
     /// Metres that ``depth`` is at least.
     var leastDepth: Double { discs.leastDepth }
@@ -149,6 +152,18 @@ struct FencePolygon: Sendable {
         return nearest
     }
 
+    /// Calls `body` with the edges of runs, which are bits.
+    @inline(__always)
+    private func forEachEdge(in runs: UInt32, _ body: (SIMD2<Double>, SIMD2<Double>) -> Void) {
+        var rest = runs
+        while rest != 0 {
+            let edges = bands.edges(of: rest.trailingZeroBitCount, points.count)
+            rest &= rest - 1
+            for index in edges where isOneRing || !ringEnds.contains(index + 1) { body(points[index], points[index + 1]) }
+        }
+    }
+
+    @inline(__always)
     private func forEachEdge(_ body: (SIMD2<Double>, SIMD2<Double>) -> Void) {
         var start = 0
         for end in ringEnds {

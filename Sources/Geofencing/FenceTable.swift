@@ -1,20 +1,37 @@
+import CPrefetch
 import Geodesy
 
-/// What of a geofence most positions are compared with: no reference, and no more than is needed.
+/// What of a geofence most positions are compared with: no reference that is counted, and no more than a line of the cache.
 struct FenceCore {
-    /// Of a circle whose edge is found by straight distances alone; else its radius is 0.
-    var centre: ECEF
-    var radius: Double
+    var centre = ECEF(x: 0, y: 0, z: 0)
+    /// Metres along the ellipsoid: what is within of the centre is inside; negative where that is not known.
+    var inner = -1.0
+    /// What is beyond is not inside, as far as both are known. A circle's are equal, and decide.
+    var outer = Double.infinity
+    /// Kept by the fence's detail; nil for what is not one polygon.
+    var polygon: Unmanaged<FencePolygon>?
     var exitMargin: Double
     var accuracy: FenceRule.Accuracy
     var floor: FenceRule.Floor
+    var isThere = true
     var isEnabled: Bool
-    var hasArea: Bool
+    var hasArea = false
     var dwells: Bool
     var getsStale: Bool
 
     /// Metres up to which an arc follows from its chord.
     static let arcMax = 20_000.0
+
+    init(_ rule: FenceRule, isEnabled: Bool) {
+        exitMargin = rule.exitMargin
+        accuracy = rule.accuracy
+        floor = rule.floor
+        self.isEnabled = isEnabled
+        dwells = rule.dwell > 0
+        getsStale = rule.staleAfter != nil
+    }
+
+    var isCircle: Bool { inner == outer }
 
     /// The square of the chord under an arc, in square metres.
     @inline(__always)
@@ -22,20 +39,63 @@ struct FenceCore {
         let chord = Geodesic.chord(ofArc: arc)
         return chord * chord
     }
+
+    /// Whether a point lies inside, so many metres from the edge or more; nil where the area has to be asked.
+    @inline(__always)
+    func isInside(by metres: Double, _ point: ECEF) -> Bool? {
+        guard outer <= Self.arcMax else { return nil }
+        let squared = centre.squaredChord(to: point)
+        if metres <= inner, squared <= Self.squaredChord(ofArc: inner - metres) { return true }
+        return isCircle || squared > Self.squaredChord(ofArc: outer) ? false : nil
+    }
+
+    /// Whether a point lies outside by more than so many metres, at least 0; nil where the area has to be asked.
+    @inline(__always)
+    func isBeyond(_ metres: Double, _ point: ECEF) -> Bool? {
+        guard outer + metres <= Self.arcMax else { return nil }
+        let squared = centre.squaredChord(to: point)
+        if squared > Self.squaredChord(ofArc: outer + metres) { return true }
+        return isCircle || inner >= 0 && squared <= Self.squaredChord(ofArc: inner) ? false : nil
+    }
 }
 
 /// The rest of a geofence.
 struct FenceDetail {
-    var dwell: Int64
     var owner: String
-    var devices: [String]
+    /// Of a small circle.
+    var latitude = 0.0
+    var longitude = 0.0
     /// What is no small circle.
     var shape: FenceShape?
-    /// Of a small circle.
-    var latitude, longitude: Double
-    var staleAfter: Int64?
-    var floor: UInt32
-    var centre: UInt32?
+    /// What most geofences do without.
+    var extra: Extra?
+
+    /// By reference, as it is rare.
+    final class Extra: Sendable {
+        let values: Values
+
+        init(_ values: Values) { self.values = values }
+
+        struct Values: Equatable, Sendable {
+            var dwell: Int64 = 0
+            var staleAfter: Int64?
+            var devices: [String] = []
+            var floor: UInt32 = 0
+            var centre: UInt32?
+        }
+    }
+
+    init(_ fence: Fence) {
+        owner = fence.owner
+        values = Extra.Values(
+            dwell: fence.rule.dwell, staleAfter: fence.rule.staleAfter, devices: fence.devices, floor: fence.floor,
+            centre: fence.centre)
+    }
+
+    var values: Extra.Values {
+        get { extra?.values ?? Extra.Values() }
+        set { extra = newValue == Extra.Values() ? nil : Extra(newValue) }
+    }
 }
 
 /// An area by reference.
@@ -47,86 +107,107 @@ final class FenceShape: Sendable {
 
 /// All geofences by their numbers, a circle in about 120 bytes.
 struct FenceTable {
-    private(set) var cores: [FenceCore?] = []
+    private(set) var cores: [FenceCore] = []
     private var details: [FenceDetail?] = []
-
-    var count: Int { cores.count }
 
     subscript(number: Int32) -> Fence? {
         get {
             guard let core = core(number), let detail = details[Int(number)] else { return nil }
+            let values = detail.values
             let rule = FenceRule(
-                accuracy: core.accuracy, floor: core.floor, exitMargin: core.exitMargin, dwell: detail.dwell,
-                staleAfter: detail.staleAfter)
+                accuracy: core.accuracy, floor: core.floor, exitMargin: core.exitMargin, dwell: values.dwell,
+                staleAfter: values.staleAfter)
             var fence = Fence(
-                rule: rule, area: area(of: number), floor: detail.floor, isEnabled: core.isEnabled, owner: detail.owner,
-                devices: detail.devices)
-            fence.centre = detail.centre
+                rule: rule, area: area(of: number), floor: values.floor, isEnabled: core.isEnabled, owner: detail.owner,
+                devices: values.devices)
+            fence.centre = values.centre
             return fence
         }
         set {
             while cores.count <= Int(number) {
-                cores.append(nil)
+                cores.append(Self.none)
                 details.append(nil)
             }
-            cores[Int(number)] = newValue.map(FenceCore.init)
+            cores[Int(number)] = newValue.map { FenceCore($0.rule, isEnabled: $0.isEnabled) } ?? Self.none
             details[Int(number)] = newValue.map(FenceDetail.init)
             if let newValue { setArea(of: number, newValue.area) }
         }
     }
 
+    private static let none: FenceCore = {
+        var core = FenceCore(FenceRule(), isEnabled: false)
+        core.isThere = false
+        return core
+    }()
+
     @inline(__always)
-    func core(_ number: Int32) -> FenceCore? { Int(number) < cores.count ? cores[Int(number)] : nil }
+    func core(_ number: Int32) -> FenceCore? {
+        guard Int(number) < cores.count, cores[Int(number)].isThere else { return nil }
+        return cores[Int(number)]
+    }
+
+    /// Asks for the memory of a core.
+    @inline(__always)
+    func prefetch(_ number: Int32) {
+        cores.withUnsafeBufferPointer { cores in
+            guard let start = cores.baseAddress else { return }
+            geomatch_prefetch(start + Int(number))
+            // One lies across two lines.
+            geomatch_prefetch(UnsafeRawPointer(start + Int(number)) + 63)
+        }
+    }
+
+    /// Asks for the memory of a polygon whose discs do not decide: a chain of misses of the cache is most of what it costs.
+    @inline(__always)
+    func prefetchPolygon(of number: Int32, _ point: ECEF) {
+        guard let core = core(number), let polygon = core.polygon, core.isInside(by: 0, point) == nil else { return }
+        for line in 0..<5 { geomatch_prefetch(UnsafeRawPointer(polygon.toOpaque()) + line * 64) }
+    }
 
     func area(of number: Int32) -> FenceArea? {
         guard let core = core(number), core.hasArea, let detail = details[Int(number)] else { return nil }
         if let shape = detail.shape { return shape.area }
-        return (try? Area.Circle(latitude: detail.latitude, longitude: detail.longitude, radius: core.radius)).map(FenceArea.init)
+        return (try? Area.Circle(latitude: detail.latitude, longitude: detail.longitude, radius: core.outer)).map(FenceArea.init)
     }
 
     mutating func setArea(of number: Int32, _ area: FenceArea?) {
-        guard core(number) != nil else { return }
+        guard var core = core(number) else { return }
         let circle = area?.circle.flatMap { $0.radius <= FenceCore.arcMax / 2 ? $0 : nil }
-        cores[Int(number)]?.hasArea = area != nil
-        cores[Int(number)]?.radius = circle?.radius ?? 0
-        cores[Int(number)]?.centre = circle.map { ECEF(latitude: $0.latitude, longitude: $0.longitude) } ?? ECEF(x: 0, y: 0, z: 0)
+        let polygon = area?.polygon
+        core.hasArea = area != nil
+        core.polygon = polygon.map(Unmanaged.passUnretained)
+        (core.inner, core.outer) = (-1, .infinity)
+        if let circle {
+            core.centre = ECEF(latitude: circle.latitude, longitude: circle.longitude)
+            (core.inner, core.outer) = (circle.radius, circle.radius)
+        } else if let metres = polygon?.discMetres {
+            core.centre = metres.middle
+            (core.inner, core.outer) = (metres.inner > 0 ? metres.inner : -1, metres.outer)
+        }
+        cores[Int(number)] = core
         details[Int(number)]?.latitude = circle?.latitude ?? 0
         details[Int(number)]?.longitude = circle?.longitude ?? 0
         details[Int(number)]?.shape = circle == nil ? area.map(FenceShape.init) : nil
     }
 
     func shape(of number: Int32) -> FenceShape? { details[Int(number)]?.shape }
-    func detail(_ number: Int32) -> FenceDetail? { Int(number) < details.count ? details[Int(number)] : nil }
-    func staleAfter(of number: Int32) -> Int64? { detail(number)?.staleAfter }
-    func centre(of number: Int32) -> UInt32? { detail(number)?.centre }
+
+    func values(of number: Int32) -> FenceDetail.Extra.Values? {
+        Int(number) < details.count ? details[Int(number)]?.values : nil
+    }
 
     func concerns(_ number: Int32, _ device: FenceDevice) -> Bool {
-        guard let detail = detail(number) else { return false }
-        return Fence.concerns(device, owner: detail.owner, devices: detail.devices)
+        guard Int(number) < details.count, let detail = details[Int(number)] else { return false }
+        return Fence.concerns(device, owner: detail.owner, devices: detail.extra?.values.devices ?? [])
     }
 
     mutating func setFloor(of number: Int32, _ floor: UInt32) {
-        if Int(number) < details.count { details[Int(number)]?.floor = floor }
+        guard let known = values(of: number), known.floor != floor else { return }
+        details[Int(number)]?.values.floor = floor
     }
 
     mutating func removeCentre(of number: Int32) {
-        if Int(number) < details.count { details[Int(number)]?.centre = nil }
-    }
-}
-
-extension FenceCore {
-    init(_ fence: Fence) {
-        self.init(
-            centre: ECEF(x: 0, y: 0, z: 0), radius: 0, exitMargin: fence.rule.exitMargin, accuracy: fence.rule.accuracy,
-            floor: fence.rule.floor, isEnabled: fence.isEnabled, hasArea: false, dwells: fence.rule.dwell > 0,
-            getsStale: fence.rule.staleAfter != nil)
-    }
-}
-
-extension FenceDetail {
-    init(_ fence: Fence) {
-        self.init(
-            dwell: fence.rule.dwell, owner: fence.owner, devices: fence.devices, shape: nil, latitude: 0, longitude: 0,
-            staleAfter: fence.rule.staleAfter, floor: fence.floor, centre: fence.centre)
+        guard values(of: number)?.centre != nil else { return }
+        details[Int(number)]?.values.centre = nil
     }
 }

@@ -11,26 +11,46 @@ extension GeofenceEngine {
             for device in fixes.indices where (fixes[device]?.accuracy ?? 0) > 0 { found.insert(UInt32(device)) }
         }
         for device in found.sorted() {
-            guard let fix = fixes[Int(device)] else { continue }
+            guard let fix = fixes[Int(device)], visit(of: device, in: number) == nil else { continue }
             let point = ECEF(latitude: fix.latitude, longitude: fix.longitude)
             tryToEnter(number, device, fix, point, at: max(fix.timestamp, movers[number]?.at ?? .min), now: now, into: &effects)
         }
     }
 
-    /// A device may be in fences near it.
+    /// The fences near a fix, in ``near``; what they are compared by is asked for.
+    mutating func find(_ fix: FenceFix) {
+        near.removeAll(keepingCapacity: true)
+        index.forEach(latitude: fix.latitude, longitude: fix.longitude) {
+            near.append($0)
+            fences.prefetch($0)
+        }
+        if possibleCount > 0, fix.accuracy > 0 { addPossible(fix) }
+    }
+
+    /// A device may be in fences that were found near it.
     mutating func enter(
         _ device: UInt32, _ fix: FenceFix, _ point: ECEF, now: Int64, into effects: inout [FenceEffect]
     ) {
         var found: [Int32] = []
         // Its memory serves again and again.
         swap(&found, &near)
-        found.removeAll(keepingCapacity: true)
-        index.forEach(latitude: fix.latitude, longitude: fix.longitude) { found.append($0) }
-        near = found
-        if possibleCount > 0, fix.accuracy > 0 { addPossible(fix) }
-        guard !near.isEmpty else { return }
-        if near.count > 1 { near.sort() }
-        for number in near { tryToEnter(number, device, fix, point, at: fix.timestamp, now: now, into: &effects) }
+        defer { swap(&found, &near) }
+        // Most of those that are near hold it already.
+        for visit in visits[Int(device)] {
+            while let place = found.firstIndex(of: visit.fence) {
+                found.swapAt(place, found.count - 1)
+                found.removeLast()
+            }
+        }
+        guard !found.isEmpty else { return }
+        if found.count > 1 { found.sort() }
+        var former: Int32 = -1
+        for number in found {
+            // One of several parts may be near twice.
+            defer { former = number }
+            guard number != former else { continue }
+            tryToEnter(number, device, fix, point, at: fix.timestamp, now: now, into: &effects)
+        }
     }
 
     /// Fences that the accuracy of a fix reaches.
@@ -46,16 +66,12 @@ extension GeofenceEngine {
         _ number: Int32, _ device: UInt32, _ fix: FenceFix, _ point: ECEF, at instant: Int64, now: Int64,
         into effects: inout [FenceEffect]
     ) {
-        // Most of those that are near hold it already.
-        guard let core = fences.core(number), core.isEnabled, core.hasArea, visit(of: device, in: number) == nil,
-            isInside(number, core, fix, point)
-        else { return }
-        guard fences.centre(of: number) != device,
+        guard let core = fences.core(number), core.isEnabled, core.hasArea, isInside(number, core, fix, point) else { return }
+        guard fences.values(of: number)?.centre != device,
             !core.getsStale || staleAfter(device, in: number).map({ fix.heardAt + $0 > now }) ?? true,
             isOnFloor(fix, of: number), let identity = devices[Int(device)], fences.concerns(number, identity)
         else { return }
-        visits[Int(device)].append(FenceVisit(fence: number, since: instant))
-        members[number, default: []].insert(device)
+        begin(number, of: device, since: instant)
         effects.append(.entered(fence: number, device: device, fix, at: instant))
         scheduleDwell(of: device, in: number, fix)
         scheduleSilence(of: device, in: number, fix)
@@ -83,7 +99,7 @@ extension GeofenceEngine {
                 return end(visit, of: device, at: instant, .left, into: &effects)
             }
         }
-        guard core.dwells, !visit.hasDwelled, let dwell = fences.detail(number)?.dwell else { return }
+        guard core.dwells, !visit.hasDwelled, let dwell = fences.values(of: number)?.dwell else { return }
         let dwelledAt = visit.since + dwell
         if instant >= dwelledAt {
             if standing != .outside { self.dwell(visit, of: device, fix, at: dwelledAt, into: &effects) }
@@ -95,6 +111,7 @@ extension GeofenceEngine {
     /// Ends visits and begins others by the last fix, after what a device is has changed.
     mutating func review(_ device: UInt32, at now: Int64, into effects: inout [FenceEffect]) {
         guard let fix = fix(of: device) else { return }
+        find(fix)
         enter(device, fix, ECEF(latitude: fix.latitude, longitude: fix.longitude), now: now, into: &effects)
     }
 
@@ -117,18 +134,28 @@ extension GeofenceEngine {
     ) {
         let fix = fix(of: device)
         let instant = max(visit.dwelledAt ?? visit.since, instant ?? fix?.timestamp ?? .min)
-        visits[Int(device)].removeAll { $0.fence == visit.fence }
-        removeMember(device, of: visit.fence)
+        forget(visit, of: device)
         effects.append(
             .exited(fence: visit.fence, device: device, fix, at: instant, since: visit.since, reason))
     }
 
-    mutating func removeMember(_ device: UInt32, of number: Int32) {
-        members[number]?.remove(device)
-        if members[number]?.isEmpty == true { members[number] = nil }
+    mutating func begin(_ number: Int32, of device: UInt32, since: Int64, dwelledAt: Int64? = nil) {
+        while members.count <= Int(number) { members.append([]) }
+        let place = Int32(truncatingIfNeeded: members[Int(number)].count)
+        members[Int(number)].append(device)
+        visits[Int(device)].append(FenceVisit(fence: number, place: place, since: since, dwelledAt: dwelledAt))
+    }
+
+    /// The last member takes the place of the one that goes.
+    mutating func forget(_ visit: FenceVisit, of device: UInt32) {
+        visits[Int(device)].removeAll { $0.fence == visit.fence }
+        let last = members[Int(visit.fence)].removeLast()
+        guard last != device else { return }
+        members[Int(visit.fence)][Int(visit.place)] = last
+        change(last, visit.fence) { $0.place = visit.place }
     }
 
     func isOnFloor(_ fix: FenceFix, of number: Int32) -> Bool {
-        fences.core(number)?.floor == .any || fix.floor != 0 && fix.floor == fences.detail(number)?.floor
+        fences.core(number)?.floor == .any || fix.floor != 0 && fix.floor == fences.values(of: number)?.floor
     }
 }

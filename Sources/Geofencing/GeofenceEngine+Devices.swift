@@ -61,8 +61,14 @@ extension GeofenceEngine {
     private mutating func decide(_ device: UInt32, _ fix: FenceFix, now: Int64, into effects: inout [FenceEffect]) {
         fixes[Int(device)] = fix
         let point = ECEF(latitude: fix.latitude, longitude: fix.longitude)
-        for visit in visits[Int(device)] {
+        find(fix)
+        for number in near { fences.prefetchPolygon(of: number, point) }
+        var index = 0
+        while index < visits[Int(device)].count {
+            let visit = visits[Int(device)][index]
             review(visit, of: device, fix, point, at: fix.timestamp, into: &effects)
+            // Its end would have the next one there.
+            if index < visits[Int(device)].count, visits[Int(device)][index].fence == visit.fence { index += 1 }
         }
         enter(device, fix, point, now: now, into: &effects)
         if !followers.isEmpty { moveFollowers(of: device, to: fix, now: now, into: &effects) }

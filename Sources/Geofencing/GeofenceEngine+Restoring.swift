@@ -4,16 +4,13 @@ extension GeofenceEngine {
     public mutating func restoreVisit(of device: UInt32, in number: Int32, since: Int64, hasDwelled: Bool) {
         grow(devices: device)
         guard fences.core(number) != nil, visit(of: device, in: number) == nil else { return }
-        let dwelledAt = hasDwelled ? since + (fences.detail(number)?.dwell ?? 0) : nil
-        visits[Int(device)].append(FenceVisit(fence: number, since: since, dwelledAt: dwelledAt))
-        members[number, default: []].insert(device)
+        let dwelledAt = hasDwelled ? since + (fences.values(of: number)?.dwell ?? 0) : nil
+        begin(number, of: device, since: since, dwelledAt: dwelledAt)
     }
 
     /// What its records told of is over.
     public mutating func restoreEnd(of device: UInt32, in number: Int32) {
-        guard Int(device) < visits.count else { return }
-        visits[Int(device)].removeAll { $0.fence == number }
-        removeMember(device, of: number)
+        if let visit = visit(of: device, in: number) { forget(visit, of: device) }
     }
 
     /// Everything is back: visits go on from the last fixes, with their deadlines.

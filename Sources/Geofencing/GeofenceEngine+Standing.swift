@@ -38,7 +38,10 @@ extension GeofenceEngine {
 
     @inline(__always)
     private func contains(_ number: Int32, _ core: FenceCore, _ fix: FenceFix, _ point: ECEF) -> Bool {
-        if core.radius > 0 { return core.centre.squaredChord(to: point) <= FenceCore.squaredChord(ofArc: core.radius) }
+        if let isInside = core.isInside(by: 0, point) { return isInside }
+        if let polygon = core.polygon {
+            return polygon._withUnsafeGuaranteedRef { $0.contains(latitude: fix.latitude, longitude: fix.longitude) }
+        }
         return fences.shape(of: number)?.area.contains(latitude: fix.latitude, longitude: fix.longitude) ?? false
     }
 
@@ -47,19 +50,20 @@ extension GeofenceEngine {
         _ metres: Double, _ number: Int32, _ core: FenceCore, _ fix: FenceFix, _ point: ECEF
     ) -> Bool {
         let metres = max(0, metres)
-        if core.radius > 0, core.radius + metres <= FenceCore.arcMax {
-            return core.centre.squaredChord(to: point) > FenceCore.squaredChord(ofArc: core.radius + metres)
+        if let isBeyond = core.isBeyond(metres, point) { return isBeyond }
+        if let polygon = core.polygon {
+            return polygon._withUnsafeGuaranteedRef { $0.isBeyond(metres, latitude: fix.latitude, longitude: fix.longitude) }
         }
-        guard let area = fences.shape(of: number)?.area ?? fences.area(of: number) else { return true }
+        guard let area = fences.area(of: number) else { return true }
         return area.isBeyond(metres, latitude: fix.latitude, longitude: fix.longitude)
     }
 
     /// As far inside as an entry has to be, of what is inside.
     private mutating func isWellInside(_ number: Int32, _ core: FenceCore, _ fix: FenceFix, _ point: ECEF) -> Bool {
-        if core.radius > 0 {
-            let margin = LikelyRule.entryMargin(accuracy: fix.accuracy, depth: core.radius)
-            return core.centre.squaredChord(to: point) <= FenceCore.squaredChord(ofArc: core.radius - margin)
+        if core.isCircle {
+            return core.isInside(by: LikelyRule.entryMargin(accuracy: fix.accuracy, depth: core.outer), point) == true
         }
+        if core.isInside(by: fix.accuracy / 2, point) == true { return true }
         guard let area = fences.shape(of: number)?.area else { return false }
         let (latitude, longitude) = (fix.latitude, fix.longitude)
         if area.isInside(by: fix.accuracy / 2, latitude: latitude, longitude: longitude) { return true }

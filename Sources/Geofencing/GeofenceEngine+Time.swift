@@ -30,13 +30,13 @@ extension GeofenceEngine {
     mutating func dwellInTime(
         _ visit: FenceVisit, of device: UInt32, _ fix: FenceFix, into effects: inout [FenceEffect]
     ) {
-        guard let detail = fences.detail(visit.fence), visit.outsideSince == nil else { return }
-        dwell(visit, of: device, fix, at: visit.since + detail.dwell, into: &effects)
+        guard let values = fences.values(of: visit.fence), visit.outsideSince == nil else { return }
+        dwell(visit, of: device, fix, at: visit.since + values.dwell, into: &effects)
     }
 
     /// When time makes a visit one of dwelling: a source that lags behind our clock goes on lagging.
     mutating func scheduleDwell(of device: UInt32, in number: Int32, _ fix: FenceFix) {
-        guard fences.core(number)?.dwells == true, let dwell = fences.detail(number)?.dwell,
+        guard fences.core(number)?.dwells == true, let dwell = fences.values(of: number)?.dwell,
             let visit = visit(of: device, in: number), !visit.hasDwelled
         else { return }
         let due = visit.since + dwell + max(0, fix.heardAt - fix.timestamp)
@@ -52,6 +52,6 @@ extension GeofenceEngine {
 
     /// After how much silence a device has left; nil for never.
     func staleAfter(_ device: UInt32, in number: Int32) -> Int64? {
-        devices[Int(device)]?.isFixed == true ? nil : fences.staleAfter(of: number)
+        devices[Int(device)]?.isFixed == true ? nil : fences.values(of: number)?.staleAfter
     }
 }

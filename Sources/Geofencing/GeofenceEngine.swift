@@ -16,8 +16,8 @@ public struct GeofenceEngine {
     var grid = DeviceGrid()
     /// Of each device.
     var visits: [[FenceVisit]] = []
-    /// Of the fences that somebody was in.
-    var members: [Int32: Set<UInt32>] = [:]
+    /// Of each fence that somebody was in.
+    var members: [[UInt32]] = []
     var followers: [UInt32: [Int32]] = [:]
     var movers: [Int32: Mover] = [:]
     var deadlines = Heap<Deadline>()
@@ -51,7 +51,7 @@ public struct GeofenceEngine {
     public func visits(of device: UInt32) -> [FenceVisit] { Int(device) < visits.count ? visits[Int(device)] : [] }
     public func visit(of device: UInt32, in fence: Int32) -> FenceVisit? { visits(of: device).first { $0.fence == fence } }
     /// Those inside, in order.
-    public func members(of fence: Int32) -> [UInt32] { members[fence]?.sorted() ?? [] }
+    public func members(of fence: Int32) -> [UInt32] { Int(fence) < members.count ? members[Int(fence)].sorted() : [] }
     /// The fences that move with a device.
     public func followers(of device: UInt32) -> [Int32] { followers[device] ?? [] }
 

@@ -39,8 +39,17 @@ struct PolygonDiscs {
         }
         // A little more and less than what is rounded.
         outer = farthest.squareRoot() * (1 + 1e-9)
-        let nearest = Self.nearest(points, ringEnds, middle, scale)
-        inner = FencePolygon.crosses(points, ringEnds, middle) ? nearest * (1 - 1e-9) : 0
+        var crossings = Crossings(middle)
+        var nearest = NearestEdge(middle, scale)
+        var start = 0
+        for end in ringEnds {
+            for index in start..<(end - 1) {
+                crossings.add(points[index], points[index + 1])
+                nearest.add(points[index], points[index + 1])
+            }
+            start = end
+        }
+        inner = crossings.isInside ? nearest.metres * (1 - 1e-9) : 0
     }
 
     /// Whether a point in degrees is inside; nil where its edges say.
@@ -67,37 +76,82 @@ struct PolygonDiscs {
         (inner - Self.length(offset * scale)) * (1 - Self.error) - Self.slack >= metres
     }
 
-    /// Metres that the nearest edge is away at least and at most.
-    func bounds(_ offset: SIMD2<Double>, _ points: [SIMD2<Double>], _ ringEnds: [Int]) -> (lower: Double, upper: Double) {
-        let metres = Self.nearest(points, ringEnds, middle + offset, scale)
-        return (metres * (1 - Self.error) - Self.slack, metres * (1 + Self.error) + Self.slack)
+    /// What lies so far from the middle.
+    func point(_ offset: SIMD2<Double>) -> SIMD2<Double> { middle + offset }
+
+    func nearest(_ point: SIMD2<Double>) -> NearestEdge { NearestEdge(point, scale) }
+
+    /// Metres in the plane within which an edge is, if it is within so many.
+    static func reach(_ metres: Double) -> Double { (metres + slack) / (1 - error) * (1 + 1e-9) }
+
+    func degrees(_ metres: Double) -> SIMD2<Double> { metres / scale }
+
+    /// Whether what is so far in the plane is surely nearer than so many metres, or surely farther; nil between.
+    func isNear(_ distance: Double, _ metres: Double) -> Bool? {
+        if distance * (1 - Self.error) - Self.slack > metres { return false }
+        return distance * (1 + Self.error) + Self.slack < metres ? true : nil
+    }
+
+    /// What is within so many metres of the middle is inside, what is beyond so many is not; nil where that is not known.
+    var metres: (middle: ECEF, inner: Double, outer: Double)? {
+        guard isPlane else { return nil }
+        return (
+            ECEF(latitude: middle.y, longitude: wrapped(middle.x)), leastDepth, outer * (1 + Self.error) + Self.slack
+        )
     }
 
     var leastDepth: Double { isPlane ? max(0, inner * (1 - Self.error) - Self.slack) : 0 }
 
     private static func length(_ metres: SIMD2<Double>) -> Double { (metres * metres).sum().squareRoot() }
+}
 
-    /// Metres in the plane from a point to the nearest edge.
-    private static func nearest(
-        _ points: [SIMD2<Double>], _ ringEnds: [Int], _ point: SIMD2<Double>, _ scale: SIMD2<Double>
-    ) -> Double {
-        var least = Double.infinity
-        points.withUnsafeBufferPointer { points in
-            var start = 0
-            for end in ringEnds {
-                var from = (points[start] - point) * scale
-                for index in (start + 1)..<end {
-                    let to = (points[index] - point) * scale
-                    let along = to - from
-                    let length = (along * along).sum()
-                    let share = length > 0 ? max(0, min(1, -(from * along).sum() / length)) : 0
-                    let nearest = from + along * share
-                    least = min(least, (nearest * nearest).sum())
-                    from = to
-                }
-                start = end
-            }
-        }
-        return least.squareRoot()
+/// Whether a point is inside of rings, or on one, in degrees: by the edges that a line to the east crosses.
+struct Crossings {
+    private let point: SIMD2<Double>
+    private var isOdd = false
+    private var isOnEdge = false
+
+    init(_ point: SIMD2<Double>) { self.point = point }
+
+    var isInside: Bool { isOdd || isOnEdge }
+
+    @inline(__always)
+    mutating func add(_ from: SIMD2<Double>, _ to: SIMD2<Double>) {
+        let isAbove = from.y > point.y
+        // Most edges lie wholly above or below.
+        guard isAbove != (to.y > point.y) || from.y == point.y || to.y == point.y else { return }
+        let side = (to.x - from.x) * (point.y - from.y) - (point.x - from.x) * (to.y - from.y)
+        if side == 0, spans(from, to) { isOnEdge = true }
+        if isAbove != (to.y > point.y), (side > 0) == (to.y > from.y) { isOdd.toggle() }
+    }
+
+    private func spans(_ from: SIMD2<Double>, _ to: SIMD2<Double>) -> Bool {
+        min(from.x, to.x) <= point.x && point.x <= max(from.x, to.x) && min(from.y, to.y) <= point.y
+            && point.y <= max(from.y, to.y)
+    }
+}
+
+/// How far the nearest of some edges is from a point, in a plane.
+struct NearestEdge {
+    /// Degrees.
+    let point: SIMD2<Double>
+    private let scale: SIMD2<Double>
+    private var least = Double.infinity
+
+    init(_ point: SIMD2<Double>, _ scale: SIMD2<Double>) {
+        self.point = point
+        self.scale = scale
+    }
+
+    var metres: Double { least.squareRoot() }
+
+    @inline(__always)
+    mutating func add(_ from: SIMD2<Double>, _ to: SIMD2<Double>) {
+        let from = (from - point) * scale
+        let along = (to - point) * scale - from
+        let length = (along * along).sum()
+        let share = length > 0 ? max(0, min(1, -(from * along).sum() / length)) : 0
+        let nearest = from + along * share
+        least = min(least, (nearest * nearest).sum())
     }
 }

@@ -69,9 +69,9 @@ struct FenceAreaTests {
     func compared(latitude: Double, longitude: Double, size: Double) throws {
         var random = SplitMix64.forTest()
         func wrap(_ x: Double) -> Double { x > 180 ? x - 360 : x < -180 ? x + 360 : x }
-        for round in 0..<2 {
-            let corners = (0..<9).map { corner -> (Double, Double) in
-                let angle = Double(corner) / 9 * 2 * .pi
+        for (round, count) in [9, 9, 65, 200].enumerated() {
+            let corners = (0..<count).map { corner -> (Double, Double) in
+                let angle = Double(corner) / Double(count) * 2 * .pi
                 let reach = size * Double.random(in: 0.2...1, using: &random)
                 return (wrap(longitude + reach * cos(angle)), latitude + reach * 0.3 * sin(angle))
             }
@@ -81,12 +81,15 @@ struct FenceAreaTests {
             }
             let polygon = try Area.Polygon(rings: round % 2 == 0 ? [ring(corners)] : [ring(corners), ring(hole)])
             let east = wrap(longitude + size)
+            for (x, y) in corners { #expect(FenceArea([polygon]).contains(latitude: y, longitude: x), "\(y) \(x)") }
             let box = try Area.Box(west: wrap(longitude - size), south: latitude, east: east, north: latitude + size / 3)
             for area in [FenceArea([polygon]), FenceArea(box), FenceArea([polygon, polygon])] {
                 if round == 0 { #expect(area.leastDepth <= area.depth * 1.02) }
                 for _ in 0..<12 {
                     let x = wrap(longitude + size * Double.random(in: -1.5...1.5, using: &random))
                     let y = max(-90, min(90, latitude + size * Double.random(in: -0.5...0.5, using: &random)))
+                    #expect(
+                        FenceArea([polygon]).contains(latitude: y, longitude: x) == polygon.contains(latitude: y, longitude: x))
                     let signed = area.signedMetres(latitude: y, longitude: x)
                     for metres in [0, abs(signed) * 0.999, abs(signed) * 1.001, abs(signed) * 0.97, abs(signed) * 1.03] {
                         #expect(area.isBeyond(metres, latitude: y, longitude: x) == (signed > metres), "\(y) \(x) \(metres)")
