@@ -72,6 +72,11 @@ public final class Core {
         return doors.indices.contains { $0 != door && doors[$0].door.keepsForItself(notification) }
     }
 
+    /// Whose a reply is, whichever door brought the request; nil: nobody's who may hear of it.
+    public func recipient(of answer: ReturnAddress) -> Recipient? {
+        doors.lazy.compactMap { $0.door.recipient(of: answer) }.first
+    }
+
     // MARK: What comes in
 
     /// Creates what an operator names and does not exist yet.

@@ -29,6 +29,8 @@ public protocol Door: AnyObject {
     func bring() -> Bool
     /// Whether a message of a live subscription is for this door alone.
     func keepsForItself(_ notification: Notification) -> Bool
+    /// Whose a reply is, and where below all that is the client's it goes; nil: nowhere there, or another door knows.
+    func recipient(of answer: ReturnAddress) -> Recipient?
     /// A live subscription ended, or began anew under the same id.
     func subscriptionEnded(_ recipient: Recipient)
     /// Nobody but owners and administrators may know where devices of a dataset were: what the door keeps of that goes.
@@ -44,6 +46,8 @@ extension Door {
     public func bring() -> Bool { false }
     /// What is a client's is for all doors.
     public func keepsForItself(_ notification: Notification) -> Bool { false }
+    /// Replies go to whoever asked alone.
+    public func recipient(of answer: ReturnAddress) -> Recipient? { nil }
     /// It is the same to the door who asked for them.
     public func subscriptionEnded(_ recipient: Recipient) {}
     /// It keeps none.

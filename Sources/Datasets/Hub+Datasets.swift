@@ -82,7 +82,7 @@ extension Hub {
 
     /// Removes a dataset with all it holds. Its deletion is durable, or its creation never was.
     func removeDataset(_ dataset: Dataset, _ turn: inout Turn) {
-        figuresOfDeleted = .sum([figuresOfDeleted, dataset.figures.afterDeletion])
+        noteFigures(of: dataset)
         liveSubscribers.removeAll(of: dataset, &turn)
         followers.removeAll(of: dataset.id)
         accessKeys.removeAll(of: dataset.id)

@@ -54,6 +54,8 @@ public final class Hub {
     var parser: JSONParser { shared.parser }
     /// What datasets counted that are deleted.
     public internal(set) var figuresOfDeleted = DatasetFigures.sum([])
+    /// The same by name.
+    var figuresOfFormer: [String: DatasetFigures] = [:]
     /// Of ``HubConfiguration/accessVersion``, as last seen.
     private var accessSeen: Int
     private var lastSecondAt: Int64 = 0

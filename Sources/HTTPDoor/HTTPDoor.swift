@@ -55,6 +55,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
 
     private struct WaitingReply {
         var asker: Asker
+        /// Whose streams may name the reply; nil: nobody's.
+        var recipient: Recipient?
         var until: Int64
     }
 
@@ -222,7 +224,9 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     public func send(_ batch: OutputBatch) {
         for item in batch.items {
             switch item.kind {
-            case .reply(let address) where address.door == number: reply(batch.bytes[item.payload], to: address)
+            case .reply(let address):
+                tell(batch.bytes[item.payload], to: address)
+                if address.door == number { reply(batch.bytes[item.payload], to: address) }
             case .notification(let notification) where notification.isAssured && !configuration.mayNotify():
                 keepBack(notification, batch.bytes[item.payload])
             case .notification(let notification): notify(notification, batch.bytes[item.payload])
@@ -230,7 +234,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
                 tell(batch.text(item.name), "diagnostics/\(kind)", batch.bytes[item.payload])
             case .status: tell(batch.text(item.name), "status", batch.bytes[item.payload])
             case .feedChange: feedChanged(String(decoding: batch.bytes[item.name], as: UTF8.self))
-            case .reply, .liveState: break
+            case .liveState: break
             }
         }
     }
@@ -259,7 +263,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         }
         lastReply += 1
         let until = core.clock.monotonic() + configuration.limits.replySeconds * 1000
-        waiting[lastReply] = WaitingReply(asker: asker, until: until)
+        let recipient = request.isOfClient ? Recipient(request.dataset, request.client, path: "reply") : nil
+        waiting[lastReply] = WaitingReply(asker: asker, recipient: recipient, until: until)
         var address = ReturnAddress(door: number, bytes: withUnsafeBytes(of: lastReply) { Array($0) })
         switch asker {
         case .socket: address.isOpen = true
@@ -274,11 +279,18 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         }
     }
 
+    public func recipient(of answer: ReturnAddress) -> Recipient? {
+        replyNumber(of: answer).flatMap { waiting[$0]?.recipient }
+    }
+
+    private func replyNumber(of address: ReturnAddress) -> UInt64? {
+        guard address.door == number, address.bytes.count == MemoryLayout<UInt64>.size else { return nil }
+        return address.bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+    }
+
     private func reply(_ bytes: ArraySlice<UInt8>, to address: ReturnAddress) {
-        guard address.bytes.count == MemoryLayout<UInt64>.size else { return }
-        let number = address.bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
         // Whoever waited may have given up.
-        guard let waiting = waiting.removeValue(forKey: number) else { return }
+        guard let waiting = replyNumber(of: address).flatMap({ waiting.removeValue(forKey: $0) }) else { return }
         let reply = Reply(bytes: Array(bytes), queue: address.queue)
         switch waiting.asker {
         case .exchange(let continuation):
@@ -331,10 +343,14 @@ struct APIRequest: Sendable {
     var body: [UInt8]
     /// Whoever asks may name this dataset only.
     var isConfined = false
+    /// The client made it as it stands, and its streams may name the reply.
+    var isOfClient = false
 }
 
 extension APIRequest {
-    init(dataset: String, caller: Caller, name: String, body: [UInt8]) {
-        self.init(dataset: dataset, client: caller.client, name: name, body: body, isConfined: caller.dataset != nil)
+    init(dataset: String, caller: Caller, name: String, body: [UInt8], isOfClient: Bool = false) {
+        self.init(
+            dataset: dataset, client: caller.client, name: name, body: body, isConfined: caller.dataset != nil,
+            isOfClient: isOfClient)
     }
 }

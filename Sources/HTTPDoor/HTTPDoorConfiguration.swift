@@ -76,6 +76,8 @@ public struct HTTPLimits: Equatable, Sendable {
     public var connectionsPerAddress = 1000
     /// Of a request's head: 431.
     public var headBytes = 16 << 10
+    /// Headers of a request: 431.
+    public var headFields = 100
     /// Of any body but a file's: 413.
     public var bodyBytes = 1 << 20
     /// Of all bodies that are being read: 503.

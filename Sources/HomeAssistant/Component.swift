@@ -18,7 +18,7 @@ enum Component {
                 )
             ]
         case "occupancy": [("people", people(topic)), ("occupied", occupied(topic))]
-        case "count": [("count", sensor(topic, "Count", "count", unit: nil, deviceClass: nil))]
+        case "count": [("count", sensor(topic, "Count", "count", unit: "items", deviceClass: nil))]
         case "temperature": [("temperature", sensor(topic, "Temperature", "temperature", unit: "°C", deviceClass: "temperature"))]
         case "humidity": [("humidity", sensor(topic, "Humidity", "humidity", unit: "%", deviceClass: "humidity"))]
         case "co2": [("co2", sensor(topic, "Carbon dioxide", "co2", unit: "ppm", deviceClass: "carbon_dioxide"))]

@@ -295,6 +295,10 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         }
     }
 
+    public func recipient(of answer: ReturnAddress) -> Recipient? {
+        answer.door == number ? topics.recipient(of: answer) : nil
+    }
+
     /// On the dataset's diagnostics, and once a second in the log.
     private func reportMalformedRequest(_ topic: UnsafeRawBufferPointer, of dataset: String) {
         core.receiveMalformedRequest(topic, of: dataset)

@@ -146,6 +146,17 @@ public struct Topics: Sendable {
         return asked
     }
 
+    /// Whose a reply is, by the topic that it goes to.
+    package func recipient(of answer: ReturnAddress) -> Recipient? {
+        let topic = MQTTReturnAddress(answer).topic
+        guard topic.starts(with: tree) else { return nil }
+        let levels = topic.dropFirst(tree.count).split(
+            separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard levels.count == 3 else { return nil }
+        let (dataset, client) = (String(decoding: levels[0], as: UTF8.self), String(decoding: levels[1], as: UTF8.self))
+        return Recipient(dataset, client, path: String(decoding: levels[2], as: UTF8.self))
+    }
+
     /// What every request comes on.
     var anyRequest: String { "\(prefix)\(Self.root)+/+/request/…" }
     /// The daemon's own state.

@@ -177,7 +177,7 @@ extension NaiveCircumstances {
         case .live(let rule):
             guard device.fix != nil,
                 case .number(let left)? = world.live(
-                    device: context.device, domain: rule.domain, property: rule.property),
+                    device: context.device, domain: rule.domain, property: rule.property, for: ""),
                 case .number(let right) = rule.value
             else { return nil }
             switch rule.comparison {

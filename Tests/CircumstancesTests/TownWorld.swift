@@ -116,7 +116,7 @@ final class TownWorld: CircumstanceWorld {
             until: until)
     }
 
-    func live(device: UInt32, domain: String, property: String) -> LiveRule.Value? {
+    func live(device: UInt32, domain: String, property: String, for owner: String) -> LiveRule.Value? {
         domain == "occupancy" && property == "nrOfPeople" ? occupancy[device].map { .number($0) } : nil
     }
 }

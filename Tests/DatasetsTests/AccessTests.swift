@@ -64,10 +64,11 @@ struct AccessTests {
             harness.fence(#","accuracy":"centre""#)
             _ = harness.request(
                 "circumstance/register",
-                #"{"id":"c","expression":"(live presence geofence = \"home\")","when":"arriving"}"#)
+                #"{"id":"c","expression":"(live noise loud = true)","when":"arriving"}"#)
             for (device, isShown) in [("bob", isShown), ("watch", true)] {
                 harness.published.removeAll()
                 harness.move(device, metres: 0)
+                harness.send("d/-/-/-/-/\(device)/noise", #"{"loud":true}"#)
                 for topic in ["geofence/home", "circumstance/c"] {
                     let event = try #require(
                         harness.payloads("geomatch/d/alice/\(topic)").first.flatMap { try? JSONValue.parse($0) })
@@ -77,6 +78,31 @@ struct AccessTests {
                 let detail = checks?.first { $0["check"]?.text == "location" }?["detail"]?.text
                 #expect(detail == (isShown ? "at 43.73, 7.42" : "at a position that may not be shown"), "\(reach) \(device)")
             }
+        }
+    }
+
+    @Test("Circumstances compared positions, sightings and presence of devices whose live data their owner may not read")
+    func strayComparisons() {
+        for (reach, isKnown) in [(LiveReach.all, true), (.own, false), (.none, false)] {
+            let harness = harness(reach)
+            harness.fence()
+            for device in ["bob", "watch"] {
+                harness.move(device, metres: 0)
+                harness.send("d/-/-/-/-/\(device)/temperature", #"{"temperature":21}"#)
+            }
+            func value(_ expression: String, _ device: String, client: String = "alice") -> JSONValue? {
+                let id = "\(client)-probe"
+                _ = harness.request(
+                    "circumstance/register", #"{"id":"\#(id)","expression":"\#(expression)"}"#, client: client)
+                return harness.result("circumstance/evaluate", #"{"id":"\#(id)","deviceId":"\#(device)"}"#, client: client)?[
+                    "value"]
+            }
+            for expression in ["(live position latitude > 43)", #"(live presence geofence = \"home\")"#] {
+                #expect(value(expression, "watch") == true, "\(reach) \(expression)")
+                #expect(value(expression, "bob") == (isKnown ? true : .null), "\(reach) \(expression)")
+                #expect(value(expression, "bob", client: "admin") == true, "\(reach) \(expression)")
+            }
+            #expect(value("(live temperature temperature > 20)", "bob") == true, "\(reach)")
         }
     }
 

@@ -31,21 +31,29 @@ struct DescribingTests {
         }
     }
 
-    @Test("Metrics are for this machine and administrators of all datasets")
+    @Test("Metrics are for this machine and administrators, each for the datasets of the key")
     func metricsAccess() async throws {
         try await withHTTP({
             $0.isBehindProxy = true
             $0.trustsLoopback = false
             $0.keys = [
                 FileKey(key: "admin-key", dataset: "*", client: "admin"), FileKey(key: "one-key-", dataset: "d", client: "admin"),
-                FileKey(key: "other-key", dataset: "*", client: "ann"),
+                FileKey(key: "other-key", dataset: "*", client: "ann"), FileKey(key: "plain-key", dataset: "d", client: "ann"),
             ]
         }) { house in
             let connection = try Connection(to: house.port)
+            for dataset in ["d", "e"] {
+                _ = try connection.ask("POST", "/api/\(dataset)/device/create?key=admin-key", #"{"deviceType":"MobileDevice"}"#)
+            }
+            func datasets(_ key: String) throws -> Set<Substring> {
+                let text = try connection.ask("GET", "/metrics?key=\(key)").text
+                return Set(text.matches(of: /dataset="([^"]*)"/).map(\.1))
+            }
             #expect(try connection.ask("GET", "/metrics").status == 401)
-            #expect(try connection.ask("GET", "/metrics?key=admin-key").status == 200)
-            #expect(try connection.ask("GET", "/metrics?key=one-key-").status == 403)
+            #expect(try datasets("admin-key") == ["d", "e"])
+            #expect(try datasets("one-key-") == ["d"])
             #expect(try connection.ask("GET", "/metrics?key=other-key").status == 403)
+            #expect(try connection.ask("GET", "/metrics?key=plain-key").status == 403)
         }
     }
 
@@ -81,6 +89,34 @@ struct DescribingTests {
             #expect(text.contains("geomatch_devices 1\n"), "\(text)")
             for name in ["geomatch_mqtt_inbound_queue_messages", "geomatch_mqtt_subscription_refused"] {
                 #expect(text.contains("\n\(name) 0\n"), "\(name)")
+            }
+        }
+    }
+
+    @Test("The counters of a dataset that was deleted and made again go on where they were")
+    func recreatedDataset() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            func counters() throws -> [String: Double] {
+                let lines = try connection.ask("GET", "/metrics").text.split(separator: "\n")
+                let told = lines.filter { $0.contains("_total{dataset=\"d\"") }.map { $0.split(separator: " ") }
+                return Dictionary(uniqueKeysWithValues: told.map { (String($0[0]), Double($0[1]) ?? -1) })
+            }
+            func live() throws {
+                for _ in 0..<2 {
+                    _ = try connection.ask("POST", "/api/d/device/create", #"{"deviceType":"MobileDevice"}"#)
+                    _ = try connection.ask("POST", "/api/d/live/-/-/-/-/phone/position", #"{"lat":1,"lon":1}"#)
+                }
+            }
+            try live()
+            for round in 0..<2 {
+                let before = try counters()
+                #expect(before[#"geomatch_updates_total{dataset="d",outcome="accepted"}"#] == Double(2 * (round + 1)))
+                #expect(try connection.ask("POST", "/api/d/dataset/delete?client=admin").status == 200)
+                #expect(try counters().isEmpty)
+                try live()
+                let after = try counters()
+                for (name, count) in before { #expect(after[name] ?? 0 >= count, "\(name) was \(count)") }
             }
         }
     }

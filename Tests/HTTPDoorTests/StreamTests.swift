@@ -1,9 +1,26 @@
+import DaemonCore
 import Datasets
 import Foundation
 import Testing
 import Wire
 
 @testable import HTTPDoor
+
+/// A door of another transport, whose client has its replies at a place of its own.
+private final class DoorElsewhere: Door, Sendable {
+    /// A core does not keep its doors, and may turn once more when its test is over.
+    static let shared = DoorElsewhere()
+    let number = 7
+    var backlog: Int { 0 }
+
+    func send(_ batch: OutputBatch) {}
+    func datasetsChanged() {}
+    func wake() {}
+
+    func recipient(of answer: ReturnAddress) -> Recipient? {
+        answer.door == number ? Recipient("d", "me", path: "reply/far") : nil
+    }
+}
 
 @Suite("Event streams and sockets")
 struct StreamTests {
@@ -61,6 +78,50 @@ struct StreamTests {
             let wrong = try connection.ask("GET", "/api/d/events?client=me&since=x1")
             #expect(wrong.status == 400 && wrong.json["error"]?.asObject?["field"] == "since", "\(wrong)")
             #expect(try connection.ask("GET", "/api/d/events?topics=a%23").status == 400)
+        }
+    }
+
+    @Test("Replies come on the event streams of whoever asked, over any door, that name them in a filter")
+    func replies() async throws {
+        let elsewhere = DoorElsewhere.shared
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            try prepare(connection)
+            let named = try stream(house, "client=me&topics=reply")
+            let all = try stream(house, "client=me&topics=%23")
+            let unnamed = try stream(house, "client=me")
+            let other = try stream(house, "client=you&topics=reply,match/%23")
+            await house.door.onCore { door in
+                door.core.add(elsewhere)
+                Array(#"{"requestId":"elsewhere","id":"pin"}"#.utf8).withUnsafeBytes { body in
+                    door.core.receive(
+                        Envelope(
+                            dataset: "d", client: "me", name: "device/get", body: body,
+                            answer: ReturnAddress(door: elsewhere.number)))
+                }
+            }
+            _ = try all.read(until: #"event: reply/far\#ndata: {"requestId":"elsewhere","request":"device/get","result":"#)
+            let socket = try Socket(to: house.port, "/api/d/socket?client=me")
+            for (id, ask) in [
+                ("post", { _ = try connection.ask("POST", "/api/d/device/get?client=me", #"{"requestId":"post","id":"pin"}"#) }),
+                ("frame", { socket.send(#"{"request":"device/get","requestId":"frame","id":"pin"}"#) }),
+            ] as [(String, () throws -> Void)] {
+                try ask()
+                for events in [named, all] {
+                    let text = try events.read(
+                        until: #"event: reply\#ndata: {"requestId":"\#(id)","request":"device/get","result":"#)
+                    #expect(!text.contains("far"))
+                }
+            }
+            _ = try connection.ask("POST", "/api/d/device/get?client=you", #"{"requestId":"yours","id":"pin"}"#)
+            #expect(try other.read(until: "\n\n").contains(#""requestId":"yours""#))
+            try move(connection, 43.7301)
+            #expect(try unnamed.read(until: "event: match").contains("event: reply") == false)
+            // A key is shown to whoever asked for it, this once.
+            let admin = try stream(house, "client=admin&topics=reply")
+            #expect(try connection.ask("POST", "/api/d/key/create?client=admin", #"{"client":"guide"}"#).status == 200)
+            _ = try connection.ask("POST", "/api/d/device/list?client=admin")
+            #expect(try admin.read(until: "\n\n").contains(#""request":"device/list""#))
         }
     }
 

@@ -50,4 +50,24 @@ struct TLSTests {
             #expect(answer.hasSuffix(" 503") && answer.contains("\"code\":503"), "\(answer)")
         }
     }
+
+    @Test("Headers above 16 KiB are 431 over HTTP/2, and the connection goes on", .enabled(if: hasPrograms))
+    func largeHeads() async throws {
+        try await withTLS({ _ in }) { house in
+            func asking(_ head: [String]) -> [String] {
+                ["-sk", "-m", "8", "--http2", "-w", " %{http_code}/%{num_connects}\n", "https://localhost:\(house.port)/healthz"]
+                    + head.flatMap { ["-H", $0] }
+            }
+            let heads = [15 << 10, 17 << 10, 60_000].map { ["X-Long: " + String(repeating: "~", count: $0)] }
+            let all = heads + [(0..<120).map { "X-\($0): a" }, []]
+            let lines = try Self.run(Self.programs[0], Array(all.map(asking).joined(separator: ["--next"])))
+                .split(separator: "\n").map(String.init)
+            #expect(
+                lines.map { $0.split(separator: " ").last ?? "" } == ["200/1", "431/0", "431/0", "431/0", "200/0"], "\(lines)")
+            #expect(lines.dropFirst().first?.contains(#""error":"tooLarge""#) == true, "\(lines)")
+            // The first request of a connection comes before its client has acknowledged anything.
+            let first = try Self.run(Self.programs[0], asking(heads[1]))
+            #expect(first.hasSuffix(" 431/1\n"), "\(first)")
+        }
+    }
 }

@@ -46,7 +46,9 @@ struct DiscoveryTests {
                 "people sensor", "temperature sensor",
             ])
         #expect(components?["people"]?.asObject?["value_template"] == "{{ value_json.properties.nrOfPeople }}")
-        #expect(components?["temperature"]?.asObject?["unit_of_measurement"] == "°C")
+        for (name, unit) in [("temperature", "°C"), ("humidity", "%"), ("co2", "ppm"), ("count", "items"), ("people", "people")] {
+            #expect(components?[name]?.asObject?["unit_of_measurement"]?.asString == unit, "\(name)")
+        }
         #expect(components?["co2"]?.asObject?["device_class"] == "carbon_dioxide")
         #expect(components?["occupied"]?.asObject?["unique_id"] == "geomatch/demo/hq/main/1/r1/occupied")
     }

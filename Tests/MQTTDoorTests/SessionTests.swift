@@ -73,6 +73,20 @@ private final class Routed: Sendable {
 
 @Suite("A session at the broker")
 struct SessionTests {
+    @Test("A reply is its client's, at the topic that it goes to", arguments: ["", "site/"])
+    func recipient(_ prefix: String) async throws {
+        try await withDoor(prefix: prefix) { bench in
+            func recipient(_ topic: String, door: Int = 0) -> Recipient? {
+                bench.door.recipient(of: MQTTReturnAddress.make(door: door, topic: topic, correlation: nil))
+            }
+            let reply = try #require(recipient("\(prefix)geomatch/d/me/my/answers"))
+            #expect([reply.dataset, reply.client, reply.path] == ["d", "me", "my/answers"])
+            #expect(recipient("\(prefix)geomatch/d/me/reply")?.path == "reply")
+            #expect(recipient("\(prefix)geomatch/d/me/reply", door: 1) == nil)
+            #expect(recipient("geomatch/d") == nil && recipient("elsewhere/geomatch/d/me/reply") == nil)
+        }
+    }
+
     @Test("What came while a shard was handed over was carried out and never answered", arguments: [false, true])
     func passingOn(isLast: Bool) throws {
         let routed = Routed()

@@ -306,5 +306,5 @@ struct CityWorld: CircumstanceWorld {
             dayOfWeek: Int((minute / 1440 + 3) % 7) + 1, minuteOfDay: Int(minute % 1440), millisecond: instant % 60_000)
     }
 
-    func live(device: UInt32, domain: String, property: String) -> LiveRule.Value? { nil }
+    func live(device: UInt32, domain: String, property: String, for owner: String) -> LiveRule.Value? { nil }
 }

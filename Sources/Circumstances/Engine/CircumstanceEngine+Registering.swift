@@ -60,7 +60,7 @@ extension CircumstanceEngine {
     {
         if let former { unregister(former) }
         var new: [PredicateTable.Predicate] = []
-        let program = Program(rule.expression.condition) { key, value in
+        let program = Program(rule.expression.condition, of: rule.owner) { key, value in
             let (number, isNew) = memory.predicates.retain(key, value)
             if isNew { new.append(.init(key: key, value: IdentityText(value))) }
             return number

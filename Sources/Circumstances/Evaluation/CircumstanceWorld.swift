@@ -25,8 +25,8 @@ public protocol CircumstanceWorld {
     func hasOpeningHours(_ place: UInt32) -> Bool
     /// The local clock of a place, or of the dataset.
     func clock(of place: UInt32?, at instant: Int64) -> LocalClock
-    /// Live data of the room or location the device is in; nil where there is none.
-    func live(device: UInt32, domain: String, property: String) -> LiveRule.Value?
+    /// Live data of the room or location the device is in, as far as the owner of the circumstance may know; nil where there is none.
+    func live(device: UInt32, domain: String, property: String, for owner: String) -> LiveRule.Value?
 }
 
 /// A place near a device.

@@ -91,7 +91,8 @@ struct Evaluation {
     private mutating func live(_ rule: LiveRule) -> Outcome {
         hasAskedLive = true
         guard situation.isKnown else { return .unknown }
-        return Outcome(truth: rule.truth(of: world.live(device: situation.device, domain: rule.domain, property: rule.property)))
+        let value = world.live(device: situation.device, domain: rule.domain, property: rule.property, for: program.owner)
+        return Outcome(truth: rule.truth(of: value))
     }
 
     /// The truth of a rule of time on a clock, up to the next minute that can change it.

@@ -22,6 +22,8 @@ final class Program {
         var count: Int32 = 0
     }
 
+    /// Whose circumstance it is.
+    let owner: String
     private(set) var nodes: [Node] = []
     private(set) var predicates: [UInt32] = []
     private(set) var times: [TimeRule] = []
@@ -31,7 +33,8 @@ final class Program {
     var usesVisits: Bool { uses(.visited) || uses(.frequents) }
 
     /// Interns the predicates of the condition; each in `predicates` must be released once.
-    init(_ condition: Condition, interning intern: (IdentityKey, String) -> UInt32) {
+    init(_ condition: Condition, of owner: String, interning intern: (IdentityKey, String) -> UInt32) {
+        self.owner = owner
         add(condition, isPositive: true, intern)
     }
 

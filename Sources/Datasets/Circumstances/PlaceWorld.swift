@@ -93,12 +93,10 @@ struct PlaceWorld: CircumstanceWorld {
     }
 
     /// Of the device's own topics first, then of the room it is in.
-    func live(device: UInt32, domain: String, property: String) -> LiveRule.Value? {
+    func live(device: UInt32, domain: String, property: String, for owner: String) -> LiveRule.Value? {
         guard let device = book.devices[device] else { return nil }
-        // Comparisons would find out where somebody is that has no owner.
-        if device.record.owner == nil, book.devices.isPrivate, KnownDomain(rawValue: domain)?.isWhereabouts == true {
-            return nil
-        }
+        // Comparisons would find out where somebody is.
+        if KnownDomain(rawValue: domain)?.isWhereabouts == true, !book.devices.mayLocate(device, by: owner) { return nil }
         for topic in topics(of: device, domain: domain) {
             book.note(device.reference.index, asksFor: topic)
             guard let payload = book.shared.liveStates[topic]?.payload,

@@ -16,6 +16,27 @@ extension Hub {
     /// The figures of every dataset, in order.
     public var figures: [DatasetFigures] { orderedDatasets.map(\.figures) }
 
+    /// The same with what former datasets of each name counted: a counter does not fall where a dataset is made again.
+    public var figuresOverLives: [DatasetFigures] {
+        orderedDatasets.map { dataset in
+            guard let former = figuresOfFormer[dataset.id] else { return dataset.figures }
+            var figures = DatasetFigures.sum([dataset.figures, former])
+            figures.dataset = dataset.id
+            return figures
+        }
+    }
+
+    /// So many names are remembered; beyond, those that have no dataset begin anew.
+    private static let formerMax = 10_000
+
+    /// A dataset is deleted, or made not to have been.
+    func noteFigures(of dataset: Dataset) {
+        let figures = dataset.figures.afterDeletion
+        figuresOfDeleted = .sum([figuresOfDeleted, figures])
+        if figuresOfFormer.count >= Self.formerMax { figuresOfFormer = figuresOfFormer.filter { datasets[$0.key] != nil } }
+        figuresOfFormer[dataset.id] = .sum([figures] + (figuresOfFormer[dataset.id].map { [$0] } ?? []))
+    }
+
     /// How many updates and requests wait for datasets that take nothing in at present.
     public var waitingInputCount: Int { waiting.count }
 }

@@ -7,7 +7,7 @@ public final class Recipient: Sendable {
     /// What it is about, below all that is the client's: encoded levels between slashes, such as `live/rooms`.
     public let path: String
 
-    init(_ dataset: String, _ client: String?, path: String) {
+    public init(_ dataset: String, _ client: String?, path: String) {
         self.dataset = dataset
         self.client = client ?? "-"
         self.path = path

@@ -77,7 +77,10 @@ struct ConnectionChannel: HTTPChannelHandler {
         let negotiation = NIOTypedApplicationProtocolNegotiationHandler<Negotiated> { result, channel in
             channel.eventLoop.makeCompletedFuture {
                 guard case .negotiated("h2") = result else { return Negotiated(use: try configure(channel)) }
-                return Negotiated(use: streams.setup(channel: channel, logger: logger).map { .streams($0) })
+                try channel.pipeline.syncOperations.addHandler(EarlySettings())
+                let connection = streams.setup(channel: channel, logger: logger)
+                EarlySettings.raiseLimit(on: channel)
+                return Negotiated(use: connection.map { .streams($0) })
             }
         }
         try pipeline.addHandler(NIOSSLServerHandler(context: certificate.context))
@@ -101,7 +104,7 @@ struct ConnectionChannel: HTTPChannelHandler {
         var configuration = NIOHTTPDecoderLimitConfiguration()
         configuration.maxHeaderFieldSize = limits.headBytes
         configuration.maxHeaderListSize = limits.headBytes
-        configuration.maxHeaderFieldCount = 100
+        configuration.maxHeaderFieldCount = limits.headFields
         return configuration
     }
 

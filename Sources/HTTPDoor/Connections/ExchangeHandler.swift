@@ -87,12 +87,9 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
             closesAfterAnswer = true
             return
         }
-        refuse(error == .headerOverflow ? Self.headTooLarge : Self.malformed, context)
+        refuse(error == .headerOverflow ? HTTPRefusal.headTooLarge : Self.malformed, context)
     }
 
-    private static let headTooLarge = HTTPRefusal(
-        HTTPResponse.Status(code: 431, reasonPhrase: "Request Header Fields Too Large"), .tooLarge,
-        "the request line and the headers have more than 16 KiB, or there are more than 100 of them")
     private static let malformed = HTTPRefusal.invalid("this is no HTTP request that can be read")
 
     private func refuse(_ refusal: HTTPRefusal, _ context: ChannelHandlerContext) {

@@ -33,12 +33,13 @@ extension HTTPResponder {
     func metrics(_ exchange: HTTPExchange) async throws -> Routed {
         let head = exchange.head
         guard head.method == .get || head.method == .head else { throw HTTPRefusal.method(head.method, allow: "GET, HEAD") }
-        try await checkReader(of: exchange)
+        let mayRead = try await reader(of: exchange)
         guard var figures = await door.onCore({ $0.figures }) else { throw HTTPRefusal.unavailable("the daemon ends") }
         for served in door.servedDoors {
             // One that is handed over meanwhile is the next owner's.
             if let more = await served.onCore({ $0.figures }) { figures.add(more) }
         }
+        if door.configuration.tellsDatasets { figures.datasets.removeAll { !mayRead($0.dataset) } }
         let format = MetricsText.Format(accept: head.fields[.accept])
         var text = MetricsText(format)
         text.write(figures, of: door)
@@ -46,24 +47,31 @@ extension HTTPResponder {
         return .answer(HTTPAnswer(.ok, type: format.contentType, Array(text.text.utf8)))
     }
 
-    /// Whoever asks from this machine without a key, or an administrator of all.
-    private func checkReader(of exchange: HTTPExchange) async throws {
+    /// Whoever asks from this machine without a key, or an administrator.
+    ///
+    /// - Returns: Which datasets they may hear of by name.
+    private func reader(of exchange: HTTPExchange) async throws -> (_ dataset: String) -> Bool {
         let head = exchange.head
         guard head.credentials != nil || door.configuration.isBehindProxy || !head.isFromLoopback else {
-            return try door.callers.checkPage(head)
+            try door.callers.checkPage(head)
+            return { _ in true }
         }
         let caller = try door.callers.caller(of: head, for: nil)
-        let allows = await door.onCore { $0.core.hub.configuration.administrators.allow(client: caller.client, in: "*") }
-        guard allows == true, caller.dataset == nil else {
-            throw HTTPRefusal.forbidden("metrics are for administrators of all datasets, and for this machine")
+        guard let administrators = await door.onCore({ $0.core.hub.configuration.administrators }) else {
+            throw HTTPRefusal.unavailable("the daemon ends")
         }
+        guard administrators.allow(client: caller.client, in: caller.dataset ?? "*") else {
+            throw HTTPRefusal.forbidden("metrics are for administrators, and for this machine without a key")
+        }
+        return { (caller.dataset ?? $0) == $0 && administrators.allow(client: caller.client, in: $0) }
     }
 }
 
 extension HTTPDoor {
     var figures: MetricsFigures {
         MetricsFigures(
-            datasets: core.hub.figures, deleted: core.hub.figuresOfDeleted, meters: core.meters, matchDelay: matchDelay,
+            datasets: configuration.tellsDatasets ? core.hub.figuresOverLives : core.hub.figures,
+            deleted: core.hub.figuresOfDeleted, meters: core.meters, matchDelay: matchDelay,
             isOnline: core.health.isOnline, requestsWaiting: core.waitingRequests, inputsWaiting: core.hub.waitingInputCount,
             // A node's own loop writes nothing.
             isWritable: core.log?.isWritable ?? (configuration.forwarding != nil))

@@ -48,6 +48,10 @@ struct HTTPRefusal: Error, Equatable {
         return refusal
     }
 
+    static let headTooLarge = HTTPRefusal(
+        HTTPResponse.Status(code: 431, reasonPhrase: "Request Header Fields Too Large"), .tooLarge,
+        "the request line and the headers have more than 16 KiB, or there are more than 100 of them")
+
     static func tooLarge(_ limit: Int) -> HTTPRefusal {
         HTTPRefusal(.contentTooLarge, .tooLarge, "the body has more than \(limit >> 10) KiB, the maximum here")
     }

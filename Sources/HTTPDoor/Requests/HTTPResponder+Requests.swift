@@ -21,7 +21,7 @@ extension HTTPResponder {
         var body = isReading ? try parameters(head, of: row) : try await exchange.body(upTo: RequestPayload.payloadBytesMax)
         if body.allSatisfy({ $0 == 0x20 || (0x09...0x0D).contains($0) }) { body = Array("{}".utf8) }
         if let key = head.fields[.idempotencyKey] { body = try Self.identify(body, by: key) }
-        let request = APIRequest(dataset: dataset, caller: caller, name: name, body: body)
+        let request = APIRequest(dataset: dataset, caller: caller, name: name, body: body, isOfClient: true)
         guard let reply = await exchange.door.ask(request) else {
             throw HTTPRefusal.unavailable("the request was not answered in time, or the daemon ends: repeat it")
         }

@@ -30,6 +30,8 @@ struct HTTPResponder: Sendable {
         var address: String?
         defer { if let address { door.connections.leave(address) } }
         do {
+            // Over HTTP/1.1 such heads are not read to their end.
+            guard isAlone || !door.configuration.limits.refuses(request.head) else { throw HTTPRefusal.headTooLarge }
             let exchange = try HTTPExchange(request, on: channel, door: door, bodies: bodies)
             cross = crossOrigin(exchange.head)
             if exchange.head.isForwarded { door.connections.exempt(channel) }
@@ -200,5 +202,15 @@ struct HTTPResponder: Sendable {
             return HTTPRefusal.unavailable("not online: \(door.core.health.lastReason)").answer
         }
         return HTTPAnswer(.ok, json: Array(#"{"status":"online"}"#.utf8))
+    }
+}
+
+extension HTTPLimits {
+    /// Whether a head is larger than may be.
+    fileprivate func refuses(_ head: HTTPRequest) -> Bool {
+        let bytes = head.headerFields.reduce(head.path?.utf8.count ?? 0) {
+            $0 + $1.name.rawName.utf8.count + $1.value.utf8.count
+        }
+        return bytes > headBytes || head.headerFields.count > headFields
     }
 }

@@ -75,7 +75,10 @@ final class EventStream: Sendable {
         self.dropped = dropped
     }
 
-    func wants(_ path: String) -> Bool { filters.isEmpty || filters.contains { $0.matches(path) } }
+    func wants(_ path: String) -> Bool { filters.isEmpty || names(path) }
+
+    /// Whether a filter lets it through, as replies need.
+    func names(_ path: String) -> Bool { filters.contains { $0.matches(path) } }
 
     /// Has `notify` called, from any thread, whenever something waits and was not taken yet.
     func onWaiting(_ notify: @escaping @Sendable () -> Void) {

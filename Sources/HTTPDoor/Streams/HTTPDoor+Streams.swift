@@ -164,6 +164,19 @@ extension HTTPDoor {
         for stream in streams[key] ?? [] where stream.wants(message.path) { stream.append(.message(message)) }
     }
 
+    /// A reply, for those streams of whoever asked that name it.
+    func tell(_ reply: ArraySlice<UInt8>, to address: ReturnAddress) {
+        guard !streams.isEmpty, let recipient = core.recipient(of: address),
+            let streams = streams[StreamKey(dataset: recipient.dataset, client: recipient.client)]
+        else { return }
+        let named = streams.filter { $0.names(recipient.path) }
+        guard !named.isEmpty else { return }
+        let payload = Array(reply)
+        // A key is shown to whoever made it: a stream's own key may be for less.
+        guard !ReplyStatus.isResult(payload, of: "key/create") else { return }
+        for stream in named { stream.append(.message(StreamMessage(path: recipient.path, payload: payload))) }
+    }
+
     private func tell(live message: StreamMessage, _ token: UInt64, to stream: EventStream) {
         if stream.append(.message(message), replacing: token) == .conflated { core.hub.conflated(token) }
     }

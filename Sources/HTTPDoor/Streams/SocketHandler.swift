@@ -126,7 +126,8 @@ final class SocketHandler: ChannelDuplexHandler {
         guard writer.bytes.count <= RequestPayload.payloadBytesMax else {
             throw WireError(.tooLarge, "a request has at most 256 KiB, not \(writer.bytes.count) bytes")
         }
-        let request = APIRequest(dataset: stream.dataset, caller: stream.caller, name: name, body: writer.bytes)
+        let request = APIRequest(
+            dataset: stream.dataset, caller: stream.caller, name: name, body: writer.bytes, isOfClient: true)
         return { $0.receive(request, on: stream) }
     }
 
