@@ -6,22 +6,19 @@ public final class Recipient: Sendable {
     public let client: String
     /// What it is about, below all that is the client's: encoded levels between slashes, such as `live/rooms`.
     public let path: String
+    /// The id of the live subscription it is, where it is one.
+    public let liveSubscription: String?
 
     public init(_ dataset: String, _ client: String?, path: String) {
         self.dataset = dataset
         self.client = client ?? "-"
         self.path = path
+        liveSubscription = path.utf8.starts(with: "live/".utf8) ? LevelCoding.decode(path.utf8.dropFirst(5)) : nil
     }
 
     convenience init(_ dataset: String, _ client: String?, _ kind: Kind, _ names: String...) {
         let levels = [kind.rawValue] + names.map(LevelCoding.encode)
         self.init(dataset, client, path: levels.joined(separator: "/"))
-    }
-
-    /// The id of the live subscription it is, where it is one.
-    public var liveSubscription: String? {
-        guard path.utf8.starts(with: "live/".utf8) else { return nil }
-        return LevelCoding.decode(path.utf8.dropFirst(5))
     }
 
     enum Kind: String {

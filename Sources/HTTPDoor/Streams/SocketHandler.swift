@@ -235,6 +235,7 @@ extension StreamMessage {
     /// `{"topic","payload","cursor"?}`
     fileprivate var frame: [UInt8] {
         var writer = JSONWriter()
+        writer.bytes.reserveCapacity(path.utf8.count + payload.count + 64)
         writer.beginObject()
         writer.member("topic", path)
         writer.key("payload")
