@@ -22,6 +22,8 @@ struct ShardState {
     /// Those that are to be opened, or closed, when the notice of it comes back.
     var opening: Set<String> = []
     var closing: Set<String> = []
+    /// Requests in datasets that nobody has, which the broker held for the reception.
+    var undecided: [(dataset: String, message: RoutedMessage)] = []
     /// What the last status said.
     var wasComplete: Bool?
     /// Notifications were kept back while the lease was not renewed.
@@ -94,6 +96,9 @@ extension MQTTDoor {
             shardState.known.formUnion(names("held"))
             shardState.known.subtract(names("free"))
             for dataset in names("held") + names("free") { shardState.noticed[dataset] = 4 }
+            // They came while the dataset was there: the session of its shard has answered them.
+            let free = Set(names("free"))
+            shardState.undecided.removeAll { free.contains($0.dataset) }
         }
     }
 
@@ -131,13 +136,29 @@ extension MQTTDoor {
     }
 
     /// Passes a message on that may create a dataset of another shard.
-    func route(_ message: InboundMessage, of dataset: String) {
-        role?.route(
-            RoutedMessage(
-                topic: Array(message.topic), payload: Array(message.payload),
-                responseTopic: message.responseTopic.map { Array($0) },
-                correlation: message.correlation.map { Array($0) }, isRetained: message.retain,
-                shard: Sharding.shard(of: dataset)))
+    func route(_ message: InboundMessage, of dataset: String) { role?.route(RoutedMessage(message, of: dataset)) }
+
+    private static let undecidedMax = 10_000
+
+    /// Has a request in a dataset that nobody has wait, where what the broker held for the reception is being read: behind it may come
+    /// the notice that the dataset, which was there when it was asked about, is deleted.
+    func postpones(_ message: InboundMessage, of dataset: String) -> Bool {
+        guard session.phase != .online, shardState.undecided.count < Self.undecidedMax else { return false }
+        shardState.undecided.append((dataset, RoutedMessage(message, of: dataset)))
+        return true
+    }
+
+    /// Answers what waited for notices that have not come, or passes it on.
+    func decideUndecided() {
+        let undecided = shardState.undecided
+        guard !undecided.isEmpty else { return }
+        shardState.undecided = []
+        core.begin()
+        for (dataset, message) in undecided {
+            guard case .request(_, _, let name) = message.topic.withUnsafeBytes({ topics.read($0) }) else { continue }
+            if creates(dataset, name) { role?.route(message) } else { take(message) }
+        }
+        core.end()
     }
 
     /// Whether a request may create its dataset.

@@ -154,6 +154,7 @@ extension MQTTDoor {
             level: role == nil ? .info : .debug, "online",
             metadata: ["broker": "\(configuration.broker)", "datasets": .stringConvertible(core.hub.datasetNames.count)])
         core.health.becomeOnline()
+        decideUndecided()
         if role != nil { takeRouted() }
     }
 

@@ -248,6 +248,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         switch topics.read(message.topic) {
         case .request(let dataset, _, let name):
             let reading = reading(of: dataset, isRequest: true)
+            if reading == .unknown, stopsAt == nil, !message.retain, postpones(message, of: dataset) { return false }
             guard passesOn(reading) || reading == .unknown && !message.retain && creates(dataset, name) else {
                 return reading != .elsewhere
             }
@@ -363,6 +364,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         let now = core.clock.monotonic()
         if stopsAt == nil {
             stopsAt = now + Self.endMilliseconds
+            decideUndecided()
             core.finish()
         }
         guard let at = stopsAt, at != .max, core.isSettled || now >= at else { return }

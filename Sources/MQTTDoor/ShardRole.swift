@@ -1,5 +1,6 @@
 import Cluster
 import Glibc
+import MQTTLink
 
 /// What a door is in a cluster: the session of one shard.
 ///
@@ -51,6 +52,12 @@ public struct RoutedMessage: Sendable, Equatable {
         self.correlation = correlation
         self.isRetained = isRetained
         self.shard = shard
+    }
+
+    init(_ message: InboundMessage, of dataset: String) {
+        self.init(
+            topic: Array(message.topic), payload: Array(message.payload), responseTopic: message.responseTopic.map { Array($0) },
+            correlation: message.correlation.map { Array($0) }, isRetained: message.retain, shard: Sharding.shard(of: dataset))
     }
 
     /// Shard, retained, then each part behind its length; the length of a part that is missing is -1.

@@ -104,6 +104,37 @@ struct SessionTests {
         #expect(routed.messages.withLock { $0.map { String(decoding: $0.topic, as: UTF8.self) } }.contains(request) == !isLast)
     }
 
+    @Test("A request in a dataset that was deleted while the reception was dead was answered a second time")
+    func deletedMeanwhile() throws {
+        let routed = Routed()
+        let names = (0..<1000).lazy.map { "d\($0)" }.filter { Sharding.shard(of: $0) != 0 }.prefix(3)
+        let (gone, never, new) = (names[names.startIndex], names.dropFirst().first ?? "", names.last ?? "")
+        let bench = DoorBench(
+            role: ShardRole(
+                shard: 0, createsDatasets: false, isFresh: { true },
+                route: { message in routed.messages.withLock { $0.append(message) } },
+                isComplete: { true }))
+        bench.door.session.phase = .probing(until: .max)
+        // Replies are kept, and can be looked at.
+        bench.door.shardState.opening = ["another"]
+        func request(_ dataset: String, _ name: String) -> String { "geomatch/\(dataset)/me/request/\(name)" }
+        // In the order in which the broker held them.
+        for topic in [request(gone, "device/list"), request(never, "device/list"), request(new, "dataset/create")] {
+            #expect(!bench.isForHere(topic))
+        }
+        #expect(bench.isOwn("geomatch/geomatch/notice/i-5", #"{"free":["\#(gone)"]}"#))
+        #expect(!bench.isForHere(request(gone, "device/get")))
+        #expect(bench.isOwn("geomatch/geomatch/i-0/request/probe/" + bench.door.session.nextProbe()))
+        #expect(bench.door.session.phase == .online)
+        bench.door.linkWoken()
+        let answers = bench.door.unsent.map { String(decoding: $0.payload, as: UTF8.self) }
+        #expect(
+            answers.count == 2 && answers[0].contains("device/list") && answers[1].contains("device/get"), "\(answers)")
+        #expect(
+            routed.messages.withLock { $0.map { String(decoding: $0.topic, as: UTF8.self) } } == [request(new, "dataset/create")])
+        #expect(bench.isForHere(request(gone, "device/list")))
+    }
+
     @Test("It begins away, knows nothing of the broker, and no two probes are the same")
     func start() {
         var session = Session()
