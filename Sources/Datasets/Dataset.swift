@@ -45,6 +45,8 @@ final class Dataset {
     let diagnostics: Diagnostics
     let matchAccount: MatchAccount
     var status = StatusReport()
+    /// What those elsewhere in the cluster know of it.
+    var sharedContents: DatasetContents?
     var replies = ReplyMemory()
     /// Why what comes in for it waits.
     var suspension: Suspension? {

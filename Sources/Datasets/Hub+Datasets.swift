@@ -56,11 +56,22 @@ extension Hub {
 
     func listDatasets(_ parameters: Parameters, _ client: RequestingClient) throws(WireError) -> [UInt8] {
         let page = try Page(parameters)
-        // Of those elsewhere only what they are is known, not what they hold.
         let elsewhere = Dictionary((configuration.datasetsElsewhere?() ?? []).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
         let visible = (Array(datasets.keys) + elsewhere.keys).filter { configuration.administers($0, client) }
+        let contents = elsewhere.isEmpty ? [:] : configuration.contentsElsewhere?() ?? [:]
         return page.encode("datasets", sorting: visible, id: { $0 }) { id in
-            datasets[id]?.description ?? elsewhere[id].map { record in JSONWriter.object { record.encodeMembers(into: &$0) } }
+            datasets[id]?.description ?? elsewhere[id].map { Self.describe($0, holding: contents[id]) }
+        }
+    }
+
+    private static func describe(_ record: DatasetRecord, holding contents: [UInt8]?) -> [UInt8] {
+        JSONWriter.object { writer in
+            record.encodeMembers(into: &writer)
+            let members = contents.flatMap { try? JSONValue.parse($0) }?.asObject?.members ?? []
+            for member in members {
+                writer.key(member.key)
+                writer.raw(member.value.serialised())
+            }
         }
     }
 
@@ -83,6 +94,7 @@ extension Hub {
     /// Removes a dataset with all it holds. Its deletion is durable, or its creation never was.
     func removeDataset(_ dataset: Dataset, _ turn: inout Turn) {
         noteFigures(of: dataset)
+        configuration.noteContents?(dataset.id, nil)
         liveSubscribers.removeAll(of: dataset, &turn)
         followers.removeAll(of: dataset.id)
         accessKeys.removeAll(of: dataset.id)

@@ -133,7 +133,9 @@ public final class Hub {
             }
             live.advanceBeacons(of: dataset, &turn)
             dataset.diagnostics.advance(&turn)
-            if secondIsOver { dataset.reportStatus(beside: daemonFigures, &turn) }
+            guard secondIsOver else { continue }
+            dataset.reportStatus(beside: daemonFigures, &turn)
+            dataset.shareContents()
         }
         outbox.advance(secondIsOver: secondIsOver, &turn)
         unknownDatasets.advance(&turn)

@@ -1,7 +1,7 @@
 import Records
 import Store
 
-// Keys and datasets, which every node must know, whoever serves them.
+// Keys, datasets and what these hold, which every node must know, whoever serves them.
 
 extension PostgresCluster {
     /// One key of a dataset, or of all (`*`); nil where there is none.
@@ -20,6 +20,31 @@ extension PostgresCluster {
         return present ?? leases.knownDatasets
     }
 
+    /// What datasets hold, as their owners said last, by name; nothing where the store does not say it in time.
+    public var contents: [String: [UInt8]] {
+        var contents: [String: [UInt8]] = [:]
+        try? keys.use { connection in
+            try connection.rows("SELECT dataset, value FROM contents WHERE value IS NOT NULL") { row in
+                contents[row.word(0)] = row.bytes(1)
+            }
+        }
+        return contents
+    }
+
+    /// Takes what datasets hold, unless a later owner has said it already.
+    public func write(_ contents: [SharedContents]) throws(StoreError) {
+        try keys.use { connection in
+            try connection.send(
+                """
+                INSERT INTO contents SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[]) \
+                ON CONFLICT (dataset) DO UPDATE SET epoch = excluded.epoch, value = excluded.value \
+                WHERE contents.epoch <= excluded.epoch
+                """,
+                [.words(contents.map(\.dataset)), .numbers(contents.map(\.epoch)), .words(contents.map(\.value))])
+            try connection.finish()
+        }
+    }
+
     private func accessKeys(_ condition: String, _ values: [Value]) throws(StoreError) -> [AccessKeyRecord] {
         try keys.use { connection in
             var records: [AccessKeyRecord] = []
@@ -29,5 +54,20 @@ extension PostgresCluster {
             }
             return records
         }
+    }
+}
+
+/// What a dataset holds, as the owner of its shard says.
+public struct SharedContents: Sendable {
+    public var dataset: String
+    /// With which the owner has the shard.
+    public var epoch: Int64
+    /// JSON; nil: the dataset is gone.
+    public var value: String?
+
+    public init(dataset: String, epoch: Int64, value: String?) {
+        self.dataset = dataset
+        self.epoch = epoch
+        self.value = value
     }
 }

@@ -1,3 +1,5 @@
+import Records
+import Synchronization
 import Testing
 import Wire
 
@@ -252,6 +254,36 @@ struct ObjectTests {
         #expect(
             harness.result("dataset/list", client: "root")?["datasets"]?.elements.compactMap { $0["id"]?.text } == ["d", "e"])
         #expect(harness.result("dataset/list", client: "ops-1")?["datasets"]?.elements.compactMap { $0["id"]?.text } == ["d"])
+    }
+
+    @Test("What a dataset holds is shared where it changed, and listed with those that are elsewhere")
+    func contentsElsewhere() throws {
+        let shared = Mutex<[String: [UInt8]?]>([:])
+        let owner = HubHarness { $0.noteContents = { dataset, contents in shared.withLock { $0[dataset] = .some(contents) } } }
+        func sharedNow() -> [UInt8]? {
+            owner.advance(milliseconds: 1100)
+            defer { shared.withLock { $0 = [:] } }
+            return shared.withLock { $0["d"] ?? nil }
+        }
+        owner.send("d/-/-/-/-/phone/position", #"{"lat":43.73,"lon":7.42}"#)
+        let first = try #require(sharedNow())
+        #expect(sharedNow() == nil)
+        owner.send("d/-/-/-/-/phone/noise", #"{"loud":true}"#)
+        let second = try #require(sharedNow())
+        #expect(first != second)
+        var record = DatasetRecord(id: "d", createdAt: 1, updatedAt: 1, revision: "1-a")
+        record.name = "elsewhere"
+        let lister = HubHarness {
+            $0.datasetsElsewhere = { [record] in [record, DatasetRecord(id: "e", createdAt: 1, updatedAt: 1, revision: "1-b")] }
+            $0.contentsElsewhere = { ["d": second] }
+        }
+        let listed = lister.result("dataset/list", client: "admin", dataset: "none")?["datasets"]?.elements ?? []
+        #expect(listed.map { $0["name"]?.text } == ["elsewhere", nil])
+        let told = owner.result("dataset/get")
+        #expect(listed.first?["counts"] == told?["counts"] && listed.first?["activeDomains"] == told?["activeDomains"])
+        #expect(told?["counts"]?["devices"]?.number == 1 && listed.last?["counts"] == nil)
+        _ = owner.request("dataset/delete", client: "admin")
+        #expect(shared.withLock { $0["d"] } == .some(.none))
     }
 
     @Test("A match belongs to its subscription's owner, also on an ownerless device")

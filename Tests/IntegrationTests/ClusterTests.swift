@@ -202,6 +202,13 @@ extension Integration {
             try withNodes(["a", "b"]) { _, nodes, client in
                 try createAll(client)
                 #expect(eventually { (try? loads(client)) == [3, 4] })
+                // Whoever lists them says what the others' hold, too.
+                #expect(
+                    eventually {
+                        let listed = try? client.request("dataset/list", dataset: "home")["datasets"]?.asArray
+                        let counts = listed?.map { $0.asObject?["counts"]?.asObject?["devices"]?.asInt64 ?? 0 } ?? []
+                        return counts.count == Self.datasets.count + 1 && counts.count { $0 > 0 } >= Self.datasets.count
+                    })
                 #expect(try client.first(on: "geomatch/status").json["state"]?.asString == "online")
                 let start = ContinuousClock.now
                 nodes["a"]?.program.signal(SIGTERM)

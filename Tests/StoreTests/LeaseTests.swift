@@ -60,6 +60,22 @@ struct LeaseTests {
         }
     }
 
+    @Test("What a dataset holds is as its last owner said")
+    func contents() throws {
+        try withCluster { join in
+            let (a, b) = (try join("c"), try join("c"))
+            func write(_ cluster: PostgresCluster, _ dataset: String, _ epoch: Int64, _ value: String?) throws {
+                try cluster.write([SharedContents(dataset: dataset, epoch: epoch, value: value)])
+            }
+            try write(a, "d", 1, #"{"counts":{}}"#)
+            try write(a, "e", 1, "{}")
+            try write(b, "d", 2, #"{"counts":{"devices":1}}"#)
+            try write(a, "d", 1, "{}")
+            try write(b, "e", 1, nil)
+            for cluster in [a, b] { #expect(cluster.contents == ["d": Array(#"{"counts":{"devices":1}}"#.utf8)]) }
+        }
+    }
+
     @Test("A lease that is not renewed is overdue before it ends; what is written to a shard is counted")
     func overdue() throws {
         try withCluster { join in

@@ -57,27 +57,70 @@ extension Dataset {
 
     // MARK: Parts
 
-    private static let activeDomainsShown = 1000
-
     /// The dataset with its active domains and counts.
     var description: [UInt8] {
         JSONWriter.object { writer in
             record.encodeMembers(into: &writer)
-            // A free domain is a topic level: there may be as many as live topics.
-            writer.member("activeDomains", Array(activeDomains.keys.sorted().prefix(Self.activeDomainsShown)))
-            writer.key("counts")
-            writer.beginObject()
-            writer.member("devices", devices.count)
-            writer.member("publications", geomatching.publications.count)
-            writer.member("subscriptions", geomatching.subscriptions.count)
-            writer.member("liveTopics", liveTopicCount)
-            writer.member("places", places.table.count)
-            writer.member("circumstances", circumstances.count)
-            writer.member("geofences", geofences.count)
-            writer.member("categories", places.table.categories.count)
-            for level in StructureLevel.allCases { writer.member("\(level.rawValue)s", structure.tree.count(of: level)) }
-            writer.endObject()
+            DatasetContents(of: self).encodeMembers(into: &writer)
         }
+    }
+}
+
+/// What a dataset holds.
+struct DatasetContents: Equatable {
+    /// By kind.
+    private var counts: [Int]
+    private var domainCount: Int
+    private var domains: [String]
+
+    private static let kinds =
+        ["devices", "publications", "subscriptions", "liveTopics", "places", "circumstances", "geofences", "categories"]
+        + StructureLevel.allCases.map { "\($0.rawValue)s" }
+    // A free domain is a topic level: there may be as many as live topics.
+    private static let domainsShown = 1000
+    /// Beyond, those elsewhere in the cluster see domains that were active before.
+    private static let domainsWatched = 10_000
+
+    init(of dataset: Dataset) {
+        counts = Self.counts(of: dataset)
+        domainCount = dataset.activeDomains.count
+        domains = Array(dataset.activeDomains.keys.sorted().prefix(Self.domainsShown))
+    }
+
+    /// The same by now; nil where the numbers are.
+    func changed(in dataset: Dataset) -> DatasetContents? {
+        let counts = Self.counts(of: dataset)
+        guard counts != self.counts || dataset.activeDomains.count != domainCount else { return nil }
+        guard dataset.activeDomains.count > Self.domainsWatched else { return DatasetContents(of: dataset) }
+        var changed = self
+        (changed.counts, changed.domainCount) = (counts, dataset.activeDomains.count)
+        return changed
+    }
+
+    private static func counts(of dataset: Dataset) -> [Int] {
+        [
+            dataset.devices.count, dataset.geomatching.publications.count, dataset.geomatching.subscriptions.count,
+            dataset.liveTopicCount, dataset.places.table.count, dataset.circumstances.count, dataset.geofences.count,
+            dataset.places.table.categories.count,
+        ] + StructureLevel.allCases.map { dataset.structure.tree.count(of: $0) }
+    }
+
+    func encodeMembers(into writer: inout JSONWriter) {
+        writer.member("activeDomains", domains)
+        writer.key("counts")
+        writer.beginObject()
+        for (kind, count) in zip(Self.kinds, counts) { writer.member(kind, count) }
+        writer.endObject()
+    }
+}
+
+extension Dataset {
+    /// Those elsewhere in the cluster learn what it holds, where that changed.
+    func shareContents() {
+        guard let note = shared.configuration.noteContents else { return }
+        guard let contents = sharedContents.map({ $0.changed(in: self) }) ?? DatasetContents(of: self) else { return }
+        sharedContents = contents
+        note(id, JSONWriter.object { contents.encodeMembers(into: &$0) })
     }
 }
 

@@ -55,6 +55,9 @@ final class ClusterNode: @unchecked Sendable {
     private var waiting: [Int: [RoutedMessage]] = [:]
     /// What is for shards that nobody has at present.
     private var homeless: [Homeless] = []
+    /// What datasets hold and the store is not told yet, by dataset.
+    private var contents: [String: SharedContents] = [:]
+    private var isWritingContents = false
     /// How shards read other ecosystems; a reload may change it.
     private var adapters: [AdapterRule]
 
@@ -151,6 +154,9 @@ final class ClusterNode: @unchecked Sendable {
     }
 
     var isComplete: Bool { clock.isFresh ? lastView?.isComplete ?? false : true }
+
+    /// What a dataset holds changed: the store is told with the next beat.
+    func note(_ contents: SharedContents) { lock.withLock { self.contents[contents.dataset] = contents } }
 
     func hurry() {
         hurried.signal()
@@ -290,6 +296,7 @@ final class ClusterNode: @unchecked Sendable {
             routeHomeless()
             startMissing(view)
             tell(view)
+            writeContents()
             return isOver ? 0 : lock.withLock { member.pause }
         } catch JoinRefusal.replaced {
             isReplaced = true
@@ -300,6 +307,25 @@ final class ClusterNode: @unchecked Sendable {
             noteStore(error)
             endStreamsOfLost()
             return Member.beatMilliseconds
+        }
+    }
+
+    /// On a thread of its own: it must not hold up the renewal.
+    private func writeContents() {
+        let changed = lock.withLock { () -> [SharedContents] in
+            guard !contents.isEmpty, !isWritingContents else { return [] }
+            isWritingContents = true
+            defer { contents = [:] }
+            return Array(contents.values)
+        }
+        guard !changed.isEmpty else { return }
+        onThread { [self] in
+            let isWritten = (try? cluster.write(changed)) != nil
+            lock.withLock {
+                isWritingContents = false
+                // What changed meanwhile is newer.
+                if !isWritten { contents.merge(changed.map { ($0.dataset, $0) }) { newer, _ in newer } }
+            }
         }
     }
 

@@ -30,6 +30,13 @@ final class RestoredShard: @unchecked Sendable {
             // A store that cannot be reached is not waited for.
             (clock.isFresh ? cluster.datasets : cluster.leases.knownDatasets).filter { Sharding.shard(of: $0.id) != shard }
         }
+        configuration.contentsElsewhere = { [cluster = around.cluster, clock = around.clock] in
+            clock.isFresh ? cluster.contents : [:]
+        }
+        configuration.noteContents = { [note = around.noteContents] dataset, contents in
+            let value = contents.map { String(decoding: $0, as: UTF8.self) }
+            note(SharedContents(dataset: dataset, epoch: epoch, value: value))
+        }
         configuration.keysElsewhere = KeysElsewhere(
             keeps: { $0 != AccessKeyRecord.anyDataset && Sharding.shard(of: $0) == shard },
             stored: { [cluster = around.cluster, clock = around.clock] in

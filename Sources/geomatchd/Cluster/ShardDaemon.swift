@@ -53,6 +53,7 @@ final class ShardDaemon: @unchecked Sendable {
         let clock: LeaseClock
         let route: @Sendable (RoutedMessage) -> Void
         let isComplete: @Sendable () -> Bool
+        let noteContents: @Sendable (SharedContents) -> Void
         let clusterStatus: @Sendable () -> ClusterStatus
         /// nil: HTTP is off.
         let front: NodeFront?
