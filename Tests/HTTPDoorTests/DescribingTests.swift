@@ -135,6 +135,17 @@ struct DescribingTests {
                 let path = try #require(paths["/api/{dataset}/\(row.name)"]?.asObject, "\(row.name)")
                 #expect(path["post"] != nil && (path["get"] != nil) == !row.changes, "\(row.name)")
             }
+            func property(_ name: String, of request: String) -> JSONObject? {
+                let schema = body(of: request)?["content"]?.asObject?["application/json"]?.asObject?["schema"]?.asObject
+                return schema?["properties"]?.asObject?[name]?.asObject
+            }
+            #expect(property("mode", of: "subscription/create")?["enum"] == ["once", "visit", nil])
+            #expect(property("name", of: "dataset/create")?["maxLength"] == 256)
+            #expect(property("range", of: "publication/create")?["maximum"] == 5000)
+            #expect(property("group", of: "device/create")?["type"] == ["array", "null"])
+            #expect(property("orientation", of: "device/update")?["additionalProperties"] == false)
+            #expect(property("proximityID", of: "beacon/monitor") != nil)
+            #expect(paths["/couch/{dataset}/_bulk_docs"]?.asObject?["post"] != nil)
             for name in ["place/import", "dataset/import"] {
                 let post = paths["/api/{dataset}/\(name)"]?.asObject?["post"]?.asObject
                 let content = post?["requestBody"]?.asObject?["content"]?.asObject

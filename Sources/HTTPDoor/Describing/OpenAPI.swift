@@ -6,7 +6,7 @@ enum OpenAPI {
     static func document(version: String) -> [UInt8] {
         var paths: [(String, JSONValue)] = []
         for row in RequestTable.rows where !row.isForSocket { paths.append(("/api/{dataset}/\(row.name)", path(of: row))) }
-        paths += livePaths + phonePaths + streamPaths + plainPaths
+        paths += livePaths + phonePaths + streamPaths + couchPaths + plainPaths
         let document: JSONValue = [
             "openapi": "3.1.0",
             "info": [
@@ -34,7 +34,7 @@ enum OpenAPI {
                     ] + more + [("responses", replies)]))
         }
         let fields = description?.fields ?? []
-        var bodies = [("application/json", schema(of: fields, items: row.takesItems, hasID: true))]
+        var bodies = [("application/json", OpenAPISchema.body(of: fields, takesItems: row.takesItems))]
         if HTTPResponder.importParameter(of: row.name) != nil { bodies += HTTPResponder.fileTypes.map { ($0, text) } }
         let body: JSONValue = ["content": content(bodies)]
         var members: [(String, JSONValue)] = [("parameters", [ref("parameters/dataset")])]
@@ -59,42 +59,12 @@ enum OpenAPI {
             ("name", .string(field.name)), ("in", "query"), ("required", .bool(field.isRequired)),
             ("description", .string(field.takes)),
         ]
+        let schema = OpenAPISchema.schema(of: field, mayBeNull: false)
         switch type {
-        case .object, .array, .any: members.append(("content", ["application/json": ["schema": schema(of: field)]]))
-        default: members.append(("schema", type == .textOrObject ? ["type": "string"] : schema(of: field)))
+        case .object, .array, .any: members.append(("content", ["application/json": ["schema": schema]]))
+        default: members.append(("schema", type == .textOrObject ? ["type": "string"] : schema))
         }
         return .object(JSONObject(members))
-    }
-
-    private static func schema(of fields: [RequestField], items: Bool = false, hasID: Bool = false) -> JSONValue {
-        var properties = fields.map { ($0.name, schema(of: $0)) }
-        for field in fields { properties += field.aliases.map { ($0, schema(of: field)) } }
-        if hasID { properties.append(("requestId", ["type": "string", "maxLength": 64])) }
-        if items {
-            properties.append(
-                ("items", ["type": "array", "items": ["type": "object"], "description": "Several at once, at most 1000."]))
-        }
-        let required = fields.filter { $0.isRequired && $0.aliases.isEmpty }.map { JSONValue.string($0.name) }
-        var members: [(String, JSONValue)] = [
-            ("type", "object"), ("properties", .object(JSONObject(properties))), ("additionalProperties", false),
-        ]
-        if !items, !required.isEmpty { members.append(("required", .array(required))) }
-        return .object(JSONObject(members))
-    }
-
-    private static func schema(of field: RequestField) -> JSONValue {
-        let inner: [(String, JSONValue)]
-        switch ParameterType.of(field.name) {
-        case .text: inner = [("type", "string")]
-        case .integer: inner = [("type", "integer")]
-        case .number: inner = [("type", "number")]
-        case .boolean: inner = [("type", "boolean")]
-        case .object: inner = [("type", ["object", "null"])]
-        case .array: inner = [("type", ["array", "string"])]
-        case .textOrObject: inner = [("type", ["string", "object"])]
-        case .any: inner = []
-        }
-        return .object(JSONObject(inner + [("description", .string(field.takes))]))
     }
 
     // MARK: The other paths
@@ -249,6 +219,70 @@ enum OpenAPI {
         ]
     }
 
+    private static var couchPaths: [(String, JSONValue)] {
+        func parameter(_ name: String) -> JSONValue {
+            ["name": .string(name), "in": "path", "required": true, "schema": ["type": "string", "minLength": 1]]
+        }
+        func path(_ rest: String, _ parameters: JSONValue..., operations: [(String, JSONValue)]) -> (String, JSONValue) {
+            let members = [("parameters", .array([ref("parameters/dataset")] + parameters))] + operations
+            return ("/couch/{dataset}\(rest)", .object(JSONObject(members)))
+        }
+        func answered(_ id: String, _ summary: String, _ queries: [JSONValue] = [], hasBody: Bool = false) -> JSONValue {
+            couchOperation("couch-\(id)", summary, queries, hasBody: hasBody)
+        }
+        let feed = [
+            query("since", "A place in the feed, or `now`."), query("limit", "Rows.", type: "integer"),
+            query("style", "`all_docs` or `main_only`."), query("feed", "`normal`, `longpoll` or `continuous`."),
+            query("heartbeat", "Milliseconds between line ends."), query("timeout", "Milliseconds.", type: "integer"),
+            query("include_docs", "With the documents.", type: "boolean"), query("doc_ids", "A JSON array of ids."),
+        ]
+        let revisions = [
+            query("rev", "The revision."), query("revs", "With what it was made from.", type: "boolean"),
+            query("open_revs", "`all`, or a JSON array of revisions."),
+            query("conflicts", "With those that lost.", type: "boolean"),
+        ]
+        return [
+            ("/couch/", ["get": answered("server", "Say what this is.")]),
+            path(
+                "", operations: [("get", answered("get", "Show the database.")), ("put", answered("put", "Create the dataset."))]),
+            path(
+                "/_changes",
+                operations: [
+                    ("get", answered("changes", "Read the feed.", feed)),
+                    ("post", answered("post-changes", "Read the feed of some documents.", feed, hasBody: true)),
+                ]),
+            path("/_revs_diff", operations: [("post", answered("revs-diff", "Say which revisions are missing.", hasBody: true))]),
+            path("/_bulk_get", operations: [("post", answered("bulk-get", "Read many documents.", hasBody: true))]),
+            path("/_bulk_docs", operations: [("post", answered("bulk-docs", "Write many documents.", hasBody: true))]),
+            path("/_all_docs", operations: [("get", answered("all-docs", "List the documents."))]),
+            path(
+                "/_local/{id}", parameter("id"),
+                operations: [
+                    ("get", answered("local", "Read a checkpoint.")),
+                    ("put", answered("put-local", "Write a checkpoint.", hasBody: true)),
+                ]),
+            path(
+                "/{docid}", parameter("docid"),
+                operations: [
+                    ("get", answered("document", "Read a document, whose id is `type:id`.", revisions)),
+                    ("put", answered("put-document", "Write a document.", hasBody: true)),
+                    ("delete", answered("delete-document", "Delete a document.", [query("rev", "The revision that was read.")])),
+                ]),
+        ]
+    }
+
+    /// Answers and errors are CouchDB's.
+    private static func couchOperation(_ id: String, _ summary: String, _ queries: [JSONValue], hasBody: Bool) -> JSONValue {
+        let answer: JSONValue = ["description": "As CouchDB answers.", "content": content([("application/json", [:])])]
+        var members: [(String, JSONValue)] = [
+            ("operationId", .string(id)), ("summary", .string(summary)), ("tags", ["couchdb"]),
+        ]
+        if !queries.isEmpty { members.append(("parameters", .array(queries))) }
+        if hasBody { members.append(("requestBody", ["required": true, "content": content([("application/json", object)])])) }
+        members.append(("responses", ["2XX": answer, "default": ref("responses/couchError")]))
+        return .object(JSONObject(members))
+    }
+
     private static var plainPaths: [(String, JSONValue)] {
         [
             ("/healthz", "Whether the daemon's loop turns.", "application/json"),
@@ -277,7 +311,7 @@ enum OpenAPI {
             "parameters": [
                 "dataset": [
                     "name": "dataset", "in": "path", "required": true, "description": "1 to 64 of A-Z a-z 0-9 . _ -",
-                    "schema": ["type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"],
+                    "schema": ["type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$", "not": ["enum": ["live", "geomatch"]]],
                 ],
                 "idempotencyKey": [
                     "name": "Idempotency-Key", "in": "header", "required": false,
@@ -288,6 +322,18 @@ enum OpenAPI {
             "responses": [
                 "reply": ["description": "The reply.", "content": content([("application/json", ref("schemas/reply"))])],
                 "error": ["description": "An error.", "content": content([("application/json", ref("schemas/failure"))])],
+                "couchError": [
+                    "description": "An error, as CouchDB names it.",
+                    "content": content([
+                        (
+                            "application/json",
+                            [
+                                "type": "object", "required": ["error", "reason"],
+                                "properties": ["error": text, "reason": text],
+                            ]
+                        )
+                    ]),
+                ],
             ],
             "schemas": schemas,
         ]

@@ -22,7 +22,7 @@ public enum ParameterType: String, Sendable {
             .number,
             [
                 "range", "duration", "matchTTL", "matchDTL", "exitMargin", "dwell", "staleAfter", "lease", "nearRadius", "radius",
-                "expiresIn", "n", "rssiOffset", "latitude", "longitude", "horizontalAccuracy",
+                "expiresIn", "n", "rssiOffset", "heading", "tilt", "latitude", "longitude", "horizontalAccuracy",
             ]
         ),
         (
@@ -37,7 +37,7 @@ public enum ParameterType: String, Sendable {
             .object,
             [
                 "structure", "location", "carries", "ranging", "properties", "within", "places", "circle", "area", "notification",
-                "value",
+                "value", "orientation",
             ]
         ),
         (.array, ["domains", "group", "pushers", "categories", "tags", "devices", "docs", "items", "bbox", "histories"]),

@@ -20,27 +20,36 @@ public enum RequestCatalogue {
 
     // MARK: What several have in common
 
-    private static let id = RequestField("id", "an id: 1–128 bytes, not `-`", required: true)
-    private static let newID = RequestField("id", "an id: 1–128 bytes, not `-`; default: a new UUID")
-    private static let deviceID = RequestField("deviceId", "the id of a device", required: true)
+    private static let id = RequestField("id", "an id: 1–128 bytes, not `-`", required: true, limits: .id)
+    private static let newID = RequestField("id", "an id: 1–128 bytes, not `-`; default: a new UUID", limits: .id)
+    private static let deviceID = RequestField("deviceId", "the id of a device", required: true, limits: .id)
     private static let revision = RequestField(
-        "revision", "the revision that was read: another one by now is a conflict; default: the last writer wins")
+        "revision", "the revision that was read: another one by now is a conflict; default: the last writer wins",
+        limits: .characters(1...128))
     private static let page = [
-        RequestField("limit", "1…1000 entries; default 1000"), RequestField("after", "the `next` of the page before"),
+        RequestField("limit", "1…1000 entries; default 1000", limits: .atLeast(1)),
+        RequestField("after", "the `next` of the page before", limits: .characters(1...256)),
     ]
-    private static let topic = RequestField("topic", "1–256 bytes, compared as they are", required: true)
-    private static let range = RequestField("range", "1…5000 metres around the device", required: true)
+    /// Of lists whose places have many levels.
+    private static let longPage = [page[0], RequestField("after", page[1].takes, limits: .characters(1...4096))]
+    private static let topic = RequestField("topic", "1–256 bytes, compared as they are", required: true, limits: .bytes(1...256))
+    private static let range = RequestField(
+        "range", "1…5000 metres around the device", required: true, limits: .numbers(1...5000))
     private static let duration = RequestField(
-        "duration", "seconds from now, or with a unit on the command line: 90s, 15min, 1h, 7d; 0 compares once", required: true)
-    private static let major = RequestField("major", "0…65535")
-    private static let minor = RequestField("minor", "0…65535")
+        "duration", "seconds from now, or with a unit on the command line: 90s, 15min, 1h, 7d; 0 compares once", required: true,
+        limits: .atLeast(0))
+    /// Of what exists already.
+    private static let lasting = RequestField(duration.name, duration.takes, limits: .above(0))
+    private static let major = RequestField("major", "0…65535", limits: .numbers(0...65_535))
+    private static let minor = RequestField("minor", "0…65535", limits: .numbers(0...65_535))
     private static let uuid = RequestField("proximityUUID", "the UUID of a beacon", aliases: ["proximityID", "uuid"])
     private static let area: RequestField.Content = .area([
-        RequestField("bbox", "[west, south, east, north]"),
+        RequestField("bbox", "[west, south, east, north]", limits: .entries(4...4)),
         RequestField(
             "circle", "latitude, longitude and radius in metres",
             .object([
-                RequestField("latitude", "degrees"), RequestField("longitude", "degrees"), RequestField("radius", "metres"),
+                RequestField("latitude", "degrees", limits: .numbers(-90...90)),
+                RequestField("longitude", "degrees", limits: .numbers(-180...180)), RequestField("radius", "metres"),
             ])),
     ])
     private static let within = RequestField(
@@ -48,23 +57,26 @@ public enum RequestCatalogue {
     private static let criteria = RequestField(
         "criteria", "a live topic with + and #, or an object of levels; DATASET/# is all", required: true)
     private static let condition = RequestField("where", "a selector over the properties of updates")
-    private static let lease = RequestField("lease", "seconds until it ends unless it is renewed, 1…86400; default 3600")
+    private static let lease = RequestField(
+        "lease", "seconds until it ends unless it is renewed, 1…86400; default 3600", limits: .numbers(1...86_400))
 
     private static func optional(_ fields: [RequestField]) -> [RequestField] {
-        fields.map { RequestField($0.name, $0.takes, $0.content, aliases: $0.aliases) }
+        fields.map { RequestField($0.name, $0.takes, $0.content, aliases: $0.aliases, limits: $0.limits) }
     }
 
     // MARK: Datasets
 
     private static let datasetFields = [
-        RequestField("name", "at most 256 characters"),
-        RequestField("policy", "open or strict: whether undeclared levels are taken; default open"),
-        RequestField("domains", "at most 256 names: the only ones a strict dataset takes"),
+        RequestField("name", "at most 256 characters", limits: .characters(0...256)),
+        RequestField(
+            "policy", "open or strict: whether undeclared levels are taken; default open", limits: .words(["open", "strict"])),
+        RequestField("domains", "at most 256 names: the only ones a strict dataset takes", limits: .entries(0...256)),
         RequestField("autoCreateDevices", "true or false: a first position creates its device; default true"),
         RequestField("derivedOccupancy", "true or false: the occupancy of rooms is counted; default false"),
-        RequestField("timeZone", "an IANA time zone; default UTC"),
+        RequestField("timeZone", "an IANA time zone; default UTC", limits: .characters(1...64)),
         RequestField(
-            "livePositions", "all or none: with none only the owners of devices and administrators see positions; default all"),
+            "livePositions", "all or none: with none only the owners of devices and administrators see positions; default all",
+            limits: .words(["all", "none"])),
     ]
 
     private static let datasets = [
@@ -97,8 +109,10 @@ public enum RequestCatalogue {
                 RequestField("client", "the client that it stands for", required: true),
                 RequestField(
                     "dataset", "the only dataset that it is good for; default: this one; * for all (administrators of all)"),
-                RequestField("name", "at most 256 characters, for people; default: the client"),
-                RequestField("expiresIn", "seconds for which it is good, 1…3153600000; default: until it is deleted"),
+                RequestField("name", "at most 256 characters, for people; default: the client", limits: .characters(1...256)),
+                RequestField(
+                    "expiresIn", "seconds for which it is good, 1…3153600000; default: until it is deleted",
+                    limits: .numbers(1...3_153_600_000)),
             ], example: "--client admin key create client=guide-1 expiresIn=30d"),
         RequestDescription(
             "key/list", "List the keys of the dataset (administrators).", page, example: "--client admin key list"),
@@ -109,15 +123,18 @@ public enum RequestCatalogue {
 
     // MARK: Structure
 
-    private static let level = RequestField("level", "venue, building, floor, room or location")
+    private static let level = RequestField(
+        "level", "venue, building, floor, room or location", limits: .words(["venue", "building", "floor", "room", "location"]))
     private static let parents = RequestField(
         "parents", "the levels above: {\"venue\":\"v\",\"building\":\"b\"} or [\"v\",\"b\"]; default: any")
-    private static let structureObject = [RequestField(level.name, level.takes, required: true), id, parents]
+    private static let structureObject = [
+        RequestField(level.name, level.takes, required: true, limits: level.limits), id, parents,
+    ]
 
     private static let structure = [
         RequestDescription(
             "structure/list", "List venues, buildings, floors, rooms and locations.",
-            [level, parents, RequestField("outlines", "true or false: with their outlines; default false")] + page,
+            [level, parents, RequestField("outlines", "true or false: with their outlines; default false")] + longPage,
             example: "structure list level=room"),
         RequestDescription(
             "structure/get", "Show one of them with its outline.", structureObject,
@@ -130,9 +147,10 @@ public enum RequestCatalogue {
     // MARK: Devices
 
     private static let deviceFields = [
-        RequestField("name", "at most 256 characters"), RequestField("platform", "at most 256 characters"),
-        RequestField("group", "at most 25 names of 1–25 of A-Z a-z 0-9 _"),
-        RequestField("deviceToken", "at most 4096 characters"),
+        RequestField("name", "at most 256 characters", limits: .characters(0...256)),
+        RequestField("platform", "at most 256 characters", limits: .characters(0...256)),
+        RequestField("group", "at most 25 names of 1–25 of A-Z a-z 0-9 _", limits: .entries(0...25)),
+        RequestField("deviceToken", "at most 4096 characters", limits: .characters(0...4096)),
         RequestField("location", "{\"latitude\",\"longitude\",…}: what a live position has; required for a PinDevice"),
         RequestField(
             "carries", "the beacon a MobileDevice carries: {\"uuid\",\"major\",\"minor\"}, or null",
@@ -140,26 +158,41 @@ public enum RequestCatalogue {
         RequestField(
             "ranging", "how it ranges beacons: {\"n\":1…6, \"rssiOffset\":−60…60 dB, \"filter\":trimmedMean|kalman|none}",
             .object([
-                RequestField("n", "1…6"), RequestField("rssiOffset", "−60…60 dB"),
-                RequestField("filter", "trimmedMean, kalman or none"),
-                RequestField("map", "a radio map, as `geomatch beacons calibrate` makes it, or null"),
+                RequestField("n", "1…6", limits: .numbers(1...6)),
+                RequestField("rssiOffset", "−60…60 dB", limits: .numbers(-60...60)),
+                RequestField("filter", "trimmedMean, kalman or none", limits: .words(["trimmedMean", "kalman", "none"])),
+                RequestField("map", "a radio map, as `geomatch beacons calibrate` makes it, or null", limits: .bytes(0...16_384)),
             ])),
         RequestField(
             "orientation",
             "how it hangs, for the angles it sends: {\"heading\":degrees from north,\"tilt\":−90…90 upwards}, or null",
-            .object([RequestField("heading", "−360…360 degrees"), RequestField("tilt", "−90…90 degrees")])),
+            .object([
+                RequestField("heading", "−360…360 degrees", limits: .numbers(-360...360)),
+                RequestField("tilt", "−90…90 degrees", limits: .numbers(-90...90)),
+            ])),
     ]
 
     private static let devices = [
         RequestDescription(
             "device/create", "Create a device.",
-            [RequestField("deviceType", "MobileDevice, PinDevice or IBeaconDevice", required: true), newID] + deviceFields
-                + [uuid, major, minor, RequestField("type", "gbeacon instead of deviceType: an IBeaconDevice")],
+            [
+                RequestField(
+                    "deviceType", "MobileDevice, PinDevice or IBeaconDevice", required: true,
+                    limits: .words(["MobileDevice", "PinDevice", "IBeaconDevice"])), newID,
+            ] + deviceFields
+                + [
+                    uuid, major, minor,
+                    RequestField("type", "gbeacon instead of deviceType: an IBeaconDevice", limits: .words(["gbeacon"])),
+                ],
             example: "device create deviceType=PinDevice id=cafe location.latitude=43.73 location.longitude=7.42"),
         RequestDescription("device/get", "Show a device.", [id], example: "device get cafe"),
         RequestDescription(
             "device/list", "List your devices.",
-            [RequestField("deviceType", "MobileDevice, PinDevice or IBeaconDevice")] + page, example: "device list --all"),
+            [
+                RequestField(
+                    "deviceType", "MobileDevice, PinDevice or IBeaconDevice",
+                    limits: .words(["MobileDevice", "PinDevice", "IBeaconDevice"]))
+            ] + page, example: "device list --all"),
         RequestDescription(
             "device/update", "Change a device.", [id] + deviceFields + [revision], example: "device update cafe name=Café"),
         RequestDescription(
@@ -181,43 +214,56 @@ public enum RequestCatalogue {
         {"structure":{"venue","building","floor","room"}} or {"around":DEVICE,"radius"}
         """,
         .area([
-            RequestField("bbox", "[west, south, east, north]"),
+            RequestField("bbox", "[west, south, east, north]", limits: .entries(4...4)),
             RequestField(
                 "circle", "latitude, longitude and radius in metres, 1…1000000",
                 .object([
-                    RequestField("latitude", "degrees"), RequestField("longitude", "degrees"), RequestField("radius", "metres"),
+                    RequestField("latitude", "degrees", limits: .numbers(-90...90)),
+                    RequestField("longitude", "degrees", limits: .numbers(-180...180)), RequestField("radius", "metres"),
                 ])),
             RequestField("place", "the id of a place with an outline"),
             RequestField(
                 "structure", "the levels of an object with an outline",
                 .object(["venue", "building", "floor", "room"].map { RequestField($0, "an id") })),
-            RequestField("around", "the id of a device that it moves with"),
-            RequestField("radius", "metres around that device, 1…1000000"),
+            RequestField("around", "the id of a device that it moves with", limits: .id),
+            RequestField("radius", "metres around that device, 1…1000000", limits: .numbers(1...1_000_000)),
         ]))
     private static let pushers = RequestField(
         "pushers",
         """
         at most 16 of mqtt:TOPIC, https://…, http://…, apns://TOKEN, fcm://TOKEN (without token: the device's), \
         {"webpush":{"endpoint","keys":{"p256dh","auth"}}}; default none
-        """)
+        """, limits: .entries(0...16))
     private static let notification = RequestField(
         "notification",
         "{\"title\",\"body\"} of push messages, with {properties.NAME}, {distance}, {topic} and {device} filled in",
-        .object([RequestField("title", "at most 256 characters"), RequestField("body", "at most 4096 characters")]))
+        .object([
+            RequestField("title", "at most 256 characters", limits: .characters(0...256)),
+            RequestField("body", "at most 4096 characters", limits: .characters(0...4096)),
+        ]))
 
     private static let fenceFields = [
-        RequestField("name", "at most 256 characters"),
-        RequestField("devices", "at most 1000 ids, ids with a * at their end, or groups; default: yours and ownerless ones"),
-        RequestField("exitMargin", "0…100000 metres beyond the edge at which a visit ends; default 10"),
-        RequestField("dwell", "seconds after which a visit is reported as dwelled; default 0: never"),
-        RequestField("staleAfter", "seconds without a position after which a visit ends as lost; default: never"),
-        RequestField("accuracy", "likely, centre, possible or certain; default likely"),
-        RequestField("floor", "any or same; default any"),
+        RequestField("name", "at most 256 characters", limits: .characters(0...256)),
+        RequestField(
+            "devices", "at most 1000 ids, ids with a * at their end, or groups; default: yours and ownerless ones",
+            limits: .entries(0...1000)),
+        RequestField(
+            "exitMargin", "0…100000 metres beyond the edge at which a visit ends; default 10", limits: .numbers(0...100_000)),
+        RequestField("dwell", "seconds after which a visit is reported as dwelled; default 0: never", limits: .atLeast(0)),
+        RequestField(
+            "staleAfter", "seconds without a position after which a visit ends as lost; default: never", limits: .above(0)),
+        RequestField(
+            "accuracy", "likely, centre, possible or certain; default likely",
+            limits: .words(["likely", "centre", "possible", "certain"])),
+        RequestField("floor", "any or same; default any", limits: .words(["any", "same"])),
         pushers,
-        RequestField("secret", "1–1024 bytes that webhooks are signed with; write-only"),
+        RequestField("secret", "1–1024 bytes that webhooks are signed with; write-only", limits: .bytes(1...1024)),
         notification,
         RequestField("enabled", "true or false; default true"),
     ]
+
+    /// One's own, or `{client}/{id}` for administrators.
+    private static let fenceID = RequestField(id.name, id.takes, required: true, limits: .bytes(1...256))
 
     private static let geofences = [
         RequestDescription(
@@ -225,16 +271,16 @@ public enum RequestCatalogue {
             [RequestField(fenceArea.name, fenceArea.takes, required: true, fenceArea.content), newID] + fenceFields,
             example:
                 "geofence create id=home name=Home area.circle.latitude=43.73 area.circle.longitude=7.42 area.circle.radius=100"),
-        RequestDescription("geofence/get", "Show a geofence.", [id], example: "geofence get home"),
+        RequestDescription("geofence/get", "Show a geofence.", [fenceID], example: "geofence get home"),
         RequestDescription("geofence/list", "List your geofences.", page, example: "geofence list"),
         RequestDescription(
-            "geofence/update", "Change a geofence.", [id, fenceArea] + fenceFields + [revision],
+            "geofence/update", "Change a geofence.", [fenceID, fenceArea] + fenceFields + [revision],
             example: "geofence update home dwell=300"),
-        RequestDescription("geofence/delete", "Delete a geofence.", [id, revision], example: "geofence delete home"),
+        RequestDescription("geofence/delete", "Delete a geofence.", [fenceID, revision], example: "geofence delete home"),
         RequestDescription(
-            "geofence/inside", "List the devices inside of a geofence.", [id] + page, example: "geofence inside home"),
+            "geofence/inside", "List the devices inside of a geofence.", [fenceID] + page, example: "geofence inside home"),
         RequestDescription(
-            "geofence/explain", "Say why a device is or is not inside of a geofence.", [id, deviceID],
+            "geofence/explain", "Say why a device is or is not inside of a geofence.", [fenceID, deviceID],
             example: "geofence explain home deviceId=phone"),
     ]
 
@@ -252,25 +298,33 @@ public enum RequestCatalogue {
             example: "publication list deviceId=cafe"),
         RequestDescription(
             "publication/update", "Change a publication.",
-            [id] + optional([topic, range, duration, properties, deviceID]) + [revision],
+            [id] + optional([topic, range, lasting, properties, deviceID]) + [revision],
             example: "publication update offer properties.price=2"),
         RequestDescription("publication/delete", "Delete a publication.", [id, revision], example: "publication delete offer"),
     ]
 
     private static let subscriptionFields = [
         RequestField(
-            "selector", "a condition over properties, at most 4096 characters: price < 5 AND kind = 'tea'; default: all"),
-        RequestField("mode", "once or visit; default once"),
-        RequestField("matchTTL", "mode once: seconds after which the same pair may match again; default its duration"),
-        RequestField("matchDTL", "mode once: metres to move before the same pair matches again; default 2 × range"),
-        RequestField("exitMargin", "mode visit: 0…100000 metres beyond the reach at which a visit ends; default 10"),
-        RequestField("dwell", "mode visit: seconds in range before a visit begins; default 0"),
-        RequestField("staleAfter", "mode visit: seconds without news after which a visit ends; default never"),
-        RequestField("accuracy", "centre, possible, certain or, with mode visit, likely; default centre"),
-        RequestField("floor", "any or same; default any"),
+            "selector", "a condition over properties, at most 4096 characters: price < 5 AND kind = 'tea'; default: all",
+            limits: .characters(0...4096)),
+        RequestField("mode", "once or visit; default once", limits: .words(["once", "visit"])),
+        RequestField(
+            "matchTTL", "mode once: seconds after which the same pair may match again; default its duration", limits: .atLeast(0)),
+        RequestField(
+            "matchDTL", "mode once: metres to move before the same pair matches again; default 2 × range", limits: .atLeast(0)),
+        RequestField(
+            "exitMargin", "mode visit: 0…100000 metres beyond the reach at which a visit ends; default 10",
+            limits: .numbers(0...100_000)),
+        RequestField("dwell", "mode visit: seconds in range before a visit begins; default 0", limits: .atLeast(0)),
+        RequestField(
+            "staleAfter", "mode visit: seconds without news after which a visit ends; default never", limits: .above(0)),
+        RequestField(
+            "accuracy", "centre, possible, certain or, with mode visit, likely; default centre",
+            limits: .words(["centre", "possible", "certain", "likely"])),
+        RequestField("floor", "any or same; default any", limits: .words(["any", "same"])),
         RequestField("excludeSelf", "true or false: a device does not match itself; default false"),
         pushers,
-        RequestField("secret", "1–1024 bytes that webhooks are signed with"),
+        RequestField("secret", "1–1024 bytes that webhooks are signed with", limits: .bytes(1...1024)),
         RequestField("homeAssistant", "true or false: Home Assistant discovers its matches as an event; default false"),
         notification,
     ]
@@ -288,7 +342,7 @@ public enum RequestCatalogue {
             example: "subscription list deviceId=phone"),
         RequestDescription(
             "subscription/update", "Change a subscription.",
-            [id] + optional([topic, range, duration, deviceID]) + subscriptionFields + [revision],
+            [id] + optional([topic, range, lasting, deviceID]) + subscriptionFields + [revision],
             example: "subscription update thirsty mode=visit exitMargin=20"),
         RequestDescription(
             "subscription/delete", "Delete a subscription.", [id, revision], example: "subscription delete thirsty"),
@@ -302,8 +356,8 @@ public enum RequestCatalogue {
         RequestDescription(
             "match/explain", "Say why two did or did not match.",
             [
-                RequestField("publicationId", "the id of a publication", required: true),
-                RequestField("subscriptionId", "the id of a subscription", required: true),
+                RequestField("publicationId", "the id of a publication", required: true, limits: .id),
+                RequestField("subscriptionId", "the id of a subscription", required: true, limits: .id),
             ], example: "match explain publicationId=offer subscriptionId=thirsty"),
         RequestDescription(
             "match/watch", "Stream the matches of all clients to the socket (administrators).", [],
@@ -318,8 +372,9 @@ public enum RequestCatalogue {
             [
                 criteria, condition, within,
                 RequestField(
-                    "minInterval", "minimum interval per topic in milliseconds; intermediate updates are skipped; default 0"),
-                RequestField("qos", "0 or 1; default 0"),
+                    "minInterval", "minimum interval per topic in milliseconds; intermediate updates are skipped; default 0",
+                    limits: .numbers(0...86_400_000)),
+                RequestField("qos", "0 or 1; default 0", limits: .numbers(0...1)),
                 RequestField("snapshot", "true or false: known state first; default true"),
                 lease, newID,
             ], example: "live subscribe id=second criteria.floor=2 minInterval=1000"),
@@ -327,7 +382,7 @@ public enum RequestCatalogue {
         RequestDescription("live/unsubscribe", "End a live subscription.", [id], example: "live unsubscribe second"),
         RequestDescription("live/list", "List your live subscriptions with their counters.", page, example: "live list"),
         RequestDescription(
-            "live/snapshot", "Show the live state now.", [criteria, condition, within] + page,
+            "live/snapshot", "Show the live state now.", [criteria, condition, within] + longPage,
             example: "live snapshot criteria.domain=position --all"),
     ]
 
@@ -338,7 +393,11 @@ public enum RequestCatalogue {
         RequestDescription(
             "beacon/monitor", "Report when devices begin and cease to see beacons.",
             [id, RequestField(uuid.name, uuid.takes, required: true, aliases: uuid.aliases), major, minor]
-                + [RequestField("devices", "1…1000 ids or groups of devices; default: yours and ownerless ones")],
+                + [
+                    RequestField(
+                        "devices", "1…1000 ids or groups of devices; default: yours and ownerless ones",
+                        limits: .entries(1...1000))
+                ],
             example: "beacon monitor id=gallery uuid=F7826DA6-4FA2-4E98-8024-BC5B71E0893E"),
         RequestDescription("beacon/unmonitor", "End a monitor.", [id], example: "beacon unmonitor id=gallery"),
     ]
@@ -361,13 +420,14 @@ public enum RequestCatalogue {
             "place/candidates", "Rank the places where a device or a position may be.",
             [
                 RequestField("deviceId", "the id of a device with a known position, or:"),
-                RequestField("latitude", "−90…90 degrees"), RequestField("longitude", "−180…180 degrees"),
-                RequestField("horizontalAccuracy", "metres"),
+                RequestField("latitude", "−90…90 degrees", limits: .numbers(-90...90)),
+                RequestField("longitude", "−180…180 degrees", limits: .numbers(-180...180)),
+                RequestField("horizontalAccuracy", "metres", limits: .atLeast(0)),
                 RequestField("activities", "true or false: first what the device does; default false"),
             ], example: "place candidates latitude=43.7387 longitude=7.4273 horizontalAccuracy=15"),
         RequestDescription(
             "place/verify", "Confirm one of the candidates last given for a device.",
-            [deviceID, RequestField("placeId", "the id of that place", required: true)],
+            [deviceID, RequestField("placeId", "the id of that place", required: true, limits: .id)],
             example: "place verify deviceId=phone placeId=cafe-1"),
         RequestDescription(
             "category/import", "Import categories.",
@@ -384,11 +444,15 @@ public enum RequestCatalogue {
             [
                 id,
                 RequestField("expression", "an S-expression: (and (at (= category-id \"cafe\")) (not (moving)))", required: true),
-                RequestField("when", "arriving or departing; default: it is evaluated on request only"),
-                RequestField("name", "at most 256 characters"), RequestField("tags", "at most 64 texts"),
-                RequestField("devices", "at most 1000 ids or groups; default: yours and ownerless ones"),
-                RequestField("nearRadius", "10…5000 metres; default 250"),
-                RequestField("exitMargin", "0…1000 metres; default 10"),
+                RequestField(
+                    "when", "arriving or departing; default: it is evaluated on request only",
+                    limits: .words(["arriving", "departing"])),
+                RequestField("name", "at most 256 characters", limits: .characters(0...256)),
+                RequestField("tags", "at most 64 texts", limits: .entries(0...64)),
+                RequestField(
+                    "devices", "at most 1000 ids or groups; default: yours and ownerless ones", limits: .entries(0...1000)),
+                RequestField("nearRadius", "10…5000 metres; default 250", limits: .numbers(10...5000)),
+                RequestField("exitMargin", "0…1000 metres; default 10", limits: .numbers(0...1000)),
                 pushers, notification,
                 RequestField("debug", "true or false: a trace with each event; default false"), revision,
             ], example: "circumstance register id=coffee when=arriving expression='(at (= category-id \"amenity=cafe\"))'"),
@@ -413,16 +477,17 @@ public enum RequestCatalogue {
 
     // MARK: Change feed
 
-    private static let since = RequestField("since", "a place in the feed, from 0")
-    private static let store = RequestField("storeId", "the feed that `since` belongs to: another one by now is a conflict")
+    private static let since = RequestField("since", "a place in the feed, from 0", limits: .atLeast(0))
+    private static let store = RequestField(
+        "storeId", "the feed that `since` belongs to: another one by now is a conflict", limits: .characters(1...128))
 
-    private static let checkpointID = RequestField("id", "1 to 512 bytes", required: true)
+    private static let checkpointID = RequestField("id", "1 to 512 bytes", required: true, limits: .bytes(1...512))
 
     private static let changes = [
         RequestDescription(
             "changes/get", "Read the change feed.",
             [
-                since, RequestField("limit", "1…1000 rows; default 1000"), store,
+                since, RequestField("limit", "1…1000 rows; default 1000", limits: .atLeast(1)), store,
                 RequestField("leaves", "true or false: all leaves of each document; default false"),
                 RequestField("content", "true or false: what the documents say; default true"),
                 RequestField("counts", "true or false: how many documents there are; default false"),
@@ -438,7 +503,8 @@ public enum RequestCatalogue {
         RequestDescription(
             "changes/push", "Push documents that were written offline.",
             [
-                RequestField("docs", "at most 1000 documents {\"id\",\"type\",\"revision\",…}", required: true),
+                RequestField(
+                    "docs", "at most 1000 documents {\"id\",\"type\",\"revision\",…}", required: true, limits: .entries(0...1000)),
                 RequestField("histories", "for each document, the revisions it was made from, its parent first"),
                 RequestField("edits", "true or false: only over the revision that is current, which is `parent`; default false"),
             ],
@@ -446,7 +512,9 @@ public enum RequestCatalogue {
         RequestDescription(
             "changes/documents", "Read documents with all their leaves.",
             [
-                RequestField("docs", "at most 1000 of {\"type\",\"id\",\"revision\"?,\"revisions\"?}", required: true),
+                RequestField(
+                    "docs", "at most 1000 of {\"type\",\"id\",\"revision\"?,\"revisions\"?}", required: true,
+                    limits: .entries(1...1000)),
                 RequestField("content", "true or false: what each leaf says; default true"),
             ],
             example: "changes documents docs='[{\"type\":\"note\",\"id\":\"1\"}]'"),

@@ -17,10 +17,14 @@ public struct RequestField: Sendable {
     public let content: Content
     /// Other names that mean the same.
     public let aliases: [String]
+    /// What the requests that take it check.
+    public let limits: ValueLimits
 
     public init(
-        _ name: String, _ takes: String, required: Bool = false, _ content: Content = .any, aliases: [String] = []
+        _ name: String, _ takes: String, required: Bool = false, _ content: Content = .any, aliases: [String] = [],
+        limits: ValueLimits = .none
     ) {
+        self.limits = limits
         self.name = name
         self.takes = takes
         isRequired = required
