@@ -68,17 +68,26 @@ static int receivedFromDaemon(int event, void *data, void *user) {
     (void)event;
     (void)user;
     const struct messageEventData *message = data;
+    liveUpdatesNote();
     if (strcmp(message->topic, GEOMATCH_BATCH_TOPIC) == 0) {
         publishEach(message->payload, message->payloadLength);
     } else if (strcmp(message->topic, GEOMATCH_RELOAD_TOPIC) == 0) {
         if (!readAgain()) mosquitto_log_printf(logWarning, "Warning: users and access cannot be read again");
     } else if (strcmp(message->topic, GEOMATCH_REFUSE_TOPIC) == 0) {
         refusalsAdd(message->payload, message->payloadLength);
+    } else if (strcmp(message->topic, GEOMATCH_CONTINUE_TOPIC) == 0) {
+        liveUpdatesContinue();
     } else {
         return success;
     }
     // Batches and commands themselves go nowhere.
     return refusedByAccess;
+}
+
+static int reachesDaemon(int event, void *data, void *user) {
+    (void)event;
+    (void)user;
+    return liveUpdatesHandOver(data) ? refusedByAccess : success;
 }
 
 // MARK: The listeners for everybody
@@ -108,6 +117,7 @@ static int receivedFromClient(int event, void *data, void *user) {
     (void)event;
     (void)user;
     const struct messageEventData *message = data;
+    liveUpdatesNote();
     if (refusalsHold(message->topic)) return refusedByAccess;
     // A QoS 0 message that is not retained is kept by nobody, an empty one frees.
     if ((message->qos == 0 && !message->retain) || message->payloadLength == 0) return success;
@@ -156,7 +166,11 @@ int mosquitto_plugin_init(
     *data = instance;
     if (instance->isForEverybody) return beginForEverybody(instance, options, count);
     connectionsWatch(0, 0);
-    return mosquitto_callback_register(identity, messageEvent, receivedFromDaemon, NULL, NULL);
+    int result = mosquitto_callback_register(identity, messageEvent, receivedFromDaemon, NULL, NULL);
+    const char *memory = option(options, count, "ring");
+    if (result != success || !memory) return result;
+    liveUpdatesAttach(memory, option(options, count, "wake"));
+    return mosquitto_callback_register(identity, accessEvent, reachesDaemon, NULL, NULL);
 }
 
 int mosquitto_plugin_cleanup(void *data, struct mosquitto_opt *options, int count) {
@@ -170,6 +184,8 @@ int mosquitto_plugin_cleanup(void *data, struct mosquitto_opt *options, int coun
         mosquitto_callback_unregister(instance->identity, messageEvent, receivedFromClient, NULL);
     } else {
         mosquitto_callback_unregister(instance->identity, messageEvent, receivedFromDaemon, NULL);
+        mosquitto_callback_unregister(instance->identity, accessEvent, reachesDaemon, NULL);
+        liveUpdatesDetach();
     }
     free(instance);
     return success;

@@ -29,6 +29,7 @@ enum {
 enum {
     accessRead = 1,
     accessWrite = 2,
+    accessSubscribe = 4,
 };
 
 enum {

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct accessEventData;
 struct mosquitto;
 
 // Users.c
@@ -45,6 +46,18 @@ bool refusalsHold(const char *topic);
 /// Watches the connections of the listeners at these ports and the life of the daemon; started once.
 void connectionsWatch(int port, int loginSeconds);
 void connectionsLoggedIn(const struct mosquitto *client);
+
+// LiveUpdates.c
+
+/// Takes up the memory and the eventfd that were inherited under these numbers.
+void liveUpdatesAttach(const char *memory, const char *wake);
+void liveUpdatesDetach(void);
+/// Somebody published.
+void liveUpdatesNote(void);
+/// Whether a message to the daemon went into the memory, so that mosquitto need not send it.
+bool liveUpdatesHandOver(const struct accessEventData *message);
+/// The daemon has made room.
+void liveUpdatesContinue(void);
 
 // Files.c
 

@@ -96,6 +96,9 @@ public final class Core {
 
     public func receive(_ update: IncomingUpdate) { hub.receive(update, &turn) }
 
+    /// Updates were left out for newer ones of their topic before they came.
+    public func countConflated(_ count: Int, of dataset: String) { hub.conflatedUpdates(count, of: dataset) }
+
     /// A live update whose sender waits to hear what became of it.
     public func receiveAnswered(_ update: IncomingUpdate, of dataset: String) -> UpdateAnswer {
         hub.receiveAnswered(update, of: dataset, &turn)

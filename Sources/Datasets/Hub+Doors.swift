@@ -30,6 +30,9 @@ extension Hub {
         if let live = LiveToken(token) { liveSubscribers.conflated(live) }
     }
 
+    /// The broker left out updates of a live topic for a newer one.
+    public func conflatedUpdates(_ count: Int, of dataset: String) { datasets[dataset]?.updateCounters.countConflated(count) }
+
     /// The highest number of a match or an event so far.
     public var lastDeliveryNumber: Int64 { outbox.lastNumber }
 

@@ -11,6 +11,15 @@ public protocol BrokerLink: AnyObject {
     func unsubscribe(_ filters: [String]) -> Int32
     /// Has the broker take nothing on topics that begin so for a second, where it can.
     func refusePublications(below prefix: String)
+    /// Has an embedded broker hand over through memory what the filters select.
+    ///
+    /// To be followed by a QoS 1 message to ourselves: what comes that way is read once it came.
+    ///
+    /// - Parameters:
+    ///   - kept: Topics that begin so stay with the connection.
+    ///   - keepsAssured: So does what was published at a higher QoS than 0.
+    /// - Returns: Why everything stays there; nil: it does not, or there is no such memory.
+    func openRing(kept: String, keepsAssured: Bool) -> LiveRing.Refusal?
     /// From any thread.
     func wake()
     func stop(drainSeconds: Double)
@@ -18,6 +27,7 @@ public protocol BrokerLink: AnyObject {
 
 extension BrokerLink {
     public func refusePublications(below prefix: String) {}
+    public func openRing(kept: String, keepsAssured: Bool) -> LiveRing.Refusal? { nil }
 }
 
 /// One message on its way out; everything is borrowed for the call.

@@ -136,6 +136,10 @@ extension MQTTDoor {
 
     private func sendProbe() {
         awaitProbe()
+        // With `live.input-qos: 1` the broker is to keep what was published so until we have it.
+        if let refusal = link?.openRing(kept: topics.reserved, keepsAssured: configuration.inputQoS > 0) {
+            core.logger.notice("live updates come over MQTT, at a lower throughput", metadata: ["reason": "\(refusal)"])
+        }
         publish(Array("{}".utf8), on: topics.probe(sessionName) + session.nextProbe(), qos: 1, retain: false)
     }
 

@@ -256,7 +256,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
             return false
         case .malformedRequest(let dataset): return reading(of: dataset, isRequest: true) != .elsewhere
         case .update(let topic):
-            let dataset = String(decoding: topic.prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self)
+            let dataset = Self.dataset(of: topic)
             let reading = reading(of: dataset, isRequest: false)
             guard passesOn(reading) || reading == .unknown && role?.createsDatasets == true && Name.isDataset(dataset) else {
                 return reading != .elsewhere
@@ -265,6 +265,11 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
             return false
         case .other: return true
         }
+    }
+
+    /// The first level of a live topic.
+    private static func dataset(of topic: UnsafeRawBufferPointer) -> String {
+        String(decoding: topic.prefix { $0 != UInt8(ascii: "/") }, as: UTF8.self)
     }
 
     func receiveHere(_ message: InboundMessage) {
@@ -287,6 +292,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
             {
                 return
             }
+            if message.leftOut > 0 { core.countConflated(Int(message.leftOut), of: Self.dataset(of: topic)) }
             core.receive(
                 IncomingUpdate(topic: topic, payload: message.payload, isPadded: true, isRepeated: message.retain))
         case .other:
@@ -321,6 +327,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
             route(message, of: adapted.dataset)
             return true
         }
+        if message.leftOut > 0 { core.countConflated(Int(message.leftOut), of: adapted.dataset) }
         core.receive(adapted, published: message.topic, isRepeated: message.retain)
         return true
     }

@@ -159,6 +159,8 @@ public struct Topics: Sendable {
 
     /// What every request comes on.
     var anyRequest: String { "\(prefix)\(Self.root)+/+/request/…" }
+    /// How requests and everything that the daemon reports begin; no live topic begins so.
+    var reserved: String { "\(prefix)\(Self.root)" }
     /// The daemon's own state.
     public var status: String { "\(prefix)\(Self.root)status" }
     /// Where the daemon's own mark and probe are: no dataset can have this name.

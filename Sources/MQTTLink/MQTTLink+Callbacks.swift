@@ -41,6 +41,7 @@ extension MQTTLink {
         guard let topic = message.topic else { return }
         let topicBytes = UnsafeRawBufferPointer(start: topic, count: strlen(topic))
         let payload = UnsafeRawBufferPointer(start: message.payload, count: Int(max(0, message.payloadlen)))
+        drainRing(before: topicBytes, payload)
         guard let properties else {
             inbound.append(
                 topic: topicBytes, payload: payload, qos: UInt8(truncatingIfNeeded: message.qos), retain: message.retain,

@@ -123,6 +123,8 @@ extension MQTTLink {
         if mosquitto_socket(client) >= 0 { abandonSocket() }
         // What came before the end is handed over first.
         dispatch()
+        ring?.close()
+        ringHeldAt = nil
         let cause = causeOfEnd(result)
         queuedPlain = 0
         batch.removeAll()
@@ -226,6 +228,7 @@ extension MQTTLink {
     /// DISCONNECT, and at most two seconds for a socket that does not take it.
     func sayGoodbye() {
         if phase == .connected {
+            emptyRing()
             dispatch()
             sendBatch()
             mosquitto_disconnect(client)

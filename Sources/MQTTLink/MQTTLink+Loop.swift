@@ -22,18 +22,23 @@ extension MQTTLink {
         flush()
         var descriptors = (
             pollfd(fd: wakeDescriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: -1, events: 0, revents: 0)
+            pollfd(fd: -1, events: 0, revents: 0),
+            pollfd(fd: -1, events: Int16(POLLIN), revents: 0)
         )
         let socket = mosquitto_socket(client)
         let paused = isPaused
         if socket >= 0 {
             descriptors.1 = pollfd(fd: socket, events: wantedEvents(paused: paused), revents: 0)
         }
-        let timeout = moreToRead && !paused ? 0 : pollTimeout(handlerDeadline: deadline)
+        if !paused, let ring { descriptors.2.fd = ring.wakeDescriptor }
+        let isReady = moreToRead && !paused || ringIsReady
+        let timeout = isReady ? 0 : pollTimeout(handlerDeadline: deadline)
         withUnsafeMutablePointer(to: &descriptors) {
-            $0.withMemoryRebound(to: pollfd.self, capacity: 2) { _ = poll($0, 2, timeout) }
+            $0.withMemoryRebound(to: pollfd.self, capacity: 3) { _ = poll($0, 3, timeout) }
         }
         if descriptors.0.revents != 0 { takeWake() }
+        if descriptors.2.revents != 0 { ring?.takeWake() }
+        if !paused { drainRing() }
         if socket >= 0, mosquitto_socket(client) == socket {
             serve(revents: Int32(descriptors.1.revents), paused: paused)
         }
@@ -46,7 +51,7 @@ extension MQTTLink {
     // MARK: The socket
 
     /// Back-pressure: nothing more is read while the socket takes nothing and too much waits for it.
-    private var isPaused: Bool {
+    var isPaused: Bool {
         writeBlocked && queuedMessages + packets.outstanding > configuration.outgoingHighWater
     }
 
@@ -154,6 +159,7 @@ extension MQTTLink {
 
     private func keepHouse() {
         let now = monotonicNow()
+        releaseRing(now: now)
         // Answers that needed no packet, such as those to malformed filters.
         if !events.isEmpty { dispatch() }
         if now >= lastMisc + 1_000_000_000 {

@@ -60,8 +60,12 @@ extension MQTTLink {
     /// Has the broker take nothing on topics that begin so for a second; other brokers than the embedded one cannot.
     public func refusePublications(below prefix: String) {
         guard configuration.brokerTakesBatches, phase == .connected else { return }
-        let bytes = Array(prefix.utf8)
-        if mosquitto_publish(client, nil, "$geomatch/refuse", Int32(bytes.count), bytes, 0, false) == 0 { queuedPlain += 1 }
+        command("$geomatch/refuse", Array(prefix.utf8))
+    }
+
+    /// A message to the embedded broker's plugin.
+    func command(_ topic: String, _ payload: [UInt8] = []) {
+        if mosquitto_publish(client, nil, topic, Int32(payload.count), payload, 0, false) == 0 { queuedPlain += 1 }
     }
 
     /// False for what must go the usual way: what the library refuses, and what is too long to share a packet.

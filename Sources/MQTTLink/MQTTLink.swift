@@ -77,6 +77,12 @@ public final class MQTTLink: @unchecked Sendable {
     var lastRequestID: Int32 = 0
     var maximumPacketBytes = Int.max
 
+    /// Live updates of the embedded broker.
+    let ring: LiveRing?
+    /// Since when what comes next in it waits for a message of the connection.
+    var ringHeldAt: UInt64?
+    var askedForMore = false
+
     /// QoS 0 messages that wait for the socket.
     public var queuedMessages: Int { queuedPlain + batch.count }
     /// QoS 1 messages whose PUBACK has not come.
@@ -84,11 +90,13 @@ public final class MQTTLink: @unchecked Sendable {
     /// Between CONNACK and the end of the connection.
     public var isConnected: Bool { phase == .connected }
 
+    /// - Parameter ring: Memory that the embedded broker shares with us, see ``openRing(kept:)``.
     /// - Throws: ``MQTTEndpointError`` where a TLS file cannot be read, or the system has no room for a connection.
     public init(
-        configuration: MQTTLinkConfiguration, handler: any MQTTLinkHandler
+        configuration: MQTTLinkConfiguration, handler: any MQTTLinkHandler, ring: LiveRing? = nil
     ) throws(MQTTEndpointError) {
         _ = MQTTLink.library
+        self.ring = ring
         try configuration.endpoint.tls?.checkFiles()
         self.configuration = configuration
         self.handler = handler

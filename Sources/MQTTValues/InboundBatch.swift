@@ -12,10 +12,12 @@ public struct InboundMessage {
     public let responseTopic: UnsafeRawBufferPointer?
     /// MQTT 5: to be returned unchanged with the answer.
     public let correlation: UnsafeRawBufferPointer?
+    /// How many older messages of the topic the embedded broker left out for this one.
+    public let leftOut: UInt32
 
     package init(
         topic: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, retain: Bool, qos: Int32,
-        responseTopic: UnsafeRawBufferPointer? = nil, correlation: UnsafeRawBufferPointer? = nil
+        responseTopic: UnsafeRawBufferPointer? = nil, correlation: UnsafeRawBufferPointer? = nil, leftOut: UInt32 = 0
     ) {
         self.topic = topic
         self.payload = payload
@@ -23,6 +25,7 @@ public struct InboundMessage {
         self.qos = qos
         self.responseTopic = responseTopic
         self.correlation = correlation
+        self.leftOut = leftOut
     }
 }
 
@@ -48,6 +51,7 @@ public struct InboundBatch {
             correlation: slot.correlationCount < 0
                 ? nil
                 : UnsafeRawBufferPointer(
-                    start: response + max(0, Int(slot.responseCount)) + 1, count: Int(slot.correlationCount)))
+                    start: response + max(0, Int(slot.responseCount)) + 1, count: Int(slot.correlationCount)),
+            leftOut: slot.leftOut)
     }
 }

@@ -10,6 +10,7 @@ package struct InboundBuffer: ~Copyable {
         package var correlationCount: Int32
         package var qos: UInt8
         package var retain: Bool
+        package var leftOut: UInt32
     }
 
     /// simdjson's `SIMDJSON_PADDING`.
@@ -36,7 +37,7 @@ package struct InboundBuffer: ~Copyable {
     }
 
     package mutating func append(
-        topic: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, qos: UInt8, retain: Bool,
+        topic: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, qos: UInt8, retain: Bool, leftOut: UInt32 = 0,
         response: UnsafeRawBufferPointer?, correlation: UnsafeRawBufferPointer?
     ) {
         let extra = response == nil && correlation == nil ? 0 : (response?.count ?? 0) + 1 + (correlation?.count ?? 0)
@@ -59,7 +60,7 @@ package struct InboundBuffer: ~Copyable {
         slots[count] = Slot(
             start: byteCount, topicCount: topic.count, payloadCount: payload.count,
             responseCount: response.map { Int32($0.count) } ?? -1,
-            correlationCount: correlation.map { Int32($0.count) } ?? -1, qos: qos, retain: retain)
+            correlationCount: correlation.map { Int32($0.count) } ?? -1, qos: qos, retain: retain, leftOut: leftOut)
         count += 1
         byteCount += size
     }

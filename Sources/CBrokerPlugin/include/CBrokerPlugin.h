@@ -25,6 +25,11 @@
 //
 // What does not add up ends the batch there.
 //
+// Live updates reach the daemon through memory, see CLiveRing.h. Options of the daemon's listener:
+//
+//     ring    the number of the inherited descriptor of the memory
+//     wake    that of an eventfd that wakes the daemon
+//
 // Options (`plugin_opt_…`) of a listener for everybody:
 //
 //     role    everybody; without this option the listener is the daemon's
@@ -41,6 +46,8 @@
 #define GEOMATCH_RELOAD_TOPIC "$geomatch/reload"
 /// For a second nobody may publish on topics that begin like a message here.
 #define GEOMATCH_REFUSE_TOPIC "$geomatch/refuse"
+/// A message here says that the daemon has made room in the memory for live updates.
+#define GEOMATCH_CONTINUE_TOPIC "$geomatch/continue"
 /// How client ids of daemons begin.
 #define GEOMATCH_CLIENT_PREFIX "geomatchd-"
 

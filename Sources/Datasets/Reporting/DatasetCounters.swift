@@ -32,6 +32,12 @@ struct UpdateCounters: Equatable {
     }
 
     mutating func countSkewed() { skewed += 1 }
+
+    /// So many were left out for newer ones before they came.
+    mutating func countConflated(_ count: Int) {
+        conflated += count
+        received += count
+    }
 }
 
 /// The requests to a dataset since the daemon started.

@@ -118,7 +118,8 @@ struct BrokerFiles: Sendable {
             # For the daemon: whoever can enter the folder is trusted, and only we can.
             listener 0 \(place)
             allow_anonymous true
-            \(plugin.map { "plugin \($0)\n" } ?? "")
+            \(plugin.map { "plugin \($0)\n" } ?? "")\
+            \(plugin != nil && configuration.ring != nil ? "plugin_opt_ring 3\nplugin_opt_wake 4\n" : "")
             """
     }
 

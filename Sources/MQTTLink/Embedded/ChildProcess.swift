@@ -10,10 +10,14 @@ struct ChildProcess {
     private let lifeline: Int32
 
     /// Starts it without a shell, in a process group of its own (so that Ctrl-C in our terminal does not end it before we
-    /// have drained), with default signals and nothing inherited but the pipes.
+    /// have drained), with default signals and nothing inherited but the pipes and what is named.
     ///
-    /// - Parameter folder: Where it runs; `nil` for where we do.
-    init(executable: String, arguments: [String], folder: String? = nil) throws(EmbeddedBrokerError) {
+    /// - Parameters:
+    ///   - folder: Where it runs; `nil` for where we do.
+    ///   - inherited: Descriptors that it has, too, from number 3 on; their own numbers are above those.
+    init(
+        executable: String, arguments: [String], folder: String? = nil, inherited: [Int32] = []
+    ) throws(EmbeddedBrokerError) {
         var pipes: [Int32] = [-1, -1]
         var life: [Int32] = [-1, -1]
         guard pipe2(&pipes, O_CLOEXEC) == 0 else { throw .notStarted(reason: String(cString: strerror(errno))) }
@@ -30,7 +34,10 @@ struct ChildProcess {
         posix_spawn_file_actions_adddup2(&actions, life[0], 0)
         posix_spawn_file_actions_adddup2(&actions, pipes[1], 1)
         posix_spawn_file_actions_adddup2(&actions, pipes[1], 2)
-        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        for (index, descriptor) in inherited.enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(3 + index))
+        }
+        posix_spawn_file_actions_addclosefrom_np(&actions, Int32(3 + inherited.count))
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

@@ -88,14 +88,20 @@ public final class EmbeddedBroker: Sendable {
     /// Whether its listener for the daemon takes batches: ``MQTTLinkConfiguration/brokerTakesBatches``.
     public var takesBatches: Bool { configuration.pluginFile != nil }
 
+    /// Memory in which its plugin hands over live updates; `nil` where it was given none, or has no plugin.
+    public var ring: LiveRing? { configuration.pluginFile == nil ? nil : configuration.ring }
+
     /// The process that runs now; `nil` between two, before the start and after the stop.
     public var processID: Int32? { state.withLock { $0.processID } }
 
     // MARK: For the supervisor
 
     func launch(_ executable: String, files: BrokerFiles) throws(EmbeddedBrokerError) -> ChildProcess {
+        let ring = self.ring
+        ring?.forgetWriter()
         let child = try ChildProcess(
-            executable: executable, arguments: ["-c", files.configurationFile], folder: files.directory)
+            executable: executable, arguments: ["-c", files.configurationFile], folder: files.directory,
+            inherited: ring.map { [$0.memoryDescriptor, $0.wakeDescriptor] } ?? [])
         state.withLock { $0.processID = child.processID }
         try? BrokerFiles.write("\(child.processID)\n", to: files.processFile)
         return child

@@ -16,6 +16,8 @@ public struct EmbeddedBrokerConfiguration: Sendable {
     public var executable: String?
     /// geomatch's plugin for mosquitto, which takes batches on the daemon's listener; `nil` does without.
     public var pluginFile: String?
+    /// Where the plugin puts live updates for the daemon; `nil`: they come over MQTT.
+    public var ring: LiveRing?
     /// A second listener for everybody, with TLS.
     public struct EncryptedListener: Equatable, Sendable {
         public var host: String

@@ -31,7 +31,10 @@ extension Settings {
         line("log-format", logFormat.rawValue)
         lines += encryptedListenerLines + tlsLines
         lines += ["topics:", "  prefix: \(Self.quoted(topicsPrefix))"]
-        lines += ["live:", "  qos: \(liveQoS)", "  input-qos: \(liveInputQoS)", "  readers: \(Self.list(liveReaders))"]
+        lines += [
+            "live:", "  qos: \(liveQoS)", "  input-qos: \(liveInputQoS)", "  shared-memory: \(liveSharesMemory)",
+            "  readers: \(Self.list(liveReaders))",
+        ]
         lines += ["metrics:", "  per-dataset: \(metricsPerDataset)"]
         lines += tilesLines
         lines += [

@@ -42,6 +42,8 @@ struct Settings: Sendable {
     var topicsPrefix = ""
     var liveQoS = 0
     var liveInputQoS = 0
+    /// Live updates come from the embedded broker through memory, not over MQTT.
+    var liveSharesMemory = true
     var liveReaders = ["*"]
     /// The entries of `access`; nil without the key.
     var access: [AccessRules.Entry]?

@@ -74,6 +74,7 @@ struct SettingsKey: Sendable {
         SettingsKey("topics.prefix", "topic levels before each tree", fileOnly: true),
         SettingsKey("live.qos", "0 or 1", fileOnly: true),
         SettingsKey("live.input-qos", "0 or 1", fileOnly: true),
+        SettingsKey("live.shared-memory", "true or false", fileOnly: true),
         SettingsKey("live.readers", "client patterns, comma-separated or a list", fileOnly: true),
         SettingsKey(
             connections, "\(connectionsAllowed.lowerBound) to \(connectionsAllowed.upperBound)", fileOnly: true),

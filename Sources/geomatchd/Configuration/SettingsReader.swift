@@ -76,6 +76,7 @@ struct SettingsReader {
         settings.topicsPrefix = try value("topics.prefix", parse: Self.topicPrefix) ?? ""
         settings.liveQoS = try integer("live.qos", 0...1) ?? settings.liveQoS
         settings.liveInputQoS = try integer("live.input-qos", 0...1) ?? settings.liveInputQoS
+        settings.liveSharesMemory = try value("live.shared-memory", parse: Self.boolean) ?? settings.liveSharesMemory
         settings.liveReaders = try value("live.readers", parse: Self.list) ?? settings.liveReaders
         settings.access = try readAccess()
         try readLimits(into: &settings.limits)

@@ -218,6 +218,7 @@ struct Daemon {
                 log.log(level: Self.level(ofBrokerLine: line), "mosquitto", metadata: ["line": "\(line)"])
             })
         configuration.pluginFile = plugin
+        if plugin != nil, settings.liveSharesMemory { configuration.ring = makeRing() }
         configuration.adapterFilters = settings.adapters.map(\.filter)
         configuration.encryptedListener = settings.encryptedListener
         configuration.grants = settings.grants
@@ -238,8 +239,19 @@ struct Daemon {
             metadata: [
                 "listen": "\(settings.listenHost):\(settings.listenPort)",
                 "batching": .stringConvertible(broker.takesBatches),
+                "shared-memory": .stringConvertible(broker.ring.map { $0.refusal == nil } ?? false),
             ])
         return broker
+    }
+
+    /// Memory for live updates of the embedded broker; nil where the system has none.
+    private func makeRing() -> LiveRing? {
+        do throws(MQTTEndpointError) {
+            return try LiveRing()
+        } catch {
+            log.notice("no memory for live updates: they come over MQTT, at a lower throughput", metadata: ["error": "\(error)"])
+            return nil
+        }
     }
 
     /// As configured, as far as files can be opened.
@@ -293,7 +305,8 @@ struct Daemon {
         let handover = try handover(in: store, to: clientID, identity: identity, endpoint: endpoint, door: door)
         let service: LinkService
         do throws(MQTTEndpointError) {
-            service = LinkService(door: door, link: try MQTTLink(configuration: link, handler: door), handover: handover)
+            service = LinkService(
+                door: door, link: try MQTTLink(configuration: link, handler: door, ring: embedded?.ring), handover: handover)
         } catch {
             throw .configuration(error.description)
         }

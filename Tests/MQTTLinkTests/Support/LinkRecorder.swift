@@ -7,6 +7,7 @@ struct Received: Equatable, Sendable {
     var topic: String
     var payload: String
     var retain = false
+    var leftOut: UInt32 = 0
     var responseTopic: String?
     var correlation: [UInt8]?
 }
@@ -32,12 +33,12 @@ final class LinkRecorder: MQTTLinkHandler, @unchecked Sendable {
     private let onMessage: ((MQTTLink, Received) -> Void)?
 
     init(
-        _ configuration: MQTTLinkConfiguration, filters: [(filter: String, qos: Int32)] = [],
+        _ configuration: MQTTLinkConfiguration, filters: [(filter: String, qos: Int32)] = [], ring: LiveRing? = nil,
         onMessage: ((MQTTLink, Received) -> Void)? = nil
     ) throws {
         self.filters = filters
         self.onMessage = onMessage
-        let link = try MQTTLink(configuration: configuration, handler: self)
+        let link = try MQTTLink(configuration: configuration, handler: self, ring: ring)
         self.link = link
         let thread = Thread { [self] in
             link.run()
@@ -135,6 +136,7 @@ final class LinkRecorder: MQTTLinkHandler, @unchecked Sendable {
                 Received(
                     topic: String(decoding: message.topic, as: UTF8.self),
                     payload: String(decoding: message.payload, as: UTF8.self), retain: message.retain,
+                    leftOut: message.leftOut,
                     responseTopic: message.responseTopic.map { String(decoding: $0, as: UTF8.self) },
                     correlation: message.correlation.map(Array.init)))
         }
@@ -171,7 +173,7 @@ extension LinkRecorder.Event {
 /// Runs `body` with a link to `endpoint`, and ends it.
 func withLink<Result>(
     _ endpoint: MQTTEndpoint, id: String = "test-\(UInt32.random(in: 0 ... .max))", version: Int = 5,
-    filters: [(filter: String, qos: Int32)] = [], change: (inout MQTTLinkConfiguration) -> Void = { _ in },
+    filters: [(filter: String, qos: Int32)] = [], ring: LiveRing? = nil, change: (inout MQTTLinkConfiguration) -> Void = { _ in },
     _ body: (LinkRecorder) throws -> Result
 ) throws -> Result {
     var configuration = MQTTLinkConfiguration(endpoint: endpoint, clientID: id)
@@ -179,7 +181,7 @@ func withLink<Result>(
     configuration.backoffMinimumSeconds = 0.05
     configuration.backoffMaximumSeconds = 0.2
     change(&configuration)
-    let recorder = try LinkRecorder(configuration, filters: filters)
+    let recorder = try LinkRecorder(configuration, filters: filters, ring: ring)
     defer { recorder.stop(drainSeconds: 0) }
     return try body(recorder)
 }

@@ -1,0 +1,81 @@
+import Glibc
+
+// Live updates that come through memory from the embedded broker's plugin take their place among the messages of the connection.
+
+extension MQTTLink {
+    /// Has the broker hand over what this session's filters select through memory, see ``LiveRing``.
+    ///
+    /// To be followed by a QoS 1 message to ourselves: what comes through the memory is read once that came.
+    ///
+    /// - Parameters:
+    ///   - kept: Topics that begin so stay with the connection.
+    ///   - keepsAssured: So does what was published at a higher QoS than 0.
+    /// - Returns: Why everything goes on coming over the connection; nil: it does not, or there is no such memory.
+    public func openRing(kept: String, keepsAssured: Bool) -> LiveRing.Refusal? {
+        guard let ring, phase == .connected else { return nil }
+        ringHeldAt = nil
+        askedForMore = false
+        return ring.open(client: configuration.clientID, kept: kept, keepsAssured: keepsAssured)
+    }
+
+    /// Takes in what comes next, as much as one batch may have, and hands it over.
+    func drainRing() {
+        guard let ring else { return }
+        var step = LiveRing.Step.update
+        while step == .update, inbound.count < configuration.batchMaximum, inbound.byteCount < configuration.batchBytesMaximum {
+            step = ring.next(append)
+        }
+        ring.giveBack()
+        if step == .held { ringHeldAt = ringHeldAt ?? monotonicNow() } else { ringHeldAt = nil }
+        if inbound.count > 0 { dispatch() }
+        askForMore(ring)
+    }
+
+    /// Before a message of the connection: what the broker took before it.
+    func drainRing(before topic: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {
+        guard let ring, ring.isOpen else { return }
+        ringHeldAt = nil
+        ring.reach(LiveRing.hash(topic: topic, payload: payload), append)
+        ring.giveBack()
+    }
+
+    /// Everything that is there, at the end.
+    func emptyRing() {
+        guard let ring else { return }
+        ring.close()
+        while ring.next(append) == .update {}
+        ring.giveBack()
+    }
+
+    private func append(_ update: LiveRing.Update) {
+        inbound.append(
+            topic: update.topic, payload: update.payload, qos: 0, retain: false, leftOut: update.leftOut, response: nil,
+            correlation: nil)
+    }
+
+    /// The plugin learns that there is room only by a message, as it runs only when there is one.
+    private func askForMore(_ ring: LiveRing) {
+        guard phase == .connected, ring.shouldAskForMore else {
+            askedForMore = false
+            return
+        }
+        guard !askedForMore else { return }
+        askedForMore = true
+        command("$geomatch/continue")
+    }
+
+    /// A message that does not come, as the broker dropped it, must not keep up what was taken behind it.
+    func releaseRing(now: UInt64) {
+        guard let ringHeldAt, !isPaused, !moreToRead, now >= ringHeldAt + Self.heldNanosecondsMaximum else { return }
+        ring?.release()
+        self.ringHeldAt = nil
+    }
+
+    private static let heldNanosecondsMaximum: UInt64 = 1_000_000_000
+
+    /// Whether there is something to read at once.
+    var ringIsReady: Bool {
+        guard let ring, !isPaused else { return false }
+        return ringHeldAt == nil && !ring.mayWait()
+    }
+}
