@@ -64,14 +64,23 @@ extension MQTTLink {
         command("$geomatch/continue")
     }
 
-    /// A message that does not come, as the broker dropped it, must not keep up what was taken behind it.
+    /// A message that does not come, as the broker dropped it, must not hold up what was taken behind it.
     func releaseRing(now: UInt64) {
-        guard let ringHeldAt, !isPaused, !moreToRead, now >= ringHeldAt + Self.heldNanosecondsMaximum else { return }
+        guard let end = ringHoldEnd, !isPaused, !moreToRead, now >= end else { return }
         ring?.release()
-        self.ringHeldAt = nil
+        ringHeldAt = nil
+        ringMissedAt = now
     }
 
-    private static let heldNanosecondsMaximum: UInt64 = 1_000_000_000
+    /// Until when what comes next waits for a message of the connection; nil: it does not wait.
+    ///
+    /// The broker writes the message right behind its mark. Who makes it drop messages on purpose (QoS 2, expired before its release)
+    /// delays others once.
+    var ringHoldEnd: UInt64? {
+        guard let ringHeldAt else { return nil }
+        let hasMissed = ringMissedAt.map { ringHeldAt < $0 + 60_000_000_000 } ?? false
+        return ringHeldAt + (hasMissed ? 20_000_000 : 1_000_000_000)
+    }
 
     /// Whether there is something to read at once.
     var ringIsReady: Bool {

@@ -81,6 +81,8 @@ public final class MQTTLink: @unchecked Sendable {
     let ring: LiveRing?
     /// Since when what comes next in it waits for a message of the connection.
     var ringHeldAt: UInt64?
+    /// When such a message last did not come.
+    var ringMissedAt: UInt64?
     var askedForMore = false
 
     /// QoS 0 messages that wait for the socket.

@@ -87,6 +87,26 @@ struct SessionTests {
         }
     }
 
+    @Test("Updates that the broker left out for a newer one are counted in their dataset", arguments: ["", "site/"])
+    func leftOut(_ prefix: String) {
+        let bench = DoorBench(prefix: prefix)
+        bench.door.core.createDatasets(["d"])
+        var buffer = InboundBuffer()
+        for (topic, leftOut) in [("d/-/-/-/-/a/count", 3), ("d/-/-/-/-/b/count", 0), ("unknown/-/-/-/-/b/count", 9)] {
+            Array("\(prefix)\(topic)".utf8).withUnsafeBytes { topic in
+                Array(#"{"count":1}"#.utf8).withUnsafeBytes { payload in
+                    buffer.append(
+                        topic: topic, payload: payload, qos: 0, retain: false, leftOut: UInt32(leftOut), response: nil,
+                        correlation: nil)
+                }
+            }
+        }
+        bench.door.linkReceived(buffer.batch(0..<3))
+        let updates = bench.door.core.hub.figures.first { $0.dataset == "d" }?.updates ?? []
+        #expect(updates.first { $0.outcome == "conflated" }?.count == 3)
+        #expect(updates.first { $0.outcome == "accepted" }?.count == 2)
+    }
+
     @Test("What came while a shard was handed over was carried out and never answered", arguments: [false, true])
     func passingOn(isLast: Bool) throws {
         let routed = Routed()

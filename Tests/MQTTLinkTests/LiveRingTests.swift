@@ -7,26 +7,6 @@ import Testing
 
 @Suite("The memory for live updates")
 struct LiveRingTests {
-    /// The plugin's end.
-    private final class Writer {
-        private var writer = liveRingWriter()
-        let result: Int64
-
-        init(_ ring: LiveRing) { result = liveRingAttach(&writer, ring.memoryDescriptor, ring.wakeDescriptor) }
-        deinit { liveRingDetach(&writer) }
-
-        func put(_ topic: String, _ payload: String) -> Bool {
-            Array(payload.utf8).withUnsafeBytes {
-                liveRingPut(&writer, topic, topic.utf8.count, $0.baseAddress, $0.count)
-            }
-        }
-
-        func mark(_ topic: String, _ payload: String) { liveRingPutMark(&writer, hash(topic, payload)) }
-        func proceed() { liveRingContinue(&writer) }
-        func isOpen(to client: String) -> Bool { liveRingIsOpen(&writer, client) }
-        func keeps(_ topic: String, qos: UInt8 = 0) -> Bool { liveRingKeeps(&writer, topic, qos) }
-    }
-
     private struct Message: Equatable {
         var topic: String
         var payload: String
@@ -41,12 +21,6 @@ struct LiveRingTests {
         }
     }
 
-    private static func hash(_ topic: String, _ payload: String) -> UInt64 {
-        Array(topic.utf8).withUnsafeBytes { topic in
-            Array(payload.utf8).withUnsafeBytes { LiveRing.hash(topic: topic, payload: $0) }
-        }
-    }
-
     private func readAll(_ ring: LiveRing) -> [Message] {
         var read: [Message] = []
         while ring.next({ read.append(Message($0)) }) == .update {}
@@ -58,7 +32,7 @@ struct LiveRingTests {
     func queue() throws {
         var random = SeededRandom.SplitMix64.forTest()
         let ring = try LiveRing(capacity: 1 << 18)
-        let writer = Writer(ring)
+        let writer = RingWriter(ring)
         #expect(writer.result == 0 && ring.refusal == nil)
         var expected: [Message] = []
         var read: [Message] = []
@@ -81,7 +55,7 @@ struct LiveRingTests {
     func crowded() throws {
         var random = SeededRandom.SplitMix64.forTest()
         let ring = try LiveRing(capacity: 1 << 14)
-        let writer = Writer(ring)
+        let writer = RingWriter(ring)
         #expect(ring.open(client: "c", kept: "k/", keepsAssured: false) == nil)
         var put: [Message] = []
         var marks: [Message] = []
@@ -92,7 +66,7 @@ struct LiveRingTests {
                 read += readAll(ring)
                 if ring.shouldAskForMore { writer.proceed() }
                 guard let mark = marks.first else { return }
-                ring.reach(Self.hash(mark.topic, mark.payload)) { read.append(Message($0)) }
+                ring.reach(RingWriter.hash(mark.topic, mark.payload)) { read.append(Message($0)) }
                 ring.giveBack()
                 read.append(marks.removeFirst())
             }
@@ -140,7 +114,7 @@ struct LiveRingTests {
         var random = SeededRandom.SplitMix64.forTest()
         for _ in 0..<200 {
             let ring = try LiveRing(capacity: 1 << 16)
-            let writer = Writer(ring)
+            let writer = RingWriter(ring)
             #expect(ring.open(client: "c", kept: "k/", keepsAssured: false) == nil)
             var taken: [Message] = []
             var sent: [Message] = []
@@ -172,7 +146,7 @@ struct LiveRingTests {
 
     private func deliver(_ sent: inout [Message], _ ring: LiveRing, _ handled: inout [Message]) {
         let message = sent.removeFirst()
-        ring.reach(Self.hash(message.topic, message.payload)) { handled.append(Message($0)) }
+        ring.reach(RingWriter.hash(message.topic, message.payload)) { handled.append(Message($0)) }
         ring.giveBack()
         handled.append(message)
     }
@@ -180,12 +154,12 @@ struct LiveRingTests {
     @Test("A message that never comes holds nothing after it was released, and one that comes late changes nothing")
     func missing() throws {
         let ring = try LiveRing(capacity: 1 << 14)
-        let writer = Writer(ring)
+        let writer = RingWriter(ring)
         #expect(ring.open(client: "c", kept: "k/", keepsAssured: false) == nil)
         #expect(writer.put("t", "1"))
         #expect(readAll(ring).isEmpty)
         writer.mark("k/probe", "")
-        ring.reach(Self.hash("k/probe", "")) { #expect(Message($0).payload == "1") }
+        ring.reach(RingWriter.hash("k/probe", "")) { #expect(Message($0).payload == "1") }
         #expect(writer.put("t", "2"))
         writer.mark("k/lost", "")
         #expect(writer.put("t", "3"))
@@ -195,14 +169,14 @@ struct LiveRingTests {
         #expect(ring.next { _ in } == .held)
         ring.release()
         #expect(readAll(ring).map(\.payload) == ["3", "4"])
-        ring.reach(Self.hash("k/lost", "")) { _ in Issue.record("handed over twice") }
+        ring.reach(RingWriter.hash("k/lost", "")) { _ in Issue.record("handed over twice") }
         // A later one is handled behind what came before it, though an earlier one is missing.
         writer.mark("k/missing", "")
         #expect(writer.put("t", "5"))
         writer.mark("k/there", "")
         #expect(writer.put("t", "6"))
         var read: [String] = []
-        ring.reach(Self.hash("k/there", "")) { read.append(Message($0).payload) }
+        ring.reach(RingWriter.hash("k/there", "")) { read.append(Message($0).payload) }
         #expect(read == ["5"])
         #expect(readAll(ring).map(\.payload) == ["6"])
         // Closed it holds nothing.
@@ -216,7 +190,7 @@ struct LiveRingTests {
     func nextWriter() throws {
         let ring = try LiveRing(capacity: 1 << 12)
         for number in 0..<300 {
-            let writer = Writer(ring)
+            let writer = RingWriter(ring)
             #expect(writer.put("t", "\(number)"))
             if number % 7 == 6 { #expect(readAll(ring).map(\.payload) == (number - 6...number).map { "\($0)" }) }
         }
@@ -228,7 +202,7 @@ struct LiveRingTests {
     func opened() throws {
         let ring = try LiveRing(capacity: 1 << 12)
         #expect(ring.open(client: "me", kept: "site/geomatch/", keepsAssured: false) == .noWriter)
-        let writer = Writer(ring)
+        let writer = RingWriter(ring)
         #expect(!writer.isOpen(to: "me"))
         #expect(ring.open(client: "me", kept: "site/geomatch/", keepsAssured: false) == nil)
         #expect(writer.isOpen(to: "me") && !writer.isOpen(to: "me2") && !writer.isOpen(to: "m"))
@@ -248,13 +222,13 @@ struct LiveRingTests {
         try withBytes(of: ring) { memory in
             let shared = memory.assumingMemoryBound(to: liveRing.self)
             shared.pointee.version = 7
-            #expect(Writer(ring).result == 7)
+            #expect(RingWriter(ring).result == 7)
             shared.pointee.version = UInt32(GEOMATCH_RING_VERSION)
             shared.pointee.writer = 9
             #expect(ring.open(client: "c", kept: "", keepsAssured: false) == .version(9))
             #expect("\(LiveRing.Refusal.version(9))".contains("version 9"))
             shared.pointee.magic = 1
-            #expect(Writer(ring).result == -1)
+            #expect(RingWriter(ring).result == -1)
         }
     }
 
@@ -263,7 +237,7 @@ struct LiveRingTests {
         var random = SeededRandom.SplitMix64.forTest()
         for _ in 0..<400 {
             let ring = try LiveRing(capacity: 1 << 12)
-            let writer = Writer(ring)
+            let writer = RingWriter(ring)
             #expect(ring.open(client: "c", kept: "k/", keepsAssured: false) == nil)
             for number in 0..<40 {
                 if number % 5 == 0 { writer.mark("k", "\(number)") } else { #expect(writer.put("t", "\(number)")) }
@@ -280,7 +254,7 @@ struct LiveRingTests {
                 }
             }
             for number in stride(from: 0, to: 40, by: 5) {
-                ring.reach(Self.hash("k", "\(number)")) { #expect($0.topic.count + $0.payload.count <= 4096) }
+                ring.reach(RingWriter.hash("k", "\(number)")) { #expect($0.topic.count + $0.payload.count <= 4096) }
             }
             ring.close()
             #expect(readAll(ring).count <= 4096 / 16)
