@@ -108,6 +108,42 @@ extension Integration {
             return transcript
         }
 
+        @Test("While the daemon stands still the newest update of each topic is kept, and requests wait")
+        func full() throws {
+            try withDaemon(isShared: true, inputQoS: 0) { daemon in
+                try withClient(daemon.endpoint, filters: ["geomatch/d/status"]) { client in
+                    client.waitSubscribed()
+                    try client.request("dataset/get")
+                    kill(daemon.program.processID, SIGSTOP)
+                    defer { kill(daemon.program.processID, SIGCONT) }
+                    // Twice what fits.
+                    let text = String(repeating: "x", count: 60_000)
+                    let (topics, rounds) = (10, 110)
+                    for round in 1...rounds {
+                        for topic in 0..<topics {
+                            client.publish("d/-/-/-/-/\(topic)/note", #"{"round":\#(round),"text":"\#(text)"}"#)
+                        }
+                    }
+                    client.send("device/list", [:], id: "waiting")
+                    client.publishAndWait("d/-/-/-/-/last/note", #"{"round":0}"#)
+                    kill(daemon.program.processID, SIGCONT)
+                    #expect(client.reply(to: "waiting")?["result"] != nil)
+                    let status = try client.first(on: "geomatch/d/status") {
+                        $0.json["updates"]?["received"]?.asInt64 == Int64(topics * rounds + 1)
+                    }
+                    let updates = status.json["updates"]
+                    let conflated = updates?["conflated"]?.asInt64 ?? 0
+                    #expect(conflated > 300 && updates?["accepted"]?.asInt64 == Int64(topics * rounds + 1) - conflated)
+                    for topic in 0..<topics {
+                        let state = try client.request(
+                            "live/snapshot", ["criteria": .string("d/-/-/-/-/\(topic)/note")])
+                        let round = state["updates"]?.asArray?.first?["properties"]?["round"]?.asInt64
+                        #expect(round == Int64(rounds), "\(topic)")
+                    }
+                }
+            }
+        }
+
         @Test("A conversation with requests between updates looks the same to its clients", arguments: [0, 1])
         func conversation(inputQoS: Int) throws {
             let shared = try converse(isShared: true, inputQoS: inputQoS)
