@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Live updates reach the daemon through memory. mosquitto asks for the access of each message to each session that it is for, in order,
-// whether it was published, is a will, or was released by its sender (QoS 2): what the daemon's subscriptions select goes into the
-// memory there, and is then denied, so that nothing is sent. mosquitto's event of a message is no place for that: wills have none, and
-// messages of QoS 2 have it before they are sent to anybody, and again with each repetition.
+// Live updates reach the daemon through memory. For each message and each session that subscribes to it mosquitto checks read access, in
+// order, be it published, a will, or released by its sender (QoS 2). At this check what the daemon's subscriptions select is written into
+// the memory, and access is denied, so that nothing is sent. MOSQ_EVT_MESSAGE would not do: mosquitto 2.0.11 raises it not for wills, and
+// for a message of QoS 2 before it is released and again with each repetition.
 
 static struct liveRingWriter ring;
-/// The daemon has subscribed: until somebody publishes, what it gets is what was retained.
+/// The daemon has subscribed: until the next publication its messages are retained ones.
 static bool isReplaying;
 
 void liveUpdatesAttach(const char *memory, const char *wake) {
@@ -38,7 +38,7 @@ bool liveUpdatesHandOver(const struct accessEventData *message) {
     if (message->access == accessSubscribe) isReplaying = true;
     if (message->access != accessRead || !liveRingIsOpen(&ring, mosquitto_client_id(message->client))) return false;
     size_t length = strlen(message->topic);
-    // Whether something is retained only MQTT says.
+    // Only MQTT tells the daemon that a message is a retained one.
     if (!isReplaying && !liveRingKeeps(&ring, message->topic, message->qos)
         && liveRingPut(&ring, message->topic, length, message->payload, message->payloadLength)) {
         return true;

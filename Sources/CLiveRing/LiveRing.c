@@ -13,16 +13,19 @@
 enum {
     topicsCount = 1 << 16,
     waitingDefault = 64 << 20,
+    /// Of marks: more than mosquitto queues for a session.
+    waitingMarks = 16 << 20,
     headSize = sizeof(struct liveRingEntry),
     markSize = headSize + sizeof(uint64_t),
+    /// So many topics at one place of the table are looked at: whoever makes up more has none of them left out.
+    siblingsMaximum = 64,
 };
 
 /// An entry that found no room; its topic and payload, or hash, follow its head.
 struct liveRingWaiting {
     struct liveRingWaiting *next, *previous;
-    /// Another topic at the same place of the table.
-    struct liveRingWaiting *sibling;
-    uint64_t hash;
+    /// Another topic at the same place of the table, and what points to this one there; NULL where nothing does.
+    struct liveRingWaiting *sibling, **link;
     struct liveRingEntry entry;
 };
 
@@ -89,42 +92,53 @@ static struct liveRingWaiting **bucket(struct liveRingWriter *writer, uint64_t h
     return &writer->topics[hash & (topicsCount - 1)];
 }
 
-static void forgetTopic(struct liveRingWriter *writer, struct liveRingWaiting *waiting) {
-    for (struct liveRingWaiting **link = bucket(writer, waiting->hash); *link; link = &(*link)->sibling) {
-        if (*link != waiting) continue;
-        *link = waiting->sibling;
-        return;
-    }
+static void noteTopic(struct liveRingWriter *writer, struct liveRingWaiting *waiting, uint64_t hash) {
+    waiting->link = bucket(writer, hash);
+    waiting->sibling = *waiting->link;
+    if (waiting->sibling) waiting->sibling->link = &waiting->sibling;
+    *waiting->link = waiting;
+}
+
+static void forgetTopic(struct liveRingWaiting *waiting) {
+    if (!waiting->link) return;
+    *waiting->link = waiting->sibling;
+    if (waiting->sibling) waiting->sibling->link = waiting->link;
+    waiting->link = NULL;
+}
+
+static size_t *bytesOf(struct liveRingWriter *writer, uint8_t kind) {
+    return kind == liveRingMark ? &writer->waitingMarkBytes : &writer->waitingBytes;
 }
 
 static void drop(struct liveRingWriter *writer, struct liveRingWaiting *waiting) {
-    if (waiting->entry.kind == liveRingUpdate) forgetTopic(writer, waiting);
+    forgetTopic(waiting);
     *(waiting->previous ? &waiting->previous->next : &writer->first) = waiting->next;
     *(waiting->next ? &waiting->next->previous : &writer->last) = waiting->previous;
-    writer->waitingBytes -= sizeof *waiting + waiting->entry.size;
+    *bytesOf(writer, waiting->entry.kind) -= sizeof *waiting + waiting->entry.size;
     free(waiting);
 }
 
 static struct liveRingWaiting *last(struct liveRingWriter *writer, uint64_t hash, const char *topic, size_t length) {
     struct liveRingWaiting *waiting = *bucket(writer, hash);
-    while (waiting && (waiting->entry.topicLength != length || memcmp(waiting + 1, topic, length) != 0)) {
-        waiting = waiting->sibling;
+    for (int count = 0; waiting && count < siblingsMaximum; count++, waiting = waiting->sibling) {
+        if (waiting->entry.topicLength == length && memcmp(waiting + 1, topic, length) == 0) return waiting;
     }
-    return waiting;
+    return NULL;
 }
 
-/// An entry at the end of those that wait, to be filled; NULL where too much waits.
-static struct liveRingWaiting *append(struct liveRingWriter *writer, uint32_t size) {
+/// An entry at the end of those that wait, to be filled; NULL where more than so much of its kind would wait.
+static struct liveRingWaiting *append(struct liveRingWriter *writer, uint8_t kind, uint32_t size, size_t maximum) {
     size_t bytes = sizeof(struct liveRingWaiting) + size;
-    if (bytes > writer->waitingBytesMaximum - writer->waitingBytes) return NULL;
+    if (*bytesOf(writer, kind) + bytes > maximum) return NULL;
     if (!writer->topics && !(writer->topics = calloc(topicsCount, sizeof *writer->topics))) return NULL;
     struct liveRingWaiting *waiting = calloc(1, bytes);
     if (!waiting) return NULL;
     waiting->entry.size = size;
+    waiting->entry.kind = kind;
     waiting->previous = writer->last;
     *(writer->last ? &writer->last->next : &writer->first) = waiting;
     writer->last = waiting;
-    writer->waitingBytes += bytes;
+    *bytesOf(writer, kind) += bytes;
     __atomic_store_n(&writer->ring->isCrowded, 1, __ATOMIC_RELEASE);
     return waiting;
 }
@@ -132,29 +146,28 @@ static struct liveRingWaiting *append(struct liveRingWriter *writer, uint32_t si
 static bool wait(
     struct liveRingWriter *writer, const char *topic, size_t topicLength, const void *payload, size_t payloadLength) {
     uint64_t hash = liveRingHash(topic, topicLength, NULL, 0);
-    struct liveRingWaiting *waiting = append(writer, sizeOf(topicLength, payloadLength));
+    struct liveRingWaiting *former = writer->topics ? last(writer, hash, topic, topicLength) : NULL;
+    uint32_t leftOut = 0;
+    if (former && former->entry.payloadLength) {
+        leftOut = former->entry.leftOut + 1;
+        drop(writer, former);
+        former = NULL;
+    }
+    uint32_t size = sizeOf(topicLength, payloadLength);
+    struct liveRingWaiting *waiting = append(writer, liveRingUpdate, size, writer->waitingBytesMaximum);
     if (!waiting) return false;
-    waiting->hash = hash;
-    waiting->entry.kind = liveRingUpdate;
     waiting->entry.topicLength = (uint16_t)topicLength;
     waiting->entry.payloadLength = (uint32_t)payloadLength;
+    waiting->entry.leftOut = leftOut;
     copy(waiting + 1, topic, topicLength);
     copy((uint8_t *)(waiting + 1) + topicLength, payload, payloadLength);
-    struct liveRingWaiting *former = last(writer, hash, topic, topicLength);
-    if (former && former->entry.payloadLength) {
-        waiting->entry.leftOut = former->entry.leftOut + 1;
-        drop(writer, former);
-    } else if (former) {
-        // A clearing is never left out.
-        forgetTopic(writer, former);
-    }
-    waiting->sibling = *bucket(writer, hash);
-    *bucket(writer, hash) = waiting;
+    // A clearing is never left out.
+    if (former) forgetTopic(former);
+    noteTopic(writer, waiting, hash);
     return true;
 }
 
 void liveRingContinue(struct liveRingWriter *writer) {
-    if (!writer->first) return;
     while (writer->first) {
         struct liveRingWaiting *waiting = writer->first;
         uint8_t *to = place(writer, waiting->entry.size, heldForMarks(writer));
@@ -164,7 +177,7 @@ void liveRingContinue(struct liveRingWriter *writer) {
         publish(writer, waiting->entry.size);
         drop(writer, waiting);
     }
-    __atomic_store_n(&writer->ring->isCrowded, 0, __ATOMIC_RELEASE);
+    if (writer->ring->isCrowded) __atomic_store_n(&writer->ring->isCrowded, 0, __ATOMIC_RELEASE);
 }
 
 // MARK: What is put in
@@ -200,9 +213,8 @@ void liveRingPutMark(struct liveRingWriter *writer, uint64_t hash) {
         return publish(writer, markSize);
     }
     // Without one its message is handled when it comes.
-    struct liveRingWaiting *waiting = append(writer, markSize);
+    struct liveRingWaiting *waiting = append(writer, liveRingMark, markSize, waitingMarks);
     if (!waiting) return;
-    waiting->entry = entry;
     memcpy(waiting + 1, &hash, sizeof hash);
 }
 

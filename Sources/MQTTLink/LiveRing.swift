@@ -193,6 +193,9 @@ public final class LiveRing: @unchecked Sendable {
         liveRingReadTo(ring, tail)
     }
 
+    /// Bytes that were not handed over.
+    var waitingBytes: Int { Int(clamping: liveRingHead(ring) &- tail) }
+
     /// Whether the writer keeps what found no room, and there is some now.
     var shouldAskForMore: Bool { liveRingIsCrowded(ring) && liveRingHead(ring) - tail < capacity / 2 }
 

@@ -40,7 +40,7 @@ extension MQTTLink {
         if descriptors.2.revents != 0 { ring?.takeWake() }
         if !paused { drainRing() }
         if socket >= 0, mosquitto_socket(client) == socket {
-            serve(revents: Int32(descriptors.1.revents), paused: paused)
+            serve(revents: Int32(descriptors.1.revents), paused: paused || ringGoesFirst())
         }
         keepHouse()
     }

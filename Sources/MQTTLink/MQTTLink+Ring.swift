@@ -14,7 +14,7 @@ extension MQTTLink {
     public func openRing(kept: String, keepsAssured: Bool) -> LiveRing.Refusal? {
         guard let ring, phase == .connected else { return nil }
         ringHeldAt = nil
-        askedForMore = false
+        askedForMoreAt = nil
         return ring.open(client: configuration.clientID, kept: kept, keepsAssured: keepsAssured)
     }
 
@@ -30,6 +30,20 @@ extension MQTTLink {
         if inbound.count > 0 { dispatch() }
         askForMore(ring)
     }
+
+    /// Whether what waits in the memory goes on before the socket is read: a message there has it all handled at once.
+    ///
+    /// Now and then it is read nevertheless, for acknowledgements and signs of life.
+    func ringGoesFirst() -> Bool {
+        guard let ring, ringHeldAt == nil, ring.waitingBytes > Self.ringHighWater, turnsForRing < 64 else {
+            turnsForRing = 0
+            return false
+        }
+        turnsForRing += 1
+        return true
+    }
+
+    private static let ringHighWater = 1 << 20
 
     /// Before a message of the connection: what the broker took before it.
     func drainRing(before topic: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {
@@ -56,11 +70,12 @@ extension MQTTLink {
     /// The plugin learns that there is room only by a message, as it runs only when there is one.
     private func askForMore(_ ring: LiveRing) {
         guard phase == .connected, ring.shouldAskForMore else {
-            askedForMore = false
+            askedForMoreAt = nil
             return
         }
-        guard !askedForMore else { return }
-        askedForMore = true
+        let now = monotonicNow()
+        if let askedForMoreAt, now < askedForMoreAt + 50_000_000 { return }
+        askedForMoreAt = now
         command("$geomatch/continue")
     }
 

@@ -83,7 +83,10 @@ public final class MQTTLink: @unchecked Sendable {
     var ringHeldAt: UInt64?
     /// When such a message last did not come.
     var ringMissedAt: UInt64?
-    var askedForMore = false
+    /// When the broker was last told that there is room.
+    var askedForMoreAt: UInt64?
+    /// Turns since the socket was last read, while much waits in the memory.
+    var turnsForRing = 0
 
     /// QoS 0 messages that wait for the socket.
     public var queuedMessages: Int { queuedPlain + batch.count }

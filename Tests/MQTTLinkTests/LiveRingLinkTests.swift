@@ -14,6 +14,12 @@ final class RingWriter: @unchecked Sendable {
     init(_ ring: LiveRing) { result = liveRingAttach(&writer, ring.memoryDescriptor, ring.wakeDescriptor) }
     deinit { liveRingDetach(&writer) }
 
+    /// What may wait for room, in bytes.
+    var waitingMaximum: Int {
+        get { writer.waitingBytesMaximum }
+        set { writer.waitingBytesMaximum = newValue }
+    }
+
     func put(_ topic: String, _ payload: String) -> Bool {
         Array(payload.utf8).withUnsafeBytes { liveRingPut(&writer, topic, topic.utf8.count, $0.baseAddress, $0.count) }
     }

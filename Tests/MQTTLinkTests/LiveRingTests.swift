@@ -186,6 +186,45 @@ struct LiveRingTests {
         #expect(readAll(ring).map(\.payload) == ["7"])
     }
 
+    @Test("Beyond what may wait for room an update goes another way, and its mark keeps its place")
+    func bounded() throws {
+        let ring = try LiveRing(capacity: 1 << 12)
+        let writer = RingWriter(ring)
+        writer.waitingMaximum = 4000
+        #expect(ring.open(client: "c", kept: "k/", keepsAssured: false) == nil)
+        writer.mark("k/probe", "")
+        ring.reach(RingWriter.hash("k/probe", "")) { _ in }
+        var expected: [String] = []
+        var others: [String] = []
+        for number in 0..<400 {
+            if !writer.put("t/\(number)", "\(number)") {
+                writer.mark("t/\(number)", "\(number)")
+                others.append("\(number)")
+            }
+            expected.append("\(number)")
+        }
+        #expect(others.count > 100 && expected.count - others.count > 100)
+        // What is replaced makes room.
+        let replaced = "\((Int(others[0]) ?? 0) - 1)"
+        #expect(writer.put("t/\(replaced)", "new"))
+        expected.removeAll { $0 == replaced }
+        expected.append("new")
+        var handled: [String] = []
+        func readOn() {
+            while ring.next({ handled.append(Message($0).payload) }) == .update {}
+            ring.giveBack()
+            writer.proceed()
+        }
+        for other in others {
+            for _ in 0..<5 { readOn() }
+            ring.reach(RingWriter.hash("t/\(other)", other)) { handled.append(Message($0).payload) }
+            handled.append(other)
+        }
+        readOn()
+        #expect(handled == expected)
+        #expect(!ring.shouldAskForMore)
+    }
+
     @Test("What the next writer puts in stands behind what the one before left")
     func nextWriter() throws {
         let ring = try LiveRing(capacity: 1 << 12)

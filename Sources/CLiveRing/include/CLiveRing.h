@@ -8,13 +8,13 @@
 // Live updates on their way from the plugin in the embedded broker to the daemon: memory that both map, one writer, one reader.
 //
 // The file begins with `struct liveRing`; at GEOMATCH_RING_DATA the ring's bytes begin. `head` and `tail` count bytes since the
-// beginning and only rise; their place is the rest of the division by `capacity`. Entries are a multiple of eight bytes long, none
-// goes beyond the end of the ring: the rest there is a filler.
+// beginning and only rise; their offset in the ring is the remainder of the division by `capacity`. The length of an entry is a
+// multiple of eight bytes, and none goes beyond the end of the ring: what is left there is a filler.
 //
 // An update is an entry with topic and payload. What goes over MQTT to the daemon leaves a mark, an entry with the hash of topic and
 // payload, so that the daemon handles both in the order in which the broker took them.
 //
-// Both ends count with what the other wrote there being anything: nothing is read or written outside of the ring for it.
+// Neither end trusts what the other wrote: whatever that is, nothing outside of the ring is read or written.
 
 #define GEOMATCH_RING_VERSION 1
 #define GEOMATCH_RING_MAGIC 0x676e69526f656721u
@@ -62,7 +62,7 @@ struct liveRing {
     uint32_t writer;
     /// Entries wait for room.
     uint32_t isCrowded;
-    /// Each in a line of the caches of its own.
+    /// `head` and `tail` are each in a cache line of their own.
     uint64_t apart[8];
     uint64_t head;
     uint64_t apartToo[8];
@@ -86,8 +86,9 @@ struct liveRingWriter {
     struct liveRingWaiting *first, *last;
     /// The last one of each topic, by hash.
     struct liveRingWaiting **topics;
-    size_t waitingBytes;
-    /// What may wait for room.
+    /// Of updates and of marks.
+    size_t waitingBytes, waitingMarkBytes;
+    /// What may wait for room of updates.
     size_t waitingBytesMaximum;
 };
 
@@ -104,7 +105,7 @@ bool liveRingKeeps(const struct liveRingWriter *writer, const char *topic, uint8
 bool liveRingPut(
     struct liveRingWriter *writer, const char *topic, size_t topicLength, const void *payload, size_t payloadLength);
 void liveRingPutMark(struct liveRingWriter *writer, uint64_t hash);
-/// What waited for room goes into the ring as far as there is some.
+/// Moves entries that waited for room into the ring, as many as fit.
 void liveRingContinue(struct liveRingWriter *writer);
 
 // MARK: The reader: what is more than plain memory
@@ -120,8 +121,8 @@ static inline void liveRingForgetWriter(struct liveRing *ring) { __atomic_store_
 static inline bool liveRingIsCrowded(const struct liveRing *ring) {
     return __atomic_load_n(&ring->isCrowded, __ATOMIC_ACQUIRE);
 }
-/// Memory of so many bytes, all zero, and an eventfd, under numbers from ten on, which leave those below to what a child inherits; -1 with
-/// `errno`.
+/// Makes memory of so many bytes, all zero, and an eventfd; -1 with `errno`. The descriptors are 10 or above: a child inherits them as
+/// lower ones.
 int liveRingMemory(size_t size);
 int liveRingWake(void);
 /// Makes an empty ring of memory that is all zero.
@@ -129,7 +130,7 @@ void liveRingMake(struct liveRing *ring, uint64_t capacity);
 /// What goes to the client is handed over from now on; false where one of the names is too long.
 bool liveRingOpen(struct liveRing *ring, const char *client, const char *kept, bool keepsAssured);
 static inline void liveRingClose(struct liveRing *ring) { __atomic_store_n(&ring->isOpen, 0, __ATOMIC_SEQ_CST); }
-/// Has the descriptor woken for what comes; false where something came before.
+/// Asks for a wake-up by the descriptor; false where there is something to read already.
 static inline bool liveRingSleep(struct liveRing *ring, uint64_t tail) {
     __atomic_store_n(&ring->sleeps, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&ring->head, __ATOMIC_SEQ_CST) == tail) return true;
