@@ -45,9 +45,12 @@ struct CellBox {
     init(_ box: Area.Box, column: Int, row: Int, _ grid: Int) {
         let size = FenceCells.size(of: grid)
         let (west, south) = (Double(column) * size - 180, Double(row) * size - 90)
+        // Half the earth and more goes on in a cell that it has already.
+        let isWide = box.width >= 180 - 1e-8
         bytes = Self.bytes(
-            Self.part((box.west - west) / size, -1), Self.part((box.south - south) / size, -1),
-            127 - Self.part((box.west + box.width - west) / size, 1), 127 - Self.part((box.north - south) / size, 1))
+            isWide ? 0 : Self.part((box.west - west) / size, -1), Self.part((box.south - south) / size, -1),
+            isWide ? 0 : 127 - Self.part((box.west + box.width - west) / size, 1),
+            127 - Self.part((box.north - south) / size, 1))
     }
 
     private static func part(_ share: Double, _ slack: Double) -> UInt32 {

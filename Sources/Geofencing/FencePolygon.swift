@@ -11,7 +11,8 @@ final class FencePolygon: Sendable {
     private nonisolated(unsafe) let points: UnsafeMutableBufferPointer<SIMD2<Double>>
     /// Where each ring ends.
     private let ringEnds: [Int]
-    private let isOneRing: Bool
+    /// Of each point, whether it is the last one of its ring; empty where there is only one.
+    private let endsRing: [Bool]
     let bounds: Area.Box
     let squareMetres: Double
     private let west: Double
@@ -37,7 +38,7 @@ final class FencePolygon: Sendable {
         ends.append(points.count)
         self.points = Self.stored(points)
         ringEnds = ends
-        isOneRing = ends.count == 1
+        endsRing = Self.ends(ringEnds)
         bounds = polygon.bounds
         squareMetres = polygon.squareMetres
         west = points.reduce(Double.infinity) { min($0, $1.x) }
@@ -69,7 +70,7 @@ final class FencePolygon: Sendable {
         self.points = Self.stored(points)
         // All rings are equally long.
         ringEnds = rings.indices.map { ($0 + 1) * rings[0].count }
-        isOneRing = ringEnds.count == 1
+        endsRing = Self.ends(ringEnds)
         bounds = box
         west = box.west
         discs = PolygonDiscs(points, ringEnds, bounds, west: west)
@@ -80,6 +81,13 @@ final class FencePolygon: Sendable {
     }
 
     deinit { points.deallocate() }
+
+    private static func ends(_ ringEnds: [Int]) -> [Bool] {
+        guard ringEnds.count > 1, let count = ringEnds.last else { return [] }
+        var ends = Array(repeating: false, count: count)
+        for end in ringEnds { ends[end - 1] = true }
+        return ends
+    }
 
     private static func stored(_ points: [SIMD2<Double>]) -> UnsafeMutableBufferPointer<SIMD2<Double>> {
         let stored = UnsafeMutableBufferPointer<SIMD2<Double>>.allocate(capacity: points.count)
@@ -155,11 +163,12 @@ final class FencePolygon: Sendable {
     /// Calls `body` with the edges of runs, which are bits.
     @inline(__always)
     private func forEachEdge(in runs: UInt32, _ body: (SIMD2<Double>, SIMD2<Double>) -> Void) {
+        let isOneRing = endsRing.isEmpty
         var rest = runs
         while rest != 0 {
             let edges = bands.edges(of: rest.trailingZeroBitCount, points.count)
             rest &= rest - 1
-            for index in edges where isOneRing || !ringEnds.contains(index + 1) { body(points[index], points[index + 1]) }
+            for index in edges where isOneRing || !endsRing[index] { body(points[index], points[index + 1]) }
         }
     }
 

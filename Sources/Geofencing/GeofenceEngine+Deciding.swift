@@ -150,6 +150,8 @@ extension GeofenceEngine {
     mutating func forget(_ visit: FenceVisit, of device: UInt32) {
         visits[Int(device)].removeAll { $0.fence == visit.fence }
         let last = members[Int(visit.fence)].removeLast()
+        // What a crowd took is given back.
+        if members[Int(visit.fence)].isEmpty, members[Int(visit.fence)].capacity > 64 { members[Int(visit.fence)] = [] }
         guard last != device else { return }
         members[Int(visit.fence)][Int(visit.place)] = last
         change(last, visit.fence) { $0.place = visit.place }

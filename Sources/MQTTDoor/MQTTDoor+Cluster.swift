@@ -24,6 +24,8 @@ struct ShardState {
     var closing: Set<String> = []
     /// Requests in datasets that nobody has, which the broker held for the reception.
     var undecided: [(dataset: String, message: RoutedMessage)] = []
+    /// Of the payloads of all that were put there since they were decided last.
+    var undecidedBytes = 0
     /// What the last status said.
     var wasComplete: Bool?
     /// Notifications were kept back while the lease was not renewed.
@@ -139,12 +141,20 @@ extension MQTTDoor {
     func route(_ message: InboundMessage, of dataset: String) { role?.route(RoutedMessage(message, of: dataset)) }
 
     private static let undecidedMax = 10_000
+    private static let undecidedBytesMax = 64 << 20
 
     /// Has a request in a dataset that nobody has wait, where what the broker held for the reception is being read: behind it may come
     /// the notice that the dataset, which was there when it was asked about, is deleted.
     func postpones(_ message: InboundMessage, of dataset: String) -> Bool {
-        guard session.phase != .online, shardState.undecided.count < Self.undecidedMax else { return false }
+        switch session.phase {
+        case .away, .online, .refused: return false
+        case .subscribing, .adopting, .unsubscribing, .probing: break
+        }
+        guard shardState.undecided.count < Self.undecidedMax, shardState.undecidedBytes < Self.undecidedBytesMax else {
+            return false
+        }
         shardState.undecided.append((dataset, RoutedMessage(message, of: dataset)))
+        shardState.undecidedBytes += message.payload.count
         return true
     }
 
@@ -153,6 +163,7 @@ extension MQTTDoor {
         let undecided = shardState.undecided
         guard !undecided.isEmpty else { return }
         shardState.undecided = []
+        shardState.undecidedBytes = 0
         core.begin()
         for (dataset, message) in undecided {
             guard case .request(_, _, let name) = message.topic.withUnsafeBytes({ topics.read($0) }) else { continue }

@@ -178,4 +178,62 @@ struct FenceTwinTests {
             }
         }
     }
+
+    @Test("Areas as wide as half the earth and more were found at their eastern end only")
+    func wide() throws {
+        func box(_ west: Double, _ south: Double, _ east: Double, _ north: Double) throws -> FenceArea {
+            FenceArea(try Area.Box(west: west, south: south, east: east, north: north))
+        }
+        let areas = [
+            try box(-180, -90, 180, 90), try box(-180, -10, 180, 10), try box(100, -10, 10, 10), try box(-180, -10, 0, 10),
+            try box(0, -10, 180, 10), try box(-100, -60, 90, 60), try box(90, 0, -90, 20),
+            FenceArea(try Area.Circle(latitude: 85, longitude: 20, radius: 600_000)),
+            FenceArea(try Area.Circle(latitude: -89.9, longitude: 0, radius: 3_000_000)),
+            FenceArea(try Area.Circle(latitude: 10, longitude: 170, radius: 11_000_000)),
+        ]
+        var engine = GeofenceEngine()
+        var effects: [FenceEffect] = []
+        for (number, area) in areas.enumerated() {
+            engine.insert(
+                Int32(number), Fence(rule: FenceRule(accuracy: .centre), area: area, owner: "me"), at: 0, into: &effects)
+        }
+        let latitudes: [Double] = [-90, -85, -45, -10, -5, 0, 5, 10, 19.9, 45, 80, 85, 89.9, 90]
+        var device: UInt32 = 0
+        for latitude in latitudes {
+            for longitude in stride(from: -180.0, through: 180, by: 22.5) {
+                // Each a device of its own, so that nothing but its first position has it found.
+                engine.restore(device, FenceDevice(id: "\(device)", owner: "me"), nil)
+                effects = []
+                engine.move(
+                    device, to: FenceFix(latitude: latitude, longitude: longitude, timestamp: 0, heardAt: 0), into: &effects)
+                for (number, area) in areas.enumerated() {
+                    #expect(
+                        (engine.visit(of: device, in: Int32(number)) != nil)
+                            == area.contains(latitude: latitude, longitude: longitude), "\(number): \(latitude) \(longitude)")
+                }
+                device += 1
+            }
+        }
+    }
+
+    @Test("Hundreds of fences in one place are all entered and left, in order")
+    func crowd() throws {
+        var engine = GeofenceEngine()
+        var effects: [FenceEffect] = []
+        for number in 0..<Int32(300) {
+            let area = FenceArea(try Area.Circle(latitude: 43.73, longitude: 7.42, radius: 100))
+            engine.insert(number, Fence(rule: FenceRule(accuracy: .centre), area: area, owner: "me"), at: 0, into: &effects)
+        }
+        for device in 0..<UInt32(3) { engine.restore(device, FenceDevice(id: "\(device)", owner: "me"), nil) }
+        for (latitude, isInside) in [(43.73, true), (43.7301, true), (43.75, false), (43.73, true)] {
+            for device in 0..<UInt32(3) {
+                engine.move(device, to: FenceFix(latitude: latitude, longitude: 7.42, timestamp: 0, heardAt: 0), into: &effects)
+            }
+            for number in 0..<Int32(300) { #expect(engine.members(of: number) == (isInside ? [0, 1, 2] : [])) }
+        }
+        let entered = effects.compactMap { effect in
+            if case .entered(let fence, 1, _, _) = effect { fence } else { nil }
+        }
+        #expect(entered == Array(0..<300) + Array(0..<300))
+    }
 }

@@ -125,6 +125,23 @@ struct StreamTests {
         }
     }
 
+    @Test("A stream with a key for one dataset is shown no reply about others")
+    func repliesAboutOthers() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            try prepare(connection)
+            let made = try connection.ask("POST", "/api/d/key/create?client=admin", #"{"client":"admin"}"#)
+            let key = try #require(made.json["result"]?.asObject?["key"]?.asString)
+            let confined = try stream(house, "key=\(key)&topics=reply")
+            let trusted = try stream(house, "client=admin&topics=reply")
+            for request in ["dataset/list", "key/list", "device/list"] {
+                #expect(try connection.ask("POST", "/api/d/\(request)?client=admin").status == 200)
+            }
+            #expect(try trusted.read(until: "\n\n").contains(#""request":"dataset/list""#))
+            #expect(try confined.read(until: "\n\n").contains(#""request":"device/list""#))
+        }
+    }
+
     @Test("A socket carries requests and their replies in order, and what its client hears of")
     func socket() async throws {
         try await withHTTP { house in

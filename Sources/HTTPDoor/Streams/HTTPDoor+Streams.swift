@@ -174,8 +174,14 @@ extension HTTPDoor {
         let payload = Array(reply)
         // A key is shown to whoever made it: a stream's own key may be for less.
         guard !ReplyStatus.isResult(payload, of: "key/create") else { return }
-        for stream in named { stream.append(.message(StreamMessage(path: recipient.path, payload: payload))) }
+        // What they say depends on more datasets than a key for one of them is good for.
+        let isWide = Self.wideRequests.contains { ReplyStatus.isResult(payload, of: $0) }
+        for stream in named where !isWide || stream.caller.dataset == nil {
+            stream.append(.message(StreamMessage(path: recipient.path, payload: payload)))
+        }
     }
+
+    private static let wideRequests = ["dataset/list", "cluster/status", "key/list"]
 
     private func tell(live message: StreamMessage, _ token: UInt64, to stream: EventStream) {
         if stream.append(.message(message), replacing: token) == .conflated { core.hub.conflated(token) }
