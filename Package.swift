@@ -91,6 +91,7 @@ let package = Package(
                 "Circumstances", "Geodesy", "Geofencing", "LiveTopics", "Matching", "OpeningHours", "Places", "Ranging",
                 "Records",
                 "Selectors", "Wire",
+                .product(name: "BitCollections", package: "swift-collections"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             swiftSettings: strict),

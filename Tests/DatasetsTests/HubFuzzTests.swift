@@ -146,7 +146,7 @@ struct HubFuzzTests {
         #expect(dataset?.replies.footprint ?? 0 < 4000)
         #expect(dataset?.counters.updates.refused ?? 0 > 1000)
         #expect(
-            hub.liveStates.dirty.count <= 200 && hub.live.resync.isSettled && hub.waitingForAnswer.isEmpty
+            hub.liveStates.dirtyCount <= 200 && hub.live.resync.isSettled && hub.waitingForAnswer.isEmpty
                 && hub.repliesOfDeleted.isEmpty)
         #expect(harness.published.isEmpty)
     }

@@ -36,8 +36,6 @@ final class LiveState {
     var isDerived = false
     /// As of which of its dataset's declarations its topic was found to be declared.
     var declaredAsOf: UInt32 = 0
-    /// Changed since it was last made durable.
-    var dirty = false
     /// The floor its topic names, once that was asked for.
     var floor: Floors.Place?
     /// The device whose position this is; nil where its position is another, or it is no device.

@@ -1,4 +1,4 @@
-import DequeModule
+import BitCollections
 import LiveTopics
 import Records
 
@@ -10,9 +10,12 @@ final class LiveStates {
     private(set) var all: [LiveState] = []
     /// The last number given to a message of a live state.
     private(set) var lastNumber: Int64 = 0
-    /// Changed since they were last made durable, in the order they first changed.
-    private(set) var dirty = Deque<LiveState>()
-    /// How many of them, from the first on, are to be made durable now.
+    /// Where those are that changed since they were last made durable. What came first lies together on the disk: written in this order, a
+    /// portion changes a few pages of it, and not one with each state.
+    private var dirty = BitSet()
+    private(set) var dirtyCount = 0
+    /// Where the writing goes on, and how far it goes for now, over the end to the beginning.
+    private var writtenTo = 0
     private var dueCount = 0
     /// Linear probing: the hash in the upper half, the index and one in the lower; 0 is free. A power of two, half full at most.
     private var slots: [UInt64] = Array(repeating: 0, count: 16)
@@ -54,11 +57,14 @@ final class LiveStates {
         state.subscribers = CriteriaMemo()
         free(slot(of: state))
         let last = all.removeLast()
+        markClean(state.slot)
         if last !== state {
             let slot = slot(of: last)
+            let isDirty = markClean(last.slot)
             last.slot = state.slot
             all[last.slot] = last
             slots[slot] = Self.entry(last)
+            if isDirty { markDirty(last) }
         }
         state.slot = -1
     }
@@ -72,8 +78,6 @@ final class LiveStates {
             remove(state)
             visit(state)
         }
-        dirty.removeAll { $0.dataset === dataset }
-        dueCount = min(dueCount, dirty.count)
     }
 
     // MARK: Numbers
@@ -90,29 +94,36 @@ final class LiveStates {
 
     // MARK: Writing behind
 
-    /// A state is to be made durable when there is time.
+    /// A known state is to be made durable when there is time.
     @inline(__always)
     func markDirty(_ state: LiveState) {
-        guard !state.dirty else { return }
-        state.dirty = true
-        dirty.append(state)
+        if dirty.insert(state.slot).inserted { dirtyCount += 1 }
+    }
+
+    @discardableResult
+    private func markClean(_ slot: Int) -> Bool {
+        guard dirty.remove(slot) != nil else { return false }
+        dirtyCount -= 1
+        return true
     }
 
     /// What is dirty by now is to be made durable.
-    func noteDue() { dueCount = dirty.count }
+    func noteDue() { dueCount = all.count }
 
-    var hasDue: Bool { dueCount > 0 }
+    var hasDue: Bool { dueCount > 0 && dirtyCount > 0 }
 
     /// The next of them that is to be made durable now; it is dirty no longer.
     func nextDue() -> LiveState? {
-        while dueCount > 0, let state = dirty.popFirst() {
-            dueCount -= 1
-            guard !state.dataset.isHalted else {
-                dirty.append(state)
-                continue
-            }
-            state.dirty = false
-            if state.isKnown { return state }
+        while hasDue {
+            if writtenTo >= all.count { writtenTo = 0 }
+            let end = min(writtenTo + dueCount, all.count)
+            let slot = dirty[members: writtenTo..<end].first
+            let next = slot.map { $0 + 1 } ?? end
+            dueCount -= next - writtenTo
+            writtenTo = next
+            guard let slot, !all[slot].dataset.isHalted else { continue }
+            markClean(slot)
+            return all[slot]
         }
         return nil
     }

@@ -1,4 +1,5 @@
 import LiveTopics
+import SeededRandom
 import Testing
 import Wire
 
@@ -71,17 +72,49 @@ struct LiveComponentTests {
         #expect(subscribers.continueSnapshots(count: 10, &turn) == 2)
     }
 
-    @Test("Dirty states are written in order once they are due, those of a dataset that is loaded later")
+    @Test("Dirty states are written in the order in which they lie once they are due, those of a dataset that is loaded later")
     func dirty() throws {
         let (x, y) = (try known("d/-/-/-/-/x/co2"), try known("d/-/-/-/-/y/co2"))
         for state in [y, x, y] { states.markDirty(state) }
         #expect(states.nextDue() == nil)
         states.noteDue()
         dataset.isLoading = true
-        #expect(states.nextDue() == nil && states.dirty.count == 2)
+        #expect(states.nextDue() == nil && states.dirtyCount == 2)
         dataset.isLoading = false
         states.noteDue()
-        #expect(states.nextDue() === y && states.nextDue() === x && !states.hasDue)
+        #expect(states.nextDue() === x && states.nextDue() === y && !states.hasDue)
+    }
+
+    @Test("What is dirty is written once, however states change, come and go while it is written")
+    func writing() throws {
+        var random = SplitMix64(seed: SplitMix64.seed())
+        var unwritten: Set<String> = []
+        var serial = 0
+        for _ in 0..<5000 {
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<3:
+                serial += 1
+                let state = try known("d/-/-/-/-/l\(serial)/co2")
+                states.markDirty(state)
+                unwritten.insert(state.topic)
+            case 3..<6:
+                guard let state = states.all.randomElement(using: &random) else { continue }
+                states.markDirty(state)
+                unwritten.insert(state.topic)
+            case 6:
+                guard let state = states.all.randomElement(using: &random) else { continue }
+                states.remove(state)
+                unwritten.remove(state.topic)
+            case 7: states.noteDue()
+            default:
+                if let state = states.nextDue() { #expect(unwritten.remove(state.topic) != nil) }
+            }
+            #expect(states.dirtyCount == unwritten.count)
+        }
+        // What is due is written, be what was due before not yet.
+        states.noteDue()
+        while let state = states.nextDue() { #expect(unwritten.remove(state.topic) != nil) }
+        #expect(unwritten.isEmpty && states.dirtyCount == 0)
     }
 
     @Test("What may be lacking is reported again, and what is left of a deleted dataset cleared")
