@@ -1,4 +1,6 @@
-/// Generated ids: version 4 UUIDs from a generator that was handed its seed, so that a run can be replayed.
+/// Generated ids: version 7 UUIDs (RFC 9562, 5.7) from a generator that was handed its seed, so that a run can be replayed.
+///
+/// They begin with when they were made: what is found by its id lies on the disk beside what was made just before, and not anywhere.
 struct Identifiers {
     private var state: (UInt64, UInt64)
 
@@ -20,8 +22,9 @@ struct Identifiers {
     /// 0..<1
     mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 
-    mutating func uuid() -> String {
-        let high = next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
+    /// - Parameter now: Milliseconds since 1970 UTC.
+    mutating func uuid(at now: Int64) -> String {
+        let high = UInt64(bitPattern: now) << 16 | 0x7000 | next() & 0x0FFF
         let low = next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
         return String(unsafeUninitializedCapacity: 36) { text in
             var at = 0

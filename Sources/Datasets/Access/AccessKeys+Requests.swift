@@ -28,7 +28,7 @@ extension AccessKeys {
             throw WireError(.limit, "there are \(call.limits.accessKeys) keys, the maximum")
         }
         let claims = KeyClaims(
-            id: turn.identifiers.uuid(), dataset: dataset, client: client, createdAt: call.now,
+            id: turn.newID(), dataset: dataset, client: client, createdAt: call.now,
             expiresAt: seconds.map { call.now + Int64($0 * 1000) })
         let key = sign(claims)
         let record = AccessKeyRecord(

@@ -92,7 +92,7 @@ extension LiveBook {
             case .seen(let sighting): dataset.geomatching.see(sighting, &turn)
             case .lost(let beacon, let observer): dataset.geomatching.loseSighting(of: beacon, by: observer, &turn)
             case .event(var record):
-                record.id = turn.identifiers.uuid()
+                record.id = turn.newID()
                 shared.outbox.send(record, dataset.matchAccount, &turn)
             }
         }

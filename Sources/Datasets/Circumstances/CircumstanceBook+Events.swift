@@ -9,7 +9,7 @@ extension CircumstanceBook {
     /// Its number is given when it is sent.
     func event(_ occurrence: Occurrence, of circumstance: Circumstance, _ device: Device, _ turn: inout Turn) -> IncidentRecord {
         let record = circumstance.record
-        let id = turn.identifiers.uuid()
+        let id = turn.newID()
         var body = encode(occurrence, id: id, circumstance, device)
         if body.count > Self.incidentBytesMax {
             let failure = WireError(

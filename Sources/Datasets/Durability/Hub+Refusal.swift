@@ -120,7 +120,7 @@ extension Hub {
     /// The name of the present refusal in the log, which reports it once.
     func outage(_ context: ReplyContext?, _ turn: inout Turn) -> String {
         if let outageID { return outageID }
-        let id = turn.identifiers.uuid()
+        let id = turn.newID()
         outageID = id
         turn.note(.internalFailure(id: id, request: context?.request ?? "-"))
         return id

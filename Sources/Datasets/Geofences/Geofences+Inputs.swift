@@ -133,7 +133,7 @@ extension Geofences {
     private static let effectsPerTurn = 2000
 
     private func handle(_ effect: FenceEffect, _ geofence: Geofence, _ device: Device, _ turn: inout Turn) {
-        let id = turn.identifiers.uuid()
+        let id = turn.newID()
         let number = device.reference.index
         var event = GeofenceEvent(id: id, geofence: geofence.record, deviceID: device.record.id, effect)
         if !devices.mayLocate(device, by: geofence.record.owner) { event.fix = nil }

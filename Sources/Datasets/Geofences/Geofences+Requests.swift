@@ -22,7 +22,7 @@ extension Geofences {
             throw WireError(.limit, "the client has \(shared.limits.geofences) geofences, the maximum")
         }
         try check(area, call)
-        if given == nil { record.id = turn.identifiers.uuid() }
+        if given == nil { record.id = turn.newID() }
         let pushers = try shared.configuration.readPushers(record.pushers, of: record.recipient, areNew: true)
         record.revision = call.revision(after: nil, content: record.encoded())
         activate(at: call.now)

@@ -25,7 +25,7 @@ extension LiveSubscribers {
             throw WireError(.limit, "the client has \(limits.liveSubscriptions) live subscriptions, the maximum")
         }
         let record = LiveSubscriptionRecord(
-            dataset: dataset.id, client: call.client.name, id: id ?? turn.identifiers.uuid(), criteria: filter.criteria.encoded,
+            dataset: dataset.id, client: call.client.name, id: id ?? turn.newID(), criteria: filter.criteria.encoded,
             condition: filter.condition, within: filter.within, minInterval: Int64(interval), qos: UInt8(qos),
             snapshot: snapshot, lease: lease, leaseUntil: deadline(from: call.now, duration: lease), createdAt: call.now,
             number: states.lastNumber)

@@ -45,7 +45,7 @@ extension Geomatching {
         if subscription.isStored(with: publication) {
             turn.keep(.put(PairRecord(meeting, publication.record, subscription.record)))
         }
-        send(MatchMessage(id: turn.identifiers.uuid(), event: .matched, meeting), publication, subscription, &turn)
+        send(MatchMessage(id: turn.newID(), event: .matched, meeting), publication, subscription, &turn)
     }
 
     /// A visit began: it is remembered until it ends, so that a restart neither reports it again nor forgets its end.
@@ -53,7 +53,7 @@ extension Geomatching {
         guard let publication = publication(meeting.publication), let subscription = subscription(meeting.subscription) else {
             return
         }
-        let message = MatchMessage(id: turn.identifiers.uuid(), event: .began, meeting)
+        let message = MatchMessage(id: turn.newID(), event: .began, meeting)
         noteVisit(message.id, subscription, publication)
         if subscription.isStored(with: publication) {
             turn.keep(
@@ -75,7 +75,7 @@ extension Geomatching {
                 .deleteVisit(
                     dataset: dataset, subscriptionId: subscription.record.id, publicationId: publication.record.id))
         }
-        send(MatchMessage(id: turn.identifiers.uuid(), visit: visit, end), publication, subscription, &turn)
+        send(MatchMessage(id: turn.newID(), visit: visit, end), publication, subscription, &turn)
     }
 
     /// More would match than is remembered: what was not made counts as dropped.

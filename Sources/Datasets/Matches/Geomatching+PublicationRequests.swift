@@ -23,7 +23,7 @@ extension Geomatching {
             )
         }
         var record = PublicationRecord(
-            dataset: dataset, id: id ?? turn.identifiers.uuid(), deviceId: device.record.id, topic: topic, range: range,
+            dataset: dataset, id: id ?? turn.newID(), deviceId: device.record.id, topic: topic, range: range,
             duration: duration, properties: String(decoding: PropertiesCoding.encode(properties), as: UTF8.self),
             owner: call.owner, createdAt: call.createdAt, updatedAt: call.updatedAt, revision: "")
         record.revision = call.revision(after: nil, content: record.encoded())

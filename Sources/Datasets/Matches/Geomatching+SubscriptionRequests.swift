@@ -26,7 +26,7 @@ extension Geomatching {
                 .limit, "the device has \(shared.limits.attachmentsPerDevice) subscriptions, the maximum",
                 field: "deviceId")
         }
-        if id == nil { record.id = turn.identifiers.uuid() }
+        if id == nil { record.id = turn.newID() }
         let pushers = try shared.configuration.readPushers(
             record.pushers, of: record.recipient, on: device, areNew: call.parameters.has("pushers"))
         record.hints = selector.hints

@@ -16,7 +16,7 @@ extension Hub {
         for (token, target) in zip(shared.pushTests.begin(test), targets) {
             turn.effects.pushes.append(
                 PushPost(
-                    token: token.raw, target: target, id: turn.identifiers.uuid(), message: bytes,
+                    token: token.raw, target: target, id: turn.newID(), message: bytes,
                     pair: "test \(device.id)", expiresAt: turn.now + 60_000))
         }
     }

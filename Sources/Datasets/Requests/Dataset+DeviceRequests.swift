@@ -27,7 +27,7 @@ extension Dataset {
         }
         try checkRoomForDevice(of: record.owner)
         if location != nil, id.flatMap({ positionsWithoutDevice[$0] }) == nil { try checkRoomForLiveTopic() }
-        if id == nil { record.id = turn.identifiers.uuid() }
+        if id == nil { record.id = turn.newID() }
         record.revision = call.revision(after: nil, content: record.encoded())
         if call.endsBeforeEffects { return record.encoded() }
         let device = add(record)

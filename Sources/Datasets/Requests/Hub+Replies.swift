@@ -29,7 +29,7 @@ extension Hub {
     }
 
     func unreadable(_ context: ReplyContext, _ turn: inout Turn) -> WireError {
-        let id = turn.identifiers.uuid()
+        let id = turn.newID()
         turn.note(.internalFailure(id: id, request: context.request))
         return WireError(.internal, "the store cannot be read at present, see the log at \(id)")
     }

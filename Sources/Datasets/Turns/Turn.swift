@@ -26,6 +26,9 @@ public struct Turn: Sendable {
         effects.append(change, isAsked: false)
     }
 
+    /// A UUID that nothing else has.
+    mutating func newID() -> String { identifiers.uuid(at: now) }
+
     mutating func note(_ notice: Notice) { effects.notices.append(notice) }
 
     /// Everything kept in `body` is what a request asked for.
