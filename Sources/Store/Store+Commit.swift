@@ -44,6 +44,7 @@ extension Store {
                 places.rollBack()
                 throw error
             }
+            log.committed(db)
         }
     }
 

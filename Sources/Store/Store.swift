@@ -10,6 +10,7 @@ import Records
 public final class Store: Sendable {
     let queue: DatabaseQueue
     let reader: DatabaseQueue
+    let log: LogWriteBack
     /// How many replies of one client are kept, the newest ones.
     let repliesMax: Int64
     /// The file is as its last clean end left it, or new. Otherwise ``check()`` says more.
@@ -50,6 +51,7 @@ public final class Store: Sendable {
             try Self.migrator.migrate(queue)
             try queue.inDatabase { [places] in try places.readCondemned($0) }
             reader = try DatabaseQueue(path: path, configuration: Self.readingConfiguration)
+            log = try LogWriteBack(path: path, Self.configuration, besides: queue)
         } catch {
             throw StoreError(error)
         }
@@ -86,13 +88,12 @@ public final class Store: Sendable {
         guard try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal" else {
             throw StoreError.other("write-ahead logging is not possible on this file system")
         }
-        // FULL syncs the log at each commit: a reply means durable, also after a power cut. The log goes back into the database at
-        // 4000 pages (16 MB); one that a large deletion made longer is cut when it starts over. FAST erases deleted content where that
-        // costs no further write (Debian's SQLite erases always, which doubles the cost of deleting a dataset).
+        // FULL syncs the log at each commit: a reply means durable, also after a power cut. A log that a large deletion made longer than
+        // 16 MB is cut when it starts over. FAST erases deleted content where that costs no further write (Debian's SQLite erases always,
+        // which doubles the cost of deleting a dataset).
         try db.execute(
             sql: """
                 PRAGMA synchronous = FULL;
-                PRAGMA wal_autocheckpoint = 4000;
                 PRAGMA journal_size_limit = 16777216;
                 PRAGMA secure_delete = \(usualDeletion);
                 PRAGMA cache_size = -16000;
@@ -104,11 +105,13 @@ public final class Store: Sendable {
 
     /// Writes the log back into the database, cuts it to nothing, and closes. Every later call fails.
     public func close() throws(StoreError) {
+        log.wait()
         try access { db in
             // An incomplete checkpoint loses nothing: the next start reads the log.
             _ = try? db.checkpoint(.truncate)
         }
         do {
+            try log.close()
             try reader.close()
             try queue.close()
         } catch {
