@@ -68,6 +68,7 @@ static int receivedFromDaemon(int event, void *data, void *user) {
     (void)event;
     (void)user;
     const struct messageEventData *message = data;
+    savingProceed();
     liveUpdatesNote();
     if (strcmp(message->topic, GEOMATCH_BATCH_TOPIC) == 0) {
         publishEach(message->payload, message->payloadLength);
@@ -117,6 +118,7 @@ static int receivedFromClient(int event, void *data, void *user) {
     (void)event;
     (void)user;
     const struct messageEventData *message = data;
+    savingProceed();
     liveUpdatesNote();
     if (refusalsHold(message->topic)) return refusedByAccess;
     // A QoS 0 message that is not retained is kept by nobody, an empty one frees.

@@ -59,6 +59,11 @@ bool liveUpdatesHandOver(const struct accessEventData *message);
 /// The daemon has made room.
 void liveUpdatesContinue(void);
 
+// Saving.c
+
+/// With each message, before it changes anything.
+void savingProceed(void);
+
 // Files.c
 
 /// A file's bytes and a NUL behind them; NULL where it cannot be read. For the caller to free.

@@ -268,6 +268,44 @@ struct BrokerWallsTests {
         }
     }
 
+    @Test("mosquitto does not stop to save: another process writes the file, and what it wrote outlives a kill")
+    func savingBesideIt() throws {
+        try withEmbedded(users: []) { broker, login, _, folder in
+            let data = folder + "/data/broker/"
+            let process = try #require(broker.processID)
+            // The thread's: what a child wrote counts as its process's, too.
+            func written() throws -> Int {
+                let text = try #require(BrokerFiles.read("/proc/\(process)/task/\(process)/io"))
+                let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("wchar: ") })
+                return try #require(Int(line.dropFirst(7)))
+            }
+            try withLink(login(nil)) { link in
+                #expect(link.waitConnected())
+                let before = try written()
+                for number in 0..<100 {
+                    link.publish("d/-/-/-/-/\(number)/x", String(repeating: "x", count: 10_000), retain: true)
+                }
+                #expect(link.publishAndWait("d/last", "last", retain: true) == 0)
+                #expect(
+                    eventually {
+                        // While nobody speaks mosquitto has time to stop.
+                        link.publish("d/tick", "")
+                        return BrokerFiles.read(data + "mosquitto.db")?.contains("d/last") == true
+                    })
+                let count = try written() - before
+                #expect(count < 100_000)
+            }
+            #expect(eventually { BrokerFiles.read(data + "saving/mosquitto.db") == nil })
+            kill(process, SIGKILL)
+            #expect(eventually { broker.processID.map { $0 != process } ?? false })
+            try withLink(login(nil)) { link in
+                #expect(link.waitConnected())
+                link.order { _ = $0.subscribe([("d/last", 1)]) }
+                #expect(link.wait { _, messages in messages.contains { $0.payload == "last" } })
+            }
+        }
+    }
+
     @Test("mosquitto ends when the process that started it is gone, after it has saved")
     func orphan() throws {
         try withFolder { folder in
