@@ -188,6 +188,7 @@ int mosquitto_plugin_cleanup(void *data, struct mosquitto_opt *options, int coun
         mosquitto_callback_unregister(instance->identity, messageEvent, receivedFromDaemon, NULL);
         mosquitto_callback_unregister(instance->identity, accessEvent, reachesDaemon, NULL);
         liveUpdatesDetach();
+        savingEnd();
     }
     free(instance);
     return success;

@@ -63,6 +63,8 @@ void liveUpdatesContinue(void);
 
 /// With each message, before it changes anything.
 void savingProceed(void);
+/// The plugin goes.
+void savingEnd(void);
 
 // Files.c
 

@@ -3,6 +3,7 @@
 #include "Parts.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,10 @@ typedef int (*backupFunction)(bool isShutdown);
 #define FOLDER "saving"
 #define FILE_NAME "mosquitto.db"
 
+enum { childSeconds = 600 };
+
 static backupFunction backUp;
-static struct sigaction former;
+static struct sigaction former, formerEnd, formerInterrupt;
 static volatile sig_atomic_t isDue, child;
 
 /// Whether the last child has ended; `status` is then how.
@@ -37,7 +40,7 @@ static bool hasEnded(int *status) {
 }
 
 static void due(int signal) {
-    int status;
+    int status, error = errno;
     // Since the last signal no message came.
     if (isDue && hasEnded(&status)) {
         isDue = 0;
@@ -45,6 +48,13 @@ static void due(int signal) {
     } else {
         isDue = 1;
     }
+    errno = error;
+}
+
+/// mosquitto saves before it ends: what a child has is older.
+static void ending(int signal) {
+    if (child > 0) kill(child, SIGKILL);
+    (signal == SIGTERM ? formerEnd : formerInterrupt).sa_handler(signal);
 }
 
 static void closeAll(void) {
@@ -54,20 +64,34 @@ static void closeAll(void) {
     for (int descriptor = 3; descriptor < most; descriptor++) close(descriptor);
 }
 
-static bool sameFile(const struct stat *a, const struct stat *b) { return a->st_ino == b->st_ino && a->st_dev == b->st_dev; }
+static bool sameFile(const struct stat *a, const struct stat *b) {
+    return a->st_ino == b->st_ino && a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static void removeOwn(void) {
+    unlink(FILE_NAME);
+    unlink(FILE_NAME ".new");
+}
 
 static _Noreturn void saveAsChild(pid_t parent) {
+    const int ends[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+    for (size_t index = 0; index < sizeof ends / sizeof *ends; index++) signal(ends[index], SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
+    // A disk that hangs must not keep all later ones from being made.
+    alarm(childSeconds);
     setpriority(PRIO_PROCESS, 0, 10);
     closeAll();
     struct stat before = {0}, now = {0};
     stat(FILE_NAME, &before);
     mkdir(FOLDER, 0700);
-    if (chdir(FOLDER) != 0 || backUp(false) != 0) _exit(1);
+    if (chdir(FOLDER) != 0) _exit(1);
+    bool isSaved = backUp(false) == 0;
     // What mosquitto saved itself meanwhile is newer.
     stat("../" FILE_NAME, &now);
-    _exit(!sameFile(&before, &now) || rename(FILE_NAME, "../" FILE_NAME) == 0 ? 0 : 1);
+    if (isSaved && sameFile(&before, &now)) isSaved = rename(FILE_NAME, "../" FILE_NAME) == 0;
+    removeOwn();
+    _exit(isSaved ? 0 : 1);
 }
 
 static void save(void) {
@@ -77,13 +101,24 @@ static void save(void) {
     child = made > 0 ? made : 0;
 }
 
+static bool replace(int number, void (*handler)(int), struct sigaction *known) {
+    if (sigaction(number, NULL, known) != 0 || known->sa_handler == SIG_DFL || known->sa_handler == SIG_IGN) return false;
+    struct sigaction ours = *known;
+    ours.sa_handler = handler;
+    return sigaction(number, &ours, NULL) == 0;
+}
+
 static void takeOver(void) {
     backUp = (backupFunction)dlsym(RTLD_DEFAULT, "persist__backup");
     // mosquitto has set its own by now.
-    if (!backUp || sigaction(SIGUSR1, NULL, &former) != 0) return;
-    if (former.sa_handler == SIG_DFL || former.sa_handler == SIG_IGN) return;
-    struct sigaction ours = {.sa_handler = due};
-    sigaction(SIGUSR1, &ours, NULL);
+    if (!backUp || !replace(SIGTERM, ending, &formerEnd) || !replace(SIGINT, ending, &formerInterrupt)) return;
+    replace(SIGUSR1, due, &former);
+}
+
+void savingEnd(void) {
+    if (former.sa_handler) sigaction(SIGUSR1, &former, NULL);
+    if (formerEnd.sa_handler) sigaction(SIGTERM, &formerEnd, NULL);
+    if (formerInterrupt.sa_handler) sigaction(SIGINT, &formerInterrupt, NULL);
 }
 
 void savingProceed(void) {
@@ -94,9 +129,11 @@ void savingProceed(void) {
     }
     int status = 0;
     if (!hasEnded(&status)) return;
-    // It had no memory, or no room: mosquitto says which.
-    if (status != 0) former.sa_handler(SIGUSR1);
-    if (!isDue) return;
-    isDue = 0;
-    save();
+    if (status != 0) {
+        // It had no room, or may not write: mosquitto says which.
+        former.sa_handler(SIGUSR1);
+    } else if (isDue) {
+        isDue = 0;
+        save();
+    }
 }

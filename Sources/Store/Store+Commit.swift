@@ -26,6 +26,7 @@ extension Store {
     private func cutLog() {
         _ = try? access { db in
             guard logIsToBeCut else { return }
+            log.wait()
             try db.checkpoint(.truncate)
             logIsToBeCut = false
         }

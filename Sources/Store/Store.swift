@@ -10,7 +10,8 @@ import Records
 public final class Store: Sendable {
     let queue: DatabaseQueue
     let reader: DatabaseQueue
-    let log: LogWriteBack
+    /// Only while `placesLock` is held, like `places`; its thread aside.
+    nonisolated(unsafe) let log: LogWriteBack
     /// How many replies of one client are kept, the newest ones.
     let repliesMax: Int64
     /// The file is as its last clean end left it, or new. Otherwise ``check()`` says more.

@@ -12,11 +12,10 @@ final class LiveStates {
     private(set) var lastNumber: Int64 = 0
     /// Where those are that changed since they were last made durable. What came first lies together on the disk: written in this order, a
     /// portion changes a few pages of it, and not one with each state.
-    private var dirty = BitSet()
-    private(set) var dirtyCount = 0
-    /// Where the writing goes on, and how far it goes for now, over the end to the beginning.
+    private var dirty = BitSet.Counted()
+    /// Those of them that are to be made durable now, and where the writing goes on.
+    private var due = BitSet.Counted()
     private var writtenTo = 0
-    private var dueCount = 0
     /// Linear probing: the hash in the upper half, the index and one in the lower; 0 is free. A power of two, half full at most.
     private var slots: [UInt64] = Array(repeating: 0, count: 16)
 
@@ -57,14 +56,16 @@ final class LiveStates {
         state.subscribers = CriteriaMemo()
         free(slot(of: state))
         let last = all.removeLast()
-        markClean(state.slot)
+        take(state.slot)
         if last !== state {
             let slot = slot(of: last)
-            let isDirty = markClean(last.slot)
+            let (isDirty, isDue) = (dirty.contains(last.slot), due.contains(last.slot))
+            take(last.slot)
             last.slot = state.slot
             all[last.slot] = last
             slots[slot] = Self.entry(last)
             if isDirty { markDirty(last) }
+            if isDue { due.insert(last.slot) }
         }
         state.slot = -1
     }
@@ -97,35 +98,34 @@ final class LiveStates {
     /// A known state is to be made durable when there is time.
     @inline(__always)
     func markDirty(_ state: LiveState) {
-        if dirty.insert(state.slot).inserted { dirtyCount += 1 }
+        if state.isKnown { dirty.insert(state.slot) }
     }
 
-    @discardableResult
-    private func markClean(_ slot: Int) -> Bool {
-        guard dirty.remove(slot) != nil else { return false }
-        dirtyCount -= 1
-        return true
-    }
+    var dirtyCount: Int { dirty.count }
 
     /// What is dirty by now is to be made durable.
-    func noteDue() { dueCount = all.count }
+    func noteDue() { due = dirty }
 
-    var hasDue: Bool { dueCount > 0 && dirtyCount > 0 }
+    var hasDue: Bool { !due.isEmpty }
 
     /// The next of them that is to be made durable now; it is dirty no longer.
     func nextDue() -> LiveState? {
-        while hasDue {
-            if writtenTo >= all.count { writtenTo = 0 }
-            let end = min(writtenTo + dueCount, all.count)
-            let slot = dirty[members: writtenTo..<end].first
-            let next = slot.map { $0 + 1 } ?? end
-            dueCount -= next - writtenTo
-            writtenTo = next
-            guard let slot, !all[slot].dataset.isHalted else { continue }
-            markClean(slot)
+        while let slot = due[members: writtenTo...].first ?? due.first {
+            writtenTo = slot + 1
+            guard !all[slot].dataset.isHalted else {
+                due.remove(slot)
+                continue
+            }
+            take(slot)
             return all[slot]
         }
         return nil
+    }
+
+    /// What is there is neither dirty nor due any more.
+    private func take(_ slot: Int) {
+        due.remove(slot)
+        dirty.remove(slot)
     }
 
     // MARK: Slots

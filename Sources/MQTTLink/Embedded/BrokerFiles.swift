@@ -41,6 +41,9 @@ struct BrokerFiles: Sendable {
             try Self.write(socketDirectory, to: directory + Self.elsewhereFile)
         }
         for path in [directory, socketDirectory, directory + "/" + Self.memoryFile] { account?.own(path) }
+        // What a mosquitto was saving when it was killed, maybe one of another account.
+        for name in ["", ".new"] { unlink(directory + "/saving/" + Self.memoryFile + name) }
+        rmdir(directory + "/saving")
     }
 
     /// Writes what mosquitto reads at its start.

@@ -85,36 +85,40 @@ struct LiveComponentTests {
         #expect(states.nextDue() === x && states.nextDue() === y && !states.hasDue)
     }
 
-    @Test("What is dirty is written once, however states change, come and go while it is written")
+    @Test("What is dirty at an instant is written then, and nothing else, however states change, come and go meanwhile")
     func writing() throws {
         var random = SplitMix64(seed: SplitMix64.seed())
-        var unwritten: Set<String> = []
+        var (dirty, due): (Set<String>, Set<String>) = ([], [])
         var serial = 0
-        for _ in 0..<5000 {
-            switch Int.random(in: 0..<10, using: &random) {
+        for _ in 0..<20_000 {
+            switch Int.random(in: 0..<12, using: &random) {
             case 0..<3:
                 serial += 1
                 let state = try known("d/-/-/-/-/l\(serial)/co2")
                 states.markDirty(state)
-                unwritten.insert(state.topic)
+                dirty.insert(state.topic)
             case 3..<6:
                 guard let state = states.all.randomElement(using: &random) else { continue }
                 states.markDirty(state)
-                unwritten.insert(state.topic)
-            case 6:
+                dirty.insert(state.topic)
+            case 6..<8:
                 guard let state = states.all.randomElement(using: &random) else { continue }
                 states.remove(state)
-                unwritten.remove(state.topic)
-            case 7: states.noteDue()
+                dirty.remove(state.topic)
+                due.remove(state.topic)
+            case 8:
+                guard due.isEmpty || Bool.random(using: &random) else { continue }
+                states.noteDue()
+                due = dirty
             default:
-                if let state = states.nextDue() { #expect(unwritten.remove(state.topic) != nil) }
+                guard let state = states.nextDue() else { continue }
+                #expect(due.remove(state.topic) != nil && dirty.remove(state.topic) != nil)
             }
-            #expect(states.dirtyCount == unwritten.count)
+            #expect(states.dirtyCount == dirty.count && states.hasDue == !due.isEmpty)
         }
-        // What is due is written, be what was due before not yet.
         states.noteDue()
-        while let state = states.nextDue() { #expect(unwritten.remove(state.topic) != nil) }
-        #expect(unwritten.isEmpty && states.dirtyCount == 0)
+        while let state = states.nextDue() { #expect(dirty.remove(state.topic) != nil) }
+        #expect(dirty.isEmpty && states.dirtyCount == 0)
     }
 
     @Test("What may be lacking is reported again, and what is left of a deleted dataset cleared")
