@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /// The plugin on one listener.
 struct instance {
@@ -93,13 +94,36 @@ static int reachesDaemon(int event, void *data, void *user) {
 
 // MARK: The listeners for everybody
 
+/// So many refusals a second stand in the log, where the daemon shows them at `debug`.
+enum { toldMaximum = 20 };
+
+static void tellRefusal(const char *what, const char *name, const char *topic) {
+    static time_t second;
+    static int told;
+    time_t now = time(NULL);
+    if (now != second) told = 0;
+    second = now;
+    if (told++ >= toldMaximum) return;
+    char who[65] = "-";
+    if (name && *name) {
+        size_t length = strnlen(name, sizeof who - 1);
+        // What a client is called may hold anything.
+        for (size_t index = 0; index < length; index++) who[index] = name[index] >= ' ' && name[index] < 127 ? name[index] : '?';
+        who[length] = 0;
+    }
+    mosquitto_log_printf(logNotice, "refused: %s by the user %s%s%.200s", what, who, topic ? " on " : "", topic ? topic : "");
+}
+
 static int logsIn(int event, void *data, void *user) {
     (void)event;
     (void)user;
     const struct loginEventData *login = data;
     const char *id = mosquitto_client_id(login->client);
     if (id && strncmp(id, GEOMATCH_CLIENT_PREFIX, strlen(GEOMATCH_CLIENT_PREFIX)) == 0) return refusedLogin;
-    if (users && !usersLetIn(users, login->username, login->password)) return refusedLogin;
+    if (users && !usersLetIn(users, login->username, login->password)) {
+        tellRefusal("a login", login->username, NULL);
+        return refusedLogin;
+    }
     connectionsLoggedIn(login->client);
     return success;
 }
@@ -111,7 +135,10 @@ static int mayAccess(int event, void *data, void *user) {
     // What a subscription may bring is decided message by message.
     if (access->access != accessRead && access->access != accessWrite) return success;
     const char *name = mosquitto_client_username(access->client);
-    return name && access_ && accessGrants(access_, name, access->topic, access->access) ? success : refusedByAccess;
+    if (name && access_ && accessGrants(access_, name, access->topic, access->access)) return success;
+    // What is not for somebody is nobody's mistake.
+    if (access->access == accessWrite) tellRefusal("a message", name, access->topic);
+    return refusedByAccess;
 }
 
 static int receivedFromClient(int event, void *data, void *user) {

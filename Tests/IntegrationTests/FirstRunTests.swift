@@ -69,8 +69,8 @@ extension Integration {
                     ])
                 defer { shell.end() }
                 #expect(shell.waitForExit() == 0, "\(shell.lines)")
-                #expect(shell.lines.contains { $0.hasSuffix(" home entered phone") }, "\(shell.lines)")
-                #expect(shell.lines.contains { $0.contains(#""devices": [{"deviceId":"phone""#) }, "\(shell.lines)")
+                #expect(shell.lines.contains { $0.hasSuffix(" home entered ann") }, "\(shell.lines)")
+                #expect(shell.lines.contains { $0.contains(#""devices": [{"deviceId":"ann""#) }, "\(shell.lines)")
             }
         }
 

@@ -243,6 +243,23 @@ struct BrokerWallsTests {
         }
     }
 
+    @Test("Whose login and whose message was refused stands in the log, some lines a second")
+    func refusalsTold() throws {
+        try withEmbedded { _, login, lines, _ in
+            try withLink(login("eve")) { eve in
+                #expect(eve.waitConnected())
+                for number in 0..<200 { eve.publish("geomatch/d/ann/request/device/get/\(number)", "{}") }
+                #expect(eve.publishAndWait("geomatch/d/eve/request/device/get", "{}") != nil)
+                let refused = "refused: a message by the user eve on geomatch/d/ann/request/device/get/0"
+                #expect(eventually { lines.all.contains(refused) })
+                #expect((1...100).contains(lines.all.count { $0.hasPrefix("refused: ") }))
+            }
+            var wrong = login("ann")
+            wrong.password = "nonsense"
+            try withLink(wrong) { _ in #expect(eventually { lines.all.contains("refused: a login by the user ann") }) }
+        }
+    }
+
     // MARK: Its process
 
     @Test("The more there is to save, the less often it is saved")

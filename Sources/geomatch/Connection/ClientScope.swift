@@ -90,6 +90,8 @@ extension CommandFailure {
         switch error.kind {
         case .unread: self = .unavailable("\(error.message).\(status)")
         case .timeout: self = .unavailable(isConnected ? "\(error.message).\(status)" : error.message)
+        case .connectionLost where error.message.contains("certificate"):
+            self = .unavailable("\(error.message)\n--ca-file names the certificate of an authority of your own.")
         case .connectionLost:
             self = .unavailable(
                 "\(error.message)\nIs geomatchd, or your broker, running there? --broker, --http or --context names another one.")

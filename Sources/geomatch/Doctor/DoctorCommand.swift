@@ -118,7 +118,10 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         var findings = [Finding("requests", "requests are answered")]
         if let error = reply["error"] {
-            let known = await names(client).flatMap { Nearness.nearest(to: name, of: $0) }.map { "; did you mean \($0)?" } ?? ""
+            let names = await names(client)
+            // Right after it was installed.
+            if names?.isEmpty == true { return findings + [Finding("dataset", "there is none yet: the first request makes one")] }
+            let known = names.flatMap { Nearness.nearest(to: name, of: $0) }.map { "; did you mean \($0)?" } ?? ""
             findings.append(
                 Finding(
                     "dataset", ErrorText.of(error) + known,
