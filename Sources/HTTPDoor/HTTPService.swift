@@ -1,3 +1,4 @@
+import Glibc
 import HummingbirdCore
 import Logging
 import NIOCore
@@ -41,7 +42,7 @@ public struct HTTPService: Service {
         } catch let error as IOError {
             throw Failure(
                 description:
-                    "HTTP cannot listen on \(configuration.host):\(configuration.port): \(error.description); give another address or port with --http HOST:PORT, or --http off"
+                    "HTTP cannot listen on \(configuration.host):\(configuration.port): \(String(cString: strerror(error.errnoCode))); give another address or port with --http HOST:PORT, or --http off"
             )
         }
     }

@@ -184,14 +184,15 @@ struct SettingsReader {
         guard let broker = raw("broker"), let listen = raw("listen") else { return }
         for (key, source, other) in [("broker", broker.source, "listen"), ("listen", listen.source, "broker")]
         where source == .flag && raw(other)?.source.isFile == false {
-            throw SettingsError(key: key, source: source, problem: Self.contradiction(other))
+            throw SettingsError(key: key, source: source, problem: contradiction(other))
         }
         guard broker.source == .environment, listen.source == .environment else { return }
-        throw SettingsError(key: "broker", source: .environment, problem: Self.contradiction("listen"))
+        throw SettingsError(key: "broker", source: .environment, problem: contradiction("listen"))
     }
 
-    private static func contradiction(_ other: String) -> String {
-        "`broker` names a broker to use and `listen` where an own one listens: leave one away (`\(other)` is given, too)"
+    private func contradiction(_ other: String) -> String {
+        let name = raw(other)?.source == .environment ? "GEOMATCH_\(other.uppercased())" : "--\(other)"
+        return "`broker` names a broker to use and `listen` where an own one listens: leave one away (\(name) is given, too)"
     }
 
     private func readEncryptedListener(
