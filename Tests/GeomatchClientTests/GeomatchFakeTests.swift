@@ -32,6 +32,21 @@ struct GeomatchFakeTests {
         await client.close()
     }
 
+    @Test("Circumstances are registered, replaced, disabled, listed and unregistered")
+    func circumstances() async throws {
+        let fake = GeomatchFake(dataset: "demo")
+        let client = try fake.client("me")
+        try await client.circumstances.register(GeoCircumstance.Draft(id: "coffee", "(moving)", on: .departing))
+        let coffee = try await client.circumstances.register(GeoCircumstance.Draft(id: "coffee", "(not (moving))", on: .arriving))
+        #expect(coffee.expression == "(not (moving))" && coffee.trigger == .arriving && coffee.isEnabled)
+        #expect(try await client.circumstances.disable("coffee").isEnabled == false)
+        #expect(try await client.circumstances.enable("coffee").isEnabled)
+        #expect(try await client.circumstances.list().objects.map(\.id) == ["coffee"])
+        try await client.circumstances.unregister("coffee")
+        #expect(try await client.circumstances.list().objects.isEmpty)
+        await client.close()
+    }
+
     @Test("A live subscription has what is known first, then what is published by its criteria, and what is cleared")
     func live() async throws {
         let fake = GeomatchFake(dataset: "demo")

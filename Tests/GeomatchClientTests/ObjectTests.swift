@@ -57,6 +57,41 @@ struct ObjectTests {
         }
     }
 
+    @Test("Circumstances are registered with the daemon, listed, evaluated and unregistered; a mistake has its position")
+    func circumstances() async throws {
+        try await withHub { broker, _ in
+            let client = try GeomatchClient(broker.configuration())
+            _ = try await client.devices.create(.pin(id: "door", location: GeoLocation(latitude: 43.73, longitude: 7.42))).value
+            let draft = GeoCircumstance.Draft(
+                id: "still", "(not (moving))", on: .arriving, name: "Standing", tags: ["a"], devices: ["door"], nearRadius: 100)
+            let still = try await client.circumstances.register(draft)
+            #expect(still.expression == "(not (moving))" && still.trigger == .arriving && still.name == "Standing")
+            #expect(still.tags == ["a"] && still.devices == ["door"] && still.nearRadius?.value == 100 && still.isEnabled)
+            #expect(still.description.hasPrefix(#"GeoCircumstance {"createdAt":"#))
+            #expect(try await client.circumstances.disable("still").isEnabled == false)
+            #expect(try await client.circumstances.enable("still").isEnabled)
+            _ = try await client.circumstances.register(
+                GeoCircumstance.Draft(id: "on-demand", "(near (= category-id \"cafe\"))"))
+            let first = try await client.circumstances.list(limit: 1)
+            #expect(first.objects.map(\.id) == ["on-demand"] && first.objects[0].trigger == nil)
+            #expect(try await client.circumstances.list(after: first.next).objects.map(\.id) == ["still"])
+            #expect(try await client.circumstances.evaluate("on-demand", for: "door").isTrue == nil)
+            try await client.circumstances.unregister("on-demand")
+            #expect(try await client.circumstances.list().objects.map(\.id) == ["still"])
+            let failure = await failure { () throws(GeomatchError) in
+                try await client.circumstances.register(GeoCircumstance.Draft(id: "x", "(at cafe)"))
+            }
+            #expect(failure?.kind == .invalid && failure?.position != nil)
+            await client.close()
+        }
+    }
+
+    @Test("An object is shown by its type and what the daemon said of it")
+    func description() throws {
+        let device = try GeoDevice(members: ["id": "door", "deviceType": "PinDevice"])
+        #expect("\(device)" == #"GeoDevice {"deviceType":"PinDevice","id":"door"}"#)
+    }
+
     @Test("Objects go out and come back under the names of the contract")
     func subscriptionOnTheWire() async throws {
         try await withDaemon { broker, daemon in

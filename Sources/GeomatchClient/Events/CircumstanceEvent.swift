@@ -3,7 +3,7 @@ public import Foundation
 /// A circumstance became true of a device, or false again.
 ///
 /// The id is stable: the same event delivered again has the same one.
-public struct CircumstanceEvent: Sendable, Identifiable {
+public struct CircumstanceEvent: GeomatchAnswer, Identifiable {
     /// A place that the device was at or near.
     public struct Place: Sendable, Identifiable {
         public var id: String
@@ -35,14 +35,16 @@ public struct CircumstanceEvent: Sendable, Identifiable {
     public var timestamp: Date? { members["timestamp"]?.date }
     public var location: GeoLocation? { GeoLocation(members["location"]) }
     /// At most 10.
-    public var atPlaces: [Place] { places("atPlaces") }
+    public var atPlaces: [Place] { Place.list(members["atPlaces"]) }
     /// At most 20.
-    public var nearPlaces: [Place] { places("nearPlaces") }
+    public var nearPlaces: [Place] { Place.list(members["nearPlaces"]) }
+}
 
-    private func places(_ key: String) -> [Place] {
-        (members[key]?.arrayValue ?? []).compactMap { place in
+extension CircumstanceEvent.Place {
+    static func list(_ value: PropertyValue?) -> [Self] {
+        (value?.arrayValue ?? []).compactMap { place in
             guard let id = place["id"]?.stringValue else { return nil }
-            return Place(
+            return Self(
                 id: id, name: place["name"]?.stringValue,
                 categoryIDs: (place["categoryIds"]?.arrayValue ?? []).compactMap(\.stringValue),
                 chainID: place["chainId"]?.stringValue,
@@ -53,7 +55,7 @@ public struct CircumstanceEvent: Sendable, Identifiable {
 }
 
 /// A device began to see a monitored beacon, or ceased to.
-public struct BeaconEvent: Sendable {
+public struct BeaconEvent: GeomatchAnswer {
     /// Everything the daemon said of it.
     public let members: [String: PropertyValue]
     public let deviceID: String

@@ -3,7 +3,7 @@ public import Foundation
 /// A device entered, dwelled in, or left a geofence.
 ///
 /// The id is stable: the same event delivered again has the same one.
-public struct GeofenceEvent: Sendable, Identifiable {
+public struct GeofenceEvent: GeomatchAnswer, Identifiable {
     public enum Kind: String, Sendable {
         case entered, dwelled, exited
     }

@@ -3,7 +3,7 @@ public import Foundation
 /// A publication met a subscription, or (in visit mode) they parted.
 ///
 /// The id is stable: the same match delivered again has the same one.
-public struct GeoMatch: Sendable, Identifiable {
+public struct GeoMatch: GeomatchAnswer, Identifiable {
     /// That it began, or (in visit mode) that it ended.
     public enum Event: String, Sendable {
         case matched, ended

@@ -1,5 +1,5 @@
 /// The tenant everything belongs to.
-public struct GeoDataset: Sendable {
+public struct GeoDataset: GeomatchAnswer {
     /// What the daemon said of it, with counts.
     public let members: [String: PropertyValue]
     public let id: String

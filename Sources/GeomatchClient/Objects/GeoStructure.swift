@@ -8,7 +8,7 @@ public enum StructureLevel: String, Sendable, CaseIterable {
 }
 
 /// A venue, building, floor, room or location.
-public struct StructureObject: Sendable {
+public struct StructureObject: GeomatchAnswer {
     /// Everything the daemon said of it.
     public let members: [String: PropertyValue]
     public let level: StructureLevel

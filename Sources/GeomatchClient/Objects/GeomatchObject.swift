@@ -1,7 +1,18 @@
-/// An object that is kept by the daemon: ``GeoDevice``, ``GeoPublication``, ``GeoSubscription``.
+/// What the daemon said of something, with all its members, those that this library has no word for, too.
 ///
 /// Only the types of this library conform.
-public protocol GeomatchObject: Sendable {
+public protocol GeomatchAnswer: Sendable, CustomStringConvertible {
+    /// Everything the daemon said of it.
+    var members: [String: PropertyValue] { get }
+}
+
+extension GeomatchAnswer {
+    /// The name of the type and the members as JSON, keys in order: `GeoDevice {"deviceType":"PinDevice","id":"door",…}`.
+    public var description: String { "\(Self.self) \(PropertyValue.object(members))" }
+}
+
+/// An object that is kept by the daemon: ``GeoDevice``, ``GeoPublication``, ``GeoSubscription``, ``GeoGeofence``.
+public protocol GeomatchObject: GeomatchAnswer {
     /// What it is made from.
     associatedtype Draft: GeomatchParameters
     /// What of it can be changed.
@@ -12,8 +23,6 @@ public protocol GeomatchObject: Sendable {
     var id: String { get }
     /// Changes with each edit: `N-hash`. Given to an update, it makes that fail with `conflict` where somebody was quicker.
     var revision: String? { get }
-    /// Everything the daemon said of it.
-    var members: [String: PropertyValue] { get }
     init(members: [String: PropertyValue]) throws(GeomatchError)
 }
 

@@ -9,7 +9,7 @@ extension GeoPlace {
 }
 
 /// A place where a device, or a position, may be.
-public struct GeoPlaceCandidate: Sendable, Identifiable {
+public struct GeoPlaceCandidate: GeomatchAnswer, Identifiable {
     /// Everything the daemon said of it.
     public let members: [String: PropertyValue]
     public let id: String

@@ -1,7 +1,7 @@
 public import Foundation
 
 /// A point of interest as the daemon has it.
-public struct GeoPlace: OfflineRecord, Identifiable {
+public struct GeoPlace: GeomatchAnswer, OfflineRecord, Identifiable {
     public static let documentType = "place"
     public let members: [String: PropertyValue]
     public let id: String

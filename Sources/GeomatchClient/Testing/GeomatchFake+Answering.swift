@@ -55,6 +55,10 @@ extension GeomatchFake {
             let device = parameters["deviceId"]?.stringValue ?? ""
             return ["matches": .array(state.withLock { $0.matches[device] ?? [] })]
         case ("live", let verb): return try live(verb, request)
+        case ("circumstance", "register"): return try register(parameters, of: request.client)
+        case ("circumstance", "enable"): return try update("circumstance", try parameters.identifier, ["enabled": true])
+        case ("circumstance", "disable"): return try update("circumstance", try parameters.identifier, ["enabled": false])
+        case ("circumstance", "unregister"): return try delete("circumstance", try parameters.identifier)
         case (let resource, "create"): return try create(resource, request)
         case (let resource, "get"): return try object(resource, try parameters.identifier)
         case (let resource, "update"): return try update(resource, try parameters.identifier, parameters)
@@ -112,6 +116,15 @@ extension GeomatchFake {
         }
         guard isNew else { throw GeomatchError(.conflict, "there is a \(resource) `\(id)` already", code: 409, field: "id") }
         return object
+    }
+
+    /// The same id again replaces it.
+    private func register(
+        _ circumstance: [String: PropertyValue], of client: String
+    ) throws(GeomatchError) -> [String: PropertyValue] {
+        let id = try circumstance.identifier
+        state.withLock { $0.objects["circumstance"]?[id] = nil }
+        return try create("circumstance", circumstance.merging(["enabled": true]) { $1 }, of: client)
     }
 
     private func update(
