@@ -101,11 +101,15 @@ struct Geomatchd: AsyncParsableCommand {
     var printAcl = false
 
     func run() async throws {
+        let sources = sources
         let settings: Settings
         do throws(SettingsError) {
-            settings = try rereading()
+            settings = try sources.settings()
         } catch {
-            throw Self.ended(error.source == .flag ? .validationFailure : ExitCode(78), error.description)
+            let mistakes = checkConfig ? sources.mistakes() : [error]
+            throw Self.ended(
+                error.source == .flag ? .validationFailure : ExitCode(78),
+                mistakes.map(\.description).joined(separator: "\ngeomatchd: "))
         }
         if printConfig { print(settings.text) }
         if checkConfig {
@@ -123,7 +127,8 @@ struct Geomatchd: AsyncParsableCommand {
         let log = Logger(label: "geomatchd")
         OpenFiles.raiseLimit()
         do {
-            try await Daemon(settings: settings, version: Self.release, log: log, hangups: hangups, reread: rereading).run()
+            try await Daemon(settings: settings, version: Self.release, log: log, hangups: hangups, reread: sources.settings)
+                .run()
         } catch let failure as Daemon.Failure {
             switch failure {
             case .unavailable(let why): throw Self.ended(ExitCode(69), why)
@@ -134,8 +139,7 @@ struct Geomatchd: AsyncParsableCommand {
         log.info("stopped")
     }
 
-    /// Reads the configuration as it was read at the start.
-    private var rereading: @Sendable () throws(SettingsError) -> Settings {
+    private var sources: SettingsSources {
         let given: [(String, String?)] = [
             ("broker", broker), ("listen", listen), ("data-dir", dataDir), ("store", store),
             ("cluster", cluster), ("node", node), ("http-advertise", httpAdvertise), ("http", http),
@@ -146,12 +150,7 @@ struct Geomatchd: AsyncParsableCommand {
         ]
         let flags = Dictionary(uniqueKeysWithValues: given.compactMap { key, value in value.map { (key, $0) } })
         let environment = ProcessInfo.processInfo.environment
-        let path = config ?? environment["GEOMATCH_CONFIG"]
-        return { () throws(SettingsError) in
-            var file: ConfigurationFile?
-            if let path { file = try ConfigurationFile(path: path) }
-            return try SettingsReader(flags: flags, environment: environment, file: file).settings()
-        }
+        return SettingsSources(flags: flags, environment: environment, path: config ?? environment["GEOMATCH_CONFIG"])
     }
 
     /// Files that the configuration names must be there and right, as at a start.

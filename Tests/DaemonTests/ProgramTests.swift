@@ -50,6 +50,25 @@ struct ProgramTests {
         #expect(said.code == 78 && said.out.isEmpty && said.error.contains("nope"), "\(said)")
     }
 
+    @Test("Checking the configuration names all mistakes, a start the first one")
+    func mistakes() throws {
+        let files = ["f.yaml": "log-levl: info\nlimits: {geofences: -4}\nlog-format: xml\nlisten: \"0.0.0.0:1\"\n"]
+        let arguments = ["--config", "f.yaml", "--log-level", "loud"]
+        let environment = ["GEOMATCH_LISTN": "1", "GEOMATCH_START_TIMEOUT": "0"]
+        let said = try geomatchd(arguments + ["--check-config"], environment: environment, files: files)
+        let starts = [
+            "f.yaml: log-levl: there is no such key; did you mean log-level?", "GEOMATCH_LISTN: there is no such variable",
+            "GEOMATCH_START_TIMEOUT: ", "--log-level: ", "f.yaml: log-format: ", "f.yaml: limits.geofences: ",
+        ]
+        let lines = said.error.split(separator: "\n")
+        #expect(said.code == 78 && said.out.isEmpty)
+        for start in starts { #expect(lines.contains { $0.hasPrefix("geomatchd: " + start) }, "\(start) in \(said)") }
+        // What is wrong beside other keys only is said when these are right.
+        #expect(lines.count == starts.count && !said.error.contains("0.0.0.0"), "\(said)")
+        let start = try geomatchd(arguments, environment: environment, files: files)
+        #expect(start.code == 78 && start.error.split(separator: "\n") == Array(lines.prefix(1)), "\(start)")
+    }
+
     @Test(
         "A command line that cannot be read is usage, 64",
         arguments: [["--nonsense"], ["--listen"], ["--check-config=yes"], ["-x"], ["start"]])

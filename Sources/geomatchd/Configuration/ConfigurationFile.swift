@@ -4,6 +4,7 @@ import Yams
 /// A YAML file as flat keys: a dot is one level of nesting, a list is its scalars.
 struct ConfigurationFile {
     let path: String
+    private let leftOut: Set<String>
     private(set) var values: [String: String] = [:]
     /// The entries of `adapters`, each as its keys and values in their order.
     private(set) var adapters: [[(key: String, value: String)]] = []
@@ -12,9 +13,11 @@ struct ConfigurationFile {
     /// The entries of `keys`.
     private(set) var keys: [[(key: String, value: String)]] = []
 
+    /// - Parameter leftOut: Keys that are taken as if they were not there.
     /// - Throws: ``SettingsError`` naming the file, and the key where one is wrong.
-    init(path: String) throws(SettingsError) {
+    init(path: String, leavingOut leftOut: Set<String> = []) throws(SettingsError) {
         self.path = path
+        self.leftOut = leftOut
         let text: String
         do {
             text = try String(contentsOfFile: path, encoding: .utf8)
@@ -37,6 +40,7 @@ struct ConfigurationFile {
     private mutating func flatten(_ mapping: Node.Mapping, below prefix: String) throws(SettingsError) {
         for (keyNode, value) in mapping {
             let key = prefix + (keyNode.string ?? "")
+            if leftOut.contains(key) { continue }
             if key == Self.adaptersKey {
                 adapters = try entries(value, of: key)
                 continue
@@ -129,6 +133,6 @@ struct ConfigurationFile {
 
     private func unknown(_ key: String) -> SettingsError {
         let advice = SettingsKey.advice(for: key, among: SettingsKey.all.map(\.name))
-        return SettingsError(key: key, source: .file(path), problem: "there is no such key; \(advice)")
+        return SettingsError(key: key, source: .file(path), problem: "there is no such key; \(advice)", isAlone: true)
     }
 }

@@ -121,6 +121,8 @@ struct SettingsError: Error, Equatable, CustomStringConvertible {
     var key: String
     var source: Source
     var problem: String
+    /// It is wrong by itself, whatever else is configured.
+    var isAlone = false
 
     var description: String {
         switch source {

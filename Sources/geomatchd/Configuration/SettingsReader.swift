@@ -62,7 +62,6 @@ struct SettingsReader {
         settings.administrators = try value("admins", parse: Self.list) ?? settings.administrators
         settings.usersFile = try value("users") { $0.isEmpty ? nil : $0 }
         settings.encryptedListener = try readEncryptedListener(beside: settings)
-        try checkListeners(settings)
         try readHTTP(into: &settings)
         try readCluster(into: &settings)
         settings.autoCreateDatasets = try value("auto-create-datasets", parse: Self.boolean) ?? settings.isTrustedLoopback
@@ -88,6 +87,7 @@ struct SettingsReader {
         settings.httpLimits.connections =
             try integer(SettingsKey.httpConnections, SettingsKey.connectionsAllowed) ?? settings.httpLimits.connections
         settings.adapters = try readAdapters(settings)
+        try checkListeners(settings)
         settings.warnings += warnings(of: settings)
         return settings
     }
@@ -175,7 +175,8 @@ struct SettingsReader {
                 } else {
                     "the variables are \(known.joined(separator: ", "))"
                 }
-            throw SettingsError(key: "", source: .variable(name), problem: "there is no such variable; \(advice)")
+            throw SettingsError(
+                key: "", source: .variable(name), problem: "there is no such variable; \(advice)", isAlone: true)
         }
     }
 
@@ -320,7 +321,7 @@ struct SettingsReader {
         // A port alone, as other servers take it.
         let isPort = takes.hasPrefix("HOST:PORT") && UInt16(text) != nil
         let advice = isPort ? "; try 127.0.0.1:\(text)" : ""
-        throw SettingsError(key: key, source: source, problem: "\(shown), allowed is \(takes)\(advice)")
+        throw SettingsError(key: key, source: source, problem: "\(shown), allowed is \(takes)\(advice)", isAlone: true)
     }
 
     func integer(_ key: String, _ range: ClosedRange<Int>) throws(SettingsError) -> Int? {
@@ -335,7 +336,7 @@ struct SettingsReader {
         do throws(MQTTEndpointError) {
             return try parse(text)
         } catch {
-            throw SettingsError(key: key, source: source, problem: error.description)
+            throw SettingsError(key: key, source: source, problem: error.description, isAlone: true)
         }
     }
 

@@ -1,0 +1,48 @@
+/// Where the configuration of one start comes from; it can be read again.
+struct SettingsSources: Sendable {
+    /// Key to value, of the flags that were given.
+    var flags: [String: String]
+    var environment: [String: String]
+    /// Of the file, if there is one.
+    var path: String?
+    private var leftOutOfFile: Set<String> = []
+
+    init(flags: [String: String], environment: [String: String], path: String?) {
+        (self.flags, self.environment, self.path) = (flags, environment, path)
+    }
+
+    func settings() throws(SettingsError) -> Settings {
+        var file: ConfigurationFile?
+        if let path { file = try ConfigurationFile(path: path, leavingOut: leftOutOfFile) }
+        return try SettingsReader(flags: flags, environment: environment, file: file).settings()
+    }
+
+    /// All that is wrong, for somebody who would rather mend it at once.
+    ///
+    /// Each mistake is left out to find the next one. What is wrong only beside other keys is said by itself: with one of these
+    /// left out it might be right.
+    func mistakes() -> [SettingsError] {
+        var sources = self
+        var found: [SettingsError] = []
+        while true {
+            do throws(SettingsError) {
+                _ = try sources.settings()
+                return found
+            } catch {
+                guard error.isAlone, !found.contains(error) else { return found.isEmpty ? [error] : found }
+                found.append(error)
+                sources.leaveOut(error)
+            }
+        }
+    }
+
+    private mutating func leaveOut(_ mistake: SettingsError) {
+        switch mistake.source {
+        case .flag: flags[mistake.key] = nil
+        case .environment: environment[SettingsKey.environmentName(mistake.key)] = nil
+        case .variable(let name): environment[name] = nil
+        case .file: leftOutOfFile.insert(mistake.key)
+        case .together: break
+        }
+    }
+}
