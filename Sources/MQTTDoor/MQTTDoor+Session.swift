@@ -88,8 +88,9 @@ extension MQTTDoor {
         core.doorClosed()
         session.phase = .away
         session.isAdopting = false
-        var metadata: Logger.Metadata = ["broker": "\(configuration.broker)", "reason": "\(reason)"]
-        if let delay = reason.retryAfterSeconds { metadata["retry.seconds"] = "\((delay * 10).rounded() / 10)" }
+        let why = "\(reason)" + (mayBeAnothers(reason) ? "; the embedded broker of another geomatchd takes no second one" : "")
+        var metadata: Logger.Metadata = ["broker": "\(configuration.broker)", "reason": "\(why)"]
+        if let delay = reason.retryAfterSeconds { metadata["retry.seconds"] = .stringConvertible((delay * 10).rounded() / 10) }
         switch reason.cause {
         case .stopped:
             keepRest()
@@ -98,7 +99,13 @@ extension MQTTDoor {
         case .unreachable: core.logger.warning("broker cannot be reached", metadata: metadata)
         case .refused: core.logger.error("connection refused", metadata: metadata)
         }
-        core.health.note("\(reason)")
+        core.health.note(why)
+    }
+
+    /// Whether an embedded broker answers so to a daemon that is not its own.
+    private func mayBeAnothers(_ reason: MQTTDisconnect) -> Bool {
+        guard case .refused(.notAuthorised, _, _) = reason.cause else { return false }
+        return !configuration.broker.hasPrefix("unix:")
     }
 
     /// The daemon's own request and its mark come back to it; the hub never sees them.

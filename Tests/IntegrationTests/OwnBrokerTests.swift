@@ -207,6 +207,21 @@ extension Integration {
             }
         }
 
+        @Test("A second daemon at the embedded broker of a first was told of a wrong password: both are told what it is")
+        func secondDaemonAtEmbeddedBroker() throws {
+            try withDaemonOfItsOwn { daemon in
+                try withFolder { folder in
+                    let url = "mqtt://127.0.0.1:\(daemon.port)"
+                    let other = try Daemon(folder: folder, broker: url, arguments: ["--start-timeout", "2"])
+                    defer { other.end() }
+                    #expect(other.program.waitForExit() == 69)
+                    #expect(
+                        other.log.contains("; the embedded broker of another geomatchd takes no second one"), "\(other.log)")
+                    #expect(daemon.program.waitForLine("another geomatchd tries to log in, and is refused"), "\(daemon.log)")
+                }
+            }
+        }
+
         @Test("A broker that is not there ends the start with 69 in time; SIGTERM meanwhile ends it with 0")
         func nobodyThere() throws {
             try withFolder { folder in
