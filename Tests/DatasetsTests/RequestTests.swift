@@ -256,6 +256,15 @@ struct RequestTests {
         #expect(
             harness.request("device/creat")?["error"]?["message"]?.text
                 == "there is no request `device/creat`; did you mean `device/create`?")
+        for (asked, meant) in [
+            ("venue/list", "structure/list"), ("rooms/list", "structure/list"), ("fence/create", "geofence/create"),
+            ("circumstance/create", "circumstance/register"), ("rules/remove", "circumstance/unregister"),
+            ("device/add", "device/create"), ("device/remove", "device/delete"), ("nothing/list", nil),
+        ] {
+            let message = harness.request(asked)?["error"]?["message"]?.text
+            let advice = meant.map { "; did you mean `\($0)`?" } ?? ""
+            #expect(message == "there is no request `\(asked)`\(advice)")
+        }
     }
 
     @Test("Administrators list all datasets through any name in the topic")

@@ -99,6 +99,22 @@ struct JSONFaultTests {
         #expect(refusal.error.message == "the payload is not JSON: " + expected)
     }
 
+    @Test("An update that is no JSON is told where; one that is large is not looked through again")
+    func update() {
+        let broken = "{\"latitude\":1,\n\"longitude\":}"
+        var properties: [UInt8] = []
+        for (padding, expected) in [
+            (0, #"the payload is not JSON: line 2, column 13: a value is expected, not "}""#),
+            (20_000, "the payload is not JSON"),
+        ] {
+            let payload = Array((broken + String(repeating: " ", count: padding)).utf8)
+            let refusal = #expect(throws: WireError.self) {
+                try LiveUpdateDecoder().decode(payload, domain: "position", properties: &properties)
+            }
+            #expect(refusal?.message == expected)
+        }
+    }
+
     @Test(
         "What is JSON in form has no fault",
         arguments: ["{}", "[]", " 1 ", #"{"a":[1,-2.5e3,"\"",true,null,{}]}"#, "\"x\"", "1e999"])

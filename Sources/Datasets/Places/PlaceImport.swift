@@ -18,6 +18,7 @@ struct PlaceImport {
     /// That a list of holidays is missing is reported once, not of each place.
     private var isToldOfPublicHolidays = false
     private var isToldOfSchoolHolidays = false
+    private var isToldOfRadius = false
     private var seen = ByteKeyed<Bool>()
     /// What is to be made durable.
     private(set) var records: [PlaceRecord] = []
@@ -36,6 +37,7 @@ struct PlaceImport {
             do throws(WireError) {
                 let place = try reader.place(value)
                 try upsert(place, changing)
+                warnOfRadius(value, place)
             } catch {
                 report.refuse(PlaceReader.shownID(of: value), error, element: index)
             }
@@ -95,6 +97,16 @@ struct PlaceImport {
             isToldOfSchoolHolidays = true
             report.warn("openingHours of `\(place.id)`: \(OpeningHours.schoolHolidaysWarning)")
         }
+    }
+
+    /// Other systems' places are circles.
+    private mutating func warnOfRadius(_ value: JSONValue, _ place: Place) {
+        guard !isToldOfRadius, let feature = value.asObject,
+            feature["radius"]?.asDouble ?? feature["properties"]?.asObject?["radius"]?.asDouble != nil
+        else { return }
+        isToldOfRadius = true
+        report.warn(
+            "the place `\(place.id)` has a radius, which is not used: a place is a point or an outline, a geofence a circle")
     }
 
     func encoded() -> [UInt8] { report.encoded("places") }

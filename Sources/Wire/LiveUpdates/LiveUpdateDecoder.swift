@@ -49,6 +49,9 @@ public final class LiveUpdateDecoder {
         }
     }
 
+    /// Updates up to here are told where they cease to be JSON: it costs several times the reading, which found no more than that.
+    private static let explainedBytes = 16 << 10
+
     private func read(
         _ payload: UnsafeRawBufferPointer, padded: Bool, domain: String, into writer: inout JSONWriter
     ) throws(WireError) -> LiveUpdate {
@@ -63,7 +66,7 @@ public final class LiveUpdateDecoder {
         do throws(JSONError) {
             root = try parser.root(of: payload, padded: padded)
         } catch {
-            throw WireError(error)
+            throw payload.count <= Self.explainedBytes ? WireError(error, about: payload) : WireError(error)
         }
         guard root.kind == .object else {
             throw WireError(.invalid, "the payload must be a JSON object, not \(root.shown)")

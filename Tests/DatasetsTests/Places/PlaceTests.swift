@@ -179,6 +179,18 @@ struct PlaceTests {
         #expect(listed?["warnings"]?.elements.isEmpty == true)
     }
 
+    @Test("A radius of a place, as other systems have it, was dropped without a word: it is told once")
+    func radius() {
+        let harness = HubHarness()
+        let result = importPlaces(
+            harness, [point("a", 7.42, ""), point("b", 7.42, #","radius":50"#), point("c", 7.42, #","radius":60"#)])
+        #expect(result?["imported"]?.number == 3)
+        #expect(
+            result?["warnings"]?.elements.compactMap(\.text) == [
+                "the place `b` has a radius, which is not used: a place is a point or an outline, a geofence a circle"
+            ])
+    }
+
     @Test("Places belong to who wrote them first, are read by all, and administrators may do all")
     func ownership() {
         let harness = HubHarness()

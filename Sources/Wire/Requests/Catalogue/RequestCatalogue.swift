@@ -6,16 +6,35 @@ public enum RequestCatalogue {
 
     public static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// The name that was meant by one that no request has: of the same resource or with the same verb, and near.
+    /// The name that was meant by one that no request has: in others' words, or mistyped.
     public static func nearest(to name: String) -> String? {
+        let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else { return Nearness.nearest(to: name, of: all.map(\.name)) }
+        let resources = all.map { String($0.resource) }
+        if let resource = resources.contains(parts[0]) ? parts[0] : otherWord(parts[0], of: otherResources) {
+            let names = ([parts[1]] + (otherVerbs[parts[1]] ?? [])).map { "\(resource)/\($0)" }
+            if let meant = names.first(where: { byName[$0] != nil }) { return meant }
+        }
         if let near = Nearness.nearest(to: name, of: all.map(\.name)) { return near }
         // `devices/list`, `device/creat`: each half by itself.
-        let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
-        guard parts.count == 2, let resource = Nearness.nearest(to: parts[0], of: all.map { String($0.resource) }) else {
-            return nil
-        }
+        guard let resource = Nearness.nearest(to: parts[0], of: resources) else { return nil }
         let verbs = all.filter { $0.resource == resource }.map { String($0.verb) }
         return Nearness.nearest(to: parts[1], of: verbs).map { "\(resource)/\($0)" }
+    }
+
+    /// What others call our resources, and what they do with them.
+    private static let otherResources = [
+        "venue": "structure", "building": "structure", "floor": "structure", "room": "structure", "fence": "geofence",
+        "zone": "geofence", "rule": "circumstance", "poi": "place", "feed": "changes",
+    ]
+    private static let otherVerbs = [
+        "create": ["register", "subscribe"], "add": ["create", "register"], "delete": ["unregister", "unsubscribe"],
+        "remove": ["delete", "unregister"], "show": ["get"],
+    ]
+
+    /// - Parameter word: In singular or plural.
+    private static func otherWord(_ word: String, of words: [String: String]) -> String? {
+        words[word] ?? (word.hasSuffix("s") ? words[String(word.dropLast())] : nil)
     }
 
     // MARK: What several have in common
