@@ -65,7 +65,8 @@ extension Core {
         } catch {
             let pause = loading?.fail(at: turn.now) ?? 0
             logger.error(
-                "store cannot be read, tried again later", metadata: ["error": "\(error)", "pause.milliseconds": "\(pause)"])
+                "store cannot be read, tried again later",
+                metadata: ["error": "\(error)", "pause.milliseconds": .stringConvertible(pause)])
         }
     }
 

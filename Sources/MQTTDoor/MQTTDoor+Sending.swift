@@ -94,7 +94,7 @@ extension MQTTDoor {
         dropsReplies = true
         core.logger.warning(
             "replies are dropped: too many wait for the broker",
-            metadata: ["count": "\(unsent.count)", "bytes": "\(unsentBytes)"])
+            metadata: ["count": .stringConvertible(unsent.count), "bytes": .stringConvertible(unsentBytes)])
     }
 
     /// Sends what the broker was not there for; what it refuses again waits on.

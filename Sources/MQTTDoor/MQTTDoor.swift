@@ -333,7 +333,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     }
 
     public func linkAcknowledged(token: UInt64, reason: UInt8) {
-        if reason >= 0x80 { core.logger.error("broker refused a message", metadata: ["reason": "\(reason)"]) }
+        if reason >= 0x80 { core.logger.error("broker refused a message", metadata: ["reason": .stringConvertible(reason)]) }
         if PendingReplies.isToken(token) { return pendingReplies.remove(token) }
         core.delivered(token, refusal: reason < 0x80 ? nil : Self.refusal(reason))
     }

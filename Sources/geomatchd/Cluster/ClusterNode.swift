@@ -361,7 +361,7 @@ final class ClusterNode: @unchecked Sendable {
             case .standBy(let shard, let epoch): standBy(shard, epoch)
             case .serve(let shard, let epoch):
                 epochs += 1
-                log.debug("shard taken", metadata: ["shard": "\(shard)", "epoch": "\(epoch)"])
+                log.debug("shard taken", metadata: ["shard": .stringConvertible(shard), "epoch": .stringConvertible(epoch)])
             case .announce(let shard, let successor): announced[shard] = .some(successor)
             case .prepare(let shard): prepared.append(shard)
             case .handOver(let shard, let successor): end(shard, epoch: view.leases[shard].epoch, for: successor)
@@ -420,7 +420,8 @@ final class ClusterNode: @unchecked Sendable {
                 }
                 self.started(daemon, reading: rules)
             } catch {
-                self.log.error("shard cannot be served, tried again", metadata: ["shard": "\(shard)", "error": "\(error)"])
+                self.log.error(
+                    "shard cannot be served, tried again", metadata: ["shard": .stringConvertible(shard), "error": "\(error)"])
                 self.lock.withLock { _ = self.starting.remove(shard) }
             }
         }
@@ -430,7 +431,7 @@ final class ClusterNode: @unchecked Sendable {
     private func standBy(_ shard: Int, _ epoch: Int64) {
         let isNew = lock.withLock { standbys[shard]?.epoch != epoch && standingBy.insert(shard).inserted }
         guard isNew, let around else { return }
-        log.debug("standing by", metadata: ["shard": "\(shard)", "epoch": "\(epoch)"])
+        log.debug("standing by", metadata: ["shard": .stringConvertible(shard), "epoch": .stringConvertible(epoch)])
         onThread {
             let restored = try? RestoredShard(shard, epoch: epoch, around)
             self.lock.withLock {
@@ -500,10 +501,11 @@ final class ClusterNode: @unchecked Sendable {
         for (shard, epoch, successor) in ended {
             do {
                 try cluster.leases.handOver(shard, epoch: epoch, to: successor)
-                log.debug("shard handed over", metadata: ["shard": "\(shard)", "to": "\(successor ?? "")"])
+                log.debug("shard handed over", metadata: ["shard": .stringConvertible(shard), "to": "\(successor ?? "")"])
                 lock.withLock { member.released(shard: shard) }
             } catch {
-                log.warning("shard not handed over, tried again", metadata: ["shard": "\(shard)", "error": "\(error)"])
+                log.warning(
+                    "shard not handed over, tried again", metadata: ["shard": .stringConvertible(shard), "error": "\(error)"])
                 lock.withLock { self.ended.append((shard, epoch, successor)) }
             }
         }
@@ -518,7 +520,7 @@ final class ClusterNode: @unchecked Sendable {
             return daemon
         }
         guard let dropped else { return }
-        log.notice("shard dropped: it was not this node's for a while", metadata: ["shard": "\(shard)"])
+        log.notice("shard dropped: it was not this node's for a while", metadata: ["shard": .stringConvertible(shard)])
         onThread {
             dropped.drop()
             self.lock.withLock {

@@ -131,7 +131,9 @@ final class NodeDoor: MQTTLinkHandler, @unchecked Sendable {
             case .accepted: continue
             case .tooLarge, .invalidTopic:
                 // It would never be accepted.
-                log.error("message for another node cannot be passed on", metadata: ["bytes": "\(message.payload.count)"])
+                log.error(
+                    "message for another node cannot be passed on", metadata: ["bytes": .stringConvertible(message.payload.count)]
+                )
                 continue
             default: break
             }

@@ -139,7 +139,9 @@ final class SessionHandover: MQTTLinkHandler, @unchecked Sendable {
         switch step {
         case .subscribing: finishStep()
         case .moving:
-            if reason >= 0x80 { log.warning("a held request was refused by the broker", metadata: ["reason": "\(reason)"]) }
+            if reason >= 0x80 {
+                log.warning("a held request was refused by the broker", metadata: ["reason": .stringConvertible(reason)])
+            }
             acknowledged += 1
             sendMore()
         case .ending: break
