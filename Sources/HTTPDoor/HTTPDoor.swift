@@ -61,7 +61,10 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     }
 
     var streams: [StreamKey: [EventStream]] = [:]
-    var socketSubscriptions: [SocketSubscription: EventStream] = [:]
+    var socketSubscriptions: [SocketSubscription: EventStream] = [:] {
+        didSet { socketRoutes.removeAll(keepingCapacity: true) }
+    }
+    var socketRoutes: [ObjectIdentifier: SocketRoute] = [:]
     /// The same by socket.
     var subscriptionsOfSockets: [ObjectIdentifier: Set<SocketSubscription>] = [:]
     var matchSockets: MatchSockets

@@ -1,6 +1,7 @@
 import DaemonCore
 import Datasets
 import Foundation
+import NIOCore
 import Testing
 import Wire
 
@@ -54,6 +55,14 @@ struct StreamTests {
         return connection
     }
 
+    /// The next event, past signs of life.
+    private func event(_ stream: Connection) throws -> String {
+        while true {
+            let text = try stream.read(until: "\n\n")
+            if text.contains("data: ") { return text }
+        }
+    }
+
     @Test("A match comes as an event with a cursor, and again to who resumes before it")
     func matches() async throws {
         try await withHTTP { house in
@@ -61,7 +70,7 @@ struct StreamTests {
             try prepare(connection)
             let events = try stream(house, "client=me&topics=match/%23")
             try move(connection, 43.7301)
-            let first = try events.read(until: "\n\n")
+            let first = try event(events)
             #expect(first.contains("event: match/phone/s\n") && first.contains("data: {"), "\(first)")
             let cursor = try #require(first.firstMatch(of: /id: (\d+)/)).1
             try move(connection, 43.7302)
@@ -114,14 +123,14 @@ struct StreamTests {
                 }
             }
             _ = try connection.ask("POST", "/api/d/device/get?client=you", #"{"requestId":"yours","id":"pin"}"#)
-            #expect(try other.read(until: "\n\n").contains(#""requestId":"yours""#))
+            #expect(try event(other).contains(#""requestId":"yours""#))
             try move(connection, 43.7301)
             #expect(try unnamed.read(until: "event: match").contains("event: reply") == false)
             // A key is shown to whoever asked for it, this once.
             let admin = try stream(house, "client=admin&topics=reply")
             #expect(try connection.ask("POST", "/api/d/key/create?client=admin", #"{"client":"guide"}"#).status == 200)
             _ = try connection.ask("POST", "/api/d/device/list?client=admin")
-            #expect(try admin.read(until: "\n\n").contains(#""request":"device/list""#))
+            #expect(try !admin.read(until: #""request":"device/list""#).contains("key/create"))
         }
     }
 
@@ -137,8 +146,8 @@ struct StreamTests {
             for request in ["dataset/list", "key/list", "device/list"] {
                 #expect(try connection.ask("POST", "/api/d/\(request)?client=admin").status == 200)
             }
-            #expect(try trusted.read(until: "\n\n").contains(#""request":"dataset/list""#))
-            #expect(try confined.read(until: "\n\n").contains(#""request":"device/list""#))
+            #expect(try event(trusted).contains(#""request":"dataset/list""#))
+            #expect(try event(confined).contains(#""request":"device/list""#))
         }
     }
 
@@ -355,15 +364,51 @@ struct StreamTests {
         try await withHTTP { house in
             let events = try stream(house, "client=me")
             let socket = try Socket(to: house.port, "/api/d/socket?client=me")
+            // Beyond what this test lasts.
+            let started = await house.door.onCore { door in
+                let started = door.core.clock.monotonic() + 1_000_000
+                (door.eventSignOfLifeAt, door.socketSignOfLifeAt) = (started + 15_000, started + 20_000)
+                return started
+            }
+            let start = try #require(started)
             socket.send(#"{"request":"device/list"}"#)
-            _ = try socket.next()
-            let started = await house.door.onCore { $0.eventSignOfLifeAt - 15_000 } ?? 0
-            _ = await house.door.onCore { $0.advanceStreams(at: started + 15_000) }
+            _ = try socket.next { $0.text != "{}" }
+            _ = await house.door.onCore { $0.advanceStreams(at: start + 15_000) }
             _ = try events.read(until: ":\n\n")
             socket.send(#"{"request":"device/list"}"#)
             #expect(try socket.next().text != "{}")
-            _ = await house.door.onCore { $0.advanceStreams(at: started + 20_001) }
+            _ = await house.door.onCore { $0.advanceStreams(at: start + 20_001) }
             #expect(try socket.next().text == "{}")
+        }
+    }
+
+    @Test(
+        "A frame says how long it is, in as many bytes as that takes",
+        arguments: [
+            (0, [0x81, 0]), (125, [0x81, 125]), (126, [0x81, 126, 0, 126]), (65_535, [0x81, 126, 0xFF, 0xFF]),
+            (65_536, [0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]),
+        ] as [(Int, [UInt8])])
+    func frameLengths(_ length: Int, _ head: [UInt8]) {
+        var buffer = ByteBuffer()
+        buffer.writeFrame(.text, [UInt8](repeating: 0x61, count: length))
+        #expect(buffer.readBytes(length: head.count) == head)
+        #expect(buffer.readableBytes == length && buffer.readableBytesView.allSatisfy { $0 == 0x61 })
+    }
+
+    @Test("A message is one frame, with its path as text, its payload as it is, and its cursor")
+    func frameOfMessage() {
+        for (message, text) in [
+            (StreamMessage(path: "live/a\"b", payload: Array("{}".utf8)), #"{"topic":"live/a\"b","payload":{}}"#),
+            (StreamMessage(path: "match/x", payload: [], cursor: 7), #"{"topic":"match/x","payload":null,"cursor":"7"}"#),
+            (
+                StreamMessage(path: "x", payload: Array("1".utf8), frameHead: StreamMessage.frameHead(path: "live/é")),
+                #"{"topic":"live/é","payload":1}"#
+            ),
+        ] {
+            var buffer = ByteBuffer()
+            buffer.writeFrame(message)
+            #expect(buffer.readBytes(length: 2) == [0x81, UInt8(text.utf8.count)])
+            #expect(buffer.readString(length: buffer.readableBytes) == text)
         }
     }
 
@@ -480,9 +525,9 @@ struct StreamTests {
             let update = try connection.ask("POST", "/api/d/dataset/update?client=admin", #"{"livePositions":"none"}"#)
             #expect(update.status == 200, "\(update)")
             let resumed = try stream(house, "client=me&since=0")
-            #expect(try resumed.read(until: "\n\n").contains("event: gap\n"))
+            #expect(try event(resumed).contains("event: gap\n"))
             try move(connection, 43.7302)
-            let first = try resumed.read(until: "\n\n")
+            let first = try event(resumed)
             #expect(first.contains("event: match/phone/s\n") && first.contains("43.7302"), "\(first)")
             let last = await house.door.onCore { door in
                 door.messageFile?.flush()

@@ -135,11 +135,7 @@ final class UpgradeGate: ChannelDuplexHandler, RemovableChannelHandler {
             let handler = try sockets.handler(for: head, at: door, on: context.channel)
             let answer = HTTPResponseHead(version: .http1_1, status: .switchingProtocols, headers: handler.fields)
             context.writeAndFlush(Self.wrapOutboundOut(.head(answer)), promise: nil)
-            return [
-                WebSocketFrameEncoder(),
-                ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: handler.frameBytesMax)),
-                WebSocketProtocolErrorHandler(isServer: true), handler.handler,
-            ]
+            return [ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: handler.frameBytesMax)), handler.handler]
         }
     }
 

@@ -6,7 +6,7 @@ import NIOWebSocket
 /// A text `ping` would be taken for the id of a match, so that signs of life are frames of the protocol. It belongs to its event loop.
 final class MatchSocketHandler: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
-    typealias OutboundOut = WebSocketFrame
+    typealias OutboundOut = ByteBuffer
 
     private let door: HTTPDoor
     private let target: MatchSocketTarget
@@ -64,8 +64,9 @@ final class MatchSocketHandler: ChannelInboundHandler {
     private func showLife(_ context: ChannelHandlerContext) {
         guard heardAt + Self.silenceMax > .now() else { return context.close(promise: nil) }
         guard !isClosing, context.channel.isWritable else { return }
-        write(context, .ping, ByteBuffer())
-        context.flush()
+        var buffer = ByteBuffer()
+        buffer.writeFrame(.ping, [])
+        context.writeAndFlush(Self.wrapOutboundOut(buffer), promise: nil)
     }
 
     // MARK: In
@@ -78,8 +79,9 @@ final class MatchSocketHandler: ChannelInboundHandler {
         switch frame.opcode {
         case .ping where frame.fin:
             guard context.channel.isWritable else { return }
-            write(context, .pong, frame.unmaskedData)
-            context.flush()
+            var buffer = ByteBuffer()
+            buffer.writeFrame(.pong, frame.unmaskedData.readableBytesView)
+            context.writeAndFlush(Self.wrapOutboundOut(buffer), promise: nil)
         case .connectionClose: close(context, .normalClosure)
         case .text, .binary, .continuation, .pong: break
         default: close(context, .protocolError)
@@ -99,19 +101,20 @@ final class MatchSocketHandler: ChannelInboundHandler {
         guard !isClosing else { return }
         while context.channel.isWritable {
             let (items, end) = stream.take(bytes: Self.portionBytes)
-            for case .message(let message) in items {
-                write(context, .text, ByteBuffer(bytes: message.payload))
-                last = message
-            }
-            context.flush()
+            if !items.isEmpty { write(items, context) }
             if let end { return close(context, end.code) }
             if items.isEmpty { return }
         }
         if stream.isTooSlow { close(context, StreamEnd.tooSlow.code) }
     }
 
-    private func write(_ context: ChannelHandlerContext, _ opcode: WebSocketOpcode, _ data: ByteBuffer) {
-        context.write(Self.wrapOutboundOut(WebSocketFrame(fin: true, opcode: opcode, data: data)), promise: nil)
+    private func write(_ items: [EventStream.Item], _ context: ChannelHandlerContext) {
+        var buffer = ByteBuffer()
+        for case .message(let message) in items {
+            buffer.writeFrame(.text, message.payload)
+            last = message
+        }
+        context.writeAndFlush(Self.wrapOutboundOut(buffer), promise: nil)
     }
 
     // MARK: The end
@@ -119,11 +122,10 @@ final class MatchSocketHandler: ChannelInboundHandler {
     private func close(_ context: ChannelHandlerContext, _ code: WebSocketErrorCode) {
         guard !isClosing else { return }
         leave()
-        var data = ByteBuffer()
-        data.write(webSocketErrorCode: code)
-        let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
-        let written = context.writeAndFlush(Self.wrapOutboundOut(frame))
-        context.close(after: written, within: door.configuration.limits.idleSeconds)
+        var buffer = ByteBuffer()
+        buffer.writeCloseFrame(code)
+        context.close(
+            after: context.writeAndFlush(Self.wrapOutboundOut(buffer)), within: door.configuration.limits.idleSeconds)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -134,5 +136,8 @@ final class MatchSocketHandler: ChannelInboundHandler {
         }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let error = error as? NIOWebSocketError else { return context.close(promise: nil) }
+        close(context, error.code)
+    }
 }

@@ -185,4 +185,6 @@ struct StreamMessage: Sendable {
     var cursor: Int64?
     /// It is sent again to somebody who missed it.
     var isResumed = false
+    /// How its frame on a socket begins, where many begin so.
+    var frameHead: [UInt8]?
 }

@@ -138,8 +138,9 @@ extension HTTPDoor {
             return
         }
         guard !streams.isEmpty else { return }
-        if notification.isLive, let stream = socket(of: recipient) {
-            return tell(live: StreamMessage(path: recipient.path, payload: Array(payload)), notification.token, to: stream)
+        if notification.isLive, let route = socketRoute(of: recipient), let stream = route.stream {
+            let message = StreamMessage(path: recipient.path, payload: Array(payload), frameHead: route.frameHead)
+            return tell(live: message, notification.token, to: stream)
         }
         guard let streams = streams[key] else { return }
         let message = StreamMessage(path: recipient.path, payload: Array(payload))
@@ -189,17 +190,33 @@ extension HTTPDoor {
 
     // MARK: Live subscriptions of sockets
 
-    private func socket(of recipient: Recipient) -> EventStream? {
+    /// Where a live subscription leads, as it was looked up.
+    struct SocketRoute {
+        /// Kept, so that no other one has its address.
+        let recipient: Recipient
+        /// nil: to no socket.
+        let stream: EventStream?
+        let frameHead: [UInt8]
+    }
+
+    /// A live subscription has one recipient for all its messages.
+    private func socketRoute(of recipient: Recipient) -> SocketRoute? {
         guard !socketSubscriptions.isEmpty, let id = recipient.liveSubscription else { return nil }
+        if let route = socketRoutes[ObjectIdentifier(recipient)] { return route }
         let key = StreamKey(dataset: recipient.dataset, client: recipient.client)
-        return socketSubscriptions[SocketSubscription(key: key, id: id)]
+        let route = SocketRoute(
+            recipient: recipient, stream: socketSubscriptions[SocketSubscription(key: key, id: id)],
+            frameHead: StreamMessage.frameHead(path: recipient.path))
+        socketRoutes[ObjectIdentifier(recipient)] = route
+        return route
     }
 
     public func keepsForItself(_ notification: Notification) -> Bool {
-        notification.isLive && socket(of: notification.recipient) != nil
+        notification.isLive && socketRoute(of: notification.recipient)?.stream != nil
     }
 
     public func subscriptionEnded(_ recipient: Recipient) {
+        socketRoutes[ObjectIdentifier(recipient)] = nil
         guard !socketSubscriptions.isEmpty, let id = recipient.liveSubscription else { return }
         let key = StreamKey(dataset: recipient.dataset, client: recipient.client)
         forget(SocketSubscription(key: key, id: id))

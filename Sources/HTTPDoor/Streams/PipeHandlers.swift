@@ -8,7 +8,7 @@ import NIOWebSocket
 final class PipeSocketHandler: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = WebSocketFrame
+    typealias OutboundOut = ByteBuffer
 
     private let broker: BrokerAddress
     private var context: ChannelHandlerContext?
@@ -72,8 +72,9 @@ final class PipeSocketHandler: ChannelDuplexHandler {
             }
             other.write(frame.unmaskedData)
         case .ping where context.channel.isWritable:
-            context.writeAndFlush(
-                Self.wrapOutboundOut(WebSocketFrame(fin: true, opcode: .pong, data: frame.unmaskedData)), promise: nil)
+            var buffer = ByteBuffer()
+            buffer.writeFrame(.pong, frame.unmaskedData.readableBytesView)
+            context.writeAndFlush(Self.wrapOutboundOut(buffer), promise: nil)
         case .ping, .pong: break
         case .connectionClose: end(.normalClosure)
         default: end(.unacceptableData)
@@ -105,7 +106,10 @@ final class PipeSocketHandler: ChannelDuplexHandler {
 
     func send(_ bytes: ByteBuffer) {
         guard !isClosing else { return }
-        context?.writeAndFlush(Self.wrapOutboundOut(WebSocketFrame(fin: true, opcode: .binary, data: bytes)), promise: nil)
+        var head = ByteBuffer()
+        head.writeFrameHead(.binary, length: bytes.readableBytes)
+        context?.write(Self.wrapOutboundOut(head), promise: nil)
+        context?.writeAndFlush(Self.wrapOutboundOut(bytes), promise: nil)
     }
 
     /// Says the code and closes both halves.
@@ -114,10 +118,9 @@ final class PipeSocketHandler: ChannelDuplexHandler {
         isClosing = true
         other?.close()
         other = nil
-        var data = ByteBuffer()
-        data.write(webSocketErrorCode: code)
-        let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
-        context.writeAndFlush(Self.wrapOutboundOut(frame)).whenComplete { [channel = context.channel] _ in
+        var buffer = ByteBuffer()
+        buffer.writeCloseFrame(code)
+        context.writeAndFlush(Self.wrapOutboundOut(buffer)).whenComplete { [channel = context.channel] _ in
             channel.close(promise: nil)
         }
     }
@@ -130,7 +133,10 @@ final class PipeSocketHandler: ChannelDuplexHandler {
         }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let error = error as? NIOWebSocketError else { return context.close(promise: nil) }
+        end(error.code)
+    }
 }
 
 /// The broker's half.

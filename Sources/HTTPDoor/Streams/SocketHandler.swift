@@ -8,8 +8,8 @@ import Wire
 /// It belongs to its event loop.
 final class SocketHandler: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
-    typealias OutboundIn = WebSocketFrame
-    typealias OutboundOut = WebSocketFrame
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
 
     private let door: HTTPDoor
     private let stream: EventStream
@@ -69,7 +69,9 @@ final class SocketHandler: ChannelDuplexHandler {
         case .binary where partial == nil: close(context, .unacceptableData)
         case .ping where frame.fin:
             guard context.channel.isWritable else { return }
-            write(context, .pong, frame.unmaskedData)
+            var buffer = ByteBuffer()
+            buffer.writeFrame(.pong, frame.unmaskedData.readableBytesView)
+            context.writeAndFlush(Self.wrapOutboundOut(buffer), promise: nil)
         case .pong: break
         case .connectionClose: close(context, .normalClosure)
         default: close(context, .protocolError)
@@ -158,8 +160,7 @@ final class SocketHandler: ChannelDuplexHandler {
         guard !isClosing else { return }
         while context.channel.isWritable {
             let (items, end) = stream.take(bytes: Self.portionBytes)
-            for item in items { write(item, context) }
-            context.flush()
+            if !items.isEmpty { write(items, context) }
             if let end { return close(context, end.code) }
             if items.isEmpty { break }
         }
@@ -171,24 +172,24 @@ final class SocketHandler: ChannelDuplexHandler {
         }
     }
 
-    private func write(_ item: EventStream.Item, _ context: ChannelHandlerContext) {
-        switch item {
-        case .message(let message): write(context, .text, ByteBuffer(bytes: message.frame))
-        case .signOfLife: write(context, .text, ByteBuffer(string: "{}"))
-        case .reply(let reply):
-            outstanding -= 1
-            let door = door
-            let promise = context.eventLoop.makePromise(of: Void.self)
-            promise.futureResult.whenComplete { _ in door.written(reply) }
-            write(context, .text, ByteBuffer(bytes: reply.bytes), promise)
+    private func write(_ items: [EventStream.Item], _ context: ChannelHandlerContext) {
+        var buffer = context.channel.allocator.buffer(capacity: items.reduce(0) { $0 + $1.bytes })
+        var replies: [HTTPDoor.Reply] = []
+        for item in items {
+            switch item {
+            case .message(let message): buffer.writeFrame(message)
+            case .signOfLife: buffer.writeFrame(.text, "{}".utf8)
+            case .reply(let reply):
+                outstanding -= 1
+                buffer.writeFrame(.text, reply.bytes)
+                replies.append(reply)
+            }
         }
-    }
-
-    private func write(
-        _ context: ChannelHandlerContext, _ opcode: WebSocketOpcode, _ data: ByteBuffer, _ promise: EventLoopPromise<Void>? = nil
-    ) {
-        context.write(Self.wrapOutboundOut(WebSocketFrame(fin: true, opcode: opcode, data: data)), promise: promise)
-        if opcode == .pong { context.flush() }
+        guard !replies.isEmpty else { return context.writeAndFlush(Self.wrapOutboundOut(buffer), promise: nil) }
+        let (door, written) = (door, replies)
+        context.writeAndFlush(Self.wrapOutboundOut(buffer)).whenComplete { _ in
+            for reply in written { door.written(reply) }
+        }
     }
 
     // MARK: The end
@@ -200,12 +201,10 @@ final class SocketHandler: ChannelDuplexHandler {
         stream.end(.gone)
         // What ends with it ends now, not when the other side has closed, too.
         door.submit { $0.close(stream) }
-        var data = ByteBuffer()
-        data.write(webSocketErrorCode: code)
-        let written = context.eventLoop.makePromise(of: Void.self)
-        write(context, .connectionClose, data, written)
-        context.flush()
-        context.close(after: written.futureResult, within: door.configuration.limits.idleSeconds)
+        var buffer = ByteBuffer()
+        buffer.writeCloseFrame(code)
+        context.close(
+            after: context.writeAndFlush(Self.wrapOutboundOut(buffer)), within: door.configuration.limits.idleSeconds)
         if isReadHeld { context.read() }
     }
 
@@ -217,7 +216,10 @@ final class SocketHandler: ChannelDuplexHandler {
         }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let error = error as? NIOWebSocketError else { return context.close(promise: nil) }
+        close(context, error.code)
+    }
 }
 
 extension StreamEnd {
@@ -228,20 +230,5 @@ extension StreamEnd {
         case .notAllowed: .policyViolation
         case .gone: .normalClosure
         }
-    }
-}
-
-extension StreamMessage {
-    /// `{"topic","payload","cursor"?}`
-    fileprivate var frame: [UInt8] {
-        var writer = JSONWriter()
-        writer.bytes.reserveCapacity(path.utf8.count + payload.count + 64)
-        writer.beginObject()
-        writer.member("topic", path)
-        writer.key("payload")
-        writer.raw(payload.isEmpty ? Array("null".utf8) : payload)
-        if let cursor { writer.member("cursor", "\(cursor)") }
-        writer.endObject()
-        return writer.bytes
     }
 }
