@@ -49,6 +49,7 @@ struct RequestQueues {
         var waiting = Deque<Waiting>()
         var waitingBytes = 0
         var loadInHand = 0
+        var pushesInHand = 0
         /// Of replies that have not left the core.
         var replyBytes = 0
         /// Milliseconds of the loop that are left to it, as of an instant.
@@ -165,7 +166,9 @@ struct RequestQueues {
         for _ in 0..<round.count {
             let number = round.removeFirst()
             guard let queue = queues[number], let first = queue.waiting.first else { continue }
-            guard isFree(queue, load: Int(first.answer.load), doorBytes: doorBytes(number), at: now) else {
+            // Behind its push, what a client has waiting would keep the whole dataset in order with it.
+            let isBehindPush = queue.pushesInHand > 0 && now - queue.answeredAt < bounds.patienceMilliseconds
+            guard !isBehindPush, isFree(queue, load: Int(first.answer.load), doorBytes: doorBytes(number), at: now) else {
                 round.append(number)
                 continue
             }
@@ -186,6 +189,7 @@ struct RequestQueues {
             // Where patience let one more go, the next waits as long again.
             if queue.loadInHand == 0 || queue.loadInHand + load > bounds.loadInHand { queue.answeredAt = now }
             queue.loadInHand += load
+            if answer.load == RequestRow.pushLoad { queue.pushesInHand += 1 }
         }
         guard load > 1 else { return }
         if storeLoadInHand == 0 || storeLoadInHand + load > bounds.storeLoadInHand { storeAnsweredAt = now }
@@ -201,6 +205,7 @@ struct RequestQueues {
         guard let queue = queues[answer.queue] else { return }
         let load = Int(answer.load)
         queue.loadInHand = max(0, queue.loadInHand - load)
+        if answer.load == RequestRow.pushLoad { queue.pushesInHand = max(0, queue.pushesInHand - 1) }
         queue.answeredAt = now
         queue.replyBytes += bytes
         guard load > 1 else { return }

@@ -65,6 +65,12 @@ final class Dataset {
     var positionsChangedAt: Int64 = 0
     /// What comes in waits: for one of these, or behind what waited for them.
     var isSuspended = false
+    /// Of what comes in only the requests that must not pass a push wait for it.
+    var letsOthersPass: Bool {
+        if case .push(let awaited)? = suspension { awaited.letsOthersPass && !isLoading } else { false }
+    }
+    /// Live updates wait.
+    var holdsUpdates: Bool { isSuspended && !letsOthersPass }
 
     let shared: Shared
 

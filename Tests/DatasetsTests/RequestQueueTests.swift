@@ -48,6 +48,20 @@ final class RequestQueueTests {
         #expect(send(request("eve", load: 5)) == "waits")
     }
 
+    @Test("What a client has waiting stays behind its push: given on, it would keep the whole dataset waiting")
+    func behindPush() {
+        queues = RequestQueues(RequestQueues.Bounds(burstMilliseconds: 50))
+        let push = request("eve", load: 5)
+        queues.used(60, by: push.answer.queue)
+        #expect(send(push) == "waits" && send(request("eve")) == "waits")
+        #expect(serve() == "eve" && serve() == nil)
+        queues.wasAnswered(push.answer, bytes: 10, at: 1)
+        #expect(serve(at: 1) == "eve")
+        // One that is never answered keeps its client waiting no longer than any other.
+        #expect(send(push) == "waits" && send(request("eve")) == "waits")
+        #expect(serve(at: 2) == "eve" && serve(at: 2) == nil && serve(at: 10_003) == "eve")
+    }
+
     @Test("Whoever uses more of the loop's time than a share is queued, and served in turn with others")
     func time() {
         queues = RequestQueues(RequestQueues.Bounds(burstMilliseconds: 50))

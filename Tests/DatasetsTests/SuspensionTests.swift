@@ -6,6 +6,9 @@ import Wire
 
 @Suite("A suspended dataset")
 struct SuspensionTests {
+    /// Of ours, so that everything waits for it.
+    private static let pin =
+        #"{"docs":[{"id":"n","type":"device","deviceType":"MobileDevice","revision":"1-0123456789abcdef0123456789abcdef"}]}"#
     private static let note = #"{"docs":[{"id":"n","type":"note","revision":"1-0123456789abcdef0123456789abcdef"}]}"#
 
     private func post(_ harness: HubHarness, _ request: String, _ parameters: String, client: String = "alice") {
@@ -21,7 +24,7 @@ struct SuspensionTests {
         let harness = HubHarness(adjust)
         _ = harness.result("dataset/create", client: "admin")
         harness.isDiskSlow = true
-        post(harness, "changes/push", Self.note, client: "bob")
+        post(harness, "changes/push", Self.pin, client: "bob")
         return harness
     }
 
@@ -45,7 +48,7 @@ struct SuspensionTests {
         let harness = HubHarness { $0.limits.waitingUpdates = 1 }
         _ = harness.result("device/create", #"{"id":"x","deviceType":"MobileDevice"}"#)
         harness.isDiskSlow = true
-        post(harness, "changes/push", Self.note, client: "bob")
+        post(harness, "changes/push", Self.pin, client: "bob")
         position(harness, "x", 1)
         post(harness, "device/delete", #"{"id":"x"}"#)
         position(harness, "x", 2)
@@ -87,7 +90,7 @@ struct SuspensionTests {
     func turns() {
         let harness = suspended()
         harness.send("geomatch/e/admin/request/dataset/create", "{}")
-        harness.send("geomatch/e/carl/request/changes/push", Self.note)
+        harness.send("geomatch/e/carl/request/changes/push", Self.pin)
         for number in 0..<2500 { position(harness, "x", Double(number) / 100) }
         harness.send("e/-/-/-/-/y/position", #"{"lat":1,"lon":0}"#)
         let hub = harness.hub
@@ -100,6 +103,61 @@ struct SuspensionTests {
         #expect(hub.isResuming && hub.datasets["e"]?.isSuspended == true)
         hub.continueWaiting(&turn)
         #expect(!hub.isResuming && hub.datasets["e"]?.isSuspended == false)
+    }
+
+    @Test("A push of notes kept everybody's updates and requests waiting: others pass it until something must wait")
+    func notesKeepNobodyWaiting() {
+        let harness = HubHarness()
+        _ = harness.result("dataset/create", client: "admin")
+        harness.isDiskSlow = true
+        func create(_ id: String, _ client: String) {
+            post(harness, "device/create", #"{"id":"\#(id)","deviceType":"MobileDevice"}"#, client: client)
+        }
+        post(harness, "changes/push", Self.note, client: "bob")
+        position(harness, "x", 1)
+        create("a", "alice")
+        #expect(harness.hub.datasets["d"]?.devices.count == 2 && harness.counters.updates.accepted == 1)
+        // Its client's own requests keep their order, and all that is behind one of them.
+        create("b", "bob")
+        position(harness, "x", 2)
+        create("c", "alice")
+        #expect(harness.hub.datasets["d"]?.devices.count == 2 && harness.counters.updates.accepted == 1)
+        harness.isDiskSlow = false
+        #expect(harness.hub.datasets["d"]?.devices.count == 4 && harness.counters.updates.accepted == 2)
+        let names = harness.payloads("geomatch/d/bob/reply").compactMap { try? JSONValue.parse($0)["request"]?.text }
+        #expect(names == ["changes/push", "device/create"])
+    }
+
+    @Test(
+        "Neither another push nor the deletion of its dataset passes a push of notes",
+        arguments: ["changes/push", "dataset/delete"])
+    func pushesKeepTheirOrder(_ request: String) {
+        let harness = HubHarness()
+        _ = harness.result("dataset/create", client: "admin")
+        harness.isDiskSlow = true
+        post(harness, "changes/push", Self.note, client: "bob")
+        post(harness, request, request == "changes/push" ? Self.note : "{}", client: "admin")
+        position(harness, "x", 1)
+        #expect(harness.hub.datasets["d"]?.isPushing == true && harness.counters.updates.accepted == 0)
+        harness.isDiskSlow = false
+        let replies = harness.published.filter { $0.topic.hasSuffix("/reply") }.map(\.topic)
+        #expect(replies.suffix(2) == ["geomatch/d/bob/reply", "geomatch/d/admin/reply"])
+    }
+
+    @Test("A push of an object of ours beside notes keeps everything waiting, and so does one that waited itself")
+    func objectsKeepEverythingWaiting() {
+        let harness = suspended()
+        position(harness, "x", 1)
+        post(harness, "changes/push", Self.note, client: "carl")
+        position(harness, "x", 2)
+        #expect(harness.counters.updates.accepted == 0)
+        while harness.counters.updates.accepted == 0 { harness.writeNext() }
+        // The first push is over, the second waits for the store, and the newer update with it.
+        #expect(harness.counters.updates.accepted == 1 && harness.hub.datasets["d"]?.isPushing == true)
+        position(harness, "x", 3)
+        #expect(harness.counters.updates.accepted == 1)
+        harness.isDiskSlow = false
+        #expect(harness.result("device/get", #"{"id":"x"}"#)?["location"]?["latitude"]?.number == 3)
     }
 
     @Test("A live state that was kept somewhere was adopted past what waited")
@@ -122,7 +180,7 @@ struct SuspensionTests {
         _ = harness.result("dataset/create", client: "admin")
         harness.isDiskSlow = true
         position(harness, "x", 1)
-        post(harness, "changes/push", Self.note)
+        post(harness, "changes/push", Self.pin)
         #expect(replies(harness).isEmpty)
         harness.isDiskFull = true
         harness.isDiskSlow = false
@@ -131,7 +189,7 @@ struct SuspensionTests {
         #expect(replies(harness).map { $0["error"]?.refusal } == ["internal"])
         #expect(harness.hub.datasets["d"]?.isSuspended == false)
         harness.heal()
-        #expect(harness.refusal("changes/push", Self.note) == nil)
+        #expect(harness.refusal("changes/push", Self.pin) == nil)
     }
 
     @Test("A handle that was given again within a commit began another live subscription")

@@ -14,11 +14,9 @@ extension Hub {
         case .success(let updates):
             for update in updates {
                 update.payload.withUnsafeBytes { payload in
-                    let message = IncomingUpdate(topic: published, payload: payload, isRepeated: isRepeated)
+                    var message = IncomingUpdate(topic: published, payload: payload, isRepeated: isRepeated)
+                    message.isWaypoint = update.topic.domain == Self.waypointDomain && !isRepeated
                     receiveUpdate(of: update.topic, published: published, message, &turn)
-                }
-                if update.topic.domain == Self.waypointDomain, !isRepeated {
-                    receiveWaypoint(update, published: published, &turn)
                 }
             }
         case .failure(let error):
@@ -27,10 +25,11 @@ extension Hub {
     }
 
     /// A waypoint is a geofence, too.
-    private func receiveWaypoint(_ update: AdaptedMessage.Update, published: UnsafeRawBufferPointer, _ turn: inout Turn) {
-        guard let dataset = datasets[update.topic.dataset], !dataset.isSuspended else { return }
+    func receiveWaypoint(
+        _ message: IncomingUpdate, published: UnsafeRawBufferPointer, of dataset: Dataset, _ turn: inout Turn
+    ) {
         do throws(WireError) {
-            try dataset.geofences.receiveWaypoint(update.payload, &turn)
+            try dataset.geofences.receiveWaypoint(Array(message.payload), &turn)
         } catch {
             refuse(error, published: published, of: dataset.id, &turn)
         }

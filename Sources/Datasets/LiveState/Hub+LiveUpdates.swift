@@ -71,7 +71,7 @@ extension Hub {
         of state: LiveState, published: UnsafeRawBufferPointer, _ message: IncomingUpdate, _ turn: inout Turn
     ) {
         let dataset = state.dataset
-        if dataset.isSuspended { return wait(message, of: state.topic, in: dataset.id, &turn) }
+        if dataset.holdsUpdates { return wait(message, of: state.topic, in: dataset.id, &turn) }
         do throws(WireError) {
             let outcome = try live.receive(message, of: state, published: published, &turn)
             dataset.updateCounters.count(outcome)
@@ -81,6 +81,7 @@ extension Hub {
             if message.isRepeated, state.isKnown { return }
             refuse(error, published: published, of: dataset.id, &turn)
         }
+        if message.isWaypoint { receiveWaypoint(message, published: published, of: dataset, &turn) }
     }
 
     /// Counts and reports a refusal.
@@ -102,7 +103,7 @@ extension Hub {
     ///
     /// - Parameter dataset: The first level of its topic.
     public func receiveAnswered(_ update: IncomingUpdate, of dataset: String, _ turn: inout Turn) -> UpdateAnswer {
-        if isSuspended(dataset) { return .suspended }
+        if holdsUpdates(dataset) { return .suspended }
         live.answered = AnsweredUpdate()
         defer { live.answered = nil }
         receive(update, &turn)
@@ -117,7 +118,7 @@ extension Hub {
     public func adopt(_ message: IncomingUpdate, _ turn: inout Turn) {
         guard !message.payload.isEmpty, let topic = try? LiveTopic(encoded: message.topic), let dataset = datasets[topic.dataset]
         else { return }
-        if dataset.isSuspended { return wait(message, of: topic.encoded, in: dataset.id, isAdopted: true, &turn) }
+        if dataset.holdsUpdates { return wait(message, of: topic.encoded, in: dataset.id, isAdopted: true, &turn) }
         live.adopt(message, of: topic, in: dataset, &turn)
     }
 }

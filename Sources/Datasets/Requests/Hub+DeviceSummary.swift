@@ -36,7 +36,7 @@ extension Hub {
                 throw WireError(.unauthorized, "`\(client.prefix(64))` may not name the dataset `\(name.prefix(80))`")
             }
         }
-        if isSuspended(name) { return nil }
+        if holdsUpdates(name) { return nil }
         guard let dataset = datasets[name] else { throw .unknownDataset(name) }
         guard let client else {
             guard let device = dataset.devices[id] else { throw WireError(.notFound, "there is no device `\(id.prefix(128))`") }

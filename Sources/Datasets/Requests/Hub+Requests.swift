@@ -39,7 +39,10 @@ extension Hub {
             address: envelope.answer, requestId: request.requestId, request: envelope.name, dataset: envelope.dataset,
             client: envelope.client, isConfined: envelope.isConfined)
         let received = ReceivedRequest(context: context, request: request, bytes: envelope.body.count)
-        if isSuspended(envelope.dataset) { wait(received, &turn) } else { handle(received, &turn) }
+        if mustWait(context) { return wait(received, &turn) }
+        let wasSuspended = isSuspended(envelope.dataset)
+        handle(received, &turn)
+        if !wasSuspended { letOthersPass(envelope.dataset) }
     }
 
     /// Answers a request that cannot even wait; the reply is not remembered.

@@ -13,8 +13,34 @@ extension Hub {
     /// So many inputs that waited are handled in one turn.
     private static let inputsPerTurn = 1000
 
-    /// Whether what comes in for a dataset waits.
+    /// Whether what comes in for a dataset waits, or some of it.
     public func isSuspended(_ name: String) -> Bool { datasets[name]?.isSuspended ?? waiting.isWaiting(name) }
+
+    /// Whether live updates of a dataset wait.
+    func holdsUpdates(_ name: String) -> Bool { datasets[name]?.holdsUpdates ?? waiting.isWaiting(name) }
+
+    /// Whether a request waits until its dataset goes on; once one does, everything behind it does, in order.
+    func mustWait(_ context: ReplyContext) -> Bool {
+        guard isSuspended(context.dataset) else { return false }
+        guard let dataset = datasets[context.dataset], dataset.letsOthersPass, case .push(var awaited)? = dataset.suspension
+        else {
+            return true
+        }
+        guard context.client == awaited.call.client.name || Self.waitingForPushes.contains(context.request) else { return false }
+        awaited.letsOthersPass = false
+        dataset.suspension = .push(awaited)
+        return true
+    }
+
+    /// One push after the other, and a dataset does not go from under one.
+    private static let waitingForPushes: Set = ["changes/push", "dataset/delete"]
+
+    /// A request that was handled while nothing waited may be a push for which others need not wait.
+    func letOthersPass(_ name: String) {
+        guard let dataset = datasets[name], case .push(var awaited)? = dataset.suspension, awaited.isForeign else { return }
+        awaited.letsOthersPass = true
+        dataset.suspension = .push(awaited)
+    }
 
     /// Whether a dataset is read again after a refusal.
     public func isLoading(_ name: String) -> Bool { datasets[name]?.isLoading ?? false }
@@ -36,7 +62,8 @@ extension Hub {
     /// - Parameter topic: Its seven levels, encoded and normalised.
     func wait(_ message: IncomingUpdate, of topic: String, in name: String, isAdopted: Bool = false, _ turn: inout Turn) {
         let update = WaitingInputs.Update(
-            topic: topic, payload: Array(message.payload), isRepeated: message.isRepeated, isAdopted: isAdopted)
+            topic: topic, payload: Array(message.payload), isRepeated: message.isRepeated, isAdopted: isAdopted,
+            isWaypoint: message.isWaypoint)
         switch waiting.append(update, to: name) {
         case .waits: break
         case .replaces: if !isAdopted { datasets[name]?.updateCounters.count(.conflated) }
@@ -82,7 +109,8 @@ extension Hub {
         case .update(let update):
             update.topic.withBytes { topic in
                 update.payload.withUnsafeBytes { payload in
-                    let message = IncomingUpdate(topic: topic, payload: payload, isRepeated: update.isRepeated)
+                    var message = IncomingUpdate(topic: topic, payload: payload, isRepeated: update.isRepeated)
+                    message.isWaypoint = update.isWaypoint
                     if update.isAdopted { adopt(message, &turn) } else { receive(message, &turn) }
                 }
             }

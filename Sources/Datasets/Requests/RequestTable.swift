@@ -38,9 +38,12 @@ public struct RequestRow: Sendable {
         switch handler {
         case .read, .readAll, .create, .change: 1
         case .ask, .testPush: 2
-        case .push: 5
+        case .push: Self.pushLoad
         }
     }
+
+    /// Of a push, and of nothing else.
+    public static let pushLoad: UInt8 = 5
 
     /// Who carries it out, and how.
     enum Handler: Sendable {

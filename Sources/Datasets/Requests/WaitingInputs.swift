@@ -17,6 +17,8 @@ struct WaitingInputs {
         var isRepeated = false
         /// It is a live state that somebody kept, see ``Hub/adopt(_:_:)``.
         var isAdopted = false
+        /// See ``IncomingUpdate/isWaypoint``.
+        var isWaypoint = false
 
         /// What it occupies, its place in the queue included.
         var bytes: Int { payload.count + 2 * topic.utf8.count + 192 }

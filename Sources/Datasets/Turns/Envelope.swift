@@ -62,6 +62,8 @@ public struct IncomingUpdate {
     public var isPadded: Bool
     /// It is no news: the source kept it and says it again.
     public var isRepeated: Bool
+    /// It is one of OwnTracks, which is a geofence, too.
+    var isWaypoint = false
 
     public init(
         topic: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, isPadded: Bool = false, isRepeated: Bool = false

@@ -31,6 +31,19 @@ struct WaypointTests {
         } ?? []
     }
 
+    @Test("A waypoint that came while its dataset was suspended made no geofence")
+    func whileSuspended() throws {
+        _ = harness.result("dataset/create", client: "admin")
+        harness.isDiskSlow = true
+        harness.send(
+            "geomatch/d/bob/request/changes/push",
+            #"{"docs":[{"id":"n","type":"device","deviceType":"MobileDevice","revision":"1-0123456789abcdef0123456789abcdef"}]}"#)
+        try share(#"{"_type":"waypoint","desc":"home","rid":"r","tst":1700000000,"lat":43.73,"lon":7.42,"rad":100}"#)
+        #expect(harness.counters.updates.accepted == 0)
+        harness.isDiskSlow = false
+        #expect(harness.result("geofence/get", #"{"id":"owntracks/home"}"#, client: "ann") != nil)
+    }
+
     @Test("One with a radius is a geofence of the client named like the user, for its devices; shared again it is replaced")
     func create() throws {
         harness.move("ann%2Fphone", metres: 20)
