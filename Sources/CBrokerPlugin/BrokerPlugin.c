@@ -115,13 +115,13 @@ static void tellRefusal(const char *what, const char *name, const char *topic) {
 }
 
 /// At most once a minute: it tries again and again.
-static void tellSecondDaemon(void) {
+static void reportSecondDaemon(void) {
     static time_t told;
     time_t now = time(NULL);
     if (told && now >= told && now - told < 60) return;
     told = now;
     mosquitto_log_printf(
-        logWarning, "Warning: another geomatchd tries to log in, and is refused: an embedded broker has one daemon, its own");
+        logWarning, "Warning: a client with an id as geomatchd has it is refused: an embedded broker has one daemon, its own");
 }
 
 static int logsIn(int event, void *data, void *user) {
@@ -130,7 +130,7 @@ static int logsIn(int event, void *data, void *user) {
     const struct loginEventData *login = data;
     const char *id = mosquitto_client_id(login->client);
     if (id && strncmp(id, GEOMATCH_CLIENT_PREFIX, strlen(GEOMATCH_CLIENT_PREFIX)) == 0) {
-        tellSecondDaemon();
+        reportSecondDaemon();
         return refusedLogin;
     }
     if (users && !usersLetIn(users, login->username, login->password)) {

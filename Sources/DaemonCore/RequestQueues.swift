@@ -5,7 +5,7 @@ import DequeModule
 ///
 /// A client whose requests cost little is never queued, so that messages are handled in the order they arrived. A queue forms where
 /// the client has used up its share of the loop's time, where many of its requests wait for the store, or where its replies
-/// accumulate at the door.
+/// accumulate at the door. What has queued stays behind a push of its client.
 struct RequestQueues {
     /// What bounds one client, and all together.
     struct Bounds {

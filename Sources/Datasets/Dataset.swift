@@ -63,9 +63,9 @@ final class Dataset {
     }
     /// The number of the last live state before positions were last hidden or shown.
     var positionsChangedAt: Int64 = 0
-    /// What comes in waits: for one of these, or behind what waited for them.
+    /// What comes in, or some of it, waits: for one of these, or behind what waited for them.
     var isSuspended = false
-    /// Of what comes in only the requests that must not pass a push wait for it.
+    /// Of what comes in only its client's requests and those about documents wait, for a push.
     var letsOthersPass: Bool {
         if case .push(let awaited)? = suspension { awaited.letsOthersPass && !isLoading } else { false }
     }

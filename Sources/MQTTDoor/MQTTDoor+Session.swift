@@ -88,7 +88,9 @@ extension MQTTDoor {
         core.doorClosed()
         session.phase = .away
         session.isAdopting = false
-        let why = "\(reason)" + (mayBeAnothers(reason) ? "; the embedded broker of another geomatchd takes no second one" : "")
+        let why =
+            "\(reason)"
+            + (mayBeAnothers(reason) ? "; should this be the embedded broker of another geomatchd: it takes no second one" : "")
         var metadata: Logger.Metadata = ["broker": "\(configuration.broker)", "reason": "\(why)"]
         if let delay = reason.retryAfterSeconds { metadata["retry.seconds"] = .stringConvertible((delay * 10).rounded() / 10) }
         switch reason.cause {

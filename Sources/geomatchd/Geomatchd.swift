@@ -106,7 +106,7 @@ struct Geomatchd: AsyncParsableCommand {
         do throws(SettingsError) {
             settings = try sources.settings()
         } catch {
-            let mistakes = checkConfig ? sources.mistakes() : [error]
+            let mistakes = checkConfig ? sources.mistakes(after: error) : [error]
             throw Self.ended(
                 error.source == .flag ? .validationFailure : ExitCode(78),
                 mistakes.map(\.description).joined(separator: "\ngeomatchd: "))

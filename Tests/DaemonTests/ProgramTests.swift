@@ -52,13 +52,15 @@ struct ProgramTests {
 
     @Test("Checking the configuration names all mistakes, a start the first one")
     func mistakes() throws {
-        let files = ["f.yaml": "log-levl: info\nlimits: {geofences: -4}\nlog-format: xml\nlisten: \"0.0.0.0:1\"\n"]
+        let files = [
+            "f.yaml": "log-levl: info\nlimits: {geofences: -4}\nlog-format: xml\nkeys: [{key: \"\"}]\nlisten: \"0.0.0.0:1\"\n"
+        ]
         let arguments = ["--config", "f.yaml", "--log-level", "loud"]
         let environment = ["GEOMATCH_LISTN": "1", "GEOMATCH_START_TIMEOUT": "0"]
         let said = try geomatchd(arguments + ["--check-config"], environment: environment, files: files)
         let starts = [
             "f.yaml: log-levl: there is no such key; did you mean log-level?", "GEOMATCH_LISTN: there is no such variable",
-            "GEOMATCH_START_TIMEOUT: ", "--log-level: ", "f.yaml: log-format: ", "f.yaml: limits.geofences: ",
+            "GEOMATCH_START_TIMEOUT: ", "--log-level: ", "f.yaml: log-format: ", "f.yaml: limits.geofences: ", "f.yaml: keys[0]",
         ]
         let lines = said.error.split(separator: "\n")
         #expect(said.code == 78 && said.out.isEmpty)

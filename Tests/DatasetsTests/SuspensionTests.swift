@@ -129,8 +129,8 @@ struct SuspensionTests {
     }
 
     @Test(
-        "Neither another push nor the deletion of its dataset passes a push of notes",
-        arguments: ["changes/push", "dataset/delete"])
+        "Neither another push, nor a question about documents, nor the deletion of its dataset passes a push of notes",
+        arguments: ["changes/push", "changes/get", "dataset/delete"])
     func pushesKeepTheirOrder(_ request: String) {
         let harness = HubHarness()
         _ = harness.result("dataset/create", client: "admin")
@@ -142,6 +142,24 @@ struct SuspensionTests {
         harness.isDiskSlow = false
         let replies = harness.published.filter { $0.topic.hasSuffix("/reply") }.map(\.topic)
         #expect(replies.suffix(2) == ["geomatch/d/bob/reply", "geomatch/d/admin/reply"])
+    }
+
+    @Test("What came after a dataset was loaded again passed what had waited for that, beside a push of notes")
+    func loadedAgain() {
+        let harness = HubHarness()
+        _ = harness.result("device/create", #"{"id":"x","deviceType":"MobileDevice"}"#)
+        harness.isDiskSlow = true
+        post(harness, "changes/push", Self.note, client: "bob")
+        let dataset = harness.hub.datasets["d"]
+        #expect(dataset?.letsOthersPass == true)
+        dataset?.isLoading = true
+        position(harness, "x", 1)
+        dataset?.isLoading = false
+        position(harness, "x", 2)
+        #expect(harness.counters.updates.accepted == 0)
+        harness.isDiskSlow = false
+        #expect(harness.result("device/get", #"{"id":"x"}"#)?["location"]?["latitude"]?.number == 2)
+        #expect(harness.counters.updates.accepted == 2 && harness.counters.updates.late == 0)
     }
 
     @Test("A push of an object of ours beside notes keeps everything waiting, and so does one that waited itself")

@@ -39,6 +39,12 @@ struct GeomatchFakeTests {
         try await client.circumstances.register(GeoCircumstance.Draft(id: "coffee", "(moving)", on: .departing))
         let coffee = try await client.circumstances.register(GeoCircumstance.Draft(id: "coffee", "(not (moving))", on: .arriving))
         #expect(coffee.expression == "(not (moving))" && coffee.trigger == .arriving && coffee.isEnabled)
+        #expect(coffee.revision == "2-fake" && coffee.createdAt != nil && coffee.owner == "me")
+        let other = try fake.client("you")
+        await #expect(throws: GeomatchError.self) {
+            try await other.circumstances.register(GeoCircumstance.Draft(id: "coffee", "(moving)"))
+        }
+        await other.close()
         #expect(try await client.circumstances.disable("coffee").isEnabled == false)
         #expect(try await client.circumstances.enable("coffee").isEnabled)
         #expect(try await client.circumstances.list().objects.map(\.id) == ["coffee"])

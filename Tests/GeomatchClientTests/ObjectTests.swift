@@ -63,10 +63,12 @@ struct ObjectTests {
             let client = try GeomatchClient(broker.configuration())
             _ = try await client.devices.create(.pin(id: "door", location: GeoLocation(latitude: 43.73, longitude: 7.42))).value
             let draft = GeoCircumstance.Draft(
-                id: "still", "(not (moving))", on: .arriving, name: "Standing", tags: ["a"], devices: ["door"], nearRadius: 100)
+                id: "still", "(not (moving))", on: .arriving, name: "Standing", tags: ["a"], devices: ["door"], nearRadius: 100,
+                exitMargin: 20)
             let still = try await client.circumstances.register(draft)
             #expect(still.expression == "(not (moving))" && still.trigger == .arriving && still.name == "Standing")
             #expect(still.tags == ["a"] && still.devices == ["door"] && still.nearRadius?.value == 100 && still.isEnabled)
+            #expect(still.exitMargin?.value == 20)
             #expect(still.description.hasPrefix(#"GeoCircumstance {"createdAt":"#))
             #expect(try await client.circumstances.disable("still").isEnabled == false)
             #expect(try await client.circumstances.enable("still").isEnabled)

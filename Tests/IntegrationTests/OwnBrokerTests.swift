@@ -216,8 +216,9 @@ extension Integration {
                     defer { other.end() }
                     #expect(other.program.waitForExit() == 69)
                     #expect(
-                        other.log.contains("; the embedded broker of another geomatchd takes no second one"), "\(other.log)")
-                    #expect(daemon.program.waitForLine("another geomatchd tries to log in, and is refused"), "\(daemon.log)")
+                        other.log.contains("; should this be the embedded broker of another geomatchd: it takes no second one"),
+                        "\(other.log)")
+                    #expect(daemon.program.waitForLine("a client with an id as geomatchd has it is refused"), "\(daemon.log)")
                 }
             }
         }

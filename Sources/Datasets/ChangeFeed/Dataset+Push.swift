@@ -6,7 +6,7 @@ import Records
 extension Dataset {
     private static let pushedMaximum = 1000
 
-    /// Judges each document against what is known of it. The store is asked for that first; requests of the dataset wait meanwhile.
+    /// Judges each document against what is known of it. The store is asked for that first; what must not pass it waits meanwhile.
     func push(_ call: Call, _ turn: inout Turn) throws(WireError) -> Outcome {
         let values = try call.parameters.array("docs", count: 0...Self.pushedMaximum)
         var documents: [PushedDocument] = []

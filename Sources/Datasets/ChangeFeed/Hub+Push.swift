@@ -1,7 +1,7 @@
 import Records
 import Wire
 
-// A push asks the store what is known of its documents; requests of its dataset wait meanwhile.
+// A push asks the store what is known of its documents; what must not pass it waits meanwhile, see `Hub.mustWait`.
 
 extension Hub {
     /// Goes on with the push that waits for documents, and then with what waited for it.

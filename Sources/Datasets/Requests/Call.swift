@@ -50,7 +50,7 @@ struct AwaitedDocuments {
     var keys: Set<DocumentKey>
     /// One of them changed since the store was asked.
     var isOutdated = false
-    /// Others need not wait for it: what it brings is no object of ours, on which they may depend, and nothing waits yet.
+    /// Others need not wait for it, but those who ask about documents: what it brings is no object of ours, and nothing waits yet.
     var letsOthersPass = false
 
     /// None of the documents is an object of ours.

@@ -19,21 +19,23 @@ extension Hub {
     /// Whether live updates of a dataset wait.
     func holdsUpdates(_ name: String) -> Bool { datasets[name]?.holdsUpdates ?? waiting.isWaiting(name) }
 
-    /// Whether a request waits until its dataset goes on; once one does, everything behind it does, in order.
+    /// Whether a request waits until its dataset goes on.
     func mustWait(_ context: ReplyContext) -> Bool {
         guard isSuspended(context.dataset) else { return false }
-        guard let dataset = datasets[context.dataset], dataset.letsOthersPass, case .push(var awaited)? = dataset.suspension
+        guard let dataset = datasets[context.dataset], dataset.letsOthersPass, case .push(let awaited)? = dataset.suspension
         else {
             return true
         }
-        guard context.client == awaited.call.client.name || Self.waitingForPushes.contains(context.request) else { return false }
-        awaited.letsOthersPass = false
-        dataset.suspension = .push(awaited)
-        return true
+        return context.client == awaited.call.client.name || context.request.hasPrefix("changes/")
+            || context.request.hasPrefix("dataset/")
     }
 
-    /// One push after the other, and a dataset does not go from under one.
-    private static let waitingForPushes: Set = ["changes/push", "dataset/delete"]
+    /// Something waits: what comes from now on waits behind it.
+    private func endPassing(_ name: String) {
+        guard let dataset = datasets[name], case .push(var awaited)? = dataset.suspension, awaited.letsOthersPass else { return }
+        awaited.letsOthersPass = false
+        dataset.suspension = .push(awaited)
+    }
 
     /// A request that was handled while nothing waited may be a push for which others need not wait.
     func letOthersPass(_ name: String) {
@@ -48,6 +50,7 @@ extension Hub {
     /// A request waits until its dataset goes on; beyond what may wait it is refused, which is not remembered: trying again is the remedy.
     func wait(_ received: ReceivedRequest, _ turn: inout Turn) {
         let context = received.context
+        endPassing(context.dataset)
         guard !waiting.append(received, to: context.dataset) else { return }
         datasets[context.dataset]?.requestCounters.failed += 1
         let error = WireError(
@@ -61,6 +64,7 @@ extension Hub {
     ///
     /// - Parameter topic: Its seven levels, encoded and normalised.
     func wait(_ message: IncomingUpdate, of topic: String, in name: String, isAdopted: Bool = false, _ turn: inout Turn) {
+        endPassing(name)
         let update = WaitingInputs.Update(
             topic: topic, payload: Array(message.payload), isRepeated: message.isRepeated, isAdopted: isAdopted,
             isWaypoint: message.isWaypoint)

@@ -32,6 +32,10 @@ public struct GeoCircumstance: GeomatchAnswer, Identifiable {
     public var nearRadius: Measurement<UnitLength>? {
         members["nearRadius"]?.doubleValue.map { Measurement(value: $0, unit: .meters) }
     }
+    /// How far beyond an edge somebody has left.
+    public var exitMargin: Measurement<UnitLength>? {
+        members["exitMargin"]?.doubleValue.map { Measurement(value: $0, unit: .meters) }
+    }
     public var owner: String? { members["owner"]?.stringValue }
     public var createdAt: Date? { members["createdAt"]?.date }
     public var updatedAt: Date? { members["updatedAt"]?.date }

@@ -8,6 +8,8 @@ public protocol GeomatchAnswer: Sendable, CustomStringConvertible {
 
 extension GeomatchAnswer {
     /// The name of the type and the members as JSON, keys in order: `GeoDevice {"deviceType":"PinDevice","id":"door",…}`.
+    ///
+    /// Positions and tokens are among them: it is for looking at, not for a log that others read.
     public var description: String { "\(Self.self) \(PropertyValue.object(members))" }
 }
 

@@ -118,13 +118,20 @@ extension GeomatchFake {
         return object
     }
 
-    /// The same id again replaces it.
+    /// The same id again replaces it, where it is the client's.
     private func register(
         _ circumstance: [String: PropertyValue], of client: String
     ) throws(GeomatchError) -> [String: PropertyValue] {
         let id = try circumstance.identifier
-        state.withLock { $0.objects["circumstance"]?[id] = nil }
-        return try create("circumstance", circumstance.merging(["enabled": true]) { $1 }, of: client)
+        guard let former = try? object("circumstance", id) else {
+            return try create("circumstance", circumstance.merging(["enabled": true]) { $1 }, of: client)
+        }
+        guard former["owner"]?.stringValue == client else {
+            throw GeomatchError(.forbidden, "the circumstance `\(id)` belongs to another client", code: 403, field: "id")
+        }
+        var changes = former.mapValues { _ in PropertyValue.null }
+        for key in ["id", "owner", "createdAt", "revision"] { changes[key] = nil }
+        return try update("circumstance", id, changes.merging(circumstance) { $1 }.merging(["enabled": true]) { $1 })
     }
 
     private func update(

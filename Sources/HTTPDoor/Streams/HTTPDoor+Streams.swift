@@ -196,7 +196,7 @@ extension HTTPDoor {
         let recipient: Recipient
         /// nil: to no socket.
         let stream: EventStream?
-        let frameHead: [UInt8]
+        let frameHead: [UInt8]?
     }
 
     /// A live subscription has one recipient for all its messages.
@@ -204,9 +204,9 @@ extension HTTPDoor {
         guard !socketSubscriptions.isEmpty, let id = recipient.liveSubscription else { return nil }
         if let route = socketRoutes[ObjectIdentifier(recipient)] { return route }
         let key = StreamKey(dataset: recipient.dataset, client: recipient.client)
+        let stream = socketSubscriptions[SocketSubscription(key: key, id: id)]
         let route = SocketRoute(
-            recipient: recipient, stream: socketSubscriptions[SocketSubscription(key: key, id: id)],
-            frameHead: StreamMessage.frameHead(path: recipient.path))
+            recipient: recipient, stream: stream, frameHead: stream.map { _ in StreamMessage.frameHead(path: recipient.path) })
         socketRoutes[ObjectIdentifier(recipient)] = route
         return route
     }
@@ -223,7 +223,8 @@ extension HTTPDoor {
     }
 
     private func forget(_ subscription: SocketSubscription) {
-        guard let stream = socketSubscriptions.removeValue(forKey: subscription) else { return }
+        guard let stream = socketSubscriptions[subscription] else { return }
+        socketSubscriptions[subscription] = nil
         subscriptionsOfSockets[ObjectIdentifier(stream)]?.remove(subscription)
         if subscriptionsOfSockets[ObjectIdentifier(stream)]?.isEmpty == true {
             subscriptionsOfSockets[ObjectIdentifier(stream)] = nil

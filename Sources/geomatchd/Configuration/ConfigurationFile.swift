@@ -55,7 +55,8 @@ struct ConfigurationFile {
             }
             if let nested = value.mapping {
                 if !Self.isSection(key), let known = SettingsKey.all.first(where: { $0.name == key }) {
-                    throw SettingsError(key: key, source: .file(path), problem: "has keys below it, allowed is \(known.takes)")
+                    throw SettingsError(
+                        key: key, source: .file(path), problem: "has keys below it, allowed is \(known.takes)", isAlone: true)
                 }
                 guard Self.isSection(key) else { throw unknown(key) }
                 try flatten(nested, below: key + ".")
@@ -64,11 +65,13 @@ struct ConfigurationFile {
             // A section whose keys are all comments.
             if value.null != nil, Self.isSection(key) { continue }
             guard SettingsKey.all.contains(where: { $0.name == key }) else { throw unknown(key) }
-            guard values[key] == nil else { throw SettingsError(key: key, source: .file(path), problem: "stands twice") }
+            guard values[key] == nil else {
+                throw SettingsError(key: key, source: .file(path), problem: "stands twice", isAlone: true)
+            }
             if let list = value.sequence {
                 let items = list.map { $0.scalar?.string }
                 guard !items.contains(nil) else {
-                    throw SettingsError(key: key, source: .file(path), problem: "is a list of plain values")
+                    throw SettingsError(key: key, source: .file(path), problem: "is a list of plain values", isAlone: true)
                 }
                 values[key] = items.compactMap { $0 }.joined(separator: ",")
             } else if let scalar = value.scalar, value.null == nil {
@@ -101,7 +104,7 @@ struct ConfigurationFile {
                 guard let scalar = value.scalar else {
                     throw SettingsError(
                         key: "\(name)[\(index)].\(key)", source: .file(path),
-                        problem: takesLists ? "is a plain value or a list of them" : "is a plain value")
+                        problem: takesLists ? "is a plain value or a list of them" : "is a plain value", isAlone: true)
                 }
                 if value.null == nil { entry.append((key, scalar.string)) }
             }
@@ -112,7 +115,7 @@ struct ConfigurationFile {
 
     private func notEntries(_ key: String, of name: String) -> SettingsError {
         let takes = SettingsKey.all.first { $0.name == name }?.takes ?? ""
-        return SettingsError(key: key, source: .file(path), problem: "allowed is \(takes)")
+        return SettingsError(key: key, source: .file(path), problem: "allowed is \(takes)", isAlone: true)
     }
 
     private static func isSection(_ key: String) -> Bool {

@@ -82,7 +82,9 @@ extension SettingsReader {
         var keys: [FileKey] = []
         for (index, members) in file.keys.enumerated() {
             func wrong(_ key: String, _ problem: String) -> SettingsError {
-                SettingsError(key: "keys[\(index)]" + (key.isEmpty ? "" : ".\(key)"), source: .file(file.path), problem: problem)
+                SettingsError(
+                    key: "keys[\(index)]" + (key.isEmpty ? "" : ".\(key)"), source: .file(file.path), problem: problem,
+                    isAlone: true)
             }
             var values: [String: String] = [:]
             for (key, value) in members {

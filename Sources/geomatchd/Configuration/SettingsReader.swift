@@ -101,11 +101,11 @@ struct SettingsReader {
                 rules.append(try AdapterRule(entry))
             } catch {
                 let key = "adapters[\(index)]" + (error.key.isEmpty ? "" : "." + error.key)
-                throw SettingsError(key: key, source: .file(file.path), problem: error.text)
+                throw SettingsError(key: key, source: .file(file.path), problem: error.text, isAlone: true)
             }
         }
         if let (index, problem) = AdapterRule.overlap(in: rules, prefix: settings.topicsPrefix, datasets: settings.datasets) {
-            throw SettingsError(key: "adapters[\(index)].filter", source: .file(file.path), problem: problem)
+            throw SettingsError(key: "adapters[\(index)].filter", source: .file(file.path), problem: problem, isAlone: true)
         }
         return rules
     }
@@ -263,7 +263,8 @@ struct SettingsReader {
         for (index, members) in access.enumerated() {
             func wrong(_ key: String, _ problem: String) -> SettingsError {
                 SettingsError(
-                    key: "access[\(index)]" + (key.isEmpty ? "" : ".\(key)"), source: .file(file.path), problem: problem)
+                    key: "access[\(index)]" + (key.isEmpty ? "" : ".\(key)"), source: .file(file.path), problem: problem,
+                    isAlone: true)
             }
             var entry = AccessRules.Entry(users: [])
             for (key, value) in members {

@@ -17,19 +17,22 @@ struct SettingsSources: Sendable {
         return try SettingsReader(flags: flags, environment: environment, file: file).settings()
     }
 
-    /// All that is wrong, for somebody who would rather mend it at once.
+    /// What else is wrong, for somebody who mends all of it at once.
     ///
-    /// Each mistake is left out to find the next one. What is wrong only beside other keys is said by itself: with one of these
-    /// left out it might be right.
-    func mistakes() -> [SettingsError] {
+    /// Each mistake is left out to find the next one. What is wrong only beside other keys is found when these are right.
+    ///
+    /// - Returns: The first one, and those that were found.
+    func mistakes(after first: SettingsError) -> [SettingsError] {
         var sources = self
-        var found: [SettingsError] = []
+        var found = [first]
+        guard first.isAlone else { return found }
+        sources.leaveOut(first)
         while true {
             do throws(SettingsError) {
                 _ = try sources.settings()
                 return found
             } catch {
-                guard error.isAlone, !found.contains(error) else { return found.isEmpty ? [error] : found }
+                guard error.isAlone, !found.contains(error) else { return found }
                 found.append(error)
                 sources.leaveOut(error)
             }
@@ -41,7 +44,8 @@ struct SettingsSources: Sendable {
         case .flag: flags[mistake.key] = nil
         case .environment: environment[SettingsKey.environmentName(mistake.key)] = nil
         case .variable(let name): environment[name] = nil
-        case .file: leftOutOfFile.insert(mistake.key)
+        // Of a list of entries all go.
+        case .file: leftOutOfFile.insert(String(mistake.key.prefix { $0 != "[" }))
         case .together: break
         }
     }
