@@ -160,7 +160,10 @@ static int receivedFromClient(int event, void *data, void *user) {
     const struct messageEventData *message = data;
     savingProceed();
     liveUpdatesNote();
-    if (refusalsHold(message->topic)) return refusedByAccess;
+    if (refusalsHold(message->topic)) {
+        tellRefusal("one of too many messages", mosquitto_client_username(message->client), message->topic);
+        return refusedByAccess;
+    }
     // A QoS 0 message that is not retained is kept by nobody, an empty one frees.
     if ((message->qos == 0 && !message->retain) || message->payloadLength == 0) return success;
     return memoryTakes(mosquitto_client_username(message->client), message->payloadLength) ? success : refusedByAccess;

@@ -37,7 +37,7 @@ bool memoryTakes(const char *user, uint32_t bytes);
 
 // Refusals.c
 
-/// Nobody may publish on topics that begin so for a second.
+/// Nobody may publish on topics that begin so for a second, nor, for ten seconds, more than a hundred messages in a second.
 void refusalsAdd(const char *prefix, size_t length);
 bool refusalsHold(const char *topic);
 

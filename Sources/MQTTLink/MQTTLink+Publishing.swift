@@ -57,7 +57,7 @@ extension MQTTLink {
         return .accepted
     }
 
-    /// Has the broker take nothing on topics that begin so for a second; other brokers than the embedded one cannot.
+    /// Has the broker take nothing on topics that begin so for a second, and little for ten; other brokers than the embedded one cannot.
     public func refusePublications(below prefix: String) {
         guard configuration.brokerTakesBatches, phase == .connected else { return }
         command("$geomatch/refuse", Array(prefix.utf8))

@@ -112,6 +112,33 @@ struct BrokerWallsTests {
         }
     }
 
+    @Test("What goes on flooding is refused again after a hundred messages, without the daemon", .timeLimit(.minutes(1)))
+    func floodAgain() throws {
+        try withEmbedded { broker, login, _, _ in
+            let filters: [(filter: String, qos: Int32)] = [("geomatch/+/eve/request/#", 1)]
+            try withLink(
+                broker.endpoint, id: "geomatchd-secret", filters: filters, change: { $0.brokerTakesBatches = true }
+            ) { daemon in
+                try withLink(login("eve")) { eve in
+                    #expect(daemon.waitSubscribed() && eve.waitConnected())
+                    let topic = "geomatch/d/eve/request/device/get"
+                    daemon.order { $0.refusePublications(below: "geomatch/d/eve/request/") }
+                    while eve.publishAndWait(topic, "{}") == 0 {}
+                    // Refused, watched, refused: in the second that the first one that passes begins.
+                    for round in 0..<2 {
+                        while eve.publishAndWait(topic, "first") != 0 {}
+                        for _ in 0..<300 { eve.publish(topic, "\(round)", qos: 0) }
+                        // The broker took them before.
+                        #expect(eve.publishAndWait("d/-/-/-/-/eve/position", "{}") == 0)
+                        #expect(daemon.publishAndWait("geomatch/d/eve/request/end", "end \(round)") == 0)
+                        #expect(daemon.wait { _, messages in messages.last?.payload == "end \(round)" })
+                        #expect(daemon.received.count { $0.payload == "\(round)" } == 99)
+                    }
+                }
+            }
+        }
+    }
+
     @Test("One that parks and retains without end gets a share of the memory, and others still get theirs")
     func memory() throws {
         try withEmbedded(change: { $0.memoryBytesMaximum = 64 << 20 }) { broker, login, lines, _ in
