@@ -80,6 +80,8 @@ final class Attacker: Sendable {
         for body in readsOnly ? [attack] : [attack, connect] {
             running.add(1, ordering: .relaxed)
             Thread { [self] in
+                // It would have a machine of its own: what it does with a core is not what it costs others.
+                setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
                 // Where it is cut off it comes again.
                 while !isOver.load(ordering: .relaxed) {
                     try? body()
