@@ -196,6 +196,37 @@ struct LiveSubscriptionTests {
         #expect(Self.news(harness) == ["pump 1", "own 4"])
     }
 
+    @Test("What an item sends comes into an area with the item, and leaves it with it")
+    func companions() {
+        let harness = HubHarness()
+        func move(_ latitude: Double) { harness.send("d/-/-/-/-/pump/position", #"{"latitude":\#(latitude),"longitude":0}"#) }
+        move(0.5)
+        harness.send("d/v/-/-/-/pump/temperature", #"{"temperature":1}"#)
+        func subscribe(_ id: String, _ domain: String) {
+            _ = harness.request(
+                "live/subscribe", #"{"criteria":"d/+/+/+/+/+/\#(domain)","within":{"bbox":[-1,0,1,1]},"id":"\#(id)"}"#)
+        }
+        func news(_ id: String) -> [String] {
+            let news = Self.news(harness, id)
+            harness.published.removeAll { $0.topic.hasSuffix("/live/\(id)") }
+            return news
+        }
+        subscribe("all", "+")
+        #expect(Set(news("all")) == ["pump 0.5", "pump 1"])
+        subscribe("cold", "temperature")
+        #expect(news("cold") == ["pump 1"])
+        move(0.6)
+        #expect(news("all") == ["pump 0.6"] && news("cold").isEmpty)
+        move(2)
+        #expect(news("all") == ["pump 2 left", "pump 1 left"] && news("cold") == ["pump 1 left"])
+        harness.send("d/v/-/-/-/pump/temperature", #"{"temperature":3}"#)
+        #expect(news("all").isEmpty && news("cold").isEmpty)
+        move(0.7)
+        #expect(news("all") == ["pump 0.7", "pump 3"] && news("cold") == ["pump 3"])
+        harness.send("d/-/-/-/-/pump/position", "")
+        #expect(news("all") == ["pump 0.7 left", "pump 3 left"] && news("cold") == ["pump 3 left"])
+    }
+
     @Test("`minInterval` leaves the newest of each topic, when the interval is over")
     func interval() {
         let harness = Self.harness()

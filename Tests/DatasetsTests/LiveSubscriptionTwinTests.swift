@@ -28,6 +28,8 @@ struct LiveSubscriptionTwinTests {
 
     private func perform(_ action: NaiveLiveSubscriptions.Action, on harness: HubHarness) {
         switch action {
+        case .update(let topic, let value, _) where topic == NaiveLiveSubscriptions.companion:
+            harness.send(topic, #"{"v":\#(value)}"#)
         case .update(let topic, let value, let latitude):
             harness.send(topic, #"{"v":\#(value),"latitude":\#(latitude),"longitude":0}"#)
         case .clear(let topic): harness.send(topic, "")
@@ -81,7 +83,7 @@ struct NaiveLiveSubscriptions {
 
         static let topics = [
             "d/v/b/0/r0/-/noise", "d/v/b/0/r1/-/noise", "d/v/b/1/r0/-/noise", "d/v/b/1/r0/x/noise", "d/-/-/-/-/p/position",
-            "d/v/b/0/-/p/position", "d/v/b/1/-/q/position",
+            "d/v/b/0/-/p/position", "d/v/b/1/-/q/position", companion,
         ]
 
         static func random(_ random: inout SplitMix64) -> Action {
@@ -107,9 +109,13 @@ struct NaiveLiveSubscriptions {
         }
     }
 
+    /// It is where `p` is.
+    static let companion = "d/v/b/1/r0/p/noise"
+
     private struct Update {
         var value: Int
-        var latitude: Int
+        /// nil: nowhere.
+        var latitude: Int?
         /// When it was told, counted in changes.
         var at: Int
     }
@@ -123,7 +129,8 @@ struct NaiveLiveSubscriptions {
         var inside: Set<String> = []
 
         func lets(_ update: Update, of topic: String) -> Bool {
-            filter.matches(topic) && minimum.map { update.value >= $0 } ?? true && north.map { update.latitude <= $0 } ?? true
+            filter.matches(topic) && minimum.map { update.value >= $0 } ?? true
+                && north.map { update.latitude ?? .max <= $0 } ?? true
         }
     }
 
@@ -146,11 +153,12 @@ struct NaiveLiveSubscriptions {
     private mutating func perform(_ action: Action) {
         switch action {
         case .update(let topic, let value, let latitude):
-            for other in others(than: topic) { clear(other) }
+            for other in others(than: topic) { clear(other, followed: false) }
             changes += 1
-            updates[topic] = Update(value: value, latitude: latitude, at: changes)
+            updates[topic] = Update(value: value, latitude: topic == Self.companion ? whereItIs : latitude, at: changes)
             known.insert(topic)
             tell(topic, former: nil)
+            followCompanion(topic)
         case .clear(let topic): if known.contains(topic) { clear(topic) }
         case .subscribe(let id, let filter, let minimum, let north, let snapshot):
             guard let filter = try? TopicFilter(filter) else { return }
@@ -165,6 +173,8 @@ struct NaiveLiveSubscriptions {
             isAway = false
             for id in subscriptions.keys where subscriptions[id]?.snapshot == true && before <= (shownAt[id] ?? 0) { show(id) }
             for (topic, former) in changed { tell(topic, former: former) }
+            if movedWhileAway { judgeCompanion() }
+            movedWhileAway = false
         case .restart:
             for id in subscriptions.keys {
                 subscriptions[id]?.inside = []
@@ -182,10 +192,33 @@ struct NaiveLiveSubscriptions {
         return updates.keys.filter { $0.hasSuffix("/p/position") && $0 != topic }
     }
 
-    private mutating func clear(_ topic: String) {
+    private mutating func clear(_ topic: String, followed: Bool = true) {
         changes += 1
         let former = updates.removeValue(forKey: topic)
         tell(topic, former: former)
+        if followed { followCompanion(topic) }
+    }
+
+    private var whereItIs: Int? { updates.first { $0.key.hasSuffix("/p/position") }?.value.latitude }
+
+    /// The companion comes into areas with its item, and leaves them.
+    private mutating func followCompanion(_ topic: String) {
+        guard topic.hasSuffix("/p/position"), updates[Self.companion] != nil else { return }
+        let latitude = whereItIs
+        updates[Self.companion]?.latitude = latitude
+        if isAway { movedWhileAway = true } else { judgeCompanion() }
+    }
+
+    private var movedWhileAway = false
+
+    private mutating func judgeCompanion() {
+        guard let update = updates[Self.companion] else { return }
+        for (id, subscription) in subscriptions where subscription.north != nil && subscription.filter.matches(Self.companion) {
+            let lets = subscription.lets(update, of: Self.companion)
+            guard lets != subscription.inside.contains(Self.companion) else { continue }
+            if lets { subscriptions[id]?.inside.insert(Self.companion) } else { subscriptions[id]?.inside.remove(Self.companion) }
+            told[Stream(id: id, topic: Self.companion), default: []].append(lets ? "\(update.value)" : "\(update.value) left")
+        }
     }
 
     private mutating func show(_ id: String) {

@@ -76,6 +76,6 @@ struct Resync {
             // It may be held from before it was private.
             turn.effects.output.append(.liveState, name: state.topic, payload: [])
         }
-        subscribers.reportAgain(state, &turn)
+        subscribers.reportAgain(state, changedAfter: held, &turn)
     }
 }

@@ -24,6 +24,29 @@ extension LiveSubscribers {
                 deliver(news, of: state, to: subscription, &turn)
             }
         }
+        reportCompanions(of: state, &turn)
+    }
+
+    /// Where the state is the position of an item, what else the item sends comes into areas with it, and leaves them.
+    ///
+    /// - Parameter number: What changed after the message with this number is reported by itself.
+    func reportCompanions(of position: LiveState, through number: Int64 = .max, _ turn: inout Turn) {
+        let dataset = position.dataset
+        guard position.namesDevice, dataset.liveSubscriptions.areaCount > 0 else { return }
+        for topic in dataset.liveTopics.companions(of: position.itemID) {
+            guard let state = dataset.liveTopics[topic], state.payload != nil, state.number <= number else { continue }
+            var subject = LiveSubject(state)
+            for handle in subscribers(of: state) {
+                guard let subscription = handles[handle], subscription.area != nil, subscription.record.leaseUntil > turn.now
+                else { continue }
+                // Its snapshot comes to it.
+                if let snapshot = subscription.snapshot, snapshot.cursor <= topic, state.number <= snapshot.number { continue }
+                let wasInside = subscription.inside.contains(topic)
+                if let news = news(of: &subject, for: subscription), news.isLeft || !wasInside {
+                    deliver(news, of: state, to: subscription, &turn)
+                }
+            }
+        }
     }
 
     /// A state is about to become private: its subscribers that may not see it any more are sent that it left.

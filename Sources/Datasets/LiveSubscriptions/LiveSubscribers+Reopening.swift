@@ -22,7 +22,9 @@ extension LiveSubscribers {
     }
 
     /// Reports a state again that may not have arrived: to all but those who get it with their snapshot.
-    func reportAgain(_ state: LiveState, _ turn: inout Turn) {
+    ///
+    /// - Parameter number: What changed after the message with this number is reported again, too.
+    func reportAgain(_ state: LiveState, changedAfter number: Int64, _ turn: inout Turn) {
         guard !state.dataset.liveSubscriptions.isEmpty else { return }
         var subject = LiveSubject(state, former: state.lastPayload, formerNumber: state.number)
         for handle in subscribers(of: state) {
@@ -38,6 +40,7 @@ extension LiveSubscribers {
             }
         }
         state.lastPayload = nil
+        reportCompanions(of: state, through: number, &turn)
     }
 
     /// Remembers what left, for as long as the message may be lost with a connection that is dead already.

@@ -84,7 +84,9 @@ final class LiveSubscribers {
             subscription.dataset.liveSubscriptions.snapshotCount -= 1
             snapshotting.removeAll { $0 === subscription }
         }
-        subscription.dataset.liveSubscriptions.remove(subscription)
+        let dataset = subscription.dataset
+        dataset.liveSubscriptions.remove(subscription)
+        if dataset.liveSubscriptions.areaCount == 0 { dataset.liveTopics.forgetCompanions() }
         handles.remove(subscription)
     }
 

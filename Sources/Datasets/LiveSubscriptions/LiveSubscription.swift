@@ -109,6 +109,8 @@ struct LiveSubscriptions {
     private(set) var index = CriteriaIndex()
     /// How many have a snapshot on its way.
     var snapshotCount = 0
+    /// How many follow items in and out of an area.
+    private(set) var areaCount = 0
 
     var count: Int { all.count }
     var isEmpty: Bool { all.isEmpty }
@@ -125,6 +127,7 @@ struct LiveSubscriptions {
         let record = subscription.record
         all[Key(client: record.client, id: ByteKey(record.id))] = subscription
         counts[record.client, default: 0] += 1
+        if subscription.area != nil { areaCount += 1 }
         index.insert(subscription.pattern, subscription.handle)
     }
 
@@ -133,6 +136,7 @@ struct LiveSubscriptions {
         guard all.removeValue(forKey: Key(client: record.client, id: ByteKey(record.id))) != nil else { return }
         counts[record.client, default: 0] -= 1
         if counts[record.client] == 0 { counts[record.client] = nil }
+        if subscription.area != nil { areaCount -= 1 }
         index.remove(subscription.pattern, subscription.handle)
     }
 }

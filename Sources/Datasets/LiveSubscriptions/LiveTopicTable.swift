@@ -6,6 +6,8 @@ struct LiveTopicTable {
     private(set) var states: [LiveState?] = []
     private var keys: [LevelKeys] = []
     private var free: [UInt32] = []
+    /// Beside its position, what an item sends: the numbers of the topics by the item's id. nil until somebody asks.
+    private var companions: [String: [UInt32]]?
 
     /// One behind the highest number given.
     var end: UInt32 { UInt32(states.count) }
@@ -25,6 +27,7 @@ struct LiveTopicTable {
             states.append(state)
             keys.append(levels)
         }
+        if companions != nil { noteCompanion(state) }
     }
 
     mutating func remove(_ state: LiveState) {
@@ -32,6 +35,25 @@ struct LiveTopicTable {
         guard number < states.count, states[number] === state else { return }
         states[number] = nil
         free.append(state.topicNumber)
+        guard companions != nil, state.isCompanion else { return }
+        companions?[state.itemID]?.removeAll { $0 == state.topicNumber }
+        if companions?[state.itemID]?.isEmpty == true { companions?[state.itemID] = nil }
+    }
+
+    /// The numbers of the topics, other than positions, whose `location` level is an item.
+    mutating func companions(of item: String) -> [UInt32] {
+        if companions == nil {
+            companions = [:]
+            for case let state? in states { noteCompanion(state) }
+        }
+        return companions?[item] ?? []
+    }
+
+    /// Nobody asks for companions any more.
+    mutating func forgetCompanions() { companions = nil }
+
+    private mutating func noteCompanion(_ state: LiveState) {
+        if state.isCompanion { companions?[state.itemID, default: []].append(state.topicNumber) }
     }
 
     /// The first state from a number on that criteria want, within so many steps.
@@ -48,4 +70,9 @@ struct LiveTopicTable {
         }
         return (nil, UInt32(place))
     }
+}
+
+extension LiveState {
+    /// It is where its item's position is.
+    fileprivate var isCompanion: Bool { hasLocation && !namesDevice }
 }
