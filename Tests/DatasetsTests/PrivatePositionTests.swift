@@ -54,6 +54,16 @@ struct PrivatePositionTests {
         #expect(live(harness).isEmpty)
     }
 
+    @Test("OwnTracks' transitions and waypoints say where a device is, too")
+    func transitions() {
+        let harness = harness()
+        for domain in ["transition", "waypoint"] {
+            harness.send("d/-/-/-/-/stray/\(domain)", #"{"event":"enter","lat":43.73,"lon":7.42}"#)
+        }
+        #expect(live(harness).isEmpty)
+        #expect(snapshot(harness, "bob").isEmpty && Set(snapshot(harness, "admin")) == ["phone", "stray"])
+    }
+
     @Test("A change to none clears what is retained, all publishes it again, and a restart keeps to it")
     func changing() {
         let harness = harness("all")

@@ -96,7 +96,7 @@ struct PlaceWorld: CircumstanceWorld {
     func live(device: UInt32, domain: String, property: String, for owner: String) -> LiveRule.Value? {
         guard let device = book.devices[device] else { return nil }
         // Comparisons would find out where somebody is.
-        if KnownDomain(rawValue: domain)?.isWhereabouts == true, !book.devices.mayLocate(device, by: owner) { return nil }
+        if KnownDomain.isWhereabouts(domain), !book.devices.mayLocate(device, by: owner) { return nil }
         for topic in topics(of: device, domain: domain) {
             book.note(device.reference.index, asksFor: topic)
             guard let payload = book.shared.liveStates[topic]?.payload,

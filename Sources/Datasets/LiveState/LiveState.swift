@@ -51,7 +51,7 @@ final class LiveState {
         itemID = live.itemID
         hasLocation = live.location != LiveTopic.notApplicable
         namesDevice = live.domain == "position" && hasLocation
-        isWhereabouts = KnownDomain(rawValue: live.domain)?.isWhereabouts ?? false
+        isWhereabouts = KnownDomain.isWhereabouts(live.domain)
     }
 
     /// What may be a device with an owner.

@@ -11,6 +11,10 @@ public enum KnownDomain: String, Sendable, CaseIterable {
     /// Which geofences hold a device; only ever derived.
     case presence
 
-    /// It says where devices are.
-    public var isWhereabouts: Bool { self == .position || self == .proximity || self == .presence }
+    /// Whether live data of a domain says where devices are. OwnTracks' transitions and waypoints are free domains that do.
+    public static func isWhereabouts(_ domain: String) -> Bool { whereabouts.contains(domain) }
+
+    private static let whereabouts: Set<String> = [
+        position.rawValue, proximity.rawValue, presence.rawValue, "transition", "waypoint",
+    ]
 }
