@@ -17,6 +17,7 @@ struct BareScalarTests {
             ("40", "humidity", #"{"humidity":40}"#), ("412", "co2", #"{"co2":412}"#), ("7", "count", #"{"count":7}"#),
             ("3", "occupancy", #"{"nrOfPeople":3}"#), ("true", "availability", #"{"available":true}"#),
             ("ON", "availability", #"{"available":true}"#), ("OFF", "availability", #"{"available":false}"#),
+            (#""ON""#, "availability", #"{"available":true}"#), (#""21.5""#, "temperature", #"{"temperature":21.5}"#),
             ("1", "availability", #"{"available":true}"#), ("0", "availability", #"{"available":false}"#),
         ])
     func values(payload: String, domain: String, properties: String) throws {

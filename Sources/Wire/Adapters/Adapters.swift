@@ -101,6 +101,11 @@ public final class Adapters {
         guard !payload.starts(with: Self.gzip) else {
             throw WireError(.invalid, "the payload is compressed (gzip), not JSON: publish it as it is")
         }
+        if let object = try bareScalar(payload, on: topic, index) {
+            return try object.withUnsafeBufferPointer { bytes throws(WireError) in
+                try updates(UnsafeRawBufferPointer(bytes), padded: false, topic, index, dataset: dataset)
+            }
+        }
         return try parser.parse(payload, padded: padded) { root throws(WireError) in
             guard root.kind == .object else {
                 throw WireError(.invalid, "the payload must be a JSON object, not \(root.shown)")
@@ -114,6 +119,15 @@ public final class Adapters {
             try readings.endSightings()
             return try place(readings.all, topic, routes[index].rule, dataset: dataset, payload: root)
         }
+    }
+
+    /// What a payload like `21.5` or `ON` means, where the topic alone gives the domain.
+    private func bareScalar(
+        _ payload: UnsafeRawBufferPointer, on topic: AdapterTopic, _ index: Int
+    ) throws(WireError) -> [UInt8]? {
+        guard payload.first != UInt8(ascii: "{"), let domain = routes[index].domain, !domain.readsPayload else { return nil }
+        let name = try domain.render("domain", topic: topic, item: "", payload: nil).lowercased()
+        return BareScalar.object(of: payload, domain: name)
     }
 
     /// An empty payload clears a state, never an error; where only a payload decides which, none.

@@ -5,7 +5,11 @@ enum BareScalar {
         guard payload.count <= lengthMax, let property = property(of: domain) else { return nil }
         let space: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
         let text = payload.drop { space.contains($0) }.reversed().drop { space.contains($0) }.reversed()
-        let bytes = Array(text)
+        var bytes = Array(text)
+        // In JSON, as in a batch over HTTP, `ON` is a string.
+        if bytes.count > 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") {
+            bytes = Array(bytes[1..<bytes.count - 1])
+        }
         guard !bytes.isEmpty else { return nil }
         let value: [UInt8]
         if domain == KnownDomain.availability.rawValue {

@@ -28,6 +28,12 @@ struct AdapterRuleTests {
             AdapterRow(
                 "json", "s/+/+", "s/acme/count", #"{"count":1}"#, "acme/-/-/-/hall/-/count {\"count\":1}",
                 with: ["dataset": "$1", "domain": "$2", "room": "hall", "location": "-"]),
+            AdapterRow(
+                "json", "s/+/+", "s/hall/temperature", "21.5", "d/-/-/-/-/hall/temperature {\"temperature\":21.5}",
+                with: ["domain": "$2", "location": "$1"]),
+            AdapterRow(
+                "json", "s/+", "s/door", "OFF", "d/-/-/-/-/door/availability {\"available\":false}",
+                with: ["domain": "availability"]),
             .refused("json", "s/+", "s/a", #"{"co2":400}"#, field: "where", with: ["domain": "co2", "room": "$(where)"]),
             .refused("json", "s/+", "s/a", #"{"where":[]}"#, field: "where", with: ["domain": "co2", "room": "$(where)"]),
             .refused("json", "s/+", "s/a b", #"{"co2":400}"#, field: "dataset", with: ["dataset": "$1"]),
