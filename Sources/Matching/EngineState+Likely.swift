@@ -88,10 +88,11 @@ extension EngineState {
         return saturating(saturating(record.changedAt, dwell), lag(record))
     }
 
-    /// The later of both sides' fixes; nil: neither moves. Where something fixed is says nothing about time.
+    /// The fix of the two sides' that came last: a phone that sends an hour at once makes the visits it made, also where the other side
+    /// has been heard of since. nil: neither moves. Where something fixed is says nothing about time.
     private func latestFix(_ record: Pair) -> Heard? {
         let sides = [heard[publications[record.publication].device], heard[subscriptions[record.subscription].device]]
-        return sides.filter { $0.at != .max && $0.fixedAt != .min }.max { ($0.fixedAt, $0.at) < ($1.fixedAt, $1.at) }
+        return sides.filter { $0.at != .max && $0.fixedAt != .min }.max { ($0.at, $0.fixedAt) < ($1.at, $1.fixedAt) }
     }
 
     private func fixedAt(_ record: Pair, at now: Int64) -> Int64 { min(now, latestFix(record)?.fixedAt ?? now) }

@@ -51,6 +51,26 @@ struct VisitTests {
         #expect(fix(400, secondsAgo: 1) == ["ended left"])
     }
 
+    @Test("A likely visit follows the fixes of who sends late, also where the other side was heard of since")
+    func likelyOfTwoMovers() {
+        let harness = HubHarness()
+        for id in ["van", "phone"] { _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"\#(id)"}"#) }
+        _ = harness.request("publication/create", #"{"deviceId":"van","topic":"t","range":50,"duration":90000}"#)
+        _ = harness.request(
+            "subscription/create",
+            #"{"deviceId":"phone","topic":"t","range":50,"duration":90000,"mode":"visit","accuracy":"likely","dwell":60}"#)
+        harness.move("van", metres: 0)
+        harness.advance(milliseconds: 1000)
+        func fix(_ metres: Double, secondsAgo: Int64) -> [String] {
+            harness.move(metres: metres, extra: #","acc":20,"timestamp":\#(harness.now - secondsAgo * 1000)"#)
+            return events(harness)
+        }
+        #expect(fix(1, secondsAgo: 3600) == [])
+        #expect(fix(2, secondsAgo: 3500) == ["matched"])
+        #expect(fix(400, secondsAgo: 3000) == [])
+        #expect(fix(401, secondsAgo: 2930) == ["ended left"])
+    }
+
     @Test("Begin and end have ids of their own and carry the begin's as `visit`; an end says why, and where both sides were")
     func shape() {
         let harness = visiting()

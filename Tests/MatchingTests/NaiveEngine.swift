@@ -127,9 +127,9 @@ final class NaiveEngine {
         return (squares[0] + squares[1]).squareRoot()
     }
 
-    /// The side whose fix is the later one.
+    /// The side whose fix came last.
     private func latestFix(_ p: Publication, _ s: Subscription) -> DeviceRef {
-        [p.device, s.device].max { (fixedAt[$0] ?? .min, heard[$0] ?? .min) < (fixedAt[$1] ?? .min, heard[$1] ?? .min) }!
+        [p.device, s.device].max { (heard[$0] ?? .min, fixedAt[$0] ?? .min) < (heard[$1] ?? .min, fixedAt[$1] ?? .min) }!
     }
 
     /// Brings a pair with accuracy likely up to date.
@@ -498,7 +498,7 @@ final class NaiveEngine {
                 likely(here, there, p.range + s.range, s.options) == .outside,
                 !s.options.sameFloor || (floors[p.device] ?? 0) != 0 && floors[p.device] == floors[s.device]
             else { continue }
-            stays[key]!.outsideSince = min(now, [p.device, s.device].compactMap { fixedAt[$0] }.max() ?? now)
+            stays[key]!.outsideSince = min(now, fixedAt[latestFix(p, s)] ?? now)
         }
         evaluate(
             keys { $2.isVisit && stays[$0] == nil }, at: now, hinting: false, attending: false, &outcome)
