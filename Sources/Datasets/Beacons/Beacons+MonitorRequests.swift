@@ -15,7 +15,7 @@ extension Beacons {
             major: try parameters.optionalInteger("major", in: part), minor: try parameters.optionalInteger("minor", in: part),
             devices: try parameters.optionalStrings("devices", count: 1...1000), createdAt: call.now)
         if record.minor != nil, record.major == nil { throw parameters.error("minor", "needs a `major`") }
-        try checkDevices(record.devices, call)
+        try call.checkFollowed(record.devices ?? [], by: record.client)
         let known = monitors[record.client, id]
         if known == nil, monitors.count(of: record.client) >= limits.beaconMonitors {
             throw WireError(.limit, "a client has \(limits.beaconMonitors) monitors, the maximum")
@@ -35,14 +35,6 @@ extension Beacons {
         monitors.remove(client: client, id: id)
         turn.keep(.deleteBeaconMonitor(dataset: call.dataset.id, client: client, id: id))
         return deleted(id)
-    }
-
-    /// An id that names a device is refused where that is another client's; any other is a group, or a device to come.
-    private func checkDevices(_ names: [String]?, _ call: Call) throws(WireError) {
-        for name in names ?? [] {
-            guard let device = devices[name] else { continue }
-            try call.checkOwner(device.record.owner, of: "device", name, field: "devices")
-        }
     }
 
     private func describe(_ monitor: BeaconMonitor) -> [UInt8] {

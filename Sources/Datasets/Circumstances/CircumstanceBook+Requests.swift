@@ -20,6 +20,7 @@ extension CircumstanceBook {
             name: try parameters.name("name"), tags: try parameters.tags("tags"), devices: try parameters.deviceNames("devices"),
             createdAt: known?.record.createdAt ?? call.createdAt,
             updatedAt: call.updatedAt)
+        try call.checkFollowed(record.devices, by: owner)
         record.nearRadius =
             try parameters.optionalNumber("nearRadius", in: CircumstanceRule.nearRadiusRange, unit: "metres") ?? record.nearRadius
         record.exitMargin =

@@ -123,7 +123,8 @@ extension Geofences {
         let id = try call.parameters.string("id", bytes: 1...256)
         if let own = self[call.client.name, id] { return own }
         if call.client.isAdministrator, let other = self[path: id] { return other }
-        throw WireError(.notFound, "there is no geofence `\(id)` of `\(call.client.name)`", field: "id")
+        let others = call.client.isAdministrator ? "; another client's is `CLIENT/\(id)`" : ""
+        throw WireError(.notFound, "there is no geofence `\(id)` of `\(call.client.name)`\(others)", field: "id")
     }
 
     private func applyOptions(_ call: Call, to record: inout GeofenceRecord) throws(WireError) {
@@ -131,7 +132,10 @@ extension Geofences {
         if parameters.has("name") { record.name = try parameters.name("name") }
         if parameters.has("devices") {
             record.devices = try parameters.optionalStrings("devices", count: 0...1000) ?? []
-            try checkDevices(record.devices, call)
+            for name in record.devices where !(1...Self.deviceNameBytesMax).contains(name.utf8.count) {
+                throw parameters.error("devices", "has entries of 1 to \(Self.deviceNameBytesMax) bytes", not: .string(name))
+            }
+            try call.checkFollowed(record.devices, by: record.owner)
         }
         if parameters.has("exitMargin") {
             record.rule.exitMargin = try parameters.optionalNumber("exitMargin", in: 0...100_000, unit: "metres") ?? 10
@@ -149,17 +153,6 @@ extension Geofences {
         if parameters.has("secret") { record.secret = try parameters.optionalString("secret", bytes: 1...1024) }
         if parameters.has("notification") { record.notification = try parameters.notification("notification") }
         if parameters.has("enabled") { record.isEnabled = try parameters.optionalBool("enabled") ?? true }
-    }
-
-    /// An id that names a device is refused where that is another client's; any other is a group, a pattern, or a device to come.
-    private func checkDevices(_ names: [String], _ call: Call) throws(WireError) {
-        for name in names {
-            guard (1...Self.deviceNameBytesMax).contains(name.utf8.count) else {
-                throw call.parameters.error("devices", "has entries of 1 to \(Self.deviceNameBytesMax) bytes", not: .string(name))
-            }
-            guard let device = devices[name] else { continue }
-            try call.checkOwner(device.record.owner, of: "device", name, field: "devices")
-        }
     }
 
     private static let deviceNameBytesMax = 129

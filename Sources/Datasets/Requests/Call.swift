@@ -40,6 +40,18 @@ extension Call {
             throw WireError(.forbidden, "the \(kind) `\(id)` belongs to another client", field: field)
         }
     }
+
+    /// Refuses devices that an object of a client would never hear of: it follows those of its client and those without an owner, also where
+    /// an administrator asks. A name that is no device's is a group, or of a device to come.
+    func checkFollowed(_ names: [String], by client: String, field: String = "devices") throws(WireError) {
+        for name in names {
+            guard let owner = dataset.devices[name]?.record.owner, owner != client else { continue }
+            throw WireError(
+                .forbidden,
+                "the device `\(name)` belongs to another client: only devices of `\(client)` and those without an owner are followed",
+                field: field)
+        }
+    }
 }
 
 /// A push that waits for what the store knows.

@@ -117,6 +117,17 @@ struct GeofenceTests {
         #expect(harness.inside("group") == ["free", "van/1"])
         #expect(
             harness.refusal("geofence/create", #"{"area":\#(HubHarness.circle()),"devices":["bobs"]}"#) == "forbidden devices")
+        // It would never fire, whoever asks.
+        for (request, parameters) in [
+            ("geofence/create", #""area":\#(HubHarness.circle())"#), ("circumstance/register", #""id":"c","expression":"true""#),
+            ("beacon/monitor", #""id":"m","uuid":"\#(Sample.uuid)""#),
+        ] {
+            for client in ["alice", "admin"] {
+                #expect(
+                    harness.refusal(request, #"{\#(parameters),"devices":["bobs"]}"#, client: client) == "forbidden devices",
+                    "\(request) of \(client)")
+            }
+        }
         _ = harness.request("device/update", #"{"id":"van/1","group":[]}"#)
         #expect(harness.events("group") == ["exited van/1 left"])
     }
