@@ -405,7 +405,7 @@ async function searchExactly(event) {
 
 function dialog(title, ...children) {
   const form = $('ask').querySelector('form');
-  form.replaceChildren(el('h2', {}, title), ...children);
+  form.replaceChildren(el('h2', {}, title), ...children.filter((child) => child !== null));
   if (!$('ask').open) $('ask').showModal();
   return form;
 }
