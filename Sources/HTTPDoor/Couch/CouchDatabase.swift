@@ -22,6 +22,35 @@ struct CouchDatabase: Sendable {
         return object["result"]?.asObject ?? [:]
     }
 
+    // MARK: Documents that stay here
+
+    static let localPrefix = "_local/"
+
+    /// A `_local` document without its id and revision, and its revision.
+    ///
+    /// - Throws: `notFound` also where it was deleted.
+    func local(_ id: String) async throws -> (value: JSONObject, revision: String) {
+        let record = try await ask("checkpoint/get") { $0.member("id", id) }
+        let value = record["value"]?.asObject ?? [:]
+        guard value["_deleted"]?.asBool != true else { throw CouchRefusal.notFound("deleted") }
+        return (value, Self.localRevision(record))
+    }
+
+    /// - Returns: Its revision.
+    func putLocal(_ id: String, _ document: JSONObject) async throws -> String {
+        var value = document
+        for name in ["_id", "_rev", "_revisions"] { value[name] = nil }
+        let kept = value
+        let record = try await ask("checkpoint/put") { writer in
+            writer.member("id", id)
+            writer.key("value")
+            writer.object(kept)
+        }
+        return Self.localRevision(record)
+    }
+
+    private static func localRevision(_ record: JSONObject) -> String { "0-\(record["number"]?.asInt64 ?? 1)" }
+
     // MARK: Documents
 
     /// What is asked of a document.

@@ -44,6 +44,11 @@ struct CouchPush {
                 throw CouchRefusal.badRequest("each of `docs` must be an object")
             }
             id = object["_id"]?.asString ?? ""
+            if id.hasPrefix(CouchDatabase.localPrefix) {
+                // So PouchDB 5 keeps its checkpoints.
+                let revision = try await database.putLocal(String(id.dropFirst(CouchDatabase.localPrefix.count)), object)
+                return fates.append(Fate(id: id, revision: revision))
+            }
             try await add(try CouchEdit(object, isReplicated: isReplicated))
         } catch let refusal as CouchRefusal {
             fates.append(Fate(id: id, revision: nil, refusal: refusal))

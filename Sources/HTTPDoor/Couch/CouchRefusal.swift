@@ -17,7 +17,8 @@ struct CouchRefusal: Error {
 
     init(_ error: WireError) {
         let (status, name) = Self.form(of: error.code)
-        self.init(status, name, error.message)
+        // The core speaks of its own member, `parent`.
+        self.init(status, name, error.code == .conflict ? "Document update conflict." : error.message)
     }
 
     init(_ refusal: HTTPRefusal) {

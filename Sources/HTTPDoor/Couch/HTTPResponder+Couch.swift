@@ -73,7 +73,7 @@ extension HTTPResponder {
         if path.last == "" { path = path.dropLast() }
         guard path.popFirst() != nil else { return "GET, HEAD" }
         guard let first = path.popFirst() else { return "GET, HEAD, PUT, POST" }
-        if first == "_local" { return "GET, HEAD, PUT" }
+        if first == "_local" { return "GET, HEAD, PUT, DELETE" }
         guard path.isEmpty else { return nil }
         switch first {
         case "_changes", "_all_docs": return "GET, POST"
@@ -175,31 +175,27 @@ extension HTTPResponder {
         let head = exchange.head
         switch head.method {
         case .get, .head:
-            let record = try await database.ask("checkpoint/get") { $0.member("id", id) }
-            try await database.checkResumable(record["value"]?.asObject?["last_seq"]?.asString)
+            let (value, revision) = try await database.local(id)
+            try await database.checkResumable(value["last_seq"]?.asString)
             return .answer(
                 HTTPAnswer(
                     .ok,
                     json: JSONWriter.object { writer in
                         writer.member("_id", "_local/\(id)")
-                        writer.member("_rev", "0-\(record["number"]?.asInt64 ?? 1)")
-                        for member in record["value"]?.asObject?.members ?? [] {
+                        writer.member("_rev", revision)
+                        for member in value.members {
                             writer.key(member.key)
                             writer.value(member.value)
                         }
                     }))
         case .put:
-            var value = try await object(exchange)
-            value["_id"] = nil
-            value["_rev"] = nil
-            let kept = value
-            let record = try await database.ask("checkpoint/put") { writer in
-                writer.member("id", id)
-                writer.key("value")
-                writer.object(kept)
-            }
-            return .answer(Self.written("_local/\(id)", "0-\(record["number"]?.asInt64 ?? 1)", .created))
-        default: throw HTTPRefusal.method(head.method, allow: "GET, HEAD, PUT")
+            let revision = try await database.putLocal(id, try await object(exchange))
+            return .answer(Self.written("_local/\(id)", revision, .created))
+        case .delete:
+            _ = try await database.local(id)
+            _ = try await database.putLocal(id, ["_deleted": true])
+            return .answer(Self.written("_local/\(id)", "0-0", .ok))
+        default: throw HTTPRefusal.method(head.method, allow: "GET, HEAD, PUT, DELETE")
         }
     }
 

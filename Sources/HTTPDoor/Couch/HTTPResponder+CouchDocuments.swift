@@ -50,7 +50,10 @@ extension HTTPResponder {
         }
         let meta = CouchMeta(head)
         if let revisions = head.parameter("open_revs") {
-            return try await openRevisions(revisions, of: document, meta, database)
+            let accepted = head["Accept"] ?? ""
+            return try await openRevisions(
+                revisions, of: document, meta, database,
+                asParts: accepted.contains("multipart/mixed") && !accepted.contains("application/json"))
         }
         let leaf: CouchDocument.Leaf
         if let revision = head.parameter("rev") {
@@ -70,8 +73,9 @@ extension HTTPResponder {
         return .answer(answer)
     }
 
+    /// - Parameter asParts: As CouchDB's own replicator asks for them.
     private func openRevisions(
-        _ text: String, of document: CouchDocument, _ meta: CouchMeta, _ database: CouchDatabase
+        _ text: String, of document: CouchDocument, _ meta: CouchMeta, _ database: CouchDatabase, asParts: Bool
     ) async throws -> Routed {
         var wanted: [(revision: String, leaves: [CouchDocument.Leaf])] = []
         if text == "all" {
@@ -85,23 +89,16 @@ extension HTTPResponder {
                 wanted.append((revision, document.leaves(of: revision, orLatest: meta.latest)))
             }
         }
-        var writer = JSONWriter()
-        writer.beginArray()
+        var found: [CouchRevisionFound] = []
         for (revision, leaves) in wanted {
             for leaf in leaves {
-                writer.beginObject()
-                writer.key("ok")
+                var writer = JSONWriter()
                 writer.couch(try await database.whole(leaf, of: document.id), of: document, meta)
-                writer.endObject()
+                found.append(.revision(writer.bytes))
             }
-            if leaves.isEmpty {
-                writer.beginObject()
-                writer.member("missing", revision)
-                writer.endObject()
-            }
+            if leaves.isEmpty { found.append(.missing(revision)) }
         }
-        writer.endArray()
-        return .answer(HTTPAnswer(.ok, json: writer.bytes))
+        return .answer(asParts ? found.parts : found.list)
     }
 
     // MARK: Many
@@ -246,5 +243,49 @@ extension CouchEdit {
         self.revision = revision
         isDeleted = true
         body = [:]
+    }
+}
+
+/// What there is of a revision that was asked for.
+private enum CouchRevisionFound {
+    /// The document.
+    case revision([UInt8])
+    case missing(String)
+
+    var json: [UInt8] {
+        JSONWriter.object { writer in
+            switch self {
+            case .revision(let document):
+                writer.key("ok")
+                writer.raw(document)
+            case .missing(let revision): writer.member("missing", revision)
+            }
+        }
+    }
+}
+
+extension [CouchRevisionFound] {
+    fileprivate var list: HTTPAnswer {
+        HTTPAnswer(.ok, json: [UInt8(ascii: "[")] + map(\.json).joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")])
+    }
+
+    /// Each a part of its own, as CouchDB sends them where there are no attachments.
+    ///
+    /// Source: CouchDB, documentation of `GET /{db}/{docid}`, "Getting Multiple Revisions".
+    fileprivate var parts: HTTPAnswer {
+        let boundary = "geomatch-" + UInt64.random(in: .min ... .max).description
+        var body: [UInt8] = []
+        for found in self {
+            body += "--\(boundary)\r\n".utf8
+            switch found {
+            case .revision(let document): body += "Content-Type: application/json\r\n\r\n".utf8 + document
+            case .missing: body += "Content-Type: application/json; error=\"true\"\r\n\r\n".utf8 + found.json
+            }
+            body += "\r\n".utf8
+        }
+        body += "--\(boundary)--".utf8
+        var answer = HTTPAnswer(.ok, json: body)
+        answer.fields[.contentType] = "multipart/mixed; boundary=\"\(boundary)\""
+        return answer
     }
 }

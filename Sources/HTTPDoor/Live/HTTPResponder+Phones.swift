@@ -33,15 +33,20 @@ extension HTTPResponder {
 
     private func ownTracks(_ exchange: HTTPExchange) async throws -> Routed {
         let (dataset, caller) = try place(exchange)
-        guard exchange.door.configuration.writes(dataset, caller.client) == .all else {
-            throw WireError(.unauthorized, "`\(caller.client)` may not publish what OwnTracks names `user/device`")
+        let write = exchange.door.configuration.writes(dataset, caller.client)
+        guard write != .none else {
+            throw WireError(.unauthorized, "`\(caller.client)` may not publish live data in `\(dataset)`")
         }
         let body = try await exchange.body(upTo: exchange.door.configuration.limits.bodyBytes)
         let topic = Self.ownTracksTopic(of: body, exchange.head, dataset: dataset, otherwise: caller.client)
+        if write == .own, case .success(let topic) = topic, topic.user != caller.client {
+            throw WireError(
+                .unauthorized, "`\(caller.client)` may publish for the user `\(caller.client)` only, not `\(topic.user)`")
+        }
         _ = await exchange.door.onCore { door in
             switch topic {
             case .success(let topic): door.receiveOwnTracks(body, on: topic, of: dataset, by: caller.client)
-            case .failure(let error): door.refuseOwnTracks(error, of: dataset, by: caller.client)
+            case .failure(let error): door.refusePhone(error, of: "owntracks", in: dataset, by: caller.client)
             }
         }
         return .answer(HTTPAnswer(.ok, json: Array("[]".utf8)))
@@ -55,8 +60,11 @@ extension HTTPResponder {
             try JSONParser().read(body) { root throws(WireError) in root["topic"]?.asString }
         }
         let levels = ((try? told.get()) ?? nil)?.split(separator: "/").map(String.init) ?? []
-        let user = levels.count >= 3 ? levels[1] : head["X-Limit-U"] ?? head.parameter("u") ?? otherwise
-        let device = levels.count >= 3 ? levels[2] : head["X-Limit-D"] ?? head.parameter("d")
+        let (limitUser, limitDevice) = (head["X-Limit-U"] ?? head.parameter("u"), head["X-Limit-D"] ?? head.parameter("d"))
+        // On Android the app says `owntracks/http/ID` over HTTP, and who it is in the headers.
+        let isNamed = levels.count >= 3 && (levels[1] != "http" || limitUser == nil || limitDevice == nil)
+        let user = isNamed ? levels[1] : limitUser ?? otherwise
+        let device = isNamed ? levels[2] : limitDevice
         if let device, let topic = OwnTracksTopic(dataset: dataset, user: user, device: device) { return .success(topic) }
         if case .failure(let error) = told { return .failure(error) }
         return .failure(
@@ -71,30 +79,39 @@ extension HTTPResponder {
     private func overland(_ exchange: HTTPExchange) async throws -> Routed {
         let (dataset, caller) = try place(exchange)
         let body = try await exchange.body(upTo: exchange.door.configuration.limits.bodyBytes)
-        let positions = try JSONParser().read(body) { root throws(WireError) in
-            try OverlandFormat.read(root, otherwise: caller.client)
+        let positions = Result { () throws(WireError) in
+            try JSONParser().read(body) { root throws(WireError) in try OverlandFormat.read(root, otherwise: caller.client) }
         }
-        try await take(positions, dataset, caller, exchange.door)
+        try await take(positions, of: "overland", dataset, caller, exchange.door)
         return .answer(HTTPAnswer(.ok, json: Array(#"{"result":"ok"}"#.utf8)))
     }
 
     private func osmAnd(_ exchange: HTTPExchange) async throws -> Routed {
         let (dataset, caller) = try place(exchange)
         let body = exchange.head.method == .post ? try await exchange.body(upTo: LiveUpdateDecoder.payloadBytesMax) : []
-        let position: PhonePosition
-        if body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
-            position = try JSONParser().read(body) { root throws(WireError) in try OsmAndFormat.read(json: root) }
-        } else {
-            guard let form = PercentCoding.query(body) else { throw HTTPRefusal.invalid("the body is no form and no JSON") }
-            position = try OsmAndFormat.read(exchange.head.query + form)
+        let position = Result { () throws(WireError) in
+            if body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
+                return [try JSONParser().read(body) { root throws(WireError) in try OsmAndFormat.read(json: root) }]
+            }
+            guard let form = PercentCoding.query(body) else { throw WireError(.invalid, "the body is no form and no JSON") }
+            return [try OsmAndFormat.read(exchange.head.query + form)]
         }
-        try await take([position], dataset, caller, exchange.door)
+        try await take(position, of: "osmand", dataset, caller, exchange.door)
         return .answer(.empty())
     }
 
-    /// Only who may not publish at all is told: an app would send again what is wrong for ever.
-    private func take(_ positions: [PhonePosition], _ dataset: String, _ caller: Caller, _ door: HTTPDoor) async throws {
-        let arrivals = positions.map { $0.arrival(in: dataset) }
+    /// What is wrong is on diagnostics: an app that got an error would send it again for ever. Only a client that may not publish at all
+    /// gets one.
+    private func take(
+        _ positions: Result<[PhonePosition], WireError>, of app: String, _ dataset: String, _ caller: Caller, _ door: HTTPDoor
+    ) async throws {
+        let arrivals: [LiveArrival]
+        switch positions {
+        case .success(let positions): arrivals = positions.map { $0.arrival(in: dataset) }
+        case .failure(let error):
+            _ = await door.onCore { $0.refusePhone(error, of: app, in: dataset, by: caller.client) }
+            return
+        }
         guard let answers = await door.update(dataset, by: caller.client, arrivals) else {
             throw HTTPRefusal.unavailable("the dataset takes nothing in at present: send it again")
         }
@@ -132,10 +149,10 @@ extension HTTPDoor {
         return Adapters(rule.map { [$0] } ?? [])
     }
 
-    /// What names no device is on diagnostics, too.
-    func refuseOwnTracks(_ error: WireError, of dataset: String, by client: String) {
+    /// What an app sent and cannot be read is on diagnostics.
+    func refusePhone(_ error: WireError, of app: String, in dataset: String, by client: String) {
         guard core.hub.configuration.mayName(dataset, client), Name.isClient(client) else { return }
-        Array("in/owntracks".utf8).withUnsafeBytes {
+        Array("in/\(app)".utf8).withUnsafeBytes {
             core.receive(AdaptedMessage(dataset: dataset, updates: .failure(error)), published: $0, isRepeated: false)
         }
     }

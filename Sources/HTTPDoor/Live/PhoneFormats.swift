@@ -41,14 +41,19 @@ enum OsmAndFormat {
         try writer.number("battery", value("batt"))
         if let time = value("timestamp") {
             writer.key("time")
-            if let number = Double(time), number.isFinite { writer.double(number) } else { writer.string(time) }
+            if let number = Double(time), number.isFinite {
+                writer.double(number)
+            } else {
+                writer.string(PhoneTime.withZone(time))
+            }
         }
         writer.endObject()
         return PhonePosition(device: device, payload: writer.bytes)
     }
 
     static func read(json root: JSONNode) throws(WireError) -> PhonePosition {
-        guard let device = root["device_id"]?.asString, !device.isEmpty else { throw missing("device_id") }
+        let id = root["device_id"]
+        guard let device = id?.asString ?? id?.asInt64.map(String.init), !device.isEmpty else { throw missing("device_id") }
         guard let location = root["location"], let coordinates = location["coords"] else { throw missing("location.coords") }
         var writer = JSONWriter()
         writer.beginObject()
@@ -90,11 +95,29 @@ enum OverlandFormat {
         for (name, theirs) in [
             ("altitude", "altitude"), ("horizontalAccuracy", "horizontal_accuracy"), ("verticalAccuracy", "vertical_accuracy"),
             ("speed", "speed"), ("course", "course"), ("battery", "battery_level"), ("batteryState", "battery_state"),
-            ("motion", "motion"), ("time", "timestamp"),
+            ("motion", "motion"),
         ] { writer.copy(name, properties[theirs]) }
+        if let time = properties["timestamp"]?.asString {
+            writer.member("time", PhoneTime.withZone(time))
+        } else {
+            writer.copy("time", properties["timestamp"])
+        }
         writer.endObject()
-        let named = properties["device_id"]?.asString ?? ""
-        return PhonePosition(device: named.isEmpty ? otherwise : named, payload: writer.bytes)
+        let named = ["device_id", "unique_id"].lazy.compactMap { properties[$0]?.asString }.first { !$0.isEmpty }
+        return PhonePosition(device: named ?? otherwise, payload: writer.bytes)
+    }
+}
+
+/// Times as apps write them beside RFC 3339.
+private enum PhoneTime {
+    /// With the colon that Overland's documentation leaves out of the zone, and with UTC where there is none, as Traccar reads it.
+    static func withZone(_ text: String) -> String {
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 19 else { return text }
+        let zone = bytes[19...].drop { $0 == UInt8(ascii: ".") || (48...57).contains($0) }
+        if zone.isEmpty { return text + "Z" }
+        guard zone.count == 5, zone.first == UInt8(ascii: "+") || zone.first == UInt8(ascii: "-") else { return text }
+        return String(decoding: bytes.dropLast(2) + [UInt8(ascii: ":")] + bytes.suffix(2), as: UTF8.self)
     }
 }
 

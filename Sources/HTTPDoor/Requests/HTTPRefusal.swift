@@ -56,6 +56,13 @@ struct HTTPRefusal: Error, Equatable {
         HTTPRefusal(.contentTooLarge, .tooLarge, "the body has more than \(limit >> 10) KiB, the maximum here")
     }
 
+    static func coding(_ coding: String) -> HTTPRefusal {
+        HTTPRefusal(
+            .unsupportedMediaType, .invalid,
+            "a body with `Content-Encoding: \(coding.prefix(40))` is not read: send it uncompressed",
+            field: "Content-Encoding")
+    }
+
     static let brokenBody = invalid("the body is broken: it ends before its length, or its chunks cannot be read")
 
     static func unavailable(_ message: String) -> HTTPRefusal {

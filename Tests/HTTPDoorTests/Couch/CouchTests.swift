@@ -334,6 +334,38 @@ struct CouchTests {
         }
     }
 
+    @Test("PouchDB 5 keeps its checkpoints with its documents, and what is deleted of them is gone")
+    func localDocuments() async throws {
+        try await withCouch { client in
+            let bulk = #"{"docs":[{"_id":"_local/a","last_seq":3},{"_id":"note:1","text":"x"}],"new_edits":true}"#
+            let results = try JSONValue.parse(try client.ask("POST", "_bulk_docs", bulk).body).asArray ?? []
+            #expect(results.map { $0.asObject?["ok"] } == [true, true] && results.first?.asObject?["id"] == "_local/a")
+            #expect(try client.ask("GET", "_local/a").json["last_seq"] == 3)
+            #expect(try client.ask("DELETE", "_local/a").status == 200)
+            #expect(try client.ask("GET", "_local/a").status == 404 && client.ask("DELETE", "_local/a").status == 404)
+            _ = try client.ask("PUT", "_local/a", #"{"last_seq":4}"#)
+            #expect(try client.ask("GET", "_local/a").json["last_seq"] == 4)
+            _ = try client.ask("PUT", "_local/a", #"{"_deleted":true}"#)
+            #expect(try client.ask("GET", "_local/a").status == 404)
+        }
+    }
+
+    @Test("Revisions come as parts where only these are accepted, as CouchDB's own replicator asks")
+    func parts() async throws {
+        try await withCouch { client in
+            try client.push(document("note:1", 1, ["a"], text: "one"))
+            let path = "/couch/demo/note:1?client=ann&open_revs=%5B%221-a%22,%229-z%22%5D"
+            let answer = try Connection(to: client.house.port).ask("GET", path, fields: ["Accept": "multipart/mixed"])
+            let type = answer.fields["content-type"] ?? ""
+            let boundary = type.split(separator: "\"").dropFirst().first.map(String.init) ?? "?"
+            #expect(type.hasPrefix("multipart/mixed; boundary="))
+            let parts = answer.text.components(separatedBy: "--\(boundary)")
+            #expect(parts.count == 4 && parts.last == "--", "\(answer)")
+            #expect(parts[1].hasPrefix("\r\nContent-Type: application/json\r\n\r\n{") && parts[1].contains("\"one\""))
+            #expect(parts[2].contains("error=\"true\"") && parts[2].contains(#"{"missing":"9-z"}"#))
+        }
+    }
+
     @Test("A checkpoint from which the feed cannot be read on is none: its replicator would come back for ever")
     func staleCheckpoint() async throws {
         try await withCouch { client in
