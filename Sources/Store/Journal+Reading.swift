@@ -17,7 +17,7 @@ extension Journal {
         mutating func append(_ token: UInt64, _ query: @escaping Query) { waiting.append((token, query)) }
 
         mutating func next() -> (token: UInt64, query: Query)? {
-            guard head < waiting.count, answers < Self.answersMax, bytes < Self.bytesMax else { return nil }
+            guard areWaiting, answers < Self.answersMax, bytes < Self.bytesMax else { return nil }
             defer {
                 head += 1
                 if head == waiting.count || head > 1024 {
@@ -27,6 +27,9 @@ extension Journal {
             }
             return waiting[head]
         }
+
+        /// Some were not begun to be answered.
+        var areWaiting: Bool { head < waiting.count }
 
         mutating func wasAnswered(_ answer: StoreAnswer) {
             answers += 1

@@ -129,7 +129,8 @@ public final class Journal: @unchecked Sendable {
             let completions = shared.completions
             shared.completions = []
             shared.questions.answersWereCollected()
-            gate.signal(.asked)
+            // Called at each turn: the reading thread is not woken for nothing.
+            if shared.questions.areWaiting { gate.signal(.asked) }
             return completions
         }
     }
