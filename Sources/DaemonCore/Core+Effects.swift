@@ -13,6 +13,7 @@ extension Core {
 
     private func performEffects() {
         hub.endBatch(&turn)
+        for reference in doors { reference.door.answerInput() }
         while !turn.effects.isEmpty {
             noteReplies(at: clock.monotonic())
             repliesNoted = 0

@@ -27,6 +27,8 @@ public protocol Door: AnyObject {
     ///
     /// - Returns: Whether more waits.
     func bring() -> Bool
+    /// Everything brought so far has been carried out, with what follows from it: who waits to hear just that may be told.
+    func answerInput()
     /// Whether a message of a live subscription is for this door alone.
     func keepsForItself(_ notification: Notification) -> Bool
     /// Whose a reply is, and where below all that is the client's it goes; nil: nowhere there, or another door knows.
@@ -44,6 +46,8 @@ extension Door {
     public func isFlooded(by client: String, in dataset: String) -> Bool { false }
     /// Everything comes in on the core's thread.
     public func bring() -> Bool { false }
+    /// Nobody waits.
+    public func answerInput() {}
     /// What is a client's is for all doors.
     public func keepsForItself(_ notification: Notification) -> Bool { false }
     /// Replies go to whoever asked alone.

@@ -14,7 +14,11 @@ final class Device {
     /// Where it stays, in a dataset with places.
     var stay: DeviceStay?
     /// The numbers of its newest matches, oldest first.
-    var matches: [Int64] = []
+    var matches: [Int64] = [] {
+        didSet { validity?.end() }
+    }
+    /// Of what doors keep of its matches, see ``Devices/validity(of:)``.
+    var validity: Validity?
 
     init(_ record: DeviceRecord, reference: DeviceRef) {
         self.record = record

@@ -9,7 +9,11 @@ final class Devices {
     /// How many each client holds.
     private(set) var held = Holdings()
     /// Where they are is shown to their owners and administrators only.
-    var isPrivate = false
+    var isPrivate = false {
+        didSet { endValidity() }
+    }
+    /// Of what doors keep of any of them.
+    private var validity = Validity()
     private let isAdministrator: (String) -> Bool
     private let reads: (String) -> LiveReach
 
@@ -47,17 +51,34 @@ final class Devices {
         return !isPrivate && reads(client).includes(device.record.id, for: client)
     }
 
+    /// Holds until a list of the device's matches may show something else.
+    func validity(of device: Device) -> Validity {
+        if let validity = device.validity, validity.holds { return validity }
+        let new = Validity(within: validity)
+        device.validity = new
+        return new
+    }
+
+    private func endValidity() {
+        validity.end()
+        validity = Validity()
+    }
+
     func insert(_ device: Device) {
         byID[device.record.id] = device
         held.count(device.record.owner, by: 1)
         order.insert(device.record.id)
         byReference.place(device, at: device.reference.index)
+        // Whose the others are decides which positions a list shows.
+        if isPrivate { endValidity() }
     }
 
     func remove(_ device: Device) {
         byID[device.record.id] = nil
         held.count(device.record.owner, by: -1)
         byReference[Int(device.reference.index)] = nil
+        device.validity?.end()
+        if isPrivate { endValidity() }
     }
 
     func removeAll() {
@@ -65,6 +86,7 @@ final class Devices {
         held = Holdings()
         order = SortedIDs()
         byReference.removeAll()
+        endValidity()
     }
 }
 

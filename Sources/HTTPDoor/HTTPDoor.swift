@@ -19,6 +19,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     let ownTracks = HTTPDoor.ownTracksAdapter()
     /// For the old clients, which ask for them each second.
     let matchPages = MatchPages()
+    /// Of who may name which dataset; from any thread.
+    let accessVersion: @Sendable () -> Int
     /// Among the core's doors.
     let number = 1
     private let wakeCore: @Sendable () -> Void
@@ -36,6 +38,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     private var expiryAt: Int64 = 0
     /// Updates whose dataset takes nothing in at present.
     private var suspended: [LiveBatch] = []
+    /// What connections are told at ``answerInput()``.
+    private var answers: [@Sendable () -> Void] = []
 
     private struct Inbox {
         var work = Deque<Work>()
@@ -106,7 +110,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         page = front?.page ?? Page(configuration.page)
         connections = front?.connections ?? ConnectionCounts(configuration.limits)
         turnAt = Atomic(core.clock.monotonic())
-        accessSeen = core.hub.configuration.accessVersion()
+        accessVersion = core.hub.configuration.accessVersion
+        accessSeen = accessVersion()
         eventSignOfLifeAt = core.clock.monotonic() + Self.eventSignOfLifeMilliseconds
         socketSignOfLifeAt = core.clock.monotonic() + Self.socketSignOfLifeMilliseconds
         messageFile = configuration.folder.map(MessageFile.init)
@@ -144,9 +149,19 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     /// Does something on the core's thread and waits for what comes of it; nil where the daemon ends.
     func onCore<Result: Sendable>(_ body: @escaping @Sendable (HTTPDoor) -> Result) async -> Result? {
         await withCheckedContinuation { continuation in
-            let isTaken = submit { continuation.resume(returning: body($0)) }
+            let isTaken = submit { door in
+                let result = body(door)
+                door.answer { continuation.resume(returning: result) }
+            }
             if !isTaken { continuation.resume(returning: nil) }
         }
+    }
+
+    /// A list of matches that this client was answered and would be again.
+    func knownMatches(_ key: MatchPages.Key) -> [UInt8]? {
+        // What would not be asked any more, or may be another node's by now, is not answered from memory either.
+        guard configuration.mayNotify(), !inbox.withLock({ $0.isClosed }) else { return nil }
+        return matchPages.page(key, accessVersion: accessVersion())
     }
 
     /// A reply has left, or its connection is gone.
@@ -187,6 +202,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     /// The core's loop has ended, and this is called instead of it: whoever waits is told, and nothing more is taken in.
     public func end() {
         isOver = true
+        answerInput()
         close()
         while let work = inbox.withLock({ $0.work.popFirst() }) { work(self) }
         expire(at: core.clock.monotonic())
@@ -244,6 +260,19 @@ public final class HTTPDoor: Door, @unchecked Sendable {
 
     /// What waits while another node may have the datasets; beyond these, the core sends again what no door has sent.
     private static let keptBackMax = 10_000
+
+    /// Has a connection told what became of what it brought: once that has been carried out with all that follows from it, so that
+    /// who is told finds it done, whatever it asks next.
+    func answer(_ tell: @escaping @Sendable () -> Void) {
+        if isOver { tell() } else { answers.append(tell) }
+    }
+
+    public func answerInput() {
+        guard !answers.isEmpty else { return }
+        let answers = answers
+        self.answers = []
+        for tell in answers { tell() }
+    }
 
     private func keepBack(_ notification: Notification, _ payload: ArraySlice<UInt8>) {
         if keptBack.count < Self.keptBackMax { keptBack.append((notification, payload)) }

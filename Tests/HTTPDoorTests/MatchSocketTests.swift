@@ -230,19 +230,4 @@ struct MatchSocketTests {
             to: folder.appendingPathComponent("matchmore-heard"), atomically: true, encoding: .utf8)
         #expect(HeardFile(folder: folder.path).read().isEmpty)
     }
-
-    @Test("Lists of matches that are kept for who asks again have a bound, and the newest ones stay")
-    func pages() {
-        let pages = MatchPages(bytesMax: 100_000)
-        func key(_ device: Int, _ newest: Int64 = 1) -> MatchPages.Key {
-            MatchPages.Key(world: "w", client: "c", device: "\(device)", isPrivate: false, newest: newest, count: 1)
-        }
-        for device in 0..<1000 { pages.keep([UInt8](repeating: 0, count: 1000), for: key(device)) }
-        #expect(pages.bytes <= 100_000 && pages.page(key(999)) != nil && pages.page(key(0)) == nil)
-        #expect(pages.page(key(999, 2)) == nil)
-        pages.keep([1], for: key(999, 2))
-        #expect(pages.page(key(999, 2)) == [1] && pages.page(key(999)) == nil)
-        pages.keep([UInt8](repeating: 0, count: 50_000), for: key(1))
-        #expect(pages.page(key(1)) == nil)
-    }
 }

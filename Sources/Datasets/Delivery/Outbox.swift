@@ -254,6 +254,9 @@ final class Outbox {
         turn.effects.sequels.append(.matches(through: lastNumber))
     }
 
+    /// Whether the match with this number can be read in the store.
+    func isDurable(_ number: Int64) -> Bool { number <= durableThrough }
+
     /// What has numbers up to this one is durable, and may go out.
     func noteDurable(through number: Int64) {
         durableThrough = max(durableThrough, number)

@@ -3,14 +3,12 @@ import Records
 import Wire
 
 /// What doors that speak in devices know of one, beside the requests of the table.
-public struct DeviceSummary: Equatable, Sendable {
+public struct DeviceSummary: Sendable {
     public var owner: String?
     /// The number of its newest match.
     public var newestMatch: Int64?
-    /// How many matches are kept of it: with the number of the newest they name what `match/list` shows.
-    public var matchCount: Int
-    /// Positions are shown to owners and administrators only.
-    public var isPrivate = false
+    /// Of what `match/list` shows whoever asks from now on; nil while the store may not have the newest match.
+    public var matchesValidity: Validity?
     /// Where it is a beacon.
     public var beacon: Beacon?
 
@@ -50,7 +48,7 @@ extension Hub {
         let device = try call.device()
         if moves { try call.checkMover(of: device) }
         var summary = DeviceSummary(device)
-        summary.isPrivate = dataset.hidesPositions
+        if device.matches.last.map(outbox.isDurable) ?? true { summary.matchesValidity = dataset.devices.validity(of: device) }
         return summary
     }
 
@@ -64,7 +62,6 @@ extension DeviceSummary {
     init(_ device: Device) {
         owner = device.record.owner
         newestMatch = device.matches.last
-        matchCount = device.matches.count
         beacon = device.record.beacon.map {
             Beacon(proximityUUID: $0.proximityUUID, major: $0.major, minor: $0.minor)
         }

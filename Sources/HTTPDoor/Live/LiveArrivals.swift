@@ -15,8 +15,8 @@ struct LiveBatch: Sendable {
     var dataset: String
     var client: String
     var arrivals: [LiveArrival]
-    /// That the client may publish them was checked.
-    var isAllowed = false
+    /// The device that they are of: whoever may have and move it may publish them; nil: their topics decide.
+    var device: String?
     var answers: [UpdateAnswer] = []
     var until: Int64
     /// Told when all of it is answered; nil: the daemon ends, or the dataset did not go on in time.
@@ -26,15 +26,15 @@ struct LiveBatch: Sendable {
 extension HTTPDoor {
     /// Hands updates over and waits to hear what became of them, in order.
     ///
-    /// - Parameter isAllowed: That the client may publish them was checked.
+    /// - Parameter device: See ``LiveBatch/device``.
     func update(
-        _ dataset: String, by client: String, _ arrivals: [LiveArrival], isAllowed: Bool = false
+        _ dataset: String, by client: String, _ arrivals: [LiveArrival], of device: String? = nil
     ) async -> [UpdateAnswer]? {
         await withCheckedContinuation { continuation in
             let isTaken = submit { door in
                 door.proceed(
                     LiveBatch(
-                        dataset: dataset, client: client, arrivals: arrivals, isAllowed: isAllowed, until: door.suspensionEnd,
+                        dataset: dataset, client: client, arrivals: arrivals, device: device, until: door.suspensionEnd,
                         done: { continuation.resume(returning: $0) }))
             }
             if !isTaken { continuation.resume(returning: nil) }
@@ -65,26 +65,34 @@ extension HTTPDoor {
         if isOver { return batch.done(nil) }
         var batch = batch
         for _ in 0..<Self.portion {
-            guard batch.answers.count < batch.arrivals.count else { return batch.done(batch.answers) }
-            let answer = receive(
-                batch.arrivals[batch.answers.count], of: batch.dataset, by: batch.isAllowed ? nil : batch.client)
+            guard batch.answers.count < batch.arrivals.count else {
+                let answered = batch
+                return answer { answered.done(answered.answers) }
+            }
+            let answer = receiveNext(of: batch)
             if answer == .suspended { return suspend(batch) }
             batch.answers.append(answer)
         }
         let rest = batch
-        guard submit({ $0.proceed(rest) }) else { return batch.done(nil) }
+        guard submit({ $0.proceed(rest) }) else { return rest.done(nil) }
     }
 
-    /// - Parameter client: Who must be allowed to; nil: that was checked.
-    private func receive(_ arrival: LiveArrival, of dataset: String, by client: String?) -> UpdateAnswer {
+    private func receiveNext(of batch: LiveBatch) -> UpdateAnswer {
+        let arrival = batch.arrivals[batch.answers.count]
         do throws(WireError) {
-            if let client { try checkWriter(client, of: arrival.topic, in: dataset) }
+            if let device = batch.device {
+                let summary = try core.hub.summary(
+                    ofDevice: device, of: batch.dataset, for: batch.client, moves: true, at: core.clock.now())
+                guard summary != nil else { return .suspended }
+            } else {
+                try checkWriter(batch.client, of: arrival.topic, in: batch.dataset)
+            }
         } catch {
             return .refused(error)
         }
         return Array(arrival.topic.utf8).withUnsafeBytes { topic in
             arrival.payload.withUnsafeBytes { payload in
-                core.receiveAnswered(IncomingUpdate(topic: topic, payload: payload), of: dataset)
+                core.receiveAnswered(IncomingUpdate(topic: topic, payload: payload), of: batch.dataset)
             }
         }
     }

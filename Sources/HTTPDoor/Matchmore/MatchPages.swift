@@ -1,34 +1,32 @@
+import Datasets
 import DequeModule
 import Synchronization
 
-/// Lists of matches as they were answered, for clients that ask again before there is another match.
+/// Lists of matches as they were answered, for clients that ask again before a list may show something else.
 final class MatchPages: Sendable {
-    /// What a list shows follows from who asks, the newest match, how many there are, and whether positions are private.
+    /// Who asks, and about what.
     struct Key: Hashable, Sendable {
         var world: String
         var client: String
         var device: String
-        var isPrivate: Bool
-        var newest: Int64
-        var count: Int
     }
 
-    private struct Device: Hashable {
-        var world: String
-        var client: String
-        var device: String
+    /// What a list that was answered rests on.
+    struct Basis: Sendable {
+        var validity: Validity
+        /// Of who may name which dataset.
+        var accessVersion: Int
+    }
 
-        init(_ key: Key) {
-            world = key.world
-            client = key.client
-            device = key.device
-        }
+    private struct Page {
+        var bytes: [UInt8]
+        var basis: Basis
     }
 
     private struct State {
-        var pages: [Device: (key: Key, page: [UInt8])] = [:]
+        var pages: [Key: Page] = [:]
         /// In the order they came.
-        var order = Deque<Device>()
+        var order = Deque<Key>()
         var bytes = 0
     }
 
@@ -37,26 +35,29 @@ final class MatchPages: Sendable {
 
     init(bytesMax: Int = 64 << 20) { self.bytesMax = bytesMax }
 
-    func page(_ key: Key) -> [UInt8]? {
+    /// - Parameter accessVersion: As of now.
+    func page(_ key: Key, accessVersion: Int) -> [UInt8]? {
         state.withLock { state in
-            guard let known = state.pages[Device(key)], known.key == key else { return nil }
-            return known.page
+            guard let page = state.pages[key], page.basis.accessVersion == accessVersion, page.basis.validity.holds else {
+                return nil
+            }
+            return page.bytes
         }
     }
 
-    func keep(_ page: [UInt8], for key: Key) {
+    /// - Parameter basis: As of before the list was asked for.
+    func keep(_ page: [UInt8], for key: Key, on basis: Basis) {
         guard page.count <= bytesMax / 16 else { return }
         state.withLock { state in
-            let device = Device(key)
-            if let former = state.pages.updateValue((key, page), forKey: device) {
-                state.bytes -= Self.cost(former.key, former.page)
+            if let former = state.pages.updateValue(Page(bytes: page, basis: basis), forKey: key) {
+                state.bytes -= Self.cost(key, former.bytes)
             } else {
-                state.order.append(device)
+                state.order.append(key)
             }
             state.bytes += Self.cost(key, page)
             while state.bytes > bytesMax, let oldest = state.order.popFirst() {
                 guard let former = state.pages.removeValue(forKey: oldest) else { continue }
-                state.bytes -= Self.cost(former.key, former.page)
+                state.bytes -= Self.cost(oldest, former.bytes)
             }
         }
     }

@@ -4,15 +4,16 @@ import Wire
 
 extension MatchmoreExchange {
     func listMatches(of device: String) async throws -> HTTPAnswer {
+        let key = MatchPages.Key(world: caller.world, client: caller.client, device: device)
+        if let page = door.knownMatches(key) { return HTTPAnswer(.ok, json: page) }
+        let accessVersion = door.accessVersion()
         let summary = try await summary(of: device)
-        guard let newest = summary.newestMatch else { return HTTPAnswer(.ok, json: Array("[]".utf8)) }
-        let key = MatchPages.Key(
-            world: caller.world, client: caller.client, device: device, isPrivate: summary.isPrivate, newest: newest,
-            count: summary.matchCount)
-        if let page = door.matchPages.page(key) { return HTTPAnswer(.ok, json: page) }
-        let matches = try await askAll("match/list", [("deviceId", .string(device))], "matches")
+        let isEmpty = summary.newestMatch == nil
+        let matches = isEmpty ? [] : try await askAll("match/list", [("deviceId", .string(device))], "matches")
         let page = JSONValue.array(matches.compactMap { MatchmoreObjects.match($0, of: caller.world) }).serialised()
-        door.matchPages.keep(page, for: key)
+        if let validity = summary.matchesValidity {
+            door.matchPages.keep(page, for: key, on: MatchPages.Basis(validity: validity, accessVersion: accessVersion))
+        }
         return HTTPAnswer(.ok, json: page)
     }
 

@@ -36,10 +36,9 @@ extension MatchmoreExchange {
     ///
     /// - Returns: When it was, in milliseconds.
     private func update(_ device: String, _ domain: String, _ payload: JSONValue) async throws -> Int64 {
-        _ = try await summary(of: device, moves: true)
         let topic = LiveTopic(dataset: caller.world, location: device, domain: domain)
         let arrival = LiveArrival(topic: topic.encoded, payload: payload.serialised())
-        guard let answer = await door.update(caller.world, by: caller.client, [arrival], isAllowed: true)?.first else {
+        guard let answer = await door.update(caller.world, by: caller.client, [arrival], of: device)?.first else {
             throw HTTPRefusal.unavailable("the dataset takes nothing in at present: send it again")
         }
         if case .refused(let error) = answer { throw error }
@@ -47,13 +46,13 @@ extension MatchmoreExchange {
     }
 
     /// What is known of a device that the caller may have.
-    func summary(of device: String, moves: Bool = false) async throws -> DeviceSummary {
+    func summary(of device: String) async throws -> DeviceSummary {
         let caller = caller
         for _ in 0..<Self.triesMax {
             let result = await door.onCore { door in
                 Result { () throws(WireError) in
                     try door.core.hub.summary(
-                        ofDevice: device, of: caller.world, for: caller.client, moves: moves, at: door.core.clock.now())
+                        ofDevice: device, of: caller.world, for: caller.client, at: door.core.clock.now())
                 }
             }
             guard let result else { break }

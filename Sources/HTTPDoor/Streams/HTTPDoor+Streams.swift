@@ -102,7 +102,7 @@ extension HTTPDoor {
 
     /// Those of clients that may name their dataset no longer.
     private func endStreamsWithoutAccess() {
-        let version = core.hub.configuration.accessVersion()
+        let version = accessVersion()
         guard version != accessSeen else { return }
         accessSeen = version
         // A socket of an old client may have nobody's name.
