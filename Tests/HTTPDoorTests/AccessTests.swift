@@ -1,3 +1,4 @@
+import NIOCore
 import Testing
 
 @testable import HTTPDoor
@@ -54,6 +55,17 @@ struct AccessTests {
             let other = try connection.ask("GET", "/api/d/device/list?key=museum-key")
             #expect(other.status == 403 && other.error == "forbidden", "\(other)")
         }
+    }
+
+    @Test(
+        "Addresses of this machine are loopback, as IPv6 writes them, too, and no others",
+        arguments: [
+            ("127.0.0.1", true), ("127.255.0.9", true), ("128.0.0.1", false), ("10.0.0.127", false), ("::1", true),
+            ("::ffff:127.0.0.1", true), ("::ffff:10.0.0.1", false), ("::127.0.0.1", false), ("::", false), ("1::1", false),
+            ("fe80::1", false),
+        ])
+    func loopback(_ row: (address: String, isLoopback: Bool)) throws {
+        #expect(try SocketAddress(ipAddress: row.address, port: 1).isLoopback == row.isLoopback)
     }
 
     @Test("A trusted address is for names of this machine and pages of its own only")

@@ -133,6 +133,44 @@ struct HostileTests {
         }
     }
 
+    @Test("Answers to a client that had ended its side, and took them late, broke off")
+    func takenLate() async throws {
+        try await withHTTP { house in
+            let other = try Connection(to: house.port)
+            let whole = try other.ask("GET", "/openapi.json")
+            #expect(whole.status == 200 && whole.body.count > 50_000)
+            // For some counts the last answer is written in part when nothing fits into the buffers between the two sockets any more.
+            for count in 1..<50 {
+                let connection = try Connection(to: house.port, buffered: 8192)
+                for _ in 0..<count { connection.write("GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+                connection.endWriting()
+                for _ in 0..<3 { #expect(try other.ask("GET", "/healthz").status == 200) }
+                for _ in 0..<count { #expect(try connection.answer().body == whole.body) }
+                #expect(connection.ends())
+            }
+        }
+    }
+
+    @Test("A body that waits for 100 Continue and comes in many small pieces is read, and one that nobody reads is no request")
+    func pieces() async throws {
+        try await withHTTP { house in
+            let connection = try Connection(to: house.port)
+            let body = #"{"deviceType":"MobileDevice","id":"a"}"#
+            connection.write(
+                "POST /api/d/device/create HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+                    + "Transfer-Encoding: chunked\r\n\r\n")
+            #expect(try connection.answer(hasBody: false).status == 100)
+            let chunks = body.map { "1\r\n\($0)\r\n" }.joined() + "0\r\n\r\n"
+            for byte in chunks.utf8 { connection.write([byte]) }
+            #expect(try connection.answer().status == 200)
+            // What nobody reads of a body is no request.
+            let unread = String(repeating: "1\r\nx\r\n", count: 1000) + "0\r\n\r\n"
+            connection.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + unread)
+            #expect(try connection.answer().status == 200)
+            #expect(try connection.ask("GET", "/api/d/device/get?id=a").status == 200)
+        }
+    }
+
     @Test("Any bytes are answered or closed, and the door goes on")
     func fuzz() async throws {
         try await withHTTP { house in

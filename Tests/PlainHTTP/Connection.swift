@@ -26,9 +26,12 @@ package final class Connection {
     private var received: [UInt8] = []
     package private(set) var isAtEnd = false
 
-    /// - Parameter seconds: So long an answer may take.
-    package init(to port: Int, seconds: Int = 8) throws {
+    /// - Parameters:
+    ///   - seconds: So long an answer may take.
+    ///   - buffered: So many bytes, or twice as many, wait here to be read; nil: as many as the system likes.
+    package init(to port: Int, seconds: Int = 8, buffered: Int32? = nil) throws {
         socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if var buffered { setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &buffered, socklen_t(MemoryLayout<Int32>.size)) }
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()

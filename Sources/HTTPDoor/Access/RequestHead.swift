@@ -30,8 +30,7 @@ struct RequestHead: Sendable {
         fields = request.headerFields
         let target = request.path ?? "/"
         self.target = forwarding == nil ? target : ForwardedTarget.encode(target)
-        let mark = HTTPField.Name(Forwarding.field).flatMap { request.headerFields[$0] }
-        let origin = forwarding?.origin(mark, method.rawValue, target, host: host ?? "")
+        let origin = forwarding?.origin(fields[.geomatchForwarded], method.rawValue, target, host: host ?? "")
         self.isEncrypted = origin?.isEncrypted ?? isEncrypted
         isFromLoopback = origin?.isFromLoopback ?? address?.isLoopback ?? false
         isForwarded = origin != nil
@@ -51,7 +50,7 @@ struct RequestHead: Sendable {
     subscript(name: String) -> String? { HTTPField.Name(name).flatMap { fields[$0] } }
 
     /// The name a trusted client gives itself.
-    var client: String? { parameter("client") ?? self["Geomatch-Client"] }
+    var client: String? { parameter("client") ?? fields[.geomatchClient] }
 
     /// The subprotocols that a WebSocket's client offers.
     var offeredProtocols: [String] {
@@ -74,7 +73,7 @@ struct RequestHead: Sendable {
             if scheme == "basic" { return Base64Text.basic(parts[1]) ?? ("", nil) }
             return ("", nil)
         }
-        if let key = self["api-key"] { return (key, nil) }
+        if let key = fields[.apiKey] { return (key, nil) }
         guard let key = parameter("key"), !isCouchKey(key) else { return nil }
         return (key, nil)
     }
@@ -88,7 +87,7 @@ struct RequestHead: Sendable {
 
     /// The page that asks is of another site, as browsers say it.
     var isFromOtherSite: Bool {
-        guard let site = self["Sec-Fetch-Site"]?.lowercased() else { return false }
+        guard let site = fields[.secFetchSite]?.lowercased() else { return false }
         return site != "same-origin" && site != "none"
     }
 
@@ -142,9 +141,17 @@ enum Loopback {
 }
 
 extension SocketAddress {
+    /// `127.0.0.0/8`, also as IPv6 has it, and `::1`.
     var isLoopback: Bool {
-        guard let text = ipAddress else { return false }
-        return Loopback.isName(text.hasPrefix("::ffff:") ? String(text.dropFirst(7)) : text)
+        switch self {
+        case .v4(let address): withUnsafeBytes(of: address.address.sin_addr) { $0[0] == 127 }
+        case .v6(let address):
+            withUnsafeBytes(of: address.address.sin6_addr) { bytes in
+                let isV4 = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 255 && bytes[11] == 255
+                return isV4 ? bytes[12] == 127 : bytes[..<15].allSatisfy { $0 == 0 } && bytes[15] == 1
+            }
+        case .unixDomainSocket: false
+        }
     }
 }
 

@@ -1,21 +1,16 @@
-import HTTPTypes
 import HummingbirdCore
 import HummingbirdHTTP2
 import Logging
 import NIOCore
 import NIOHTTP1
-import NIOHTTPTypes
-import NIOHTTPTypesHTTP1
 import NIOSSL
 import NIOTLS
 
 /// A connection: its limits, and its requests one after the other, or a WebSocket.
-struct ConnectionChannel: HTTPChannelHandler {
-    typealias HTTPConnection = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
-
+struct ConnectionChannel: ServerChildChannel {
     /// What the two sides' protocol makes of a connection.
     enum Use: Sendable {
-        case requests(HTTPConnection)
+        case requests(RequestHandler)
         /// HTTP/2.
         case streams(HTTP2Channel.Value)
     }
@@ -31,7 +26,7 @@ struct ConnectionChannel: HTTPChannelHandler {
         let use: EventLoopFuture<Use>?
     }
 
-    let responder: Responder
+    private let responder: HTTPResponder
     private let door: HTTPDoor
     private let streams: HTTP2Channel
     private let sockets: SocketUpgrade
@@ -40,12 +35,11 @@ struct ConnectionChannel: HTTPChannelHandler {
 
     init(_ door: HTTPDoor) {
         let (responder, limits) = (HTTPResponder(door), door.configuration.limits)
-        self.responder = { request, writer, channel in
-            try await responder.respond(to: request, writer, on: channel, isAlone: true)
-        }
+        self.responder = responder
         streams = HTTP2Channel(
             responder: { request, writer, channel in
-                try await responder.respond(to: request, writer, on: channel, isAlone: false)
+                try await responder.respond(
+                    to: IncomingRequest(request), .stream(writer), on: channel, isAlone: false)
             },
             configuration: .init(
                 idleTimeout: .seconds(limits.idleSeconds),
@@ -96,8 +90,9 @@ struct ConnectionChannel: HTTPChannelHandler {
         let patience = PatienceHandler(limits)
         let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: decoderLimits)
         try pipeline.addHandlers([patience, HTTPResponseEncoder(), ByteToMessageHandler(decoder), UpgradeGate(sockets)])
-        try pipeline.addHandler(ExchangeHandler(patience))
-        return channel.eventLoop.makeSucceededFuture(.requests(try Self.connection(on: channel)))
+        let requests = RequestHandler(channel.eventLoop)
+        try pipeline.addHandlers([ExchangeHandler(patience), requests])
+        return channel.eventLoop.makeSucceededFuture(.requests(requests))
     }
 
     private var decoderLimits: NIOHTTPDecoderLimitConfiguration {
@@ -108,21 +103,31 @@ struct ConnectionChannel: HTTPChannelHandler {
         return configuration
     }
 
-    private static func connection(on channel: any Channel) throws -> HTTPConnection {
-        try channel.pipeline.syncOperations.addHandler(HTTP1ToHTTPServerCodec(secure: false))
-        return try NIOAsyncChannel(
-            wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
-    }
-
     func handle(value: Value, logger: Logger) async {
         guard let use = value.use else { return await refuse(value.channel) }
         await withTaskExecutorPreference(LoopExecutor(value.channel.eventLoop)) {
             switch try? await use.get() {
-            case .requests(let connection): await handleHTTP(asyncChannel: connection, logger: logger)
+            case .requests(let requests): await answer(requests, on: value.channel)
             case .streams(let connection): await streams.handle(value: connection, logger: logger)
             case nil: try? await value.channel.close()
             }
         }
+    }
+
+    private func answer(_ requests: RequestHandler, on channel: any Channel) async {
+        do {
+            while let head = try await requests.nextHead() {
+                let request = IncomingRequest(head, over: requests)
+                try await responder.respond(to: request, .connection(requests), on: channel, isAlone: true)
+                if request.headers[.connection] == "close" { break }
+            }
+        } catch is HTTPParserError {
+            // It has been answered; what the client still sends is taken until it has read that.
+        } catch {
+            channel.close(promise: nil)
+        }
+        try? await requests.finish()
+        try? await channel.closeFuture.get()
     }
 
     private func refuse(_ channel: any Channel) async {

@@ -28,7 +28,7 @@ struct PortionedAnswer: Sendable {
 
 extension HTTPResponder {
     func write(
-        _ portions: PortionedAnswer, _ cross: HTTPFields, to writer: consuming ResponseWriter, of request: IncomingRequest,
+        _ portions: PortionedAnswer, _ cross: HTTPFields, to writer: consuming AnswerWriter, of request: IncomingRequest,
         isAlone: Bool
     ) async throws {
         defer { portions.ended() }
@@ -37,20 +37,16 @@ extension HTTPResponder {
         head.headerFields[.cacheControl] = "no-store"
         // Whoever watches for the end of a connection cannot give it back.
         if isAlone, portions.gone != nil { head.headerFields[.connection] = "close" }
-        var body = try await writer.writeHead(head)
+        var body = try await writer.begin(head)
         guard let gone = portions.gone else {
             try await write(portions, to: &body)
             return try await body.finish(nil)
         }
-        try await request.watchedBody.consumeWithInboundCloseHandler { _ in
-            try await self.write(portions, to: &body)
-        } onInboundClosed: {
-            gone()
-        }
+        try await request.watching({ try await self.write(portions, to: &body) }, gone: gone)
         try await body.finish(nil)
     }
 
-    private func write(_ portions: PortionedAnswer, to body: inout some ResponseBodyWriter) async throws {
+    private func write(_ portions: PortionedAnswer, to body: inout any ResponseBodyWriter) async throws {
         if !portions.start.isEmpty { try await body.write(ByteBuffer(bytes: portions.start)) }
         while let portion = try await portions.next() {
             if !portion.isEmpty { try await body.write(ByteBuffer(bytes: portion)) }

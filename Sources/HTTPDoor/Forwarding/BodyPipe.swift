@@ -33,6 +33,16 @@ final class BodyPipe: AsyncSequence, Sendable {
         }
     }
 
+    /// Sends a whole body, as far as it is read.
+    func send(contentsOf parts: some AsyncSequence<ByteBuffer, any Error>) async {
+        do {
+            for try await part in parts { guard await send(part) else { return } }
+            finish()
+        } catch {
+            finish(.failure(error))
+        }
+    }
+
     /// The body is complete, or broke.
     func finish(_ end: Result<Void, any Error> = .success(())) {
         let reader = state.withLock { state in

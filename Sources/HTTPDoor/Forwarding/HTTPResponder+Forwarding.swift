@@ -69,23 +69,16 @@ extension HTTPResponder {
 
     /// Forwards a request with a body of any length, which is read as the other node takes it.
     func forwardBody(
-        of exchange: HTTPExchange, to address: String, _ writer: consuming ResponseWriter, isAlone: Bool
+        of exchange: HTTPExchange, to address: String, _ writer: consuming AnswerWriter, isAlone: Bool
     ) async throws {
         var request = request(exchange.head, to: address)
         let length = exchange.head.fields[.contentLength].flatMap { Int64($0) }
         let pipe = BodyPipe()
         request.body = .stream(pipe, length: length.map { .known($0) } ?? .unknown)
         let (forwarded, parts) = (request, exchange.parts)
-        var held: ResponseWriter? = consume writer
+        var held: AnswerWriter? = consume writer
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                do {
-                    for try await part in parts { guard await pipe.send(part) else { return } }
-                    pipe.finish()
-                } catch {
-                    pipe.finish(.failure(error))
-                }
-            }
+            group.addTask { await pipe.send(contentsOf: parts) }
             let result = await execute(forwarded)
             // What is left of the body is nobody's: the connection is closed with the answer.
             let isLast = isAlone && !pipe.isComplete
@@ -97,8 +90,7 @@ extension HTTPResponder {
                 let refusal = error is HTTPParserError ? HTTPRefusal.brokenBody : Self.unreachable
                 var answer = refusal.answer(for: exchange.head)
                 if isLast { answer.fields[.connection] = "close" }
-                try await writer.write(
-                    response: answer.head, body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.body)))
+                try await writer.write(answer.head, ByteBuffer(bytes: answer.body))
             }
             group.cancelAll()
         }
@@ -126,26 +118,27 @@ extension HTTPResponder {
     // MARK: Answers
 
     func write(
-        _ forwarded: Forwarded, to writer: consuming ResponseWriter, of request: IncomingRequest, isAlone: Bool
+        _ forwarded: Forwarded, to writer: consuming AnswerWriter, of request: IncomingRequest, isAlone: Bool
     ) async throws {
-        guard request.method != .head else {
-            return try await writer.write(response: Self.head(of: forwarded.answer), body: ResponseBody())
-        }
+        guard request.method != .head else { return try await writer.write(Self.head(of: forwarded.answer)) }
         guard forwarded.isEndless else { return try await write(forwarded.answer, to: writer, isLast: false) }
         var head = Self.head(of: forwarded.answer)
         if isAlone { head.headerFields[.connection] = "close" }
         door.configuration.forwarding?.noteEndless(forwarded.channel)
-        var body = try await writer.writeHead(head)
-        try await request.watchedBody.consumeWithCancellationOnInboundClose { _ in
-            for try await part in forwarded.answer.body { try await body.write(part) }
+        var body = try await writer.begin(head)
+        let (parts, pipe) = (forwarded.answer.body, BodyPipe())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await pipe.send(contentsOf: parts) }
+            try await request.watching({ for try await part in pipe { try await body.write(part) } }, gone: { pipe.close() })
+            group.cancelAll()
         }
         try await body.finish(nil)
     }
 
-    private func write(_ answer: HTTPClientResponse, to writer: consuming ResponseWriter, isLast: Bool) async throws {
+    private func write(_ answer: HTTPClientResponse, to writer: consuming AnswerWriter, isLast: Bool) async throws {
         var head = Self.head(of: answer)
         if isLast { head.headerFields[.connection] = "close" }
-        var body = try await writer.writeHead(head)
+        var body = try await writer.begin(head)
         for try await part in answer.body { try await body.write(part) }
         try await body.finish(nil)
     }
@@ -169,17 +162,6 @@ extension Result<HTTPClientResponse, any Error> {
             error is NIOConnectionError || error as? HTTPClientError == .connectTimeout
                 || (error as? IOError)?.errnoCode == ECONNREFUSED
         }
-    }
-}
-
-extension IncomingRequest {
-    /// The body for a watch over the connection: nothing is left of it.
-    ///
-    /// The server's watch ends the program where it comes upon a body that breaks off, or was read before.
-    var watchedBody: RequestBody {
-        var request = self
-        request.body = RequestBody(buffer: ByteBuffer())
-        return request.body
     }
 }
 

@@ -85,4 +85,8 @@ enum ReplyStatus {
 extension HTTPField.Name {
     static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
     static let lastEventID = HTTPField.Name("Last-Event-ID")!
+    static let apiKey = HTTPField.Name("api-key")!
+    static let geomatchForwarded = HTTPField.Name(Forwarding.field)!
+    static let geomatchClient = HTTPField.Name("Geomatch-Client")!
+    static let secFetchSite = HTTPField.Name("Sec-Fetch-Site")!
 }

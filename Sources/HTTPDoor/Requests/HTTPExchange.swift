@@ -1,5 +1,4 @@
 import HTTPTypes
-import HummingbirdCore
 import NIOCore
 import NIOHTTP1
 import Synchronization
@@ -29,7 +28,7 @@ struct HTTPExchange {
     /// The same with a body that has been read.
     func keeping(_ body: [UInt8]) -> HTTPExchange {
         var exchange = self
-        exchange.request.body = RequestBody(buffer: ByteBuffer(bytes: body))
+        exchange.request.body = IncomingBody(body)
         return exchange
     }
 
@@ -64,7 +63,7 @@ struct HTTPExchange {
     }
 
     /// The parts of the body, as they come.
-    var parts: RequestBody { request.body }
+    var parts: IncomingBody { request.body }
 }
 
 /// What the body of a request takes of the budget, until that is answered.

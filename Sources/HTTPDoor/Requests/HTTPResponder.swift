@@ -1,5 +1,4 @@
 import HTTPTypes
-import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTPTypes
@@ -20,12 +19,15 @@ struct HTTPResponder: Sendable {
 
     /// - Parameter isAlone: One request after the other has the connection, which is closed where a body was not read.
     func respond(
-        to request: IncomingRequest, _ writer: consuming ResponseWriter, on channel: any Channel, isAlone: Bool
+        to request: IncomingRequest, _ writer: consuming AnswerWriter, on channel: any Channel, isAlone: Bool
     ) async throws {
         var responder = self
         let routed: Routed
         // A path that cannot be read still has a first level, which says whose clients ask.
-        let level = request.head.path?.split(separator: "/").first.map { String($0.prefix { $0 != "?" }) }
+        let level = request.head.path.map { path in
+            let (slash, query) = (UInt8(ascii: "/"), UInt8(ascii: "?"))
+            return String(Substring(path.utf8.drop { $0 == slash }.prefix { $0 != slash && $0 != query }))
+        }
         var cross: HTTPFields = level == "v5" ? [.accessControlAllowOrigin: "*"] : [:]
         var address: String?
         defer { if let address { door.connections.leave(address) } }
@@ -41,7 +43,7 @@ struct HTTPResponder: Sendable {
             }
             if request.headers[.expect]?.lowercased() == "100-continue", request.method != .get {
                 try checkLength(of: request)
-                try await writer.writeInformationalHead(HTTPResponse(status: .continue))
+                try await writer.writeInformational(HTTPResponse(status: .continue))
             }
             let destination = try await destination(of: exchange)
             if case .node(let address) = destination, hasEndlessBody(request) {
@@ -62,7 +64,7 @@ struct HTTPResponder: Sendable {
     }
 
     private func write(
-        _ routed: Routed, _ cross: HTTPFields, to writer: consuming ResponseWriter, of request: IncomingRequest, isAlone: Bool
+        _ routed: Routed, _ cross: HTTPFields, to writer: consuming AnswerWriter, of request: IncomingRequest, isAlone: Bool
     ) async throws {
         switch routed {
         case .answer(let answer): try await write(answer, cross, to: writer, of: request, isAlone: isAlone)
@@ -129,13 +131,12 @@ struct HTTPResponder: Sendable {
     }
 
     private func write(
-        _ answer: HTTPAnswer, _ cross: HTTPFields, to writer: consuming ResponseWriter, of request: IncomingRequest, isAlone: Bool
+        _ answer: HTTPAnswer, _ cross: HTTPFields, to writer: consuming AnswerWriter, of request: IncomingRequest, isAlone: Bool
     ) async throws {
         var head = answer.head
         for field in cross { head.headerFields[field.name] = field.value }
         if isAlone, answer.status.code >= 400, hasEndlessBody(request) { head.headerFields[.connection] = "close" }
-        let body = request.method == .head ? ByteBuffer() : ByteBuffer(bytes: answer.body)
-        try await writer.write(response: head, body: ResponseBody(byteBuffer: body))
+        try await writer.write(head, request.method == .head ? ByteBuffer() : ByteBuffer(bytes: answer.body))
     }
 
     // MARK: Paths

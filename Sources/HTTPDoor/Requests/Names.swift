@@ -1,8 +1,5 @@
-import HummingbirdCore
 import Wire
 
-/// What comes over a connection; a request of the table has its payload read elsewhere.
-typealias IncomingRequest = HummingbirdCore.Request
 /// The payload of a request of the table.
 typealias RequestPayload = Wire.Request
 

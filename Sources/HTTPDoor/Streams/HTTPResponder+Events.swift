@@ -18,7 +18,7 @@ extension HTTPResponder {
 
     /// Writes what waits for a stream, as it comes, until one side ends it.
     func write(
-        _ stream: EventStream, _ cross: HTTPFields, to writer: consuming ResponseWriter, of request: IncomingRequest,
+        _ stream: EventStream, _ cross: HTTPFields, to writer: consuming AnswerWriter, of request: IncomingRequest,
         isAlone: Bool
     ) async throws {
         defer { door.submit { $0.close(stream) } }
@@ -28,10 +28,10 @@ extension HTTPResponder {
         head.headerFields[.contentType] = "text/event-stream"
         head.headerFields[.cacheControl] = "no-store"
         if isAlone { head.headerFields[.connection] = "close" }
-        var body = try await writer.writeHead(head)
+        var body = try await writer.begin(head)
         // Proxies and browsers see that it is open.
         try await body.write(ByteBuffer(string: ":\n\n"))
-        try await request.watchedBody.consumeWithInboundCloseHandler { _ in
+        try await request.watching {
             for await _ in signals {
                 while true {
                     let (items, end) = stream.take(bytes: Self.portionBytes)
@@ -40,7 +40,7 @@ extension HTTPResponder {
                     if items.isEmpty { break }
                 }
             }
-        } onInboundClosed: {
+        } gone: {
             stream.end(.gone)
         }
         try await body.finish(nil)
@@ -48,7 +48,7 @@ extension HTTPResponder {
 
     private static let portionBytes = 64 << 10
 
-    private func write(_ items: [EventStream.Item], to body: inout some ResponseBodyWriter) async throws {
+    private func write(_ items: [EventStream.Item], to body: inout any ResponseBodyWriter) async throws {
         var buffer = ByteBuffer()
         for item in items {
             switch item {
