@@ -8,9 +8,10 @@ enum FenceCells {
 
     static func size(of grid: Int) -> Double { 360 / Double(1 << grid) }
 
-    /// The finest grid whose cells are not smaller than a box.
+    /// The finest grid whose cells are not smaller than a box, nor half as long: coarser ones have more in each cell than need be.
     static func grid(for box: Area.Box) -> Int {
-        let side = max(box.width, box.north - box.south)
+        let (width, height) = (box.width, box.north - box.south)
+        let side = max((width * height).squareRoot(), max(width, height) / 2)
         guard side > 0 else { return finest }
         return max(0, min(finest, Int((-log2(side / 360)).rounded(.down))))
     }
@@ -174,7 +175,7 @@ struct CellLists {
     }
 }
 
-/// Finds the geofences that may hold a position: each stands in at most four cells of the grid of its size.
+/// Finds the geofences that may hold a position: each stands in some cells of the grid of its size.
 struct FenceIndex {
     private var lists = CellLists()
     /// How many boxes each grid holds.

@@ -1,32 +1,16 @@
 import Geodesy
 
 /// A polygon with holes as 16 bytes a vertex; edges are straight in longitude and latitude.
-///
-/// Most positions are decided by two circles around its middle: one without an edge, one with all of them; others by the edges near
-/// them.
 final class FencePolygon: Sendable {
-    /// Degrees, x is the longitude, unwrapped so that the polygon is one piece. Each ring is closed: its first point comes again.
-    ///
-    /// Not an array: what is read first of one is its count, a miss of the cache of its own. Written by the initialiser only.
-    private nonisolated(unsafe) let points: UnsafeMutableBufferPointer<SIMD2<Double>>
-    /// Where each ring ends.
-    private let ringEnds: [Int]
-    /// Of each point, whether it is the last one of its ring; empty where there is only one.
-    private let endsRing: [Bool]
+    /// It has the points.
+    let fan: EdgeFan
     let bounds: Area.Box
     let squareMetres: Double
-    private let west: Double
     /// It is one between meridians and parallels, of which the edges of the whole width enclose nothing by themselves.
     private let isBox: Bool
-    private let discs: PolygonDiscs
-    private let bands: EdgeBands
 
     init(_ polygon: Area.Polygon) {
-        var count = 0
-        polygon.forEachEdge { _, _, beginsRing in count += beginsRing ? 2 : 1 }
         var points: [SIMD2<Double>] = []
-        // An array that grows has room for twice as many.
-        points.reserveCapacity(count)
         var ends: [Int] = []
         polygon.forEachEdge { from, to, beginsRing in
             if beginsRing {
@@ -36,14 +20,9 @@ final class FencePolygon: Sendable {
             points.append(to)
         }
         ends.append(points.count)
-        self.points = Self.stored(points)
-        ringEnds = ends
-        endsRing = Self.ends(ringEnds)
+        fan = EdgeFan(points, ends, polygon.bounds)
         bounds = polygon.bounds
         squareMetres = polygon.squareMetres
-        west = points.reduce(Double.infinity) { min($0, $1.x) }
-        discs = PolygonDiscs(points, ringEnds, bounds, west: west)
-        bands = EdgeBands(points)
         isBox = false
     }
 
@@ -53,7 +32,9 @@ final class FencePolygon: Sendable {
     init?(_ box: Area.Box) {
         let width = box.width
         let pieces = max(1, Int((width / 90).rounded(.up)))
-        let columns = (0...pieces).map { box.west + width * Double($0) / Double(pieces) }
+        var columns = (0..<pieces).map { box.west + width * Double($0) / Double(pieces) }
+        // Exactly, not by a sum that is rounded.
+        columns.append(box.west > box.east ? box.east + 360 : box.east)
         var rings: [[SIMD2<Double>]] = []
         if width < 360 {
             var ring = columns.map { SIMD2<Double>($0, box.south) }
@@ -66,119 +47,50 @@ final class FencePolygon: Sendable {
             if box.north < 90 { rings.append(columns.map { SIMD2<Double>($0, box.north) }) }
         }
         guard !rings.isEmpty else { return nil }
-        let points = rings.flatMap { $0 }
-        self.points = Self.stored(points)
         // All rings are equally long.
-        ringEnds = rings.indices.map { ($0 + 1) * rings[0].count }
-        endsRing = Self.ends(ringEnds)
+        fan = EdgeFan(rings.flatMap { $0 }, rings.indices.map { ($0 + 1) * rings[0].count }, box)
         bounds = box
-        west = box.west
-        discs = PolygonDiscs(points, ringEnds, bounds, west: west)
-        bands = EdgeBands(points)
         isBox = true
         let height = Turned.sine(box.north) - Turned.sine(box.south)
         squareMetres = width * .pi / 180 * height * Ellipsoid.meanRadius * Ellipsoid.meanRadius
     }
 
-    deinit { points.deallocate() }
-
-    private static func ends(_ ringEnds: [Int]) -> [Bool] {
-        guard ringEnds.count > 1, let count = ringEnds.last else { return [] }
-        var ends = Array(repeating: false, count: count)
-        for end in ringEnds { ends[end - 1] = true }
-        return ends
-    }
-
-    private static func stored(_ points: [SIMD2<Double>]) -> UnsafeMutableBufferPointer<SIMD2<Double>> {
-        let stored = UnsafeMutableBufferPointer<SIMD2<Double>>.allocate(capacity: points.count)
-        _ = stored.initialize(from: points)
-        return stored
-    }
+    deinit { fan.deallocate() }
 
     /// Whether a position lies in it, or on an edge.
     func contains(latitude: Double, longitude: Double) -> Bool {
         if isBox { return bounds.contains(latitude: latitude, longitude: longitude) }
         guard bounds.south <= latitude, latitude <= bounds.north else { return false }
         // A pole lies on every meridian.
-        if abs(latitude) == 90 { return true }
-        var x = longitude
-        while x < west { x += 360 }
-        while x - 360 >= west { x -= 360 }
-        let point = SIMD2(x, latitude)
-        if let isInside = discs.holds(point) { return isInside }
-        var crossings = Crossings(point)
-        forEachEdge(in: bands.runs(eastOf: point)) { crossings.add($0, $1) }
-        return crossings.isInside
+        return abs(latitude) == 90 || fan.contains(fan.polar(latitude: latitude, longitude: longitude))
     }
 
     /// Whether a position lies outside by more than so many metres.
     func isBeyond(_ metres: Double, latitude: Double, longitude: Double) -> Bool {
+        if let isBeyond = fan.isBeyond(metres, fan.polar(latitude: latitude, longitude: longitude)) { return isBeyond }
         guard !contains(latitude: latitude, longitude: longitude) else { return false }
-        guard metres > 0 else { return true }
-        if let offset = discs.offset(latitude: latitude, longitude: longitude) {
-            if discs.isBeyond(metres, offset) { return true }
-            if let isNear = isNear(offset, metres) { return !isNear }
-        }
-        return metresToEdge(latitude: latitude, longitude: longitude) > metres
+        return metres <= 0 || metresToEdge(latitude: latitude, longitude: longitude) > metres
     }
 
     /// Whether a position lies inside, so many metres from any edge or more.
     func isInside(by metres: Double, latitude: Double, longitude: Double) -> Bool {
+        if let isInside = fan.isInside(by: metres, fan.polar(latitude: latitude, longitude: longitude)) { return isInside }
         guard contains(latitude: latitude, longitude: longitude) else { return false }
-        if let offset = discs.offset(latitude: latitude, longitude: longitude) {
-            if discs.isInside(by: metres, offset) { return true }
-            if let isNear = isNear(offset, metres) { return !isNear }
-        }
         return metresToEdge(latitude: latitude, longitude: longitude) >= metres
     }
-
-    /// Whether an edge is surely nearer than so many metres, or surely farther; nil between.
-    private func isNear(_ offset: SIMD2<Double>, _ metres: Double) -> Bool? {
-        let reach = PolygonDiscs.reach(metres)
-        var nearest = discs.nearest(discs.point(offset))
-        forEachEdge(in: bands.runs(around: nearest.point, discs.degrees(reach))) { nearest.add($0, $1) }
-        return discs.isNear(min(nearest.metres, reach), metres)
-    }
-
-    /// See ``PolygonDiscs/metres``.
-    var discMetres: (middle: ECEF, inner: Double, outer: Double)? { discs.metres }
-
-    /// Metres that ``depth`` is at least.
-    var leastDepth: Double { discs.leastDepth }
 
     /// Metres from a position to the nearest point of an edge, whichever side it is on.
     func metresToEdge(latitude: Double, longitude: Double) -> Double {
         let place = EdgePlace(latitude: latitude, longitude: longitude)
         // What an edge may be nearer than by a bound that costs little is looked at exactly.
         var reach = Double.infinity
-        forEachEdge { from, to in reach = min(reach, place.bounds(from, to).upper) }
+        fan.forEachEdge { from, to in reach = min(reach, place.bounds(from, to).upper) }
         var nearest = Double.infinity
-        forEachEdge { from, to in
+        fan.forEachEdge { from, to in
             guard place.bounds(from, to).lower <= min(reach, nearest) else { return }
             nearest = min(nearest, place.metres(from, to))
         }
         return nearest
-    }
-
-    /// Calls `body` with the edges of runs, which are bits.
-    @inline(__always)
-    private func forEachEdge(in runs: UInt32, _ body: (SIMD2<Double>, SIMD2<Double>) -> Void) {
-        let isOneRing = endsRing.isEmpty
-        var rest = runs
-        while rest != 0 {
-            let edges = bands.edges(of: rest.trailingZeroBitCount, points.count)
-            rest &= rest - 1
-            for index in edges where isOneRing || !endsRing[index] { body(points[index], points[index + 1]) }
-        }
-    }
-
-    @inline(__always)
-    private func forEachEdge(_ body: (SIMD2<Double>, SIMD2<Double>) -> Void) {
-        var start = 0
-        for end in ringEnds {
-            for index in start..<(end - 1) { body(points[index], points[index + 1]) }
-            start = end
-        }
     }
 
     /// Metres from the edge to the point that lies deepest inside, within two hundredths.

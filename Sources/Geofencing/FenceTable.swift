@@ -8,8 +8,8 @@ struct FenceCore {
     var inner = -1.0
     /// What is beyond is not inside, as far as both are known. A circle's are equal, and decide.
     var outer = Double.infinity
-    /// Kept by the fence's detail; nil for what is not one polygon.
-    var polygon: Unmanaged<FencePolygon>?
+    /// Kept by the fence's detail; nil for what is not one small polygon.
+    var fan: EdgeFan?
     var exitMargin: Double
     var accuracy: FenceRule.Accuracy
     var floor: FenceRule.Floor
@@ -38,6 +38,14 @@ struct FenceCore {
     static func squaredChord(ofArc arc: Double) -> Double {
         let chord = Geodesic.chord(ofArc: arc)
         return chord * chord
+    }
+
+    /// To the east and to the north, about so.
+    @inline(__always)
+    func direction(to point: ECEF) -> SIMD2<Double> {
+        let (x, y, z) = (point.x - centre.x, point.y - centre.y, point.z - centre.z)
+        let axis = centre.x * centre.x + centre.y * centre.y
+        return SIMD2((y * centre.x - x * centre.y) * Ellipsoid.meanRadius, axis * z - centre.z * (x * centre.x + y * centre.y))
     }
 
     /// Whether a point lies inside, so many metres from the edge or more; nil where the area has to be asked.
@@ -146,22 +154,24 @@ struct FenceTable {
         return cores[Int(number)]
     }
 
-    /// Asks for the memory of a core.
+    /// Asks for the memory of cores.
     @inline(__always)
-    func prefetch(_ number: Int32) {
+    func prefetch(_ numbers: [Int32]) {
         cores.withUnsafeBufferPointer { cores in
             guard let start = cores.baseAddress else { return }
-            geomatch_prefetch(start + Int(number))
-            // One lies across two lines.
-            geomatch_prefetch(UnsafeRawPointer(start + Int(number)) + 63)
+            for number in numbers {
+                geomatch_prefetch(start + Int(number))
+                // One lies across two lines.
+                geomatch_prefetch(UnsafeRawPointer(start + Int(number)) + 63)
+            }
         }
     }
 
-    /// Asks for the memory of a polygon whose discs do not decide: a chain of misses of the cache is most of what it costs.
+    /// Asks for the memory of a polygon where its core does not decide.
     @inline(__always)
-    func prefetchPolygon(of number: Int32, _ point: ECEF) {
-        guard let core = core(number), let polygon = core.polygon, core.isInside(by: 0, point) == nil else { return }
-        for line in 0..<5 { geomatch_prefetch(UnsafeRawPointer(polygon.toOpaque()) + line * 64) }
+    func prefetchFan(of number: Int32, _ point: ECEF) {
+        guard let core = core(number), let fan = core.fan, core.isInside(by: 0, point) == nil else { return }
+        fan.prefetch(towards: core.direction(to: point))
     }
 
     func area(of number: Int32) -> FenceArea? {
@@ -175,12 +185,13 @@ struct FenceTable {
         let circle = area?.circle.flatMap { $0.radius <= FenceCore.arcMax / 2 ? $0 : nil }
         let polygon = area?.polygon
         core.hasArea = area != nil
-        core.polygon = polygon.map(Unmanaged.passUnretained)
+        core.fan = nil
         (core.inner, core.outer) = (-1, .infinity)
         if let circle {
             core.centre = ECEF(latitude: circle.latitude, longitude: circle.longitude)
             (core.inner, core.outer) = (circle.radius, circle.radius)
-        } else if let metres = polygon?.discMetres {
+        } else if let fan = polygon?.fan, let metres = fan.metres {
+            core.fan = fan
             core.centre = metres.middle
             (core.inner, core.outer) = (metres.inner > 0 ? metres.inner : -1, metres.outer)
         }

@@ -20,10 +20,8 @@ extension GeofenceEngine {
     /// The fences near a fix, in ``near``; what they are compared by is asked for.
     mutating func find(_ fix: FenceFix) {
         near.removeAll(keepingCapacity: true)
-        index.forEach(latitude: fix.latitude, longitude: fix.longitude) {
-            near.append($0)
-            fences.prefetch($0)
-        }
+        index.forEach(latitude: fix.latitude, longitude: fix.longitude) { near.append($0) }
+        fences.prefetch(near)
         if possibleCount > 0, fix.accuracy > 0 { addPossible(fix) }
     }
 

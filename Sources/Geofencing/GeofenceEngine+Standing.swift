@@ -7,8 +7,8 @@ extension GeofenceEngine {
         switch core.accuracy {
         case .centre: return contains(number, core, fix, point)
         case .likely:
-            guard isUsable(number, fix), contains(number, core, fix, point) else { return false }
-            return fix.accuracy <= 0 || isWellInside(number, core, fix, point)
+            guard isUsable(number, fix) else { return false }
+            return fix.accuracy > 0 ? isWellInside(number, core, fix, point) : contains(number, core, fix, point)
         case .possible, .certain: return exactly(number, fix) == .inside
         }
     }
@@ -39,9 +39,7 @@ extension GeofenceEngine {
     @inline(__always)
     private func contains(_ number: Int32, _ core: FenceCore, _ fix: FenceFix, _ point: ECEF) -> Bool {
         if let isInside = core.isInside(by: 0, point) { return isInside }
-        if let polygon = core.polygon {
-            return polygon._withUnsafeGuaranteedRef { $0.contains(latitude: fix.latitude, longitude: fix.longitude) }
-        }
+        if let fan = core.fan { return fan.contains(fan.polar(latitude: fix.latitude, longitude: fix.longitude)) }
         return fences.shape(of: number)?.area.contains(latitude: fix.latitude, longitude: fix.longitude) ?? false
     }
 
@@ -51,25 +49,39 @@ extension GeofenceEngine {
     ) -> Bool {
         let metres = max(0, metres)
         if let isBeyond = core.isBeyond(metres, point) { return isBeyond }
-        if let polygon = core.polygon {
-            return polygon._withUnsafeGuaranteedRef { $0.isBeyond(metres, latitude: fix.latitude, longitude: fix.longitude) }
+        if let fan = core.fan,
+            let isBeyond = fan.isBeyond(metres, fan.polar(latitude: fix.latitude, longitude: fix.longitude))
+        {
+            return isBeyond
         }
         guard let area = fences.area(of: number) else { return true }
         return area.isBeyond(metres, latitude: fix.latitude, longitude: fix.longitude)
     }
 
-    /// As far inside as an entry has to be, of what is inside.
+    /// Whether a fix lies as far inside as an entry has to.
     private mutating func isWellInside(_ number: Int32, _ core: FenceCore, _ fix: FenceFix, _ point: ECEF) -> Bool {
         if core.isCircle {
             return core.isInside(by: LikelyRule.entryMargin(accuracy: fix.accuracy, depth: core.outer), point) == true
         }
-        if core.isInside(by: fix.accuracy / 2, point) == true { return true }
-        guard let area = fences.shape(of: number)?.area else { return false }
-        let (latitude, longitude) = (fix.latitude, fix.longitude)
-        if area.isInside(by: fix.accuracy / 2, latitude: latitude, longitude: longitude) { return true }
+        if isInside(by: fix.accuracy / 2, number, core, fix, point) { return true }
         // Where it is as deep as the accuracy, that was all.
-        guard area.leastDepth < fix.accuracy else { return false }
+        guard core.inner < fix.accuracy, contains(number, core, fix, point), let area = fences.shape(of: number)?.area,
+            area.leastDepth < fix.accuracy
+        else { return false }
         let margin = LikelyRule.entryMargin(accuracy: fix.accuracy, depth: depth(of: number, area))
-        return area.isInside(by: margin, latitude: latitude, longitude: longitude)
+        return area.isInside(by: margin, latitude: fix.latitude, longitude: fix.longitude)
+    }
+
+    @inline(__always)
+    private func isInside(
+        by metres: Double, _ number: Int32, _ core: FenceCore, _ fix: FenceFix, _ point: ECEF
+    ) -> Bool {
+        if let isInside = core.isInside(by: metres, point) { return isInside }
+        if let fan = core.fan,
+            let isInside = fan.isInside(by: metres, fan.polar(latitude: fix.latitude, longitude: fix.longitude))
+        {
+            return isInside
+        }
+        return fences.shape(of: number)?.area.isInside(by: metres, latitude: fix.latitude, longitude: fix.longitude) ?? false
     }
 }

@@ -105,6 +105,86 @@ struct FenceAreaTests {
         }
     }
 
+    /// Corners in parts of a side, of which there are 64.
+    private static let shapes: [(name: String, rings: [[(Double, Double)]])] = [
+        ("a square", [[(0, 0), (64, 0), (64, 64), (0, 64)]]),
+        ("an L with its corner in the middle", [[(0, 0), (64, 0), (64, 32), (32, 32), (32, 64), (0, 64)]]),
+        (
+            "a cross with edges on both axes",
+            [
+                [
+                    (16, 0), (32, 0), (32, 24), (64, 24), (64, 32), (40, 32), (40, 64), (32, 64), (32, 40), (0, 40), (0, 32),
+                    (16, 32),
+                ]
+            ]
+        ),
+        ("a C around its middle", [[(0, 0), (64, 0), (64, 16), (16, 16), (16, 48), (64, 48), (64, 64), (0, 64)]]),
+        ("a frame", [[(0, 0), (64, 0), (64, 64), (0, 64)], [(16, 16), (48, 16), (48, 48), (16, 48)]]),
+        (
+            "holes beside and on the middle",
+            [
+                [(0, 0), (64, 0), (64, 64), (0, 64)], [(32, 32), (40, 32), (40, 40)], [(8, 8), (24, 8), (8, 24)],
+                [(44, 8), (60, 8), (52, 20)],
+            ]
+        ),
+        (
+            "a spiral",
+            [
+                [
+                    (0, 0), (64, 0), (64, 64), (8, 64), (8, 16), (48, 16), (48, 48), (24, 48), (24, 32), (32, 32), (32, 40),
+                    (40, 40),
+                    (40, 24), (16, 24), (16, 56), (56, 56), (56, 8), (0, 8),
+                ]
+            ]
+        ),
+        ("a strip", [[(0, 0), (4, 0), (64, 60), (64, 64), (60, 64), (0, 4)]]),
+        ("spikes along lines from the middle", [[(0, 0), (32, 24), (64, 0), (40, 32), (64, 64), (32, 40), (0, 64), (24, 32)]]),
+    ]
+
+    @Test(
+        "In any direction from the middle, on edges and corners and beside them, what is inside is what all edges say",
+        arguments: [(43.75, 7.5, 65_536), (-17, 180, 4096), (64, -180.5, 64), (0, 0, 32_768)])
+    func directions(latitude: Double, longitude: Double, parts: Double) throws {
+        let part = 1 / parts
+        var random = SplitMix64.forTest()
+        func wrap(_ x: Double) -> Double { x > 180 ? x - 360 : x < -180 ? x + 360 : x }
+        for shape in Self.shapes {
+            let rings = shape.rings.map { ring($0.map { (wrap(longitude + $0.0 * part), latitude + $0.1 * part) }) }
+            let polygon = try Area.Polygon(rings: rings)
+            let area = FenceArea([polygon])
+            var places: [(Double, Double)] = []
+            // Exact in binary: these lie on edges, corners and lines through the middle.
+            for x in stride(from: -4.0, through: 68, by: 2) {
+                for y in stride(from: -4.0, through: 68, by: 2) { places.append((x, y)) }
+            }
+            for _ in 0..<400 {
+                places.append((Double.random(in: -8...72, using: &random), Double.random(in: -8...72, using: &random)))
+                // Close to the middle, and close to the lines along the axes.
+                let near = Double.random(in: -1e-5...1e-5, using: &random)
+                places.append((32 + near, 32 + Double.random(in: -1e-5...1e-5, using: &random)))
+                places.append((32 + near, Double.random(in: 0...64, using: &random)))
+                places.append((Double.random(in: 0...64, using: &random), 32 + near))
+            }
+            for (x, y) in places {
+                let (east, north) = (wrap(longitude + x * part), latitude + y * part)
+                #expect(
+                    area.contains(latitude: north, longitude: east) == polygon.contains(latitude: north, longitude: east),
+                    "\(shape.name): \(x) \(y)")
+            }
+            for _ in 0..<12 {
+                let x = wrap(longitude + Double.random(in: -16...80, using: &random) * part)
+                let y = latitude + Double.random(in: -16...80, using: &random) * part
+                let signed = area.signedMetres(latitude: y, longitude: x)
+                for share in [0.5, 0.97, 0.999, 1.001, 1.03, 2] {
+                    let metres = abs(signed) * share
+                    #expect(area.isBeyond(metres, latitude: y, longitude: x) == (signed > metres), "\(shape.name): \(y) \(x)")
+                    #expect(
+                        area.isInside(by: metres, latitude: y, longitude: x) == (-signed >= metres), "\(shape.name): \(y) \(x)")
+                }
+            }
+        }
+    }
+
     @Test("Just beside a long edge, which is no geodesic, the distance is right to 2 cm")
     func longEdges() throws {
         // A parallel at 60° north lies far south of the shortest line between its ends.

@@ -1,3 +1,4 @@
+import Foundation
 import Geodesy
 import SeededRandom
 import Testing
@@ -177,6 +178,60 @@ struct FenceTwinTests {
                 }
             }
         }
+    }
+
+    @Test("Walks in small steps among polygons, their edges and their holes leave the same devices inside")
+    func walks() throws {
+        var random = SplitMix64.forTest()
+        var engine = GeofenceEngine()
+        var naive = NaiveFences()
+        var effects: [FenceEffect] = []
+        for number in Int32(0)..<24 {
+            let middle = (
+                43.73 + Double.random(in: 0...0.003, using: &random), 179.999 + Double.random(in: 0...0.003, using: &random)
+            )
+            let size = random.pick([0.0001, 0.0006, 0.0006, 0.002])
+            let rings = [(29, size), (5, size * 0.3)].prefix(random.chance(30) ? 2 : 1).map { count, size in
+                var ring = (0..<count).map { corner in
+                    let angle = Double(corner) / Double(count) * 2 * .pi
+                    let reach = size * Double.random(in: 0.6...1, using: &random)
+                    let longitude = middle.1 + 1.38 * reach * cos(angle)
+                    return Area.Polygon.Vertex(
+                        longitude: longitude > 180 ? longitude - 360 : longitude, latitude: middle.0 + reach * sin(angle))
+                }
+                ring.append(ring[0])
+                return ring
+            }
+            let rule = FenceRule(accuracy: random.pick([.likely, .likely, .centre]), exitMargin: random.pick([0.0, 10, 30]))
+            let fence = Fence(rule: rule, area: FenceArea([try Area.Polygon(rings: rings)]), owner: "a")
+            engine.insert(number, fence, at: 0, into: &effects)
+            naive.insert(number, fence, nil)
+        }
+        var places = (0..<4).map { _ in (43.7315, 180.0005) }
+        for device in UInt32(0)..<4 {
+            let identity = FenceDevice(id: "d\(device)", owner: "a")
+            engine.restore(device, identity, nil)
+            naive.devices[device] = identity
+        }
+        for step in 0..<800 {
+            let device = random.below(4)
+            places[device].0 = max(43.7295, min(43.7335, places[device].0 + Double.random(in: -1.5e-4...1.5e-4, using: &random)))
+            places[device].1 = max(179.9985, min(180.0025, places[device].1 + Double.random(in: -2e-4...2e-4, using: &random)))
+            let (latitude, longitude) = places[device]
+            let fix = FenceFix(
+                latitude: latitude, longitude: longitude > 180 ? longitude - 360 : longitude,
+                accuracy: random.pick([0.0, 5, 20, 60, 150]), timestamp: Int64(step) * 8000, heardAt: Int64(step) * 8000)
+            engine.move(UInt32(device), to: fix, into: &effects)
+            naive.move(UInt32(device), to: fix)
+            for number in Int32(0)..<24 {
+                let expected = (naive.stays[number] ?? [:]).keys.sorted()
+                guard engine.members(of: number) == expected else {
+                    Issue.record("step \(step), fence \(number): \(engine.members(of: number)), not \(expected)")
+                    return
+                }
+            }
+        }
+        #expect(effects.count > 100)
     }
 
     @Test("Areas as wide as half the earth and more were found at their eastern end only")
