@@ -214,7 +214,7 @@ struct Footprint {
     }
 }
 
-/// Longitudes beyond ±180, as they stand on the plane of a polygon that lies across the antimeridian.
+/// Longitudes beyond ±180, as they are on the plane of a polygon that lies across the antimeridian.
 enum Longitude {
     static func wrapped(_ degrees: Double) -> Double {
         var result = degrees

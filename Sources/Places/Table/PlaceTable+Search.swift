@@ -21,7 +21,7 @@ extension PlaceTable {
                     let room = UnsafeMutableBufferPointer(rebasing: room[64...])
                     guard collect(level, query, room, passed, &waiting, body) else { return }
                 }
-                guard search(cells: count.map { found[..<$0] }, span, query, passed, body), settle(&waiting, query, body) else {
+                guard search(cells: count.map { found[..<$0] }, span, query, passed, body), complete(&waiting, query, body) else {
                     return
                 }
                 for handle in vast {
@@ -87,7 +87,7 @@ extension PlaceTable {
             let farthest = query.reach + entry.share * levelReach + 0.03
             guard entry.point.squaredChord(to: query.point) <= farthest * farthest else { return true }
             if waiting.count == waiting.numbers.count {
-                guard settle(&waiting, query, body) else { return false }
+                guard complete(&waiting, query, body) else { return false }
             }
             waiting.numbers[waiting.count] = entry.number
             waiting.count += 1
@@ -105,7 +105,7 @@ extension PlaceTable {
         return goesOn
     }
 
-    private func settle(_ waiting: inout Waiting, _ query: Query, _ body: (Hit) -> Bool) -> Bool {
+    private func complete(_ waiting: inout Waiting, _ query: Query, _ body: (Hit) -> Bool) -> Bool {
         for place in 0..<waiting.count {
             let footprint = Footprint(outlines.address(of: waiting.numbers[place]))
             guard let hit = hit(footprint.handle, footprint, query) else { continue }
