@@ -33,7 +33,7 @@ struct CircumstanceBenchmark: ParsableCommand {
     var broad = 5
 
     @Option(help: "Updates of each kind.")
-    var updates = 5_000_000
+    var updates = 2_000_000
 
     @Flag(help: "Print JSON instead of a table.")
     var json = false

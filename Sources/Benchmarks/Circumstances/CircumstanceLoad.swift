@@ -118,8 +118,12 @@ struct CircumstanceLoad {
     /// Times updates from the payload on, a block of them in turn without circumstances, with them, and one by one.
     mutating func measure(_ gait: Gait, updates: Int, into report: inout Report) {
         let homes = positions
-        // Who begins to walk leaves the places he stayed at.
-        if gait != .still { for _ in 0..<Self.firstSteps { for device in order { go(device, gait, from: homes) } } }
+        // Who begins to walk leaves the places he stayed at; then each has gone another part of what is seen ahead.
+        let phases = gait == .still ? 1 : Int(Self.farthestAhead / gait.step) + 1
+        let rounds = gait == .still ? 0 : Self.firstSteps + phases - 1
+        for round in 0..<rounds {
+            for device in order where round < Self.firstSteps + Int(device / 10) % phases { go(device, gait, from: homes) }
+        }
         for isOwned in [true, false] {
             let devices = order.filter { Self.isOwnerless($0) != isOwned }
             measure(
@@ -207,6 +211,8 @@ struct CircumstanceLoad {
     private static func isOwnerless(_ device: UInt32) -> Bool { device % 10 == 0 }
 
     private static let firstSteps = 16
+    /// Metres that a look may say a device can go.
+    private static let farthestAhead = 500.0
 
     private mutating func advance(_ device: UInt32, _ gait: Gait, from homes: [(latitude: Double, longitude: Double)]) {
         let number = Int(device)
