@@ -155,6 +155,7 @@ struct DemoTests {
             #expect(said.code == 0 && said.out.isEmpty)
             #expect(
                 said.error.split(separator: "\n").last?.hasPrefix("geomatch: the day is over: \(expected.count) updates") == true)
+            #expect(said.error.contains("geomatch: dataset d; the page shows it: http://localhost:8080/?client=admin#d "))
             let messages = daemon.received(expected.count)
             #expect(messages.map(\.topic) == expected)
             #expect(messages.allSatisfy { $0.payload.isEmpty || $0.payload.contains("timestamp") })

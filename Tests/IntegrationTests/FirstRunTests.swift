@@ -51,27 +51,55 @@ extension Integration {
 
         @Test("The readme's lines from nothing to an arrival print who arrived and who is at home")
         func arrival() throws {
-            let readme = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../README.md")
-            let section = try #require(
-                try String(contentsOf: readme, encoding: .utf8).components(separatedBy: "## Arrived at home").dropFirst().first)
-            let block = try #require(section.components(separatedBy: "```").dropFirst().first)
-            var lines = block.split(separator: "\n").dropFirst().map(String.init)
-            #expect(lines.count == 5)
-            // Without what installs and starts the package.
-            lines[0] = "export" + (lines[0].components(separatedBy: "; export").last ?? "")
+            let lines = try #require(try blocks(of: "README.md", section: "## Arrived at home").first)
+            #expect(lines.split(separator: "\n").count == 5)
             try withDaemon { daemon in
-                let programs = (Daemon.executable as NSString).deletingLastPathComponent
-                let shell = try Program(
-                    "/bin/bash", ["-ec", lines.joined(separator: "\n")],
-                    environment: [
-                        "PATH": programs + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? ""),
-                        "GEOMATCH_CONTEXT": "mqtt://127.0.0.1:\(daemon.port)",
-                    ])
+                let shell = try paste(lines, daemon)
                 defer { shell.end() }
                 #expect(shell.waitForExit() == 0, "\(shell.lines)")
                 #expect(shell.lines.contains { $0.hasSuffix(" home entered ann") }, "\(shell.lines)")
                 #expect(shell.lines.contains { $0.contains(#""devices": [{"deviceId":"ann""#) }, "\(shell.lines)")
             }
+        }
+
+        @Test("The tutorial does what it says behind the readme's first run, and the buses' page as it stands")
+        func tutorial() throws {
+            let first = try #require(try blocks(of: "README.md", section: "## First run").dropFirst(2).first)
+            let tutorial = try blocks(of: "docs/tutorial.md").filter { !$0.contains("demo building") && !$0.contains("dataset delete") }
+            let bus = try #require(try blocks(of: "docs/home-assistant.md").first { $0.contains("bus-7") })
+            // The doctor finds that the dataset does not exist yet, as the page says.
+            let lines = ([first] + tutorial + [bus]).joined(separator: "\n")
+                .replacing("geomatch doctor\n", with: "geomatch doctor || test $? = 1\n")
+            try withDaemon { daemon in
+                let shell = try paste(lines.replacing("mosquitto_pub ", with: "mosquitto_pub -p \(daemon.port) "), daemon)
+                defer { shell.end() }
+                #expect(shell.waitForExit(seconds: 120) == 0, "\(shell.lines)")
+                for end in ["left", "matched 41.17 m", "at-station arriving device phone"] {
+                    #expect(shell.lines.contains { $0.contains(end) }, "\(end): \(shell.lines)")
+                }
+            }
+        }
+
+        /// The commands of a page, a text for each block.
+        private func blocks(of page: String, section: String? = nil) throws -> [String] {
+            let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
+            var text = try String(contentsOf: root.appendingPathComponent(page), encoding: .utf8)
+            if let section {
+                let rest = try #require(text.components(separatedBy: section).dropFirst().first)
+                text = rest.components(separatedBy: "\n## ")[0]
+            }
+            return text.components(separatedBy: "```sh\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
+        }
+
+        /// A shell in which the programs are in the path; the first mistake ends it.
+        private func paste(_ commands: String, _ daemon: Daemon) throws -> Program {
+            let programs = (Daemon.executable as NSString).deletingLastPathComponent
+            return try Program(
+                "/bin/bash", ["-ec", commands],
+                environment: [
+                    "PATH": programs + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? ""),
+                    "GEOMATCH_CONTEXT": "mqtt://127.0.0.1:\(daemon.port)",
+                ])
         }
 
         @Test("SIGTERM ends with 0, after saying offline; its mosquitto is gone, what it kept is there at the next start")

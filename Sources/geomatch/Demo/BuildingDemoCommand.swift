@@ -67,6 +67,7 @@ struct BuildingDemoCommand: AsyncParsableCommand {
         StandardError.line(
             "geomatch: a day of \(PlainText.decimal(hours, 1)) hours, seed \(seed); "
                 + "geomatch watch live '\(configuration.dataset)/\(DemoBuilding.venue)/#' shows it, Ctrl-C ends")
+        StandardError.line("geomatch: " + DemoPage.hint(configuration))
         let publishing = DemoPublishing(
             configuration.topics, day: day, speed: speed, progress: ProgressLine(total: day.seconds, isWanted: progress))
         let done: Void? = try await withClient(configuration, drain: configuration.requestTimeout) {

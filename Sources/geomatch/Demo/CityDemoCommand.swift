@@ -69,6 +69,7 @@ struct CityDemoCommand: AsyncParsableCommand {
         let city = DemoCity(walkers: walkers, vehicles: vehicles, seconds: Int((minutes * 60).rounded(.up)), seed: seed)
         if objects { try await make(city, configuration) }
         StandardError.line("geomatch: a city with \(city.outcome), seed \(seed); Ctrl-C ends")
+        StandardError.line("geomatch: " + DemoPage.hint(configuration))
         let publishing = DemoPublishing(
             configuration.topics, day: city, speed: speed, progress: ProgressLine(total: city.seconds, isWanted: progress))
         let done: Void? = try await withClient(configuration, drain: configuration.requestTimeout) {

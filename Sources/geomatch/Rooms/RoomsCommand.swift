@@ -10,7 +10,7 @@ struct RoomsCommand: AsyncParsableCommand {
         usage: "geomatch rooms [--venue ID] [--building ID] [--floor ID] [--occupied]",
         discussion: """
             The rooms of the dataset's structure, and others whose occupancy is known: from sensors, or counted by the daemon \
-            (`geomatch dataset update derivedOccupancy=true`). The age is that of the occupancy.
+            (`geomatch --client admin dataset update derivedOccupancy=true`). The age is that of the occupancy.
 
             With --json: {"rooms":[{"venue"?,"building"?,"floor"?,"room","name"?,"people"?,"capacity"?,"timestamp"?}]}.
 
