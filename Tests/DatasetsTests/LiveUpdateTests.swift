@@ -93,6 +93,28 @@ struct LiveUpdateTests {
         #expect(harness.diagnostics("skewed").count == row.skewed)
     }
 
+    @Test("The status says when a counter of losses last rose, and the dataset how much it may hold")
+    func lastLosses() throws {
+        let harness = HubHarness()
+        _ = harness.request("dataset/create", client: "admin")
+        func last() -> Double? {
+            harness.published.last { $0.topic == "geomatch/d/status" }?.json?["last"]?["refused"]?.number
+        }
+        harness.advance(milliseconds: 11_000)
+        #expect(harness.published.contains { $0.topic == "geomatch/d/status" } && last() == nil)
+        harness.send(Self.topic, "rubbish")
+        harness.advance(milliseconds: 11_000)
+        let instant = try #require(last())
+        #expect(abs(instant - Double(harness.now)) <= 11_000)
+        harness.send(Self.topic, #"{"co2":1}"#)
+        harness.advance(milliseconds: 11_000)
+        #expect(last() == instant)
+        harness.hub.repeatStatus()
+        harness.advance(milliseconds: 1_000)
+        #expect(last() == instant)
+        #expect(harness.result("dataset/get")?["limits"]?["devices"]?.number == 1_000_000)
+    }
+
     @Test("A skewed update has the time of its arrival")
     func skewed() {
         let harness = HubHarness()

@@ -60,6 +60,7 @@ extension Integration {
                 let well = try run(["--broker", broker, "--dataset", "demo", "doctor", "--data-dir", daemon.folder + "/data"])
                 #expect(well.code == 0, "\(well.text)")
                 #expect(!well.text.contains("PROBLEM") && well.text.contains("ok      daemon: geomatchd"))
+                #expect(well.text.contains("ok      live data: an update on demo/-/-/-/-/cli/doctor came back"), "\(well.text)")
                 let typo = try run(["--broker", broker, "--dataset", "dmeo", "--client", "admin", "doctor"])
                 #expect(typo.code == 1 && typo.text.contains("did you mean demo?"), "\(typo.text)")
                 daemon.program.end(SIGTERM)
@@ -68,7 +69,46 @@ extension Integration {
                 let report = try JSONValue.parse(gone.text.split(separator: "\n").last.map(String.init) ?? "")
                 #expect(report["ok"] == false)
                 #expect(report["checks"]?.asArray?.first?["advice"]?.asString?.contains("start the broker") == true)
+                // What could not be looked at is not said to be well.
+                #expect(report["checks"]?.asArray?.count == 1)
                 try daemon.restart()
+            }
+        }
+
+        @Test("Where the access list gives the daemon requests and no live data, positions vanished and the doctor said ok")
+        func liveDataForbidden() throws {
+            let lines = { (folder: String) in
+                try "topic readwrite geomatch/#\ntopic readwrite live/#\ntopic write demo/#\n".write(
+                    toFile: folder + "/acl", atomically: true, encoding: .utf8)
+                return "allow_anonymous true\nacl_file \(folder)/acl"
+            }
+            try withBroker(lines: lines) { broker in
+                let daemon = try Daemon(folder: broker.folder, broker: broker.url, arguments: ["--datasets", "demo"])
+                defer { daemon.end() }
+                try daemon.waitOnline()
+                let said = try run(["--broker", broker.url, "--dataset", "demo", "doctor"])
+                #expect(said.code == 1 && said.text.contains("PROBLEM live data: an update on demo/"), "\(said.text)")
+                #expect(said.text.contains("let the daemon read demo/#"))
+            }
+        }
+
+        @Test("A dataset that is full had the doctor say that there is nothing of note")
+        func full() throws {
+            try withFolder { folder in
+                try "limits: {devices: 2}\n".write(toFile: folder + "/f.yaml", atomically: true, encoding: .utf8)
+                let daemon = try Daemon(folder: folder, arguments: ["--config", folder + "/f.yaml"])
+                defer { daemon.end() }
+                try daemon.waitOnline()
+                let broker = "127.0.0.1:\(daemon.port)"
+                for id in ["a", "b"] {
+                    #expect(
+                        try run([
+                            "--broker", broker, "--client", "admin", "device", "create", "deviceType=mobile", "id=\(id)",
+                        ]).code == 0)
+                }
+                let said = try run(["--broker", broker, "doctor"])
+                #expect(said.code == 1 && said.text.contains("PROBLEM limits: 2 of at most 2 devices"), "\(said.text)")
+                #expect(said.text.contains("raise limits.devices"))
             }
         }
     }

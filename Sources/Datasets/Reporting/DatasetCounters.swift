@@ -180,20 +180,47 @@ public struct DaemonFigures: Sendable {
     }
 }
 
+/// When each counter of losses last rose, as far as the reports tell: one of long ago needs nobody's attention.
+struct LatestLosses: Equatable {
+    private var at: [String: Int64] = [:]
+
+    mutating func note(_ counters: DatasetCounters, after former: DatasetCounters, at now: Int64) {
+        let (updates, matches) = (counters.updates, counters.matches)
+        if updates.refused > former.updates.refused { at["refused"] = now }
+        if updates.skewed > former.updates.skewed { at["skewed"] = now }
+        if matches.dropped > former.matches.dropped { at["dropped"] = now }
+        if matches.expired > former.matches.expired { at["expired"] = now }
+    }
+
+    func encode(into writer: inout JSONWriter) {
+        guard !at.isEmpty else { return }
+        writer.key("last")
+        writer.beginObject()
+        for (name, instant) in at.sorted(by: { $0.key < $1.key }) { writer.member(name, instant) }
+        writer.endObject()
+    }
+}
+
 /// The status of a dataset, reported where it changed, every ten seconds at most.
 struct StatusReport {
     private var last: StatusFigures?
     private var lastAt: Int64 = .min
+    private var losses = LatestLosses()
+    private var mustRepeat = false
 
     private static let intervalMilliseconds: Int64 = 10_000
 
     /// It is time to look at the figures again.
-    func isDue(at now: Int64) -> Bool { lastAt == .min || now - lastAt >= Self.intervalMilliseconds || now < lastAt }
+    func isDue(at now: Int64) -> Bool {
+        lastAt == .min || mustRepeat || now - lastAt >= Self.intervalMilliseconds || now < lastAt
+    }
 
     mutating func report(
         _ figures: StatusFigures, of dataset: String, beside daemon: DaemonFigures?, _ turn: inout Turn
     ) {
-        guard figures != last else { return }
+        guard figures != last || mustRepeat else { return }
+        mustRepeat = false
+        losses.note(figures.counters, after: last?.counters ?? DatasetCounters(), at: turn.now)
         last = figures
         lastAt = turn.now
         var writer = JSONWriter()
@@ -201,13 +228,14 @@ struct StatusReport {
         writer.member("dataset", dataset)
         writer.member("at", turn.now)
         figures.encode(into: &writer)
+        losses.encode(into: &writer)
         daemon?.encode(into: &writer)
         writer.endObject()
         turn.effects.output.append(.status, name: dataset, payload: writer.bytes)
     }
 
     /// The next one is reported even if nothing changed.
-    mutating func `repeat`() { self = StatusReport() }
+    mutating func `repeat`() { mustRepeat = true }
 }
 
 extension Dataset {

@@ -5,7 +5,20 @@ import Records
 // dataset/get · update · delete · watch
 
 extension Dataset {
-    func get(_ call: Call) throws(WireError) -> [UInt8] { description }
+    /// With how many of what it counts it may hold.
+    func get(_ call: Call) throws(WireError) -> [UInt8] {
+        let limits = shared.configuration.limits
+        return JSONWriter.object { writer in
+            encodeMembers(into: &writer)
+            writer.key("limits")
+            writer.beginObject()
+            writer.member("devices", limits.devices)
+            writer.member("liveTopics", limits.liveTopics)
+            writer.member("places", limits.places)
+            writer.member("categories", limits.categories)
+            writer.endObject()
+        }
+    }
 
     func update(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         var record = self.record
@@ -58,11 +71,11 @@ extension Dataset {
     // MARK: Parts
 
     /// The dataset with its active domains and counts.
-    var description: [UInt8] {
-        JSONWriter.object { writer in
-            record.encodeMembers(into: &writer)
-            DatasetContents(of: self).encodeMembers(into: &writer)
-        }
+    var description: [UInt8] { JSONWriter.object { encodeMembers(into: &$0) } }
+
+    private func encodeMembers(into writer: inout JSONWriter) {
+        record.encodeMembers(into: &writer)
+        DatasetContents(of: self).encodeMembers(into: &writer)
     }
 }
 

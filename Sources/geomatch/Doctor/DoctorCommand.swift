@@ -10,9 +10,10 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Check a running installation, and say what to do.",
         usage: "geomatch doctor [--data-dir DIR]",
         discussion: """
-            Checks the broker and its access list, the daemon and its version, the dataset and its counters, and the clock of this \
-            machine; with --data-dir also the store and the disk, on the daemon's machine. Exit code 0: all is well; 1: there are \
-            findings, each with what to do.
+            Checks the broker and its access list, the daemon and its version, the dataset with its limits and counters, and the \
+            clock of this machine; with --data-dir also the store and the disk, on the daemon's machine. An update on the topic \
+            DATASET/-/-/-/-/CLIENT/doctor, cleared again, shows whether live data reaches the daemon. Exit code 0: all is well; \
+            1: there are findings, each with what to do.
 
             With --json: {"ok":true,"checks":[{"check","ok","detail","advice"?}]}.
 
@@ -34,7 +35,8 @@ struct DoctorCommand: AsyncParsableCommand {
         let reading = StatusReading(configuration.topics)
         var checks = await Self.remote(configuration, reading)
         let instants = [reading.status?.member("startedAt"), reading.dataset?.member("at")].compactMap { $0?.asInt64 }
-        checks.append(LocalChecks.clock(latest: instants.max(), now: WallClock.now()))
+        // Without a daemon's instant there is nothing to compare with.
+        if let latest = instants.max() { checks.append(LocalChecks.clock(latest: latest, now: WallClock.now())) }
         if let dataDir { checks += LocalChecks.store(in: dataDir) }
         let isWell = checks.allSatisfy(\.isWell)
         if output.json {
@@ -53,7 +55,7 @@ struct DoctorCommand: AsyncParsableCommand {
         do throws(GeomatchError) {
             client = try GeomatchClient(quiet)
         } catch {
-            return [Finding(broker: configuration.brokerName, error)]
+            return [Finding(configuration, error)]
         }
         var findings: [Finding] = []
         do throws(GeomatchError) {
@@ -62,7 +64,7 @@ struct DoctorCommand: AsyncParsableCommand {
             findings += daemon(reading, configuration)
             if reading.isOnline { findings += await dataset(client, reading, configuration) }
         } catch {
-            findings.append(Finding(broker: configuration.brokerName, error))
+            findings.append(Finding(configuration, error))
         }
         await client.close()
         return findings
@@ -131,7 +133,9 @@ struct DoctorCommand: AsyncParsableCommand {
             return findings
         }
         findings.append(Finding("dataset", "\(name) exists"))
-        return findings + Counters.findings(reading.dataset)
+        findings.append(await LiveProbe(configuration).finding(client, dataset: reply["result"]))
+        findings += Fullness.findings(reply["result"])
+        return findings + Counters.findings(reading, now: WallClock.now())
     }
 
     /// The datasets, where the client may list them.
@@ -141,32 +145,70 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 }
 
+/// How near a dataset is to its limits.
+enum Fullness {
+    /// Parts of a limit from which on somebody should know.
+    private static let share = 0.9
+    private static let keys = ["liveTopics": "live-topics"]
+
+    /// - Parameter dataset: As `dataset/get` shows it; of an older daemon without `limits`.
+    static func findings(_ dataset: JSONValue?) -> [Finding] {
+        (dataset?.member("limits")?.asObject?.members ?? []).compactMap { limit in
+            guard let most = limit.value.asInt64, let count = dataset?.member("counts")?.member(limit.key)?.asInt64,
+                Double(count) >= Double(most) * share
+            else { return nil }
+            return Finding(
+                "limits", "\(count) of at most \(most) \(limit.key)",
+                advice: count >= most
+                    ? "more are refused as `limit`: delete some, or raise limits.\(keys[limit.key] ?? limit.key)"
+                    : "delete some, or raise limits.\(keys[limit.key] ?? limit.key), before more are refused as `limit`")
+        }
+    }
+}
+
 /// What the counters of a dataset say is not well.
-private enum Counters {
-    static func findings(_ status: JSONValue?) -> [Finding] {
+enum Counters {
+    /// What was lost before is no news.
+    private static let lately: Int64 = 3_600_000
+
+    /// Counters count since the daemon started: what last rose long ago is said, and is no problem.
+    static func findings(_ reading: StatusReading, now: Int64) -> [Finding] {
+        findings(reading.dataset, since: reading.status?.member("startedAt")?.asInt64, now: now)
+    }
+
+    /// - Parameters:
+    ///   - status: As it was published.
+    ///   - since: When the daemon started.
+    static func findings(_ status: JSONValue?, since: Int64?, now: Int64) -> [Finding] {
         func count(_ group: String, _ name: String) -> Int64 { status?.member(group)?.member(name)?.asInt64 ?? 0 }
+        let since = since.map { " since \(PlainText.instant($0))" } ?? ""
         var findings: [Finding] = []
+        func add(_ check: String, _ detail: String, last names: [String], advice: String) {
+            let last = names.compactMap { status?.member("last")?.member($0)?.asInt64 }.max()
+            let text = detail + since + (last.map { ", last at \(PlainText.instant($0))" } ?? "")
+            // A daemon that does not say when is taken at its counts.
+            let isLate = last.map { now - $0 > lately } ?? false
+            findings.append(Finding(check, text, advice: isLate ? nil : advice))
+        }
         let (received, refused) = (count("updates", "received"), count("updates", "refused"))
         if refused > 0, refused * 100 >= received {
-            findings.append(
-                Finding(
-                    "updates", "\(refused) of \(received) live updates were refused",
-                    advice: "geomatch watch diagnostics says which and why"))
+            add(
+                "updates", "\(refused) of \(received) live updates were refused", last: ["refused"],
+                advice:
+                    "`geomatch watch diagnostics` says of those that come now which and why; of earlier ones the daemon's log does, with log-level: debug"
+            )
         }
         if count("updates", "skewed") > 0 {
-            findings.append(
-                Finding(
-                    "updates", "\(count("updates", "skewed")) live updates were more than 5 minutes ahead",
-                    advice: "set the clocks of the devices"))
+            add(
+                "updates", "\(count("updates", "skewed")) live updates were more than 5 minutes ahead", last: ["skewed"],
+                advice: "set the clocks of the devices")
         }
         let (dropped, expired) = (count("matches", "dropped"), count("matches", "expired"))
         if dropped + expired > 0 {
-            findings.append(
-                Finding(
-                    "matches", "\(dropped) matches were dropped and \(expired) given up",
-                    advice:
-                        "geomatch subscription get ID shows `delivery.lastError`; raise limits.pending-matches or repair the target"
-                ))
+            add(
+                "matches", "\(dropped) matches were dropped and \(expired) given up", last: ["dropped", "expired"],
+                advice:
+                    "geomatch subscription get ID shows `delivery.lastError`; raise limits.pending-matches or repair the target")
         }
         return findings.isEmpty ? [Finding("counters", "nothing of note")] : findings
     }

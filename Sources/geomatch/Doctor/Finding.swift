@@ -30,11 +30,12 @@ struct Finding: Equatable {
 
 extension Finding {
     /// The broker could not be used.
-    init(broker: String, _ error: GeomatchError) {
+    init(_ configuration: GeomatchConfiguration, _ error: GeomatchError) {
         let advice =
             switch error.kind {
             case .refused: "check the user and the password in --broker or the context"
-            case .topicRefused: "the access list forbids a topic: geomatchd --print-acl prints what it must allow"
+            case .topicRefused:
+                configuration.loginHint ?? "the access list forbids a topic: geomatchd --print-acl prints what it must allow"
             case .invalid: "write it as mqtt://user:password@host:port"
             default: "start the broker (geomatchd runs one by itself), or name another with --broker or --context"
             }

@@ -8,8 +8,8 @@ enum LocalChecks {
     private static let freeMinimum: UInt64 = 256 << 20
 
     /// - Parameter latest: The latest instant that the daemon has published; milliseconds since 1970 UTC.
-    static func clock(latest: Int64?, now: Int64) -> Finding {
-        if let latest, latest > now + 5000 {
+    static func clock(latest: Int64, now: Int64) -> Finding {
+        if latest > now + 5000 {
             return Finding(
                 "clock", "the daemon's clock is at least \((latest - now) / 1000) s ahead of this machine's",
                 advice: "turn on NTP on both (timedatectl set-ntp true)")

@@ -24,9 +24,15 @@ enum StatusText {
         for member in dataset.members {
             guard let group = member.value.asObject else { continue }
             let name = PlainText.printable(member.key)
-            lines.append("  \(name)\(String(repeating: " ", count: max(1, 11 - name.count)))" + text(group.members))
+            let values = member.key == "last" ? instants(group.members) : text(group.members)
+            lines.append("  \(name)\(String(repeating: " ", count: max(1, 11 - name.count)))" + values)
         }
         return lines
+    }
+
+    private static func instants(_ members: [JSONObject.Member]) -> String {
+        members.map { "\(PlainText.printable($0.key)) \($0.value.asInt64.map(PlainText.instant) ?? PlainText.of($0.value))" }
+            .joined(separator: ", ")
     }
 
     private static func text(_ members: [JSONObject.Member]) -> String {
