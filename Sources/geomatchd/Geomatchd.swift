@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPDoor
 import Logging
 import MQTTLink
 import Wire
@@ -25,7 +26,7 @@ struct Geomatchd: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A YAML file; deploy/geomatchd.yaml lists its keys.", valueName: "FILE"))
     var config: String?
 
-    @Option(help: ArgumentHelp("Use this broker instead of an own one.", valueName: "mqtt[s]://user:password@host:port"))
+    @Option(help: ArgumentHelp("Use this broker instead of the embedded one.", valueName: "mqtt[s]://user:password@host:port"))
     var broker: String?
 
     @Option(help: ArgumentHelp("Where the embedded broker listens. (default: 127.0.0.1:1883)", valueName: "HOST:PORT"))
@@ -94,10 +95,10 @@ struct Geomatchd: AsyncParsableCommand {
     @Flag(help: "Print the effective configuration, and exit.")
     var printConfig = false
 
-    @Flag(help: "Check the configuration and the files that it names, and end.")
+    @Flag(help: "Check the configuration and the files that it names, and exit.")
     var checkConfig = false
 
-    @Flag(help: "Print mosquitto's access list that this configuration means for a broker of one's own, and end.")
+    @Flag(help: "Print mosquitto's access list that this configuration means for a broker of your own, and exit.")
     var printAcl = false
 
     func run() async throws {
@@ -118,6 +119,7 @@ struct Geomatchd: AsyncParsableCommand {
         }
         if printAcl { print(try Self.accessList(of: settings), terminator: "") }
         if printConfig || checkConfig || printAcl { return }
+        try Self.checkCertificates(of: settings)
         let format = settings.logFormat
         LogThreshold.level = settings.logLevel
         // Whoever reads the log may go away: that is a failed write, not the end.
@@ -150,7 +152,9 @@ struct Geomatchd: AsyncParsableCommand {
         ]
         let flags = Dictionary(uniqueKeysWithValues: given.compactMap { key, value in value.map { (key, $0) } })
         let environment = ProcessInfo.processInfo.environment
-        return SettingsSources(flags: flags, environment: environment, path: config ?? environment["GEOMATCH_CONFIG"])
+        return SettingsSources(
+            flags: flags, environment: environment, path: config ?? environment["GEOMATCH_CONFIG"],
+            isForAccessList: printAcl)
     }
 
     /// Files that the configuration names must be there and right, as at a start.
@@ -159,6 +163,24 @@ struct Geomatchd: AsyncParsableCommand {
         for path in settings.filesToRead where access(path, R_OK) != 0 {
             let unreadable = EmbeddedBrokerError.fileUnreadable(path: path, reason: String(cString: strerror(errno)))
             throw ended(ExitCode(78), unreadable.description)
+        }
+        try checkCertificates(of: settings)
+    }
+
+    /// What encrypts must fit together before anything is started with it; files that are missing are reported by their readers.
+    private static func checkCertificates(of settings: Settings) throws {
+        let listener = settings.broker == nil ? settings.encryptedListener : nil
+        let pairs = [
+            ("listen-tls", listener.map { ($0.certificateFile, $0.keyFile) }),
+            ("http.tls", settings.http?.tls.map { ($0.certificateFile, $0.keyFile) }),
+        ]
+        for (key, files) in pairs {
+            guard let (certificate, keyFile) = files, access(certificate, R_OK) == 0, access(keyFile, R_OK) == 0 else { continue }
+            do throws(HTTPCertificate.Failure) {
+                try HTTPCertificate.check(certificateFile: certificate, keyFile: keyFile, of: key)
+            } catch {
+                throw ended(ExitCode(78), error.description)
+            }
         }
     }
 

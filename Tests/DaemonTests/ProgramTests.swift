@@ -30,7 +30,67 @@ struct ProgramTests {
         #expect(missing.error.hasPrefix("geomatchd: the users file missing cannot be read: No such file or directory"))
         #expect(start.code == 78 && start.error.hasSuffix(missing.error), "\(start)")
         #expect(try geomatchd(["--check-config", "--users", "users"], files: ["users": ""]).code == 0)
-        #expect(try geomatchd(["--check-config", "--users", "missing", "--broker", "mqtt://h"]).code == 0)
+    }
+
+    @Test("A users file beside a broker of one's own was taken and then ignored; only the access list is written for its names")
+    func usersBesideBroker() throws {
+        let both = ["--broker", "mqtt://h", "--users", "users"]
+        for arguments in [both, both + ["--check-config"]] {
+            let said = try geomatchd(arguments + ["--data-dir", "data"], files: ["users": ""]) { #expect($0 == ["users"]) }
+            #expect(said.code == 64 && said.error.hasPrefix("geomatchd: --broker: `broker` names a broker to use and `users`"))
+        }
+        let environment = ["GEOMATCH_BROKER": "mqtt://h", "GEOMATCH_USERS": "users"]
+        #expect(try geomatchd(["--check-config"], environment: environment, files: ["users": ""]).code == 78)
+        #expect(try geomatchd(both + ["--print-acl"], files: ["users": ""]).code == 0)
+        let file = ["f.yaml": "users: users\n", "users": ""]
+        #expect(try geomatchd(["--broker", "mqtt://h", "--config", "f.yaml", "--check-config"], files: file).code == 0)
+    }
+
+    @Test(
+        "A key that is not the certificate's, or stands in its place, passed the check and ended the start with 69",
+        arguments: [
+            ("one.pem", "other.key", "is not that of"), ("one.key", "one.pem", "are swapped"), ("one.pem", "one.key", ""),
+        ])
+    func certificates(certificate: String, key: String, says: String) throws {
+        let files = try Self.certificates()
+        for (place, text) in [
+            ("listen-tls", "listen-tls: {listen: \"127.0.0.1:1\", certificate-file: \(certificate), key-file: \(key)}"),
+            ("http.tls", "http: {listen: \"127.0.0.1:0\", tls: {certificate-file: \(certificate), key-file: \(key)}}"),
+        ] {
+            let files = files.merging(["f.yaml": text]) { $1 }
+            let said = try geomatchd(["--check-config", "--config", "f.yaml"], files: files)
+            guard !says.isEmpty else {
+                #expect(said.code == 0, "\(said)")
+                continue
+            }
+            #expect(said.code == 78 && said.out.isEmpty && said.error.hasPrefix("geomatchd: `\(place)`: "), "\(said)")
+            #expect(said.error.contains(says), "\(said)")
+            let start = try geomatchd(["--config", "f.yaml", "--data-dir", "data"], files: files)
+            #expect(start == said)
+        }
+    }
+
+    /// Two certificates that sign themselves, and their keys, by the names of their files.
+    private static func certificates() throws -> [String: String] {
+        let folder = NSTemporaryDirectory() + "geomatchd-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var files: [String: String] = [:]
+        for name in ["one", "other"] {
+            let openssl = Process()
+            openssl.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+            openssl.arguments = [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+                "/CN=\(name)", "-keyout", "\(folder)/\(name).key", "-out", "\(folder)/\(name).pem",
+            ]
+            openssl.standardError = FileHandle.nullDevice
+            try openssl.run()
+            openssl.waitUntilExit()
+            for file in ["\(name).pem", "\(name).key"] {
+                files[file] = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
+            }
+        }
+        return files
     }
 
     @Test(

@@ -277,7 +277,7 @@ struct SettingsTests {
         let password = try read(flags: ["broker": "mqtt://u:secret@h"]).warnings
         #expect(password.count == 1 && password[0].contains("GEOMATCH_BROKER") && !password[0].contains("secret"))
         #expect(try read(environment: ["GEOMATCH_BROKER": "mqtt://u:secret@h"]).warnings.isEmpty)
-        let users = try read(flags: ["broker": "mqtt://h", "users": "f"]).warnings
+        let users = try read(flags: ["broker": "mqtt://h"], file: "users: f").warnings
         #expect(users.count == 1 && users[0].contains("embedded broker"))
     }
 

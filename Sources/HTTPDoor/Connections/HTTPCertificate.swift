@@ -1,3 +1,4 @@
+import Foundation
 import NIOSSL
 import Synchronization
 
@@ -40,19 +41,46 @@ public final class HTTPCertificate: Sendable {
         content.withLock { $0 = new }
     }
 
+    /// Whether two PEM files are a certificate and its key, for `listen-tls` as well.
+    ///
+    /// - Parameter key: Of the configuration, which the failure names.
+    public static func check(certificateFile: String, keyFile: String, of key: String) throws(Failure) {
+        func text(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+        let (certificate, secret) = (text(certificateFile), text(keyFile))
+        func isCertificate(_ text: String) -> Bool { text.contains("-----BEGIN CERTIFICATE") }
+        func isKey(_ text: String) -> Bool { text.contains("PRIVATE KEY-----") }
+        let advice = isCertificate(secret) && isKey(certificate) ? ": certificate-file and key-file are swapped" : ""
+        guard isCertificate(certificate) else {
+            throw Failure(description: "`\(key)`: \(certificateFile) has no certificate\(advice)")
+        }
+        guard isKey(secret) else { throw Failure(description: "`\(key)`: \(keyFile) has no private key\(advice)") }
+        do {
+            _ = try content(certificateFile, keyFile)
+        } catch {
+            throw Failure(
+                description:
+                    "`\(key)`: the key in \(keyFile) is not that of the certificate in \(certificateFile), or one cannot be used: \(error)"
+            )
+        }
+    }
+
     private static func read(_ certificateFile: String, _ keyFile: String) throws(Failure) -> Content {
         do {
-            let chain = try NIOSSLCertificate.fromPEMFile(certificateFile)
-            let key = try NIOSSLPrivateKey(file: keyFile, format: .pem)
-            var configuration = TLSConfiguration.makeServerConfiguration(
-                certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
-            configuration.minimumTLSVersion = .tlsv12
-            configuration.applicationProtocols = ["h2", "http/1.1"]
-            let context = try NIOSSLContext(configuration: configuration)
-            configuration.applicationProtocols = ["http/1.1"]
-            return Content(context: context, plainContext: try NIOSSLContext(configuration: configuration), chain: chain)
+            return try content(certificateFile, keyFile)
         } catch {
             throw Failure(description: "`http.tls`: \(certificateFile) and \(keyFile) cannot be used: \(error)")
         }
+    }
+
+    private static func content(_ certificateFile: String, _ keyFile: String) throws -> Content {
+        let chain = try NIOSSLCertificate.fromPEMFile(certificateFile)
+        let key = try NIOSSLPrivateKey(file: keyFile, format: .pem)
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = ["h2", "http/1.1"]
+        let context = try NIOSSLContext(configuration: configuration)
+        configuration.applicationProtocols = ["http/1.1"]
+        return Content(context: context, plainContext: try NIOSSLContext(configuration: configuration), chain: chain)
     }
 }

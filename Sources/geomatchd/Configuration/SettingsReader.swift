@@ -11,6 +11,8 @@ import Records
 struct SettingsReader {
     private var layers: [(source: SettingsError.Source, reader: ConfigReader)]
     let file: ConfigurationFile?
+    /// The access list of a broker of one's own is written out for the names of a users file.
+    private let isForAccessList: Bool
     /// Those that begin as the daemon's do.
     private let variables: [String]
 
@@ -22,7 +24,9 @@ struct SettingsReader {
     /// - Parameters:
     ///   - flags: Key to value, of the flags that were given.
     ///   - environment: The process's environment.
-    init(flags: [String: String], environment: [String: String], file: ConfigurationFile?) {
+    ///   - isForAccessList: Nothing is started: `users` may stand beside `broker`.
+    init(flags: [String: String], environment: [String: String], file: ConfigurationFile?, isForAccessList: Bool = false) {
+        self.isForAccessList = isForAccessList
         layers = [
             (.flag, Self.reader(flags)),
             (
@@ -180,20 +184,23 @@ struct SettingsReader {
         }
     }
 
-    /// A broker to use and an address for an own one contradict each other; a file may have both, as a list of what could be.
+    /// A broker to use contradicts what the embedded one listens at and who may log in there; a file may have both, as a list of
+    /// what could be.
     private func checkBrokerAlone() throws(SettingsError) {
-        guard let broker = raw("broker"), let listen = raw("listen") else { return }
-        for (key, source, other) in [("broker", broker.source, "listen"), ("listen", listen.source, "broker")]
-        where source == .flag && raw(other)?.source.isFile == false {
-            throw SettingsError(key: key, source: source, problem: contradiction(other))
+        guard let broker = raw("broker") else { return }
+        for embedded in isForAccessList ? ["listen"] : ["listen", "users"] {
+            guard let source = raw(embedded)?.source, !source.isFile, !broker.source.isFile else { continue }
+            let key = broker.source == .flag || source != .flag ? "broker" : embedded
+            throw SettingsError(
+                key: key, source: key == "broker" ? broker.source : source,
+                problem: contradiction(embedded, beside: key == "broker" ? embedded : "broker"))
         }
-        guard broker.source == .environment, listen.source == .environment else { return }
-        throw SettingsError(key: "broker", source: .environment, problem: contradiction("listen"))
     }
 
-    private func contradiction(_ other: String) -> String {
+    private func contradiction(_ embedded: String, beside other: String) -> String {
         let name = raw(other)?.source == .environment ? "GEOMATCH_\(other.uppercased())" : "--\(other)"
-        return "`broker` names a broker to use and `listen` where an own one listens: leave one away (\(name) is given, too)"
+        let what = embedded == "listen" ? "where the embedded one listens" : "who may log in at the embedded one"
+        return "`broker` names a broker to use and `\(embedded)` \(what): leave one out (\(name) is given, too)"
     }
 
     private func readEncryptedListener(

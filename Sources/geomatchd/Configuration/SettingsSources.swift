@@ -5,16 +5,18 @@ struct SettingsSources: Sendable {
     var environment: [String: String]
     /// Of the file, if there is one.
     var path: String?
+    private let isForAccessList: Bool
     private var leftOutOfFile: Set<String> = []
 
-    init(flags: [String: String], environment: [String: String], path: String?) {
-        (self.flags, self.environment, self.path) = (flags, environment, path)
+    init(flags: [String: String], environment: [String: String], path: String?, isForAccessList: Bool = false) {
+        (self.flags, self.environment, self.path, self.isForAccessList) = (flags, environment, path, isForAccessList)
     }
 
     func settings() throws(SettingsError) -> Settings {
         var file: ConfigurationFile?
         if let path { file = try ConfigurationFile(path: path, leavingOut: leftOutOfFile) }
-        return try SettingsReader(flags: flags, environment: environment, file: file).settings()
+        return try SettingsReader(flags: flags, environment: environment, file: file, isForAccessList: isForAccessList)
+            .settings()
     }
 
     /// What else is wrong, for somebody who mends all of it at once.

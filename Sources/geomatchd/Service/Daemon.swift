@@ -214,7 +214,7 @@ struct Daemon {
             dataDirectory: directory.path, host: settings.listenHost, port: settings.listenPort,
             usersFile: settings.usersFile, topicsPrefix: settings.topicsPrefix,
             log: { line in
-                let line = line.replacing(clientID, with: "geomatchd")
+                let line = Self.told(ofBrokerLine: line.replacing(clientID, with: "geomatchd"))
                 log.log(level: Self.level(ofBrokerLine: line), "mosquitto", metadata: ["line": "\(line)"])
             })
         configuration.pluginFile = plugin
@@ -269,12 +269,20 @@ struct Daemon {
         return min(settings.connectionsMaximum, possible)
     }
 
+    /// After our own SIGHUP it is not to read its configuration again, and does without. At a start it would end, which is told.
+    private static let unreadConfiguration = "Error: Unable to open config file "
+
+    /// A line of the child, with what explains it.
+    static func told(ofBrokerLine line: String) -> String {
+        guard line.hasPrefix(unreadConfiguration) else { return line }
+        return line + " As intended: at a reload it reads users, access and certificates only."
+    }
+
     /// What an operator should know of the child: that it ended, and what it calls an error or a warning.
     static func level(ofBrokerLine line: String) -> Logger.Level {
         // Of each connection to the private listener, which is no TCP.
         if line == "Warning: Unable to set TCP_NODELAY." { return .debug }
-        // After our own SIGHUP: it is not to read its configuration again, and does without. At a start it would end, which is told.
-        if line.hasPrefix("Error: Unable to open config file ") { return .debug }
+        if line.hasPrefix(unreadConfiguration) { return .debug }
         if line.hasPrefix("users: ") || line.hasPrefix("reloaded: ") { return .info }
         let alarming = ["mosquitto ended", "Error", "Warning", "Unable", "Out of memory"]
         return alarming.contains(where: line.hasPrefix) ? .warning : .debug
