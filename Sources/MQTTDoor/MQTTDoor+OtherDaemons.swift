@@ -17,11 +17,7 @@ extension MQTTDoor {
                 if !told.isOnline, !message.retain, session.phase == .online { publishStatus() }
                 return
             }
-            // Before we were online it is our own former life; so it is where a broker that was ended before it wrote ours down
-            // gives us what it retained.
-            let isEarlier = told.startedAt < configuration.status.startedAt
-            guard onlineAt != nil, !(message.retain && isEarlier) else { return }
-            name("another geomatchd runs on a copy of this data directory, since \(told.startedAt): each puts the other out")
+            noteCopy(told, isRetained: message.retain)
         } else if told.isOnline, !message.retain {
             let other =
                 "another geomatchd is online at this broker, instance \(told.instance), and this one, instance \(configuration.instance)"
@@ -32,6 +28,25 @@ extension MQTTDoor {
             otherDaemon = nil
             publishStatus()
         }
+    }
+
+    /// Reads a status with our own name, of another start.
+    private func noteCopy(_ told: ToldStatus, isRetained: Bool) {
+        // Before we were online it is our own former life; so it is where a broker that was ended before it wrote ours down gives
+        // us what it retained, unless our session went to somebody: a copy that came later meets only what the first one retained,
+        // as each connection of the one ends that of the other.
+        let isEarlier = told.startedAt < configuration.status.startedAt
+        guard onlineAt != nil, !(isRetained && isEarlier) || wasTakenOver else { return }
+        let copy =
+            "another geomatchd runs on a copy of this data directory, instance \(told.instance) started at \(told.startedAt), and this one started at \(configuration.status.startedAt): each ends the other's connection"
+        if !told.isOnline, otherDaemon == copy {
+            core.logger.notice("the other geomatchd is offline", metadata: ["instance": "\(told.instance)"])
+            otherDaemon = nil
+            if session.phase == .online { publishStatus() }
+            return
+        }
+        name(copy)
+        giveWay(to: told, copy)
     }
 
     /// Of two daemons the one that came later ends, while it has just come: later on a message of anybody ends nothing.

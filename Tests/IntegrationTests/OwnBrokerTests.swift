@@ -207,6 +207,33 @@ extension Integration {
             }
         }
 
+        @Test("A copy of a data directory beside the original was silent and flapped: it names both, and ends")
+        func copiedDataDirectory() throws {
+            try withBroker { broker in
+                try withFolder { folder in
+                    try withDaemon(at: broker) { daemon in
+                        #expect(daemon.program.end(SIGTERM) == 0)
+                        try FileManager.default.copyItem(atPath: broker.folder + "/data", toPath: folder + "/data")
+                        try daemon.restart()
+                        let copy = try Daemon(folder: folder, broker: broker.url, arguments: ["--datasets", "d"])
+                        defer { copy.end() }
+                        for daemon in [daemon, copy] {
+                            #expect(
+                                daemon.program.waitForLine("another geomatchd runs on a copy of this data directory"),
+                                "\(daemon.log)")
+                        }
+                        #expect(copy.program.waitForExit() == 69, "\(copy.log)")
+                        #expect(daemon.program.waitForLine("the other geomatchd is offline"), "\(daemon.log)")
+                        try withClient(broker.endpoint, name: "watcher", filters: ["geomatch/status"], readsReplies: false) {
+                            _ = try $0.first(on: "geomatch/status") {
+                                $0.json["state"]?.asString == "online" && $0.json["error"] == nil
+                            }
+                        }
+                    }
+                }
+            }
+        }
+
         @Test("A second daemon at the embedded broker of a first was told of a wrong password: both are told what it is")
         func secondDaemonAtEmbeddedBroker() throws {
             try withDaemonOfItsOwn { daemon in

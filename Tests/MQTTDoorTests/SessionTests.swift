@@ -291,6 +291,23 @@ struct SessionTests {
             #expect(bench.door.otherDaemon == nil)
             bench.note(status("i", 5, "offline"), retain: true)
             #expect(bench.door.otherDaemon?.contains("copy") == true)
+            bench.note(status("i", 5, "offline"), retain: true)
+            #expect(bench.door.otherDaemon == nil)
+        }
+    }
+
+    @Test("A copy that came later was silent: the broker gives it what the first one retained, and its session to that one")
+    func laterCopy() async throws {
+        try await withDoor { bench in
+            bench.door.onlineAt = 0
+            var ending = MQTTDisconnect(cause: .lost("another one has the session"), retryAfterSeconds: 1)
+            bench.door.linkDisconnected(ending)
+            bench.note(status("i", -5, "online"), retain: true)
+            #expect(bench.door.otherDaemon == nil)
+            ending.isTakeover = true
+            bench.door.linkDisconnected(ending)
+            bench.note(status("i", -5, "online"), retain: true)
+            #expect(bench.door.otherDaemon?.contains("started at -5, and this one started at 0") == true)
         }
     }
 }
