@@ -9,7 +9,8 @@ struct Geomatch: AsyncParsableCommand {
         commandName: "geomatch",
         abstract: "Talks to geomatchd over MQTT, and tries things out without it.",
         usage: """
-            geomatch [--broker URL] [--dataset D] [--client C] RESOURCE VERB [key=value ... | JSON]
+            geomatch [--context NAME | --broker URL] [--dataset D] [--client C]
+                     RESOURCE VERB [key=value ... | JSON]
             geomatch SUBCOMMAND ...
             """,
         discussion: """
@@ -20,6 +21,12 @@ struct Geomatch: AsyncParsableCommand {
               geomatch --dataset city device list limit=10
 
             `geomatch device --help` lists the verbs of a resource, `geomatch device create --help` the parameters of a request.
+
+            `--context NAME` takes broker, dataset and client from a section of ~/.config/geomatch/contexts:
+
+              [museum]
+              broker = mqtts://guide:secret@museum.example
+              dataset = museum
 
             Options may stand before or after the words; `--` ends them. Every subcommand takes --json, which makes its result or \
             each of its messages one line of JSON on standard output.
@@ -38,6 +45,7 @@ struct Geomatch: AsyncParsableCommand {
 
     static func main() async {
         do {
+            if let script = RequestCompletions.asked(for: Array(CommandLine.arguments.dropFirst())) { return print(script) }
             if let help = RequestHelp.asked(for: Array(CommandLine.arguments.dropFirst())) { return print(help) }
             var command = try parseAsRoot(Invocation.arranged(Array(CommandLine.arguments.dropFirst())))
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }

@@ -7,8 +7,8 @@ enum Invocation {
     ///
     /// `--dataset d watch matches` becomes `watch --dataset d matches`, and `--json device list` becomes
     /// `request --json device list`. What cannot be understood stays as it is, for the parser to refuse.
-    /// - Throws: `usage` for an unknown option where the resource or subcommand would stand, and for a lone word that is nearly a
-    ///   subcommand.
+    /// - Throws: `usage` for an unknown option where the resource or subcommand would stand, for a word that is nearly a
+    ///   subcommand and no resource, and for a request without a verb or with parameters written as options.
     static func arranged(_ arguments: [String]) throws(CommandFailure) -> [String] {
         var rest = arguments[...]
         var leading = takeOptions(from: &rest)
@@ -18,15 +18,15 @@ enum Invocation {
             throw .usage("unknown option \(PlainText.printable(word)); geomatch --help tells the known ones")
         }
         guard var command = subcommand(word, of: Geomatch.self) else {
-            if rest.count == 1 { try suggest(word, of: Geomatch.self, before: "a request has a verb behind its resource") }
-            return ["request"] + leading + rest
+            if !isNearResource(word) { try suggest(word, of: Geomatch.self, before: "there is no such command") }
+            return try request(leading, Array(rest))
         }
         var path = [word]
         rest = rest.dropFirst()
         if !command.configuration.subcommands.isEmpty {
             leading += takeOptions(from: &rest)
             guard let next = rest.first, let below = subcommand(next, of: command) else {
-                if isResource(word) { return ["request"] + leading + path + rest }
+                if isResource(word) { return try request(leading, path + rest) }
                 if let next = rest.first { try suggest(next, of: command, before: "\(word) has no subcommand of this name") }
                 return path + rest + leading
             }
@@ -38,6 +38,34 @@ enum Invocation {
         }
         if command == BackupCommand.self || command == RestoreCommand.self { leading = leading.filter { $0 == "--json" } }
         return path + leading + (command == PlacesNearCommand.self ? rest.map(number) : Array(rest))
+    }
+
+    /// The words of a request, which takes parameters as `key=value`.
+    private static func request(_ options: [String], _ words: [String]) throws(CommandFailure) -> [String] {
+        if words.count == 1, let help = isResource(words[0]) ? RequestHelp.text(resource: words[0], verb: nil) : nil {
+            throw .usage("a verb is missing:\n\n\(help)")
+        }
+        var rest = words.prefix { $0 != "--" }.dropFirst(2)
+        while true {
+            _ = takeOptions(from: &rest)
+            guard let word = rest.popFirst() else { return ["request"] + options + words }
+            guard word.hasPrefix("--"), !["--all", "--help", "--version"].contains(word) else { continue }
+            let name = String(word.dropFirst(2).prefix { $0 != "=" })
+            // The parser itself knows what is nearly an option.
+            guard Nearness.nearest(to: "--" + name, of: ConnectionOptions.names) == nil else { continue }
+            let fields = (RequestCatalogue.byName["\(words[0])/\(words[1])"]?.fields ?? []).map(\.name)
+            let near = Nearness.nearest(to: name, of: fields).map { ": \($0)=..." } ?? ""
+            throw .usage(
+                "\(PlainText.printable(words[0])) \(PlainText.printable(words[1])) has no option --\(PlainText.printable(name)); "
+                    + "parameters are key=value words\(near)")
+        }
+    }
+
+    /// Whether a resource is as near to a word as any subcommand: the daemon says which request may be meant.
+    private static func isNearResource(_ word: String) -> Bool {
+        let resources = RequestCatalogue.all.map { String($0.resource) }
+        let commands = Geomatch.configuration.subcommands.compactMap { $0.configuration.commandName }
+        return Nearness.nearest(to: word, of: resources + commands).map(resources.contains) ?? false
     }
 
     /// Whether requests are about it; it may have subcommands beside them.

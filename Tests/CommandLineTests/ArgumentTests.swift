@@ -2,6 +2,7 @@ import Foundation
 import GeomatchClient
 import Loopback
 import Testing
+import Wire
 
 @testable import geomatch
 
@@ -49,14 +50,19 @@ struct ArgumentTests {
         var testDescription: String { words.joined(separator: " ") }
     }
 
+    private static func mistyped(_ words: String, _ meant: String) -> Row {
+        let words = words.split(separator: " ").map(String.init)
+        return Row(words: words, error: "geomatch: \"\(words[0])\": there is no such command; did you mean \(meant)?")
+    }
+
     @Test(
         "What is wrong is said with its name and ends with the code of its kind",
         arguments: [
             Row(words: [], error: "Error: Missing expected argument '<resource>'"),
-            Row(words: ["device"], error: "Error: Missing expected argument '<verb>'"),
+            Row(words: ["device"], error: "geomatch: a verb is missing:"),
             Row(
                 words: ["stauts"],
-                error: "geomatch: \"stauts\": a request has a verb behind its resource; did you mean status?"),
+                error: "geomatch: \"stauts\": there is no such command; did you mean status?"),
             Row(
                 words: ["demo", "bulding"],
                 error: "geomatch: \"bulding\": demo has no subcommand of this name; did you mean building?"),
@@ -64,7 +70,12 @@ struct ArgumentTests {
                 words: ["places", "near", "-91", "-7"],
                 error: "Error: -91.0 -7.0 is no position: ±90 and ±180 degrees are allowed"),
             Row(words: ["--bogus", "x"], error: "geomatch: unknown option --bogus; geomatch --help tells the known ones"),
-            Row(words: ["device", "list", "--bogus"], error: "Error: Unknown option '--bogus'"),
+            Row(
+                words: ["device", "list", "--bogus"],
+                error: "geomatch: device list has no option --bogus; parameters are key=value words"),
+            Row(
+                words: ["device", "list", "--dataste", "d"], error: "Error: Unknown option '--dataste'. Did you mean '--dataset'?"
+            ),
             Row(words: ["device", "list", "x"], error: "geomatch: \"x\" is neither key=value nor a JSON object"),
             Row(words: ["device", "list", "{", "a=1"], error: "geomatch: a JSON object stands alone; \"a=1\" follows it"),
             Row(
@@ -109,7 +120,19 @@ struct ArgumentTests {
             Row(words: ["bench", "--devices", "1000"], error: "Error: --devices is 1000: 1 to 999 are allowed"),
             Row(words: ["bench", "--rate", "0.5"], error: "Error: --rate is 0.5: 1 to 1000000 are allowed"),
             Row(words: ["bench", "--window", "0"], error: "Error: --window is 0: 1 to 100000 are allowed"),
-            Row(words: ["watch", "matches", "a"], error: "Error: only `watch live` takes criteria"),
+            Row(words: ["watch", "matches", "a"], error: "geomatch: only `watch live` takes criteria"),
+            Row(
+                words: ["watch", "matches", "--devcie", "x"],
+                error: "Error: Unknown option '--devcie'. Did you mean '--device'?"),
+            Row(
+                words: ["device", "list", "--limit", "5"],
+                error: "geomatch: device list has no option --limit; parameters are key=value words: limit=..."),
+            Row(
+                words: ["device", "list", "--limti=5"],
+                error: "geomatch: device list has no option --limti; parameters are key=value words: limit=..."),
+            Row(words: ["geofence"], error: "geomatch: a verb is missing:"),
+            mistyped("wathc matches", "watch"), mistyped("explian a b", "explain"), mistyped("replya x", "replay"),
+            mistyped("bakcup x", "backup"),
             Row(
                 words: ["watch", "live", "a+"],
                 error: "geomatch: the criteria are no topic filter: `+` must stand alone in its level"),
@@ -158,6 +181,66 @@ struct ArgumentTests {
         for shell in ["bash", "zsh", "fish"] {
             #expect(try geomatch("--generate-completion-script", shell).out.contains("geomatch"))
         }
+    }
+
+    @Test(
+        "Completion knows the resources, verbs and parameters of requests",
+        arguments: [
+            (["dev"], "device"), (["device", "cr"], "create"), (["--dataset", "d", "device", "create", "devi"], "deviceType="),
+            (["request", "device", "cr"], "create"), (["wat"], "watch"), (["geofence", "ex"], "export explain"),
+            (["--dataset", "dev"], ""),
+        ])
+    func completion(_ words: [String], _ offered: String) throws {
+        let line = words.map { "'\($0)'" }.joined(separator: " ")
+        let script =
+            try geomatch("--generate-completion-script", "bash").out + """
+
+                COMP_WORDS=(geomatch \(line)); COMP_CWORD=\(words.count); COMP_LINE="${COMP_WORDS[*]}"; COMP_POINT=${#COMP_LINE}
+                _geomatch_or_request geomatch "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"; echo "${COMPREPLY[*]}"
+                """
+        let bash = Process()
+        let pipe = Pipe()
+        bash.executableURL = URL(fileURLWithPath: "/bin/bash")
+        bash.arguments = ["-O", "extglob", "-c", script]
+        bash.standardOutput = pipe
+        try bash.run()
+        let said = String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        bash.waitUntilExit()
+        #expect(said == offered + "\n")
+    }
+
+    @Test("What was refused or lost long ago is said with when, and is no problem")
+    func counters() throws {
+        func findings(_ last: String) throws -> [Finding] {
+            let status = #"{"updates":{"received":3,"refused":1},"matches":{"dropped":1,"expired":2}\#(last)}"#
+            return Counters.findings(try JSONValue.parse(status), since: 0, now: 10_000_000)
+        }
+        let lately = try findings(#","last":{"refused":9000000,"dropped":1,"expired":9000000}"#)
+        #expect(lately.map(\.isWell) == [false, false])
+        #expect(lately[0].detail.hasPrefix("1 of 3 live updates were refused since 1970-01-01T00:00:00"), "\(lately)")
+        let former = try findings(#","last":{"refused":1000000,"dropped":1,"expired":9000000}"#)
+        #expect(former.map(\.isWell) == [true, false] && former[0].detail.contains(", last at 1970-01-01T00:16:40"))
+        // A daemon of before says no instants.
+        #expect(try findings("").map(\.isWell) == [false, false])
+    }
+
+    @Test("A category is known again by nearly its id, or the part behind its `=`")
+    func nearCategory() {
+        let ids = ["amenity=cafe", "shop=bakery", "station"]
+        for (word, near) in [("caffe", "amenity=cafe"), ("statoin", "station"), ("amenity=cafe", nil), ("zoo", nil)] {
+            #expect(PlacesNearCommand.nearest(to: word, of: ids) == near)
+        }
+    }
+
+    @Test("A client that is not the login is named where the broker refuses a topic")
+    func otherLogin() throws {
+        func hint(_ words: [String]) throws -> String? {
+            try ConnectionOptions.parse(words).configuration(environment: [:]).loginHint
+        }
+        #expect(
+            try hint(["--broker", "mqtt://admin:x@h", "--client", "me"])?.contains("login is admin and the client me") == true)
+        #expect(try hint(["--broker", "mqtt://admin:x@h"]) == nil)
+        #expect(try hint(["--client", "me"]) == nil)
     }
 
     @Test("Flags go before the environment, the user in the address before the default client")
@@ -214,6 +297,12 @@ struct ArgumentTests {
             try read(["--context", "hoem"])
         } throws: {
             ($0 as? CommandFailure)?.code == 78 && ($0 as? CommandFailure)?.message.hasSuffix("did you mean home?") == true
+        }
+        #expect {
+            try read(["--context", "127.0.0.1:1883"])
+        } throws: {
+            ($0 as? CommandFailure)?.message.hasSuffix("given as --broker 127.0.0.1:1883, or here as mqtt://127.0.0.1:1883")
+                == true
         }
         #expect(throws: CommandFailure.configuration("f, line 2: there is no key borker; did you mean broker?")) {
             try ConnectionContext.read("[a]\nborker = h", from: "f")

@@ -87,11 +87,12 @@ struct LiveWatchTests {
         "An error reply ends it with 1 and is not tried again; a daemon without live subscriptions is told as such",
         arguments: [
             (#"{"code":400,"error":"invalid","field":"where","position":2,"message":"no"}"#, "invalid (400) where 2: no"),
+            (#"{"code":400,"error":"invalid","field":"where","position":2,"message":"no"}"#, "\n  a + 1\n    ^"),
             (#"{"code":404,"error":"notFound","field":"request","message":"no"}"#, "older than live subscriptions"),
         ])
     func refused(_ error: String, _ text: String) throws {
         try withDaemon(filters: filters, answer: Self.subscriptions(refusing: error)) { broker, daemon in
-            let said = try geomatch("--broker", broker.url, "watch", "live")
+            let said = try geomatch("--broker", broker.url, "watch", "live", "--where", "a + 1")
             #expect(said.code == 1 && said.out.isEmpty && said.error.contains(text))
             #expect(daemon.received(1).count == 1)
         }

@@ -42,6 +42,12 @@ struct RequestWordsTests {
             ("publication/create", ["duration=1h", "matchTTL=90s"], #"{"duration":3600,"matchTTL":90}"#),
             ("publication/create", ["duration=1.5min", "lease=2d", "x=1h"], #"{"duration":90,"lease":172800,"x":"1h"}"#),
             ("publication/create", ["duration=1w", "duration2=h"], #"{"duration":"1w","duration2":"h"}"#),
+            (
+                "publication/create", ["range=500m", "exitMargin=0.5km", "properties.radius=5m", "x=5m"],
+                #"{"range":500,"exitMargin":500,"properties":{"radius":"5m"},"x":"5m"}"#
+            ),
+            ("geofence/create", ["area.circle.radius=2km"], #"{"area":{"circle":{"radius":2000}}}"#),
+            ("publication/create", ["range=5mi"], #"{"range":"5mi"}"#),
             ("publication/create", ["deviceType=pin"], #"{"deviceType":"PinDevice"}"#),
             (
                 "device/create", ["deviceType=Beacon", "properties.deviceType=pin"],

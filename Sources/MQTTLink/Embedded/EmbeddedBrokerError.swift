@@ -1,3 +1,5 @@
+import Glibc
+
 /// Why the embedded mosquitto does not run, each with the way out.
 public enum EmbeddedBrokerError: Error, Equatable, Sendable, CustomStringConvertible {
     case executableMissing(searched: [String])
@@ -29,7 +31,11 @@ public enum EmbeddedBrokerError: Error, Equatable, Sendable, CustomStringConvert
         case .directoryNotWritable(let path, let reason):
             "\(path) cannot be written: \(reason); choose another place with --data-dir DIR"
         case .usersFileUnreadable(let path, let reason):
-            "the users file \(path) cannot be read: \(reason); make one with `mosquitto_passwd -c \(path) NAME`"
+            // Made anew, one that is there would lose its users.
+            "the users file \(path) cannot be read: \(reason); "
+                + (reason == Self.missing
+                    ? "make one with `mosquitto_passwd -c \(path) NAME`"
+                    : "it must be readable for the account that geomatchd runs as")
         case .usersFileWrong(let path, let line, let reason):
             "the users file \(path) cannot be used: line \(line): \(reason); correct it with `mosquitto_passwd \(path) NAME`"
         case .fileUnreadable(let path, let reason): "\(path) cannot be read: \(reason)"
@@ -42,6 +48,8 @@ public enum EmbeddedBrokerError: Error, Equatable, Sendable, CustomStringConvert
         case .notStarted(let reason): "mosquitto could not be started: \(reason)"
         }
     }
+
+    private static let missing = String(cString: strerror(ENOENT))
 
     private static func quoted(_ lines: [String]) -> String {
         lines.isEmpty ? "" : ": " + lines.joined(separator: " | ")

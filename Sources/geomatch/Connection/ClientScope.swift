@@ -1,4 +1,5 @@
 import GeomatchClient
+import MQTTLink
 import Wire
 
 /// Runs `body` with a client until it ends or Ctrl-C comes, and closes the client.
@@ -28,9 +29,21 @@ func withClient<Value: Sendable>(
         return try result.get()
     } catch let error as GeomatchError {
         if error.kind == .cancelled { return nil }
-        throw CommandFailure(error, isConnected: isConnected)
+        var failure = CommandFailure(error, isConnected: isConnected)
+        if error.kind == .topicRefused, let hint = configuration.loginHint { failure.message += "\n\(hint)" }
+        throw failure
     } catch is CancellationError {
         return nil
+    }
+}
+
+extension GeomatchConfiguration {
+    /// What is to be said where the broker refuses a topic and the client is not the login, whose own topics a broker lets it use.
+    var loginHint: String? {
+        guard let login = (try? Self.endpoint(of: broker))?.username, login != client else { return nil }
+        let (user, name) = (PlainText.printable(login), PlainText.printable(client))
+        return "The login is \(user) and the client \(name): a login may use the topics of its own name only. "
+            + "Leave out --client and GEOMATCH_CLIENT, or log in as \(name)."
     }
 }
 

@@ -23,15 +23,25 @@ struct ConnectionContext: Equatable {
         let path = path(environment)
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
             guard let name else { return nil }
-            throw .configuration("there is no context \(PlainText.printable(name)): \(path) cannot be read")
+            throw .configuration("there is no context \(PlainText.printable(name)): \(path) cannot be read\(advice(on: name))")
         }
         let contexts = try read(text, from: path)
         if let found = contexts.first(where: { $0.name == name ?? "default" }) { return found }
         guard let name else { return nil }
+        guard advice(on: name).isEmpty else {
+            throw .configuration("there is no context \(PlainText.printable(name)) in \(path)\(advice(on: name))")
+        }
         let near = Nearness.nearest(to: name, of: contexts.map(\.name)).map { "; did you mean \($0)?" }
         throw .configuration(
             "there is no context \(PlainText.printable(name)) in \(path)"
                 + (near ?? "; it has \(contexts.map(\.name).joined(separator: ", "))"))
+    }
+
+    /// What looks like an address was hardly meant as a name.
+    private static func advice(on name: String) -> String {
+        guard name.contains(":") || name.contains(".") || name == "localhost" else { return "" }
+        let name = PlainText.printable(name)
+        return "; a broker's address is given as --broker \(name), or here as mqtt://\(name)"
     }
 
     /// `geomatch/contexts` in the user's configuration directory.

@@ -33,7 +33,7 @@ final class LiveWatching: LiveDataObserver, @unchecked Sendable {
         do throws(GeomatchError) {
             subscription = try await manager.subscribe(to: selection.liveCriteria)
         } catch {
-            throw Self.failure(error, isConnected: client.connectionState == .connected)
+            throw failure(error, isConnected: client.connectionState == .connected)
         }
         for await _ in showing {}
         await shielded {
@@ -45,11 +45,14 @@ final class LiveWatching: LiveDataObserver, @unchecked Sendable {
     }
 
     /// What is to be said of a subscription that failed.
-    private static func failure(_ error: GeomatchError, isConnected: Bool) -> any Error {
+    private func failure(_ error: GeomatchError, isConnected: Bool) -> any Error {
         if error.kind == .notFound, error.field == "request" {
             return CommandFailure.failed(
                 "this geomatchd is older than live subscriptions; "
                     + "`geomatch watch live --direct` reads live/… at the broker itself")
+        }
+        if error.field == "where", let condition = selection.condition, let position = error.position {
+            return CommandFailure.errorReply(ErrorText.of(error) + "\n" + Caret.text(in: condition, at: position))
         }
         guard error.kind == .unread || error.kind == .timeout && isConnected else { return error }
         var failure = CommandFailure(error, isConnected: true)

@@ -60,13 +60,32 @@ struct PlacesNearCommand: AsyncParsableCommand {
         ]
         parameters["categoryId"] = category.map { .string($0) }
         parameters["chainId"] = chain.map { .string($0) }
-        let found = try await answer(try connection.configuration()) { [parameters] client in
-            try await client.pages(of: "place/list", parameters, asJSON: output.json).merged
+        let (found, near) = try await answer(try connection.configuration()) { [parameters] client in
+            let found = try await client.pages(of: "place/list", parameters, asJSON: output.json).merged
+            guard let category, found.member("places")?.asArray?.isEmpty != false else { return (found, nil as String?) }
+            return (found, try await Self.category(near: category, client))
         }
         var places = (found.member("places")?.asArray ?? []).map { (metres: metres(to: $0), place: $0) }
         // The library's sort is stable: ids decide between equals.
         places.sort { $0.metres < $1.metres }
         show(places.prefix(limit))
+        if let near { StandardError.line("there is no category \(PlainText.printable(category ?? "")); did you mean \(near)?") }
+    }
+
+    /// A category that may be meant by one that does not exist: one of nearly its id, or of the part behind `=`.
+    private static func category(near id: String, _ client: GeomatchClient) async throws -> String? {
+        let first = try await client.result(of: "category/list", ["limit": 1000], asJSON: true)
+        let ids = (first.member("categories")?.asArray ?? []).compactMap { $0.member("id")?.asString }
+        return nearest(to: id, of: ids)
+    }
+
+    /// - Returns: nil where the category exists.
+    static func nearest(to id: String, of ids: [String]) -> String? {
+        guard !ids.contains(id) else { return nil }
+        if let near = Nearness.nearest(to: id, of: ids) { return PlainText.printable(near) }
+        func tag(_ id: String) -> String { String(id.split(separator: "=").last ?? "") }
+        let near = Nearness.nearest(to: tag(id), of: ids.map(tag))
+        return near.flatMap { near in ids.first { tag($0) == near } }.map(PlainText.printable)
     }
 
     private func metres(to place: JSONValue) -> Double {

@@ -22,7 +22,8 @@ struct RequestCommand: AsyncParsableCommand {
             What is text by its nature is always text, so that id=123 is the id "123": \
             \(RequestWords.textParameters.joined(separator: ", ")) and criteria.*.
 
-            duration, matchTTL, lease and expiresIn are seconds, or take a unit: 90s, 15min, 1h, 7d. deviceType is also understood as \
+            duration, matchTTL, lease and expiresIn are seconds, or take a unit: 90s, 15min, 1h, 7d; range, radius, exitMargin and \
+            nearRadius are metres, or 500m, 2km. deviceType is also understood as \
             mobile, pin or beacon.
 
             An own requestId=… makes repeating a request harmless; without one a new id is made.

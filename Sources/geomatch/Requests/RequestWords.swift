@@ -21,6 +21,9 @@ enum RequestWords {
     /// Parameters in seconds, which may be written `90s`, `15min`, `1h` and `7d`.
     private static let durations = ["duration", "matchTTL", "lease", "expiresIn"]
     private static let seconds: [String: Double] = ["s": 1, "min": 60, "h": 3600, "d": 86_400]
+    /// Parameters in metres, which may be written `500m` and `2km`; below an area, too.
+    private static let lengths = ["range", "radius", "exitMargin", "nearRadius"]
+    private static let metres: [String: Double] = ["m": 1, "km": 1000]
     private static let deviceTypes = ["mobile": "MobileDevice", "pin": "PinDevice", "beacon": "IBeaconDevice"]
 
     /// One JSON object, or words `key=value`, `key:=JSON` and `a.b=value`; the first may be an id alone.
@@ -95,14 +98,17 @@ enum RequestWords {
         // Criteria are a topic or an object of levels, and no topic begins with the name of a dataset such as this.
         if path == ["criteria"], text.utf8.first == UInt8(ascii: "{") { isText = false }
         if path == ["deviceType"], let type = deviceTypes[text.lowercased()] { return .string(type) }
-        if path.count == 1, durations.contains(path[0]), let seconds = duration(text) { return .double(seconds) }
+        if path.count == 1, durations.contains(path[0]), let seconds = number(text, in: seconds) { return .double(seconds) }
+        if path[0] != "properties", lengths.contains(path[path.count - 1]), let metres = number(text, in: metres) {
+            return .double(metres)
+        }
         return isText ? .string(text) : (try? JSONValue.parse(text)) ?? .string(text)
     }
 
-    /// Seconds of a number with a unit; nil for anything else.
-    private static func duration(_ text: String) -> Double? {
+    /// A number with one of the units; nil for anything else.
+    private static func number(_ text: String, in units: [String: Double]) -> Double? {
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
-        guard let count = Double(number), let unit = seconds[String(text.dropFirst(number.count))] else { return nil }
+        guard let count = Double(number), let unit = units[String(text.dropFirst(number.count))] else { return nil }
         return count * unit
     }
 

@@ -76,7 +76,6 @@ struct WatchCommand: AsyncParsableCommand {
     var count: Int?
 
     func validate() throws {
-        if criteria != nil, subject != .live { throw ValidationError("only `watch live` takes criteria") }
         if device != nil, subject != .matches { throw ValidationError("only `watch matches` takes --device") }
         if let since {
             guard subject == .changes else { throw ValidationError("only `watch changes` takes --since") }
@@ -97,6 +96,8 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        // Here rather than among the checks above, which come before a mistyped option is noticed: its value is taken for criteria.
+        if criteria != nil, subject != .live { throw CommandFailure.usage("only `watch live` takes criteria") }
         let isObject = criteria?.hasPrefix("{") == true
         let configuration = try connection.configuration(
             criteria: isObject ? nil : criteria.map(LiveSelection.topic), needsBroker: direct)
