@@ -41,6 +41,7 @@ extension CircumstanceBook {
 
     func enable(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let circumstance = try circumstance(call)
+        try call.parameters.checkRevision(circumstance.record.revision)
         guard !circumstance.record.isEnabled else { return describe(circumstance) }
         enable(circumstance, &turn)
         return describe(circumstance)
@@ -48,6 +49,7 @@ extension CircumstanceBook {
 
     func disable(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
         let circumstance = try circumstance(call)
+        try call.parameters.checkRevision(circumstance.record.revision)
         guard circumstance.record.isEnabled else { return describe(circumstance) }
         disable(circumstance, &turn)
         return describe(circumstance)

@@ -69,6 +69,19 @@ struct CircumstanceTests {
         #expect(ids(harness) == ["in"])
     }
 
+    @Test("A circumstance is not enabled or disabled by who knows another revision of it; revisions were ignored")
+    func staleRevisions() {
+        let harness = harness()
+        let known = register(harness, "a", "true")?["result"]?["revision"]?.text ?? ""
+        let off = harness.result("circumstance/disable", #"{"id":"a","revision":"\#(known)"}"#)
+        #expect(off?["enabled"] == false)
+        for request in ["circumstance/enable", "circumstance/disable"] {
+            #expect(harness.refusal(request, #"{"id":"a","revision":"\#(known)"}"#) == "conflict revision")
+        }
+        let present = off?["revision"]?.text ?? ""
+        #expect(harness.result("circumstance/enable", #"{"id":"a","revision":"\#(present)"}"#)?["enabled"] == true)
+    }
+
     @Test("Arriving fires at registration where it is true, and enabling takes the present value silently")
     func registration() {
         let harness = harness()
