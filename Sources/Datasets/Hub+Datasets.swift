@@ -58,8 +58,9 @@ extension Hub {
         let page = try Page(parameters)
         let elsewhere = Dictionary((configuration.datasetsElsewhere?() ?? []).map { ($0.id, $0) }, uniquingKeysWith: { $1 })
         let visible = (Array(datasets.keys) + elsewhere.keys).filter { configuration.administers($0, client) }
-        let contents = elsewhere.isEmpty ? [:] : configuration.contentsElsewhere?() ?? [:]
-        return page.encode("datasets", sorting: visible, id: { $0 }) { id in
+        let shown = page.first(of: visible) { $0 }
+        let contents = elsewhere.isEmpty ? [:] : configuration.contentsElsewhere?(shown.filter { elsewhere[$0] != nil }) ?? [:]
+        return page.encode("datasets", shown, id: { $0 }) { id in
             datasets[id]?.description ?? elsewhere[id].map { Self.describe($0, holding: contents[id]) }
         }
     }

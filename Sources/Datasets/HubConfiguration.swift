@@ -36,7 +36,7 @@ public struct HubConfiguration: Sendable {
     /// The datasets of others in the cluster.
     public var datasetsElsewhere: (@Sendable () -> [DatasetRecord])?
     /// What those hold as far as it is known, by name: an object with `activeDomains` and `counts`.
-    public var contentsElsewhere: (@Sendable () -> [String: [UInt8]])?
+    public var contentsElsewhere: (@Sendable (_ datasets: [String]) -> [String: [UInt8]])?
     /// Takes the same of a dataset that is here, whenever it changed; nil: the dataset is gone.
     public var noteContents: (@Sendable (_ dataset: String, _ contents: [UInt8]?) -> Void)?
     /// Keys that others in the cluster make and delete, too; nil: the hub keeps all there are.

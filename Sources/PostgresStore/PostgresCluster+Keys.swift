@@ -21,19 +21,26 @@ extension PostgresCluster {
     }
 
     /// What datasets hold, as their owners said last, by name; nothing where the store does not say it in time.
-    public var contents: [String: [UInt8]] {
+    public func contents(of datasets: [String]) -> [String: [UInt8]] {
         var contents: [String: [UInt8]] = [:]
         try? keys.use { connection in
-            try connection.rows("SELECT dataset, value FROM contents WHERE value IS NOT NULL") { row in
-                contents[row.word(0)] = row.bytes(1)
-            }
+            try connection.rows(
+                "SELECT dataset, value FROM contents WHERE dataset = ANY ($1::text[]) AND value IS NOT NULL", [.words(datasets)]
+            ) { contents[$0.word(0)] = $0.bytes(1) }
         }
         return contents
     }
 
-    /// Takes what datasets hold, unless a later owner has said it already.
+    /// Takes what datasets hold, unless a later owner has said it already. Of those that are gone nothing is kept.
     public func write(_ contents: [SharedContents]) throws(StoreError) {
+        let gone = contents.filter { $0.value == nil }
+        let contents = contents.filter { $0.value != nil }
         try keys.use { connection in
+            try connection.send(
+                """
+                DELETE FROM contents USING unnest($1::text[], $2::bigint[]) AS gone (dataset, epoch) \
+                WHERE contents.dataset = gone.dataset AND contents.epoch <= gone.epoch
+                """, [.words(gone.map(\.dataset)), .numbers(gone.map(\.epoch))])
             try connection.send(
                 """
                 INSERT INTO contents SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[]) \

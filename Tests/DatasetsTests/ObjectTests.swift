@@ -273,15 +273,27 @@ struct ObjectTests {
         #expect(first != second)
         var record = DatasetRecord(id: "d", createdAt: 1, updatedAt: 1, revision: "1-a")
         record.name = "elsewhere"
+        let asked = Mutex<[[String]]>([])
         let lister = HubHarness {
             $0.datasetsElsewhere = { [record] in [record, DatasetRecord(id: "e", createdAt: 1, updatedAt: 1, revision: "1-b")] }
-            $0.contentsElsewhere = { ["d": second] }
+            $0.contentsElsewhere = { datasets in
+                asked.withLock { $0.append(datasets) }
+                return ["d": second]
+            }
         }
         let listed = lister.result("dataset/list", client: "admin", dataset: "none")?["datasets"]?.elements ?? []
         #expect(listed.map { $0["name"]?.text } == ["elsewhere", nil])
         let told = owner.result("dataset/get")
         #expect(listed.first?["counts"] == told?["counts"] && listed.first?["activeDomains"] == told?["activeDomains"])
         #expect(told?["counts"]?["devices"]?.number == 1 && listed.last?["counts"] == nil)
+        // No more is read than a page shows.
+        _ = lister.result("dataset/list", #"{"limit":1,"after":"d"}"#, client: "admin", dataset: "none")
+        #expect(asked.withLock { $0 } == [["d", "e"], ["e"]])
+        // As many domains as before, and others.
+        owner.send("d/-/-/-/-/phone/noise", "")
+        owner.send("d/-/-/-/-/phone/light", #"{"on":true}"#)
+        let third = try #require(sharedNow())
+        #expect(String(decoding: third, as: UTF8.self).contains("light"))
         _ = owner.request("dataset/delete", client: "admin")
         #expect(shared.withLock { $0["d"] } == .some(.none))
     }

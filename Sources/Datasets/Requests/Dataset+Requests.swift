@@ -93,6 +93,8 @@ struct DatasetContents: Equatable {
     private static let domainsShown = 1000
     /// Beyond, those elsewhere in the cluster see domains that were active before.
     private static let domainsWatched = 10_000
+    /// Beyond, they see other domains only once there are more or fewer.
+    private static let domainsCompared = 1000
 
     init(of dataset: Dataset) {
         counts = Self.counts(of: dataset)
@@ -100,14 +102,18 @@ struct DatasetContents: Equatable {
         domains = Array(dataset.activeDomains.keys.sorted().prefix(Self.domainsShown))
     }
 
-    /// The same by now; nil where the numbers are.
+    /// The same by now; nil where nothing changed.
     func changed(in dataset: Dataset) -> DatasetContents? {
         let counts = Self.counts(of: dataset)
-        guard counts != self.counts || dataset.activeDomains.count != domainCount else { return nil }
+        guard counts != self.counts || dataset.activeDomains.count != domainCount || hasOtherDomains(dataset) else { return nil }
         guard dataset.activeDomains.count > Self.domainsWatched else { return DatasetContents(of: dataset) }
         var changed = self
         (changed.counts, changed.domainCount) = (counts, dataset.activeDomains.count)
         return changed
+    }
+
+    private func hasOtherDomains(_ dataset: Dataset) -> Bool {
+        domainCount <= Self.domainsCompared && !domains.allSatisfy { dataset.activeDomains[$0] != nil }
     }
 
     private static func counts(of dataset: Dataset) -> [Int] {

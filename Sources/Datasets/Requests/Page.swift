@@ -21,10 +21,18 @@ struct Page {
     func encode<Element>(
         _ name: String, sorting all: some Sequence<Element>, id: (Element) -> String, item: (Element) -> [UInt8]?
     ) -> [UInt8] {
+        encode(name, behind(all, id: id), id: id, item: item)
+    }
+
+    /// What a page can show at most, and one more where there is.
+    func first<Element>(of all: some Sequence<Element>, id: (Element) -> String) -> [Element] {
+        Array(behind(all, id: id).prefix(limit + 1))
+    }
+
+    private func behind<Element>(_ all: some Sequence<Element>, id: (Element) -> String) -> [Element] {
         let keyed = all.map { (key: ByteKey(id($0)), element: $0) }
         let start = after.map(ByteKey.init)
-        let behind = keyed.filter { entry in start.map { $0 < entry.key } ?? true }.sorted { $0.key < $1.key }
-        return encode(name, behind.map(\.element), id: id, item: item)
+        return keyed.filter { entry in start.map { $0 < entry.key } ?? true }.sorted { $0.key < $1.key }.map(\.element)
     }
 
     /// `{"<name>":[…],"next"?}`; `next` is the last id shown, where there is more.

@@ -31,7 +31,7 @@ final class RestoredShard: @unchecked Sendable {
             (clock.isFresh ? cluster.datasets : cluster.leases.knownDatasets).filter { Sharding.shard(of: $0.id) != shard }
         }
         configuration.contentsElsewhere = { [cluster = around.cluster, clock = around.clock] in
-            clock.isFresh ? cluster.contents : [:]
+            clock.isFresh ? cluster.contents(of: $0) : [:]
         }
         configuration.noteContents = { [note = around.noteContents] dataset, contents in
             let value = contents.map { String(decoding: $0, as: UTF8.self) }
