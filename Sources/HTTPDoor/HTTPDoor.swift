@@ -79,6 +79,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     let messageFile: MessageFile?
     var eventSignOfLifeAt: Int64
     var socketSignOfLifeAt: Int64
+    /// What the loops of shards counted that have ended.
+    let figuresOfFormer = Mutex<MetricsFigures?>(nil)
     /// When keys of streams were last looked at, and as of how many removals.
     var keysCheckedAt: Int64 = 0
     var keyRemovalsSeen = 0

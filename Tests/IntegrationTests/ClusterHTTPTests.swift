@@ -182,6 +182,37 @@ extension Integration.Cluster {
         }
     }
 
+    @Test("What a node counted stays counted when its datasets go to another node")
+    func counters() throws {
+        try withHTTPNodes { nodes, ports, owners, client in
+            let dataset = try dataset(of: "a", owners)
+            for number in 0..<5 {
+                try client.request(
+                    "device/create", ["deviceType": "MobileDevice", "id": .string("n\(number)")], dataset: dataset)
+            }
+            func counted(_ node: String) throws -> Int? {
+                let text = try Connection(to: try #require(ports[node])).ask("GET", "/metrics").text
+                let line = text.split(separator: "\n").first {
+                    $0.hasPrefix("geomatch_requests_total{dataset=\"\(dataset)\"") && $0.contains("verb=\"create\"")
+                        && $0.contains("resource=\"device\"") && $0.contains("outcome=\"ok\"")
+                }
+                return line.flatMap { $0.split(separator: " ").last.flatMap { Double($0).map { Int($0) } } }
+            }
+            let before = try #require(try counted("a"))
+            #expect(before >= 5)
+            nodes["b"]?.program.end(SIGKILL)
+            #expect(eventually { Set((try? self.owners(client))?.values.map { $0 } ?? []) == ["a"] })
+            try nodes["b"]?.restart()
+            #expect(eventually { (try? loads(client)) == [3, 4] })
+            let moved = try #require(try self.owners(client).first { $0.value == "b" && $0.key != "home" }?.key)
+            let text = try Connection(to: try #require(ports["a"])).ask("GET", "/metrics").text
+            // Served before, and by now at the other node: it is still counted here.
+            #expect(text.contains("geomatch_updates_total{dataset=\"\(moved)\""), "\(text)")
+            #expect(!text.contains("geomatch_devices{dataset=\"\(moved)\"}"), "\(text)")
+            #expect(try counted("a") == before)
+        }
+    }
+
     @Test("Files, replication and old clients reach the owner through each node")
     func otherPaths() throws {
         try withHTTPNodes { _, ports, owners, _ in

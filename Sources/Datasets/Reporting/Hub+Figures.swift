@@ -67,6 +67,13 @@ extension DatasetFigures {
         return sums
     }
 
+    /// What still counts of a dataset that another node has now: what is pending is pending there, and counts there as matched again.
+    public var afterHandOver: DatasetFigures {
+        var figures = self
+        (figures.matchesPending, figures.objects) = (0, [])
+        return figures
+    }
+
     /// What still counts of a dataset that is deleted: what was pending is dropped.
     var afterDeletion: DatasetFigures {
         var figures = self

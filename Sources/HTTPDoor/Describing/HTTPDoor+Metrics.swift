@@ -27,6 +27,30 @@ struct MetricsFigures: Sendable {
         inputsWaiting += other.inputsWaiting
         isWritable = isWritable && other.isWritable
     }
+
+    /// What is left of a loop that has ended: counters.
+    fileprivate var afterEnd: MetricsFigures {
+        var figures = self
+        figures.datasets = datasets.map(\.afterHandOver)
+        (figures.requestsWaiting, figures.inputsWaiting, figures.isWritable) = (0, 0, true)
+        return figures
+    }
+
+    /// One that is served here again goes on with what it counted here before.
+    fileprivate mutating func uniteDatasets() {
+        var united: [DatasetFigures] = []
+        var places: [String: Int] = [:]
+        for figures in datasets {
+            guard let place = places[figures.dataset] else {
+                places[figures.dataset] = united.count
+                united.append(figures)
+                continue
+            }
+            united[place] = .sum([united[place], figures])
+            united[place].dataset = figures.dataset
+        }
+        datasets = united
+    }
 }
 
 extension HTTPResponder {
@@ -39,6 +63,8 @@ extension HTTPResponder {
             // One that is handed over meanwhile is the next owner's.
             if let more = await served.onCore({ $0.figures }) { figures.add(more) }
         }
+        if let more = door.figuresOfFormer.withLock({ $0 }) { figures.add(more) }
+        figures.uniteDatasets()
         if door.configuration.tellsDatasets { figures.datasets.removeAll { !mayRead($0.dataset) } }
         let format = MetricsText.Format(accept: head.fields[.accept])
         var text = MetricsText(format)
@@ -68,6 +94,24 @@ extension HTTPResponder {
 }
 
 extension HTTPDoor {
+    /// The loop of a shard has ended, as another node has it now: what it counted stays counted, or counters would fall.
+    public func keepFigures(of former: HTTPDoor) {
+        let more = former.figures.afterEnd
+        figuresOfFormer.withLock { known in
+            var figures = more
+            if let known { figures.add(known) }
+            figures.uniteDatasets()
+            if figures.datasets.count > Self.formerMax {
+                figures.deleted = .sum([figures.deleted] + figures.datasets)
+                figures.datasets = []
+            }
+            known = figures
+        }
+    }
+
+    /// So many names are remembered; beyond, they begin anew.
+    private static let formerMax = 10_000
+
     var figures: MetricsFigures {
         MetricsFigures(
             datasets: configuration.tellsDatasets ? core.hub.figuresOverLives : core.hub.figures,

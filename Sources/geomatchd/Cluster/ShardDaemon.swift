@@ -27,6 +27,7 @@ final class ShardDaemon: @unchecked Sendable {
     private let push: Push
     private let log: Logger
     private let linkEnded = DispatchGroup()
+    private let front: NodeFront?
     /// Its session is this node's: false from its end on.
     private let isOurs: Flag
     private let isOver = Flag(false)
@@ -68,7 +69,7 @@ final class ShardDaemon: @unchecked Sendable {
         _ shard: Int, epoch: Int64, _ around: Surroundings, standby: RestoredShard? = nil,
         fenced: @escaping @Sendable () -> Void
     ) throws {
-        (self.shard, self.epoch) = (shard, epoch)
+        (self.shard, self.epoch, front) = (shard, epoch, around.front)
         let daemon = around.daemon
         var log = daemon.log
         log[metadataKey: "shard"] = .stringConvertible(shard)
@@ -175,7 +176,10 @@ final class ShardDaemon: @unchecked Sendable {
     /// What was asked over HTTP and not answered is answered that it is to be repeated.
     private func endHTTP(_ waited: DispatchTimeoutResult) {
         // A loop that hangs still has the door.
-        if waited == .success { running.http?.end() } else { running.http?.close() }
+        guard let http = running.http else { return }
+        guard waited == .success else { return http.close() }
+        front?.door.keepFigures(of: http)
+        http.end()
     }
 
     /// Nobody collects what becomes of posts any longer: the next owner posts them again, under the same ids.
