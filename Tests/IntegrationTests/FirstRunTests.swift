@@ -65,7 +65,9 @@ extension Integration {
         @Test("The tutorial does what it says behind the readme's first run, and the buses' page as it stands")
         func tutorial() throws {
             let first = try #require(try blocks(of: "README.md", section: "## First run").dropFirst(2).first)
-            let tutorial = try blocks(of: "docs/tutorial.md").filter { !$0.contains("demo building") && !$0.contains("dataset delete") }
+            let tutorial = try blocks(of: "docs/tutorial.md").filter {
+                !$0.contains("demo building") && !$0.contains("dataset delete")
+            }
             let bus = try #require(try blocks(of: "docs/home-assistant.md").first { $0.contains("bus-7") })
             // The doctor finds that the dataset does not exist yet, as the page says.
             let lines = ([first] + tutorial + [bus]).joined(separator: "\n")

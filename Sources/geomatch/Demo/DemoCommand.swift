@@ -21,7 +21,8 @@ enum DemoPage {
     static func hint(_ configuration: GeomatchConfiguration) -> String {
         let isUsual = !configuration.isHTTP
         let address = isUsual ? "http://localhost:8080" : configuration.brokerName
-        return "dataset \(configuration.dataset); the page shows it: \(address)/?client=\(configuration.client)#\(configuration.dataset)"
+        return
+            "dataset \(configuration.dataset); the page shows it: \(address)/?client=\(configuration.client)#\(configuration.dataset)"
             + (isUsual ? " (`http listen=` in the daemon's log says where, if elsewhere)" : "")
     }
 }
