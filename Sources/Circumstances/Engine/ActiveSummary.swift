@@ -2,34 +2,22 @@
 struct ActiveSummary: BitwiseCopyable {
     /// The exit margin, metres.
     var margin = 0.0
-    /// What its preconditions reach, metres: 0 where none is a `near`.
-    private var nearRadius = 0.0
     var circumstance: UInt32 = 0
     var basis = Basis.everything
+    /// It rests on the reach of one place, named by its id.
+    var isSingle = false
     var isArriving = false
-    /// One of its preconditions is an `at`.
-    private(set) var isAt = false
-    var hasEnded = false
 
-    static let ended = {
-        var summary = ActiveSummary()
-        summary.hasEnded = true
-        return summary
-    }()
-
-    /// How far its preconditions reach, in metres, where `at` reaches so far.
-    @inline(__always)
-    func radius(at reach: Double) -> Double { isAt ? max(nearRadius, reach) : nearRadius }
+    static let ended = ActiveSummary()
 }
 
 extension ActiveSummary {
-    init(_ active: ActiveCircumstance) {
+    init(_ active: ActiveCircumstance, in table: PredicateTable) {
         circumstance = active.circumstance
         isArriving = active.trigger == .arriving
-        nearRadius = active.preconditions?.compactMap(\.radius).max() ?? 0
-        isAt = active.preconditions?.contains { $0.radius == nil } ?? false
-        guard active.basis != .everything else { return }
+        guard active.basis != .everything, let place = active.preconditions?.first?.predicates else { return }
         basis = active.basis
         margin = active.exitMargin
+        isSingle = basis == .reach && place.count == 1 && table[place[0]]?.key == .place
     }
 }

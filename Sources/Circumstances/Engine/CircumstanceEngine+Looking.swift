@@ -12,58 +12,42 @@ extension CircumstanceEngine {
         in world: some CircumstanceWorld
     ) -> Double {
         let owner = track.pointee.owner
-        if let grid = named.grid(of: owner) {
-            region.limit(grid.foresight)
-            grid.forEach(around: view) { place, chord in
-                approach(place, chord, from: view, track, into: &places, &region, in: world)
-            }
-        }
         var scales = interests[Int(owner)].scales
-        if scales != 0 { region.limit(PlaceTiles.foresight) }
-        let foresight = region.outer
+        guard scales != 0 else { return Self.safeMax }
         while scales != 0 {
             let scale = scales.trailingZeroBitCount
             scales &= scales - 1
-            let cell = tiles.cell(at: scale, around: view, memory, in: world)
+            let cell = tiles.cell(at: scale, around: view.point, view.position, memory, in: world)
             find(in: cell, within: Scale.reach(scale) + PlaceTiles.foresight, of: view, owner)
             approachFound(at: scale, view, track, into: &places, &region, in: world)
         }
-        return foresight
+        region.limit(PlaceTiles.foresight)
+        return PlaceTiles.foresight
     }
 
-    /// A place is near that an active circumstance names.
-    @inline(__always)
-    private func approach(
-        _ named: NamedPlace, _ chord: Double, from view: View, _ track: UnsafePointer<DeviceTrack>,
-        into places: inout [NearbyPlace], _ region: inout SafeRegion, in world: some CircumstanceWorld
-    ) {
-        // Chords of points are right to 2 cm.
-        guard chord - named.reachSteps < (max(0, region.outer) + 0.02) * GridPoint.unitsPerMetre else { return }
-        let summary = summaries[Int(named.active)]
-        guard !summary.hasEnded,
-            let near = view.neighbour(named.place, at: named.point, hasOutline: named.hasOutline, in: world)
-        else { return }
-        places.append(NearbyPlace(place: near.place, distance: near.distance))
-        guard named.isPrecondition else { return }
-        approach(named.active, summary, near, summary.radius(at: view.reach), from: view, track, &region, in: world)
-    }
-
-    /// Lists the places of a cell that the owner may ask for.
+    /// Lists the tiles of a cell that the owner may ask for.
     private func find(in cell: PlaceTile, within farthest: Double, of view: View, _ owner: UInt32) {
         var found: [FoundPlace] = []
         swap(&found, &self.found)
         found.removeAll(keepingCapacity: true)
         let steps = (farthest + 0.02) * GridPoint.unitsPerMetre
-        interests.withUnsafeBufferPointer { interests in
-            let interest = interests.baseAddress.unsafelyUnwrapped + Int(owner)
-            for index in 0..<cell.count {
-                let place = cell[index]
-                let chord = place.point.squaredChord(to: view.point)
-                let farthest = steps + place.radius
-                guard chord <= farthest * farthest,
-                    owner == 0 || (0..<place.count).contains(where: { interest.pointee.mayAskFor(place.predicate($0)) })
-                else { continue }
-                found.append(FoundPlace(place, chord: chord.squareRoot()))
+        if owner == 0 {
+            var run = cell.all
+            while let tilePlace = run.next() { found.append(tilePlace, within: steps, of: view) }
+        } else {
+            var own = cell[PlaceTile.part(of: owner)]
+            while let tilePlace = own.next() {
+                if tilePlace.owner == owner { found.append(tilePlace, within: steps, of: view) }
+            }
+            var shared = cell[PlaceTile.parts - 1]
+            interests.withUnsafeBufferPointer { interests in
+                let interest = interests.baseAddress.unsafelyUnwrapped + Int(owner)
+                while let tilePlace = shared.next() {
+                    guard (0..<tilePlace.count).contains(where: { interest.pointee.mayAskFor(tilePlace.predicate($0)) }) else {
+                        continue
+                    }
+                    found.append(tilePlace, within: steps, of: view)
+                }
             }
         }
         swap(&found, &self.found)
@@ -92,12 +76,19 @@ extension CircumstanceEngine {
         into places: inout [NearbyPlace], _ region: inout SafeRegion, in world: some CircumstanceWorld
     ) {
         let tilePlace = found.tilePlace
-        guard let near = view.neighbour(tilePlace.place, at: tilePlace.point, hasOutline: tilePlace.hasOutline, in: world) else {
-            return
-        }
-        places.append(NearbyPlace(place: near.place, distance: near.distance))
+        guard let distance = view.distance(to: tilePlace, in: world) else { return }
+        let near = Neighbour(tilePlace: tilePlace, distance: distance)
+        places.append(NearbyPlace(place: tilePlace.place, distance: distance))
         for position in 0..<tilePlace.count {
-            approachGroups(of: tilePlace.predicate(position), near, at: scale, from: view, track, &region, in: world)
+            let predicate = tilePlace.predicate(position)
+            guard Int(predicate) < index.entries.count else { continue }
+            let entry = index.entries[Int(predicate)]
+            if entry.active == PreconditionIndex.none { continue }
+            if entry.active == PreconditionIndex.several {
+                approachGroups(of: predicate, near, at: scale, from: view, track, &region, in: world)
+            } else if track.pointee.owner == 0 || entry.owner == track.pointee.owner, entry.scale == scale {
+                approach(entry.active, near, entry.radius ?? view.reach, from: view, track, &region, in: world)
+            }
         }
     }
 
@@ -105,16 +96,15 @@ extension CircumstanceEngine {
         of predicate: UInt32, _ near: Neighbour, at scale: Int, from view: View, _ track: UnsafePointer<DeviceTrack>,
         _ region: inout SafeRegion, in world: some CircumstanceWorld
     ) {
-        guard Int(predicate) < index.groups.count else { return }
         let owner = track.pointee.owner
-        index.groups[Int(predicate)].withUnsafeBufferPointer { groups in
+        index.groups[predicate]?.withUnsafeBufferPointer { groups in
             // Nobody's devices are seen by all, a client's only by its own circumstances.
             var position = owner == 0 ? 0 : PreconditionIndex.firstPosition(of: owner, in: groups)
             while position < groups.count, owner == 0 || groups[position].owner == owner {
                 if groups[position].scale == scale {
+                    let radius = groups[position].radius ?? view.reach
                     for active in groups[position].actives {
-                        let summary = summaries[Int(active)]
-                        approach(active, summary, near, summary.radius(at: view.reach), from: view, track, &region, in: world)
+                        approach(active, near, radius, from: view, track, &region, in: world)
                     }
                 }
                 position += 1
@@ -125,9 +115,10 @@ extension CircumstanceEngine {
     /// A place is near that an active circumstance may be true of.
     @inline(__always)
     private func approach(
-        _ active: UInt32, _ summary: ActiveSummary, _ near: Neighbour, _ radius: Double, from view: View,
-        _ track: UnsafePointer<DeviceTrack>, _ region: inout SafeRegion, in world: some CircumstanceWorld
+        _ active: UInt32, _ near: Neighbour, _ radius: Double, from view: View, _ track: UnsafePointer<DeviceTrack>,
+        _ region: inout SafeRegion, in world: some CircumstanceWorld
     ) {
+        let summary = summaries[Int(active)]
         guard summary.basis != .everything else {
             if region.isReached(near, radius) { candidates.append(active) }
             return
@@ -149,16 +140,12 @@ extension CircumstanceEngine {
                 return
             }
         }
-        let isReached = region.isReached(near, radius)
-        guard near.distance <= radius + summary.margin,
-            rules(of: active, summary, at: near, view, &region, in: world) == .true
+        guard region.isReached(near, radius), rules(of: active, summary, at: near, view, &region, in: world) == .true
         else { return }
-        // Where it begins, it is true of the places within the margin, too.
-        arrivals.append((active, NearbyPlace(place: near.place, distance: near.distance)))
-        guard isReached else { return }
         // It begins now, and ends beyond the margin.
         candidates.append(active)
         _ = region.isWithin(near, radius + summary.margin)
+        if summary.isSingle { arrivals.append((active, NearbyPlace(place: near.tilePlace.place, distance: near.distance))) }
     }
 
     /// The truth of the rules of an active circumstance for a place, as long as time does not change it.
@@ -171,7 +158,7 @@ extension CircumstanceEngine {
         var evaluation = Evaluation(
             world: world, memory: memory, situation: Situation(instant: view.instant), program: active.program,
             nearRadius: active.nearRadius)
-        let outcome = evaluation.rulesOutcome(of: near.place)
+        let outcome = evaluation.rulesOutcome(of: near.tilePlace.place)
         evaluations += 1
         region.take(outcome)
         return outcome.truth
@@ -180,27 +167,27 @@ extension CircumstanceEngine {
 
 /// A place that a device's circumstances may be about, and how far it is at least, in metres.
 struct FoundPlace {
-    let tilePlace: TilePlace
-    let least: Double
-
-    /// Rounding of both points, metres.
-    private static let blur = 0.02
-
-    /// - Parameter chord: From the device to the point, in steps of the grid.
-    @inline(__always)
-    init(_ tilePlace: TilePlace, chord: Double) {
-        self.tilePlace = tilePlace
-        least = (chord - tilePlace.radius) * (1 / GridPoint.unitsPerMetre) - Self.blur
-    }
+    var tilePlace: TilePlace
+    var least: Double
 }
 
-/// A place and how far it is.
-struct Neighbour {
-    var place: UInt32
-    /// Of its point, or the middle of its outline.
-    var point: GridPoint
-    var hasOutline: Bool
-    /// Metres.
+extension [FoundPlace] {
+    @inline(__always)
+    fileprivate mutating func append(_ tilePlace: TilePlace, within steps: Double, of view: View) {
+        let chord = tilePlace.point.squaredChord(to: view.point)
+        let radius = tilePlace.radius
+        guard chord <= (steps + radius) * (steps + radius) else { return }
+        append(
+            FoundPlace(tilePlace: tilePlace, least: (chord.squareRoot() - radius) * (1 / GridPoint.unitsPerMetre) - Self.blur))
+    }
+
+    /// Rounding of both points, metres.
+    private static var blur: Double { 0.02 }
+}
+
+/// A place and how far it is, in metres.
+private struct Neighbour {
+    var tilePlace: TilePlace
     var distance: Double
 }
 
@@ -209,11 +196,11 @@ extension SafeRegion {
     @inline(__always)
     fileprivate mutating func isReached(_ near: Neighbour, _ radius: Double) -> Bool {
         if near.distance <= radius { return true }
-        if near.hasOutline {
+        if near.tilePlace.hasOutline {
             limit(near.distance - radius)
         } else {
             take(
-                BoundaryCircle(near.point, radius: radius, isInside: false),
+                BoundaryCircle(near.tilePlace.point, radius: radius, isInside: false),
                 slack: near.distance - radius)
         }
         return false
@@ -223,11 +210,11 @@ extension SafeRegion {
     @inline(__always)
     fileprivate mutating func isWithin(_ near: Neighbour, _ radius: Double) -> Bool {
         guard near.distance <= radius else { return false }
-        if near.hasOutline {
+        if near.tilePlace.hasOutline {
             limit(radius - near.distance)
         } else {
             take(
-                BoundaryCircle(near.point, radius: radius, isInside: true),
+                BoundaryCircle(near.tilePlace.point, radius: radius, isInside: true),
                 slack: radius - near.distance)
         }
         return true
@@ -237,9 +224,6 @@ extension SafeRegion {
 /// From where a device looks around.
 struct View {
     let position: (latitude: Double, longitude: Double)
-    /// Steps of the ``SurfaceGrid``.
-    let latitudeSteps: Int32
-    let longitudeSteps: Int32
     let point: GridPoint
     /// Metres that `at` reaches.
     let reach: Double
@@ -249,21 +233,17 @@ struct View {
 
     init(_ fix: Fix, at instant: Int64) {
         position = (fix.latitude, fix.longitude)
-        latitudeSteps = SurfaceGrid.steps(fix.latitude)
-        longitudeSteps = SurfaceGrid.steps(fix.longitude)
         exact = ECEF(latitude: fix.latitude, longitude: fix.longitude)
         point = GridPoint(exact)
         reach = PlaceReach.at(accuracy: fix.accuracy)
         self.instant = instant
     }
 
-    /// A place with its distance; nil where it is beyond 20 km.
+    /// Metres; nil where it is beyond 20 km.
     @inline(__always)
-    func neighbour(_ place: UInt32, at point: GridPoint, hasOutline: Bool, in world: some CircumstanceWorld) -> Neighbour? {
-        let distance =
-            hasOutline
-            ? world.distance(of: place, latitude: position.latitude, longitude: position.longitude) : distance(to: point)
-        return distance.map { Neighbour(place: place, point: point, hasOutline: hasOutline, distance: $0) }
+    func distance(to tilePlace: TilePlace, in world: some CircumstanceWorld) -> Double? {
+        guard tilePlace.hasOutline else { return distance(to: tilePlace.point) }
+        return world.distance(of: tilePlace.place, latitude: position.latitude, longitude: position.longitude)
     }
 
     /// Metres.

@@ -1,7 +1,7 @@
 // Circumstances come, change and go.
 
 extension CircumstanceEngine {
-    /// Registers a circumstance, in the place of another one where that is given. It is active at once: arriving fires for the
+    /// Registers a circumstance, in the place of another one where that is given. It is watched at once: arriving fires for the
     /// devices of which it is true.
     ///
     /// What the replaced one held is gone, as with ``unregister(_:)``.
@@ -19,13 +19,11 @@ extension CircumstanceEngine {
     /// Takes a circumstance in without evaluating it: ``resume(at:)`` does so when all are restored.
     public func restore(_ rule: CircumstanceRule, isEnabled: Bool, in world: some CircumstanceWorld) -> CircumstanceRef {
         let circumstance = add(rule, replacing: nil, in: world)
-        // Not all places may be back.
-        areNamedPlacesStale = true
         if isEnabled { _ = insertActive(circumstance, in: world) }
         return circumstance
     }
 
-    /// Activates a circumstance again. It starts from the values of now, which are not reported.
+    /// Watches a circumstance again. The values of now are taken silently as its start.
     public func enable(
         _ circumstance: CircumstanceRef, at instant: Int64, in world: some CircumstanceWorld,
         into effects: inout [CircumstanceEffect]
@@ -34,7 +32,7 @@ extension CircumstanceEngine {
         activate(circumstance, isSilent: true, at: instant, in: world, into: &effects)
     }
 
-    /// Ends the evaluation of a circumstance. Its held rows are void: the caller deletes those of this circumstance.
+    /// No longer watches a circumstance. Its held rows are void: the caller deletes those of this circumstance.
     public func disable(_ circumstance: CircumstanceRef) {
         guard let entry = entry(circumstance), let active = entry.active else { return }
         entries[Int(circumstance.index)]?.active = nil
@@ -97,7 +95,7 @@ extension CircumstanceEngine {
         memory.forgetAll()
         tiles.forgetPredicates()
         for case let active? in actives {
-            for query in active.queries { tiles.show(query) }
+            for query in active.queries { _ = tiles.show(query, to: active.owner) }
         }
     }
 
@@ -112,7 +110,7 @@ extension CircumstanceEngine {
     }
 }
 
-// MARK: - Activating
+// MARK: - Watching
 
 extension CircumstanceEngine {
     private func activate(
@@ -134,7 +132,7 @@ extension CircumstanceEngine {
         active.isSilent = false
     }
 
-    /// Of a circumstance that is not active: a device at a place whose visits are asked for visits it from now on.
+    /// Of a circumstance that is not watched: a device at a place whose visits are asked for visits it from now on.
     private func beginVisits(
         for circumstance: CircumstanceRef, at instant: Int64, in world: some CircumstanceWorld,
         into effects: inout [CircumstanceEffect]
@@ -157,18 +155,16 @@ extension CircumstanceEngine {
             actives.append(active)
             summaries.append(.ended)
         }
-        summaries[Int(number)] = ActiveSummary(active)
+        summaries[Int(number)] = ActiveSummary(active, in: memory.predicates)
         entries[Int(circumstance.index)]?.active = number
-        if active.preconditions != nil {
-            index.insert(number, of: active.owner, active.preconditionQueries)
+        if let preconditions = active.preconditions {
+            index.insert(number, of: active.owner, preconditions)
         } else {
             unconditional[active.owner, default: []].append(number)
         }
-        named.insert(number, active)
-        if !areNamedPlacesStale { show(active.namings, of: number, in: world) }
         uses.count(active, by: 1)
         countQueries(of: active, by: 1)
-        for query in active.queries { tiles.show(query) }
+        for query in active.queries { show(query, to: active.owner, in: world) }
         return active
     }
 
@@ -180,38 +176,20 @@ extension CircumstanceEngine {
         }
     }
 
-    private func show(_ namings: [Naming], of number: UInt32, in world: some CircumstanceWorld) {
-        for naming in namings {
-            guard let id = memory.predicates[naming.predicate]?.value.text, let place = world.place(withID: id) else { continue }
-            change(place, named: naming, by: number, isShown: true, in: world)
-        }
-    }
-
-    /// A place is where a circumstance names it, or no longer.
-    private func change(
-        _ place: UInt32, named naming: Naming, by number: UInt32, isShown: Bool, in world: some CircumstanceWorld
-    ) {
-        guard place < UInt32(Int32.max), let owner = actives[Int(number)]?.owner else { return }
-        let named = NamedPlace(place, world.extent(of: place), naming, of: number)
-        if isShown { self.named.show(named, to: owner) } else { self.named.hide(named, from: owner) }
-    }
-
-    /// Before a place changes, or after it: the circumstances that name it find it no longer, or where it is.
-    func changeNamed(_ place: UInt32, isShown: Bool, in world: some CircumstanceWorld) {
-        guard !areNamedPlacesStale, let predicate = memory.predicates.number(.place, world.facts(of: place).id) else { return }
-        for number in named.actives(naming: predicate) {
-            for naming in actives[Int(number)]?.namings ?? [] where naming.predicate == predicate {
-                change(place, named: naming, by: number, isShown: isShown, in: world)
+    private func show(_ query: PlaceQuery, to owner: UInt32, in world: some CircumstanceWorld) {
+        var scales = tiles.show(query, to: owner)
+        guard scales != 0 else { return }
+        let place = memory.predicates[query.predicate].flatMap { $0.key == .place ? $0.value.text : nil }
+        let extent = place.map { world.place(withID: $0).map { world.extent(of: $0) } }
+        while scales != 0 {
+            let scale = scales.trailingZeroBitCount
+            scales &= scales - 1
+            switch extent {
+            case .some(.some(let extent)): tiles.forget(extent, at: scale)
+            // The place is not known yet.
+            case .some(.none): break
+            case .none: tiles.forget(scale: scale)
             }
-        }
-    }
-
-    /// All places that are named, from the world as it is now.
-    func findNamedPlaces(in world: some CircumstanceWorld) {
-        areNamedPlacesStale = false
-        named.hideAll()
-        for (number, active) in actives.enumerated() {
-            if let active { show(active.namings, of: UInt32(truncatingIfNeeded: number), in: world) }
         }
     }
 
@@ -219,9 +197,8 @@ extension CircumstanceEngine {
         guard let active = actives[Int(number)] else { return }
         uses.count(active, by: -1)
         countQueries(of: active, by: -1)
-        named.remove(number, active)
-        if active.preconditions != nil {
-            index.remove(number, of: active.owner, active.preconditionQueries)
+        if let preconditions = active.preconditions {
+            index.remove(number, of: active.owner, preconditions)
         } else {
             unconditional[active.owner]?.removeAll { $0 == number }
         }
@@ -236,7 +213,6 @@ extension CircumstanceEngine {
         for device in tracks.indices where !tracks[device].held.isEmpty {
             tracks[device].held.removeAll { actives[Int($0)] == nil }
         }
-        named.keep { actives[Int($0.active)] != nil }
         freeActives += retired
         retired.removeAll()
     }

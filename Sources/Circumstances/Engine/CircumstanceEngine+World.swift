@@ -2,10 +2,7 @@
 
 extension CircumstanceEngine {
     /// To be called before a place is changed or removed, while the world still has it as it was.
-    public func placeWillChange(_ place: UInt32, in world: some CircumstanceWorld) {
-        changeNamed(place, isShown: false, in: world)
-        disturb(place, in: world)
-    }
+    public func placeWillChange(_ place: UInt32, in world: some CircumstanceWorld) { disturb(place, in: world) }
 
     /// To be called after a place was added, changed or removed; evaluates the devices near where it was and is.
     ///
@@ -19,7 +16,6 @@ extension CircumstanceEngine {
         if exists {
             // What was unknown of all devices, wherever they are, is known now.
             if memory.takeAwaited(of: place, in: world) { sweepAll() }
-            changeNamed(place, isShown: true, in: world)
             disturb(place, in: world)
         }
         guard !disturbed.isEmpty else { return }
