@@ -72,7 +72,8 @@ extension Hub {
     public func doorHolds(through number: Int64) {
         // A number beyond our own was given by a life whose last second is lost to us: nothing it says helps.
         let known = number > liveNumber ? 0 : number
-        live.resync.begin(liveStates.all.filter { $0.number > known }.sorted { $0.number < $1.number }, holding: known)
+        let lacking = liveStates.all.filter { $0.number > known || $0.isPrivate && $0.wasPublicOnce }
+        live.resync.begin(lacking.sorted { $0.number < $1.number }, holding: known)
         liveSubscribers.reopen(since: known)
     }
 

@@ -147,6 +147,7 @@ public final class Hub {
             for dataset in orderedDatasets {
                 dataset.matchAccount.note(of: dataset.id, &turn)
                 dataset.matchAccount.budgetReport.advance(dataset.diagnostics, &turn)
+                if dataset.liveSubscriptions.areaCount == 0 { dataset.liveTopics.forgetCompanions() }
             }
             forgetOld(&turn)
             liveSubscribers.repair(at: now)

@@ -231,8 +231,9 @@ struct NaiveLiveSubscriptions {
 
     private mutating func remember(_ id: String) {
         guard let subscription = subscriptions[id], subscription.north != nil else { return }
-        for (topic, update) in updates where subscription.lets(update, of: topic) && update.at > subscription.at {
-            subscriptions[id]?.inside.insert(topic)
+        for (topic, update) in updates where subscription.lets(update, of: topic) {
+            let brought = topic == Self.companion ? updates.first { $0.key.hasSuffix("/p/position") }?.value.at : nil
+            if max(update.at, brought ?? 0) > subscription.at { subscriptions[id]?.inside.insert(topic) }
         }
     }
 

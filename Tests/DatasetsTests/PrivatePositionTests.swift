@@ -54,6 +54,26 @@ struct PrivatePositionTests {
         #expect(live(harness).isEmpty)
     }
 
+    @Test("What a device sends leaves an area with the position that becomes private, and comes back with it")
+    func companions() {
+        let harness = harness("all")
+        harness.send("d/v/-/-/-/stray/temperature", #"{"temperature":1}"#)
+        func news() -> [Bool] {
+            let messages = harness.published.filter { $0.topic == "geomatch/d/bob/live/l" }
+            harness.published.removeAll()
+            return messages.map { $0.json?["left"]?.asBool ?? false }
+        }
+        _ = harness.request(
+            "live/subscribe",
+            #"{"criteria":"d/+/+/+/+/+/temperature","within":{"bbox":[7,43,8,44]},"id":"l"}"#, client: "bob")
+        #expect(news() == [false])
+        harness.published.removeAll()
+        hide(harness)
+        #expect(news() == [true])
+        hide(harness, "all")
+        #expect(news() == [false])
+    }
+
     @Test("OwnTracks' transitions and waypoints say where a device is, too")
     func transitions() {
         let harness = harness()

@@ -63,6 +63,9 @@ final class LiveState {
     /// It is for the owner of its device and for administrators only.
     var isPrivate: Bool { isWhereabouts && dataset.hidesPositions }
 
+    /// Former versions published it wherever positions are private.
+    var wasPublicOnce: Bool { isWhereabouts && KnownDomain(rawValue: domain) == nil }
+
     /// What the time of an update is compared with: when it was true, or where that lies ahead, when it arrived. Where both lie
     /// ahead nothing is late: so no clock, wrong or forged, keeps a device from being heard of.
     func time(at now: Int64) -> Int64 {

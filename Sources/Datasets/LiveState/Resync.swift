@@ -70,12 +70,13 @@ struct Resync {
 
     /// Reports a state again.
     func report(_ state: LiveState, _ subscribers: LiveSubscribers, _ turn: inout Turn) {
+        let isOther = state.dataset.positionsChangedAt > held
         if !state.isPrivate {
             turn.effects.output.append(.liveState, name: state.topic, payload: state.payload ?? [])
-        } else if state.dataset.positionsChangedAt > held {
+        } else if isOther || state.wasPublicOnce {
             // It may be held from before it was private.
             turn.effects.output.append(.liveState, name: state.topic, payload: [])
         }
-        subscribers.reportAgain(state, changedAfter: held, &turn)
+        subscribers.reportAgain(state, changedAfter: isOther ? .max : held, &turn)
     }
 }

@@ -1,3 +1,4 @@
+import Geodesy
 import Wire
 
 /// A live state that changed, with what conditions look at, read when first needed.
@@ -10,8 +11,11 @@ struct LiveSubject {
     var facts: LiveMessage.Facts?
     /// Its place is the one of its device, not its own word.
     var isWhereItsDeviceIs = false
+    /// Where its item is, if that was read already: the item may be nowhere.
+    let itemPosition: Position??
 
-    init(_ state: LiveState, former: [UInt8]? = nil, formerNumber: Int64 = 0) {
+    init(_ state: LiveState, former: [UInt8]? = nil, formerNumber: Int64 = 0, itemPosition: Position?? = nil) {
+        self.itemPosition = itemPosition
         self.state = state
         self.former = former
         self.formerNumber = formerNumber

@@ -1,3 +1,4 @@
+import Geodesy
 import LiveTopics
 import Records
 import Selectors
@@ -33,9 +34,13 @@ extension LiveSubscribers {
     func reportCompanions(of position: LiveState, through number: Int64 = .max, _ turn: inout Turn) {
         let dataset = position.dataset
         guard position.namesDevice, dataset.liveSubscriptions.areaCount > 0 else { return }
-        for topic in dataset.liveTopics.companions(of: position.itemID) {
+        let companions = dataset.liveTopics.companions(of: position.itemID)
+        guard !companions.isEmpty else { return }
+        let current = dataset.position(of: position.itemID, using: parser)
+        // More than a device sends, and no more than a turn may cost.
+        for topic in companions.prefix(Self.companionsMax) {
             guard let state = dataset.liveTopics[topic], state.payload != nil, state.number <= number else { continue }
-            var subject = LiveSubject(state)
+            var subject = LiveSubject(state, itemPosition: .some(current))
             for handle in subscribers(of: state) {
                 guard let subscription = handles[handle], subscription.area != nil, subscription.record.leaseUntil > turn.now
                 else { continue }
@@ -48,6 +53,8 @@ extension LiveSubscribers {
             }
         }
     }
+
+    static let companionsMax = 64
 
     /// A state is about to become private: its subscribers that may not see it any more are sent that it left.
     func hide(_ state: LiveState, _ turn: inout Turn) {
@@ -137,9 +144,7 @@ extension LiveSubscribers {
         let state = subject.state
         if subject.facts?.position == nil, state.hasLocation, state.domain != KnownDomain.position.rawValue {
             // It is where the device is whose id it has.
-            let current =
-                state.dataset.devices[state.itemID]?.positionTopic ?? state.dataset.positionsWithoutDevice[state.itemID]
-            subject.facts?.position = current?.payload.flatMap { LiveMessage.position(inPayload: $0, using: parser) }
+            subject.facts?.position = subject.itemPosition ?? state.dataset.position(of: state.itemID, using: parser)
             subject.isWhereItsDeviceIs = true
         }
         if subject.facts != nil, subject.facts?.position == nil {
@@ -155,5 +160,14 @@ extension LiveSubscribers {
             topic: state.topic, domain: state.domain, itemID: state.itemID, timestamp: state.timestamp,
             receivedAt: state.receivedAt, properties: Array("{}".utf8), originSourceId: nil, derived: false, into: &message)
         return message
+    }
+}
+
+extension Dataset {
+    /// The state that says where an item is.
+    func positionState(of item: String) -> LiveState? { devices[item]?.positionTopic ?? positionsWithoutDevice[item] }
+
+    fileprivate func position(of item: String, using parser: JSONParser) -> Position? {
+        positionState(of: item)?.payload.flatMap { LiveMessage.position(inPayload: $0, using: parser) }
     }
 }

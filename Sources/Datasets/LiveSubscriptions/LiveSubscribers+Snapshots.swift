@@ -119,7 +119,9 @@ extension LiveSubscribers {
             if subscription.area != nil {
                 let since = subscription.record.snapshot ? .min : subscription.record.number
                 forEachTopic(of: subscription) { state in
-                    if state.number > since { subscription.inside.insert(state.topicNumber) }
+                    // Or its item came there since, and brought it.
+                    let moved = state.hasLocation ? state.dataset.positionState(of: state.itemID)?.number : nil
+                    if max(state.number, moved ?? .min) > since { subscription.inside.insert(state.topicNumber) }
                 }
             }
             if subscription.record.snapshot { beginSnapshot(of: subscription) }

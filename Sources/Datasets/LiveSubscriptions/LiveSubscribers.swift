@@ -84,9 +84,7 @@ final class LiveSubscribers {
             subscription.dataset.liveSubscriptions.snapshotCount -= 1
             snapshotting.removeAll { $0 === subscription }
         }
-        let dataset = subscription.dataset
-        dataset.liveSubscriptions.remove(subscription)
-        if dataset.liveSubscriptions.areaCount == 0 { dataset.liveTopics.forgetCompanions() }
+        subscription.dataset.liveSubscriptions.remove(subscription)
         handles.remove(subscription)
     }
 
