@@ -88,17 +88,20 @@ extension EngineState {
         return saturating(saturating(record.changedAt, dwell), lag(record))
     }
 
-    /// The fix of the two sides' that came last: a phone that sends an hour at once makes the visits it made, also where the other side
-    /// has been heard of since. nil: neither moves. Where something fixed is says nothing about time.
-    private func latestFix(_ record: Pair) -> Heard? {
-        let sides = [heard[publications[record.publication].device], heard[subscriptions[record.subscription].device]]
-        return sides.filter { $0.at != .max && $0.fixedAt != .min }.max { ($0.at, $0.fixedAt) < ($1.at, $1.fixedAt) }
+    /// The last fixes of the sides that move. Where something fixed is says nothing about time.
+    private func fixes(_ record: Pair) -> some Collection<Heard> {
+        [heard[publications[record.publication].device], heard[subscriptions[record.subscription].device]]
+            .filter { $0.at != .max && $0.fixedAt != .min }
     }
 
-    private func fixedAt(_ record: Pair, at now: Int64) -> Int64 { min(now, latestFix(record)?.fixedAt ?? now) }
+    /// Up to when the pair is known: as far behind its last fix as the side that lags more. So a phone that sends an hour at once makes
+    /// the visits it made, and no fix of the other side carries it into the present.
+    private func fixedAt(_ record: Pair, at now: Int64) -> Int64 {
+        fixes(record).map(\.at).max().map { min(now, $0 - lag(record)) } ?? now
+    }
 
-    /// How far the later fix lay behind when it came: a source that lags goes on lagging.
-    private func lag(_ record: Pair) -> Int64 { latestFix(record).map { max(0, $0.at - $0.fixedAt) } ?? 0 }
+    /// How far the fixes of a side lay behind when they came: a source that lags goes on lagging.
+    private func lag(_ record: Pair) -> Int64 { fixes(record).map { max(0, $0.at - $0.fixedAt) }.max() ?? 0 }
 
     /// Visits go on after a restart as their last fixes say.
     mutating func resumeLikely(_ subscription: UInt32, at now: Int64) {

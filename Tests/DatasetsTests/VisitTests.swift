@@ -65,9 +65,17 @@ struct VisitTests {
             harness.move(metres: metres, extra: #","acc":20,"timestamp":\#(harness.now - secondsAgo * 1000)"#)
             return events(harness)
         }
-        #expect(fix(1, secondsAgo: 3600) == [])
-        #expect(fix(2, secondsAgo: 3500) == ["matched"])
-        #expect(fix(400, secondsAgo: 3000) == [])
+        // The van goes on meanwhile: neither one early fix of the phone nor one outlier is carried to the van's time.
+        func drive() -> [String] {
+            harness.advance(milliseconds: 1000)
+            harness.move("van", metres: 0)
+            return events(harness)
+        }
+        #expect(fix(1, secondsAgo: 3600) == [] && drive() == [])
+        #expect(fix(2, secondsAgo: 3500) == ["matched"] && drive() == [])
+        #expect(fix(400, secondsAgo: 3400) == [] && drive() == [])
+        #expect(fix(3, secondsAgo: 3390) == [] && drive() == [])
+        #expect(fix(400, secondsAgo: 3000) == [] && drive() == [])
         #expect(fix(401, secondsAgo: 2930) == ["ended left"])
     }
 

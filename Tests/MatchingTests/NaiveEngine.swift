@@ -127,9 +127,15 @@ final class NaiveEngine {
         return (squares[0] + squares[1]).squareRoot()
     }
 
-    /// The side whose fix came last.
-    private func latestFix(_ p: Publication, _ s: Subscription) -> DeviceRef {
-        [p.device, s.device].max { (heard[$0] ?? .min, fixedAt[$0] ?? .min) < (heard[$1] ?? .min, fixedAt[$1] ?? .min) }!
+    /// How far the side that lags more lay behind with its last fix.
+    private func lag(_ p: Publication, _ s: Subscription) -> Int64 {
+        [p.device, s.device].map { max(0, (heard[$0] ?? 0) - (fixedAt[$0] ?? heard[$0] ?? 0)) }.max()!
+    }
+
+    /// As of when the pair is known.
+    private func known(_ p: Publication, _ s: Subscription, at now: Int64) -> Int64 {
+        let last = [p.device, s.device].compactMap { fixedAt[$0] == nil ? nil : heard[$0] }.max()
+        return min(now, (last ?? now) - (last == nil ? 0 : lag(p, s)))
     }
 
     /// Brings a pair with accuracy likely up to date.
@@ -139,9 +145,8 @@ final class NaiveEngine {
     ) {
         var stay = stays[key]!
         if isUpdated { stay.outsideSince = nil }
-        let fix = latestFix(p, s)
-        let instant = min(now, fixedAt[fix] ?? now)
-        let lag = max(0, (heard[fix] ?? instant) - instant)
+        let instant = known(p, s, at: now)
+        let lag = lag(p, s)
         let isOnFloor = !s.options.sameFloor || (floors[p.device] ?? 0) != 0 && floors[p.device] == floors[s.device]
         let standing = likely(places.0, places.1, p.range + s.range, s.options)
         if stay.phase == .visiting && isSilent {
@@ -498,7 +503,7 @@ final class NaiveEngine {
                 likely(here, there, p.range + s.range, s.options) == .outside,
                 !s.options.sameFloor || (floors[p.device] ?? 0) != 0 && floors[p.device] == floors[s.device]
             else { continue }
-            stays[key]!.outsideSince = min(now, fixedAt[latestFix(p, s)] ?? now)
+            stays[key]!.outsideSince = known(p, s, at: now)
         }
         evaluate(
             keys { $2.isVisit && stays[$0] == nil }, at: now, hinting: false, attending: false, &outcome)
@@ -523,8 +528,7 @@ final class NaiveEngine {
             return due
         }
         guard stay.outsideSince == nil else { return .max }
-        let fix = latestFix(p, s)
-        return due + max(0, (heard[fix] ?? 0) - (fixedAt[fix] ?? 0))
+        return due + lag(p, s)
     }
 
     // MARK: Boundaries
