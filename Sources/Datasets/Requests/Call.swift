@@ -44,8 +44,14 @@ extension Call {
     /// Refuses devices that an object of a client would never hear of: it follows those of its client and those without an owner, also where
     /// an administrator asks. A name that is no device's is a group, or of a device to come.
     func checkFollowed(_ names: [String], by client: String, field: String = "devices") throws(WireError) {
-        for name in names {
-            guard let owner = dataset.devices[name]?.record.owner, owner != client else { continue }
+        let others = names.filter { name in dataset.devices[name]?.record.owner.map { $0 != client } ?? false }
+        guard !others.isEmpty else { return }
+        // A group may be called like another client's device.
+        let groups = dataset.devices.all.reduce(into: Set<String>()) { groups, device in
+            let record = device.record
+            if !record.group.isEmpty, record.owner == nil || record.owner == client { groups.formUnion(record.group) }
+        }
+        if let name = others.first(where: { !groups.contains($0) }) {
             throw WireError(
                 .forbidden,
                 "the device `\(name)` belongs to another client: only devices of `\(client)` and those without an owner are followed",

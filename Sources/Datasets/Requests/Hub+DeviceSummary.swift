@@ -7,7 +7,7 @@ public struct DeviceSummary: Sendable {
     public var owner: String?
     /// The number of its newest match.
     public var newestMatch: Int64?
-    /// Of what `match/list` shows whoever asks from now on; nil while the store may not have the newest match.
+    /// Of what `match/list` shows from now on; nil while the store may not have the newest match.
     public var matchesValidity: Validity?
     /// Where it is a beacon.
     public var beacon: Beacon?

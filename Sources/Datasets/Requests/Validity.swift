@@ -2,7 +2,7 @@ import Synchronization
 
 /// Whether what was answered about something would still be answered so. Doors look into it from any thread.
 ///
-/// It ends on the core's thread before anything leaves that says what has changed: who was told of a change finds it ended.
+/// It ends on the core's thread before anything leaves that says what has changed: a caller that knows of a change finds it ended.
 public final class Validity: Sendable {
     private let whole: Validity?
     private let isOver = Atomic(false)

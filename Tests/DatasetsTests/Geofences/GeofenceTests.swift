@@ -128,6 +128,11 @@ struct GeofenceTests {
                     "\(request) of \(client)")
             }
         }
+        // A group may be called like another client's device.
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"fleet"}"#, client: "bob")
+        _ = harness.request("device/update", #"{"id":"van/1","group":["vans","fleet"]}"#)
+        harness.fence(#","devices":["fleet"]"#, id: "fleet")
+        #expect(harness.inside("fleet") == ["van/1"])
         _ = harness.request("device/update", #"{"id":"van/1","group":[]}"#)
         #expect(harness.events("group") == ["exited van/1 left"])
     }
