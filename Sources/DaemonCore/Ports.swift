@@ -27,7 +27,7 @@ public protocol Door: AnyObject {
     ///
     /// - Returns: Whether more waits.
     func bring() -> Bool
-    /// Everything brought so far has been carried out, with what follows from it: who waits to hear just that may be told.
+    /// Everything brought so far has been carried out, with what follows from it: a caller that waits for that may be answered.
     func answerInput()
     /// Whether a message of a live subscription is for this door alone.
     func keepsForItself(_ notification: Notification) -> Bool

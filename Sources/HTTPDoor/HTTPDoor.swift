@@ -38,7 +38,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     private var expiryAt: Int64 = 0
     /// Updates whose dataset takes nothing in at present.
     private var suspended: [LiveBatch] = []
-    /// What connections are told at ``answerInput()``.
+    /// What connections are answered at ``answerInput()``.
     private var answers: [@Sendable () -> Void] = []
 
     private struct Inbox {

@@ -127,7 +127,16 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case is ChannelShouldQuiesceEvent:
-            if inProgress > 0 { closesAfterAnswer = true } else { context.close(promise: nil) }
+            guard inProgress == 0 else { return closesAfterAnswer = true }
+            // Behind what of the last answer the client has not taken yet.
+            let channel = context.channel
+            let taken = context.eventLoop.makePromise(of: Void.self)
+            taken.futureResult.whenComplete { _ in channel.close(promise: nil) }
+            if let front = try? context.pipeline.syncOperations.context(handlerType: PatienceHandler.self) {
+                front.writeAndFlush(NIOAny(ByteBuffer()), promise: taken)
+            } else {
+                taken.succeed()
+            }
         case ChannelEvent.inputClosed where isOver && isReadingBody: context.close(promise: nil)
         default: context.fireUserInboundEventTriggered(event)
         }

@@ -24,7 +24,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler, @unch
     /// The channel asked to read on while enough waited.
     private var isReadHeld = false
     private var isInBody = false
-    /// Is told of the end of the input; what comes before is thrown away.
+    /// Is called at the end of the input; what comes before is thrown away.
     private var watch: (() -> Void)?
 
     /// Beyond these nothing more is read.

@@ -45,9 +45,7 @@ struct CouchPush {
             }
             id = object["_id"]?.asString ?? ""
             if id.hasPrefix(CouchDatabase.localPrefix) {
-                // So PouchDB 5 keeps its checkpoints.
-                let revision = try await database.putLocal(String(id.dropFirst(CouchDatabase.localPrefix.count)), object)
-                return fates.append(Fate(id: id, revision: revision))
+                return try await keepLocal(id, object)
             }
             try await add(try CouchEdit(object, isReplicated: isReplicated))
         } catch let refusal as CouchRefusal {
@@ -56,6 +54,18 @@ struct CouchPush {
             // A half surrogate or a hundred levels: the others are not to suffer from it.
             fates.append(Fate(id: Self.id(of: bytes), revision: nil, refusal: CouchRefusal(WireError(error))))
         }
+    }
+
+    /// Writes a `_local` document, as PouchDB 5 keeps its checkpoints, behind the documents before it.
+    private mutating func keepLocal(_ id: String, _ document: JSONObject) async throws {
+        try await flush()
+        var fate = Fate(id: id)
+        do {
+            fate.revision = try await database.putLocal(String(id.dropFirst(CouchDatabase.localPrefix.count)), document)
+        } catch let error as WireError where error.code != .internal {
+            fate.refusal = CouchRefusal(error)
+        }
+        fates.append(fate)
     }
 
     /// More cannot be parsed.

@@ -143,7 +143,9 @@ struct HTTPResponder: Sendable {
 
     private func route(_ exchange: HTTPExchange) async throws -> Routed {
         let head = exchange.head
-        if let coding = head["Content-Encoding"], coding.lowercased() != "identity" { throw HTTPRefusal.coding(coding) }
+        if head.method == .post || head.method == .put, let coding = head["Content-Encoding"], coding.lowercased() != "identity" {
+            throw HTTPRefusal.coding(coding)
+        }
         if head.method == .options, let answer = try options(head) { return .answer(answer) }
         switch head.path.first {
         case "healthz" where head.path.count == 1: return .answer(try probe(head) { health() })

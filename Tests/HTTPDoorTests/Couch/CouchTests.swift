@@ -341,6 +341,10 @@ struct CouchTests {
             let results = try JSONValue.parse(try client.ask("POST", "_bulk_docs", bulk).body).asArray ?? []
             #expect(results.map { $0.asObject?["ok"] } == [true, true] && results.first?.asObject?["id"] == "_local/a")
             #expect(try client.ask("GET", "_local/a").json["last_seq"] == 3)
+            let long = #"_local/\#(String(repeating: "x", count: 600))"#
+            let mixed = #"{"docs":[{"_id":"note:2"},{"_id":"\#(long)"},{"_id":"note:3"}],"new_edits":true}"#
+            let fates = try JSONValue.parse(try client.ask("POST", "_bulk_docs", mixed).body).asArray ?? []
+            #expect(fates.map { $0.asObject?["error"] == nil } == [true, false, true], "\(fates)")
             #expect(try client.ask("DELETE", "_local/a").status == 200)
             #expect(try client.ask("GET", "_local/a").status == 404 && client.ask("DELETE", "_local/a").status == 404)
             _ = try client.ask("PUT", "_local/a", #"{"last_seq":4}"#)
