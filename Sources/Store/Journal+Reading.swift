@@ -40,8 +40,6 @@ extension Journal {
     }
 
     func read() {
-        // Long pages are read for whom nobody else waits; live data and changes are for everybody.
-        ThreadPriority.giveWay()
         while let (token, query) = awaitQuestion() {
             let answer = (try? query(store)) ?? .failed
             gate.locked {

@@ -40,7 +40,10 @@ final class LogWriteBack {
                 }, this)
         }
         let thread = Thread { [queue, turns] in
-            ThreadPriority.giveWay()
+            #if os(Linux)
+                // This thread's own: what a client waits for goes first.
+                setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+            #endif
             while turns.await() {
                 // Where it cannot be, a commit finds out.
                 queue.inDatabase { db in _ = try? db.checkpoint(.passive) }

@@ -27,14 +27,14 @@ struct BrokerTests {
         daemon.publish(topic, #"{"requestId":"other","request":"a/b","result":{"wrong":true}}"#)
         daemon.publish(
             topic, String(decoding: JSONValue.object(reply).serialised(), as: UTF8.self),
-            correlation: levels[4] == "plain" ? nil : correlation)
+            correlation: levels[4] == "uncorrelated" ? nil : correlation)
     }
 
     private func withEcho(_ body: (TestBroker) throws -> Void) throws {
         try withDaemon(filters: ["geomatch/+/+/request/#"], answer: Self.echo) { broker, _ in try body(broker) }
     }
 
-    @Test("A request is answered with its own reply", arguments: ["plain", "correlated", "device"])
+    @Test("A request is answered with its own reply", arguments: ["uncorrelated", "correlated", "device"])
     func request(_ resource: String) throws {
         try withEcho { broker throws in
             let said = try geomatch("--broker", broker.url, "--dataset", "d", resource, "create", "id=5", "a.b=5", "--json")
