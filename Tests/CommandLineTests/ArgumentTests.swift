@@ -186,7 +186,8 @@ struct ArgumentTests {
     @Test(
         "Completion knows the resources, verbs and parameters of requests",
         arguments: [
-            (["dev"], "device"), (["device", "cr"], "create"), (["--dataset", "d", "device", "create", "devi"], "deviceType= deviceToken="),
+            (["dev"], "device"), (["device", "cr"], "create"),
+            (["--dataset", "d", "device", "create", "devi"], "deviceType= deviceToken="),
             (["request", "device", "cr"], "create"), (["wat"], "watch"), (["geofence", "ex"], "export explain"),
             (["--dataset", "dev"], ""),
         ])
