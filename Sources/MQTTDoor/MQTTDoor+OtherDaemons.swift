@@ -33,12 +33,13 @@ extension MQTTDoor {
     /// Reads a status with our own name, of another start.
     private func noteCopy(_ told: ToldStatus, isRetained: Bool) {
         // Before we were online it is our own former life; so it is where a broker that was ended before it wrote ours down gives
-        // us what it retained, unless our session went to somebody: a copy that came later meets only what the first one retained,
-        // as each connection of the one ends that of the other.
-        let isEarlier = told.startedAt < configuration.status.startedAt
-        guard onlineAt != nil, !(isRetained && isEarlier) || wasTakenOver else { return }
+        // us what it retained. A copy that came later meets only what the first one retained, as each connection of the one ends
+        // that of the other: a former life cannot have named this one.
+        let (own, isEarlier) = (configuration.status.startedAt, told.startedAt < configuration.status.startedAt)
+        guard onlineAt != nil, !(isRetained && isEarlier) || told.error.contains("instance \(told.instance) started at \(own),")
+        else { return }
         let copy =
-            "another geomatchd runs on a copy of this data directory, instance \(told.instance) started at \(told.startedAt), and this one started at \(configuration.status.startedAt): each ends the other's connection"
+            "another geomatchd runs on a copy of this data directory, instance \(told.instance) started at \(told.startedAt), and this one started at \(own): each ends the other's connection"
         if !told.isOnline, otherDaemon == copy {
             core.logger.notice("the other geomatchd is offline", metadata: ["instance": "\(told.instance)"])
             otherDaemon = nil
@@ -84,6 +85,7 @@ private struct ToldStatus {
     var instance: String
     var startedAt: Int64
     var isOnline: Bool
+    var error: String
 
     init?(_ payload: UnsafeRawBufferPointer) {
         guard let message = try? JSONValue.parse(String(decoding: payload, as: UTF8.self)),
@@ -93,5 +95,6 @@ private struct ToldStatus {
         self.instance = instance
         self.startedAt = startedAt
         isOnline = message.asObject?["state"]?.asString == "online"
+        error = message.asObject?["error"]?.asString ?? ""
     }
 }

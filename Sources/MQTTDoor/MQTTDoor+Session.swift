@@ -88,7 +88,6 @@ extension MQTTDoor {
         core.doorClosed()
         session.phase = .away
         session.isAdopting = false
-        if reason.isTakeover { wasTakenOver = true }
         let why =
             "\(reason)"
             + (mayBeAnothers(reason) ? "; should this be the embedded broker of another geomatchd: it takes no second one" : "")

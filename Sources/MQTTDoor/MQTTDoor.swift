@@ -88,8 +88,6 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     private var erasing: Set<String> = []
     /// When it was first online in this life.
     var onlineAt: Int64?
-    /// The broker gave our session to somebody else, who must have our store: nobody else knows the client id.
-    var wasTakenOver = false
     /// What was seen of another daemon at this broker.
     var otherDaemon: String?
     private var nextMalformedLogAt: Int64 = 0

@@ -141,16 +141,12 @@ extension MQTTLink {
         // Only a connection that held for a while is a success: two clients of one name put each other out at once.
         if phase == .connected, monotonicNow() - connectedAt > 5_000_000_000 { backoff.reset() }
         var told = MQTTDisconnect(cause: cause, retryAfterSeconds: nil)
-        told.isTakeover = phase == .connected && brokerReason == Self.sessionTakenOver
         let share = Double.random(in: 0...1, using: &random)
         let delay = told.needsAction ? backoff.slow(random: share) : backoff.next(random: share)
         told.retryAfterSeconds = delay
         phase = .waiting(until: monotonicNow() + UInt64(delay * 1e9))
         handler?.linkDisconnected(told)
     }
-
-    /// MQTT 5, section 3.14.2.1.
-    private static let sessionTakenOver: UInt8 = 0x8E
 
     private func causeOfEnd(_ result: Int32) -> MQTTDisconnect.Cause {
         if let connack, connack.code != 0 {

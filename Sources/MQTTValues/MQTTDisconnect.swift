@@ -19,8 +19,6 @@ public struct MQTTDisconnect: Sendable, Equatable, CustomStringConvertible {
     public var cause: Cause
     /// Seconds until the next try; `nil` when there is none.
     public var retryAfterSeconds: Double?
-    /// The broker gave the session to somebody else with the same client id, and said so (MQTT 5).
-    public var isTakeover = false
 
     package init(cause: Cause, retryAfterSeconds: Double? = nil) {
         self.cause = cause

@@ -296,18 +296,22 @@ struct SessionTests {
         }
     }
 
-    @Test("A copy that came later was silent: the broker gives it what the first one retained, and its session to that one")
+    @Test("A copy that came later was silent: the broker gives it what the first one retained, which names it")
     func laterCopy() async throws {
-        try await withDoor { bench in
-            bench.door.onlineAt = 0
-            var ending = MQTTDisconnect(cause: .lost("another one has the session"), retryAfterSeconds: 1)
-            bench.door.linkDisconnected(ending)
-            bench.note(status("i", -5, "online"), retain: true)
-            #expect(bench.door.otherDaemon == nil)
-            ending.isTakeover = true
-            bench.door.linkDisconnected(ending)
-            bench.note(status("i", -5, "online"), retain: true)
-            #expect(bench.door.otherDaemon?.contains("started at -5, and this one started at 0") == true)
+        try await withDoor { first in
+            first.door.onlineAt = 0
+            first.note(status("i", 5), retain: true)
+            let error = try #require(first.door.otherDaemon)
+            try await withDoor { later in
+                later.door.onlineAt = 0
+                later.note(status("i", -5), retain: true)
+                #expect(later.door.otherDaemon == nil)
+                // As the first one says it of a copy that started when this one did.
+                let naming = error.replacing("started at 5,", with: "started at 0,")
+                later.note(
+                    #"{"state":"online","version":"1","instance":"i","startedAt":-5,"error":"\#(naming)"}"#, retain: true)
+                #expect(later.door.otherDaemon?.contains("instance i started at -5, and this one started at 0") == true)
+            }
         }
     }
 }
