@@ -60,6 +60,29 @@ struct MatchPollingTests {
         }
     }
 
+    @Test("An update's match is made, and the list before it void, when its sender is told")
+    func voidWhenTold() async throws {
+        try await withHTTP { house in
+            let client = try OldClient(to: house.port)
+            let pair = try client.pair()
+            let key = MatchPages.Key(world: "world", client: "http", device: pair.device)
+            #expect(try client.matches(of: pair.device).isEmpty)
+            #expect(house.door.knownMatches(key) == Array("[]".utf8))
+            let arrival = LiveArrival(
+                topic: "world/-/-/-/-/\(pair.device)/position", payload: Array(#"{"latitude":54.35,"longitude":18.55}"#.utf8))
+            let known = await withCheckedContinuation { told in
+                house.door.submit { door in
+                    door.proceed(
+                        LiveBatch(
+                            dataset: "world", client: "http", arrivals: [arrival], until: .max,
+                            done: { _ in told.resume(returning: door.knownMatches(key)) }))
+                }
+            }
+            #expect(known == nil)
+            #expect(try client.matches(of: pair.device).count == 1)
+        }
+    }
+
     @Test("What takes matches away, hides positions or ends the device is seen by the next list")
     func changes() async throws {
         try await withHTTP { house in

@@ -27,6 +27,9 @@ enum PercentCoding {
 
     /// A percent sign that begins no code stands for itself.
     private static func decode(_ text: some Collection<UInt8>, plusIsSpace: Bool) -> String? {
+        guard text.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else {
+            return String(validating: text, as: UTF8.self)
+        }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
         var rest = text[...]

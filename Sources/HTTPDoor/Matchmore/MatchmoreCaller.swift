@@ -56,8 +56,8 @@ enum JWTSubject {
     }
 
     private static func claims(_ token: String) -> (subject: String, own: String?)? {
-        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let bytes = Base64URL.decode(String(parts[1])) else { return nil }
+        let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3, let bytes = Base64URL.decode(String(Substring(parts[1]))) else { return nil }
         let claims = try? JSONParser().read(bytes) { root throws(WireError) in
             root["sub"]?.asString.map { (subject: $0, own: root["client"] == nil ? nil : root["jti"]?.asString) }
         }
