@@ -40,15 +40,25 @@ extension MQTTDoor {
         else { return }
         let copy =
             "another geomatchd runs on a copy of this data directory, instance \(told.instance) started at \(told.startedAt), and this one started at \(own): each ends the other's connection"
-        if !told.isOnline, otherDaemon == copy {
-            core.logger.notice("the other geomatchd is offline", metadata: ["instance": "\(told.instance)"])
-            otherDaemon = nil
-            if session.phase == .online { publishStatus() }
-            return
-        }
+        if !told.isOnline, otherDaemon == copy { return forgetOther() }
+        copyMetAt = core.clock.monotonic()
         name(copy)
         giveWay(to: told, copy)
     }
+
+    /// A copy that was put out cannot say that it ended: it would end our connection again if it went on.
+    func forgetCopy() {
+        guard let met = copyMetAt, session.phase == .online, core.clock.monotonic() - met >= Self.copyMilliseconds else { return }
+        forgetOther()
+    }
+
+    private func forgetOther() {
+        core.logger.notice("the other geomatchd is offline", metadata: ["instance": "\(configuration.instance)"])
+        (otherDaemon, copyMetAt) = (nil, nil)
+        if session.phase == .online { publishStatus() }
+    }
+
+    private static let copyMilliseconds: Int64 = 10_000
 
     /// Of two daemons the one that came later ends, while it has just come: later on a message of anybody ends nothing.
     private func giveWay(to told: ToldStatus, _ other: String) {

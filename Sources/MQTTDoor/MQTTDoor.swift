@@ -90,6 +90,8 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     var onlineAt: Int64?
     /// What was seen of another daemon at this broker.
     var otherDaemon: String?
+    /// When a copy of the data directory was last met, on the core's monotonic clock.
+    var copyMetAt: Int64?
     private var nextMalformedLogAt: Int64 = 0
     /// Until when the broker need not be told again to refuse a client's requests.
     private var floods: [String: Int64] = [:]
@@ -352,6 +354,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         let ahead = core.clock.now() - now
         var next = core.tick()
         checkProbe(at: core.clock.monotonic())
+        forgetCopy()
         if session.phase == .online, !unsent.isEmpty { publishUnsent() }
         if role != nil {
             settleLease()
