@@ -1,6 +1,9 @@
 import Wire
 
 /// What one live topic is to Home Assistant.
+///
+/// Each template keeps the state of before where the topic is cleared: that comes before the message that removes the component, and
+/// would be an error in Home Assistant's log.
 enum Component {
     /// The components of a domain, by name.
     static func all(of domain: String, topic: String) -> [(String, JSONObject)] {
@@ -13,7 +16,7 @@ enum Component {
                     "availability",
                     [
                         "p": "binary_sensor", "name": "Availability", "state_topic": .string(topic),
-                        "value_template": "{{ 'ON' if value_json.properties.available else 'OFF' }}",
+                        "value_template": "{{ ('ON' if value_json.properties.available else 'OFF') if value_json is defined }}",
                     ]
                 )
             ]
@@ -31,7 +34,7 @@ enum Component {
         [
             "p": "device_tracker", "name": nil, "source_type": "gps", "json_attributes_topic": .string(topic),
             "json_attributes_template":
-                "{{ {'latitude':value_json.properties.latitude,'longitude':value_json.properties.longitude,'gps_accuracy':value_json.properties.horizontalAccuracy|default(0)}|tojson }}",
+                "{{ ({'latitude':value_json.properties.latitude,'longitude':value_json.properties.longitude,'gps_accuracy':value_json.properties.horizontalAccuracy|default(0)} if value_json is defined else this.attributes)|tojson }}",
         ]
     }
 
@@ -39,7 +42,7 @@ enum Component {
     private static func presence(_ topic: String) -> JSONObject {
         [
             "p": "sensor", "name": "Place", "icon": "mdi:map-marker", "state_topic": .string(topic),
-            "value_template": "{{ value_json.properties.geofence or 'away' }}",
+            "value_template": "{{ (value_json.properties.geofence or 'away') if value_json is defined else this.state }}",
         ]
     }
 
@@ -52,7 +55,7 @@ enum Component {
     private static func occupied(_ topic: String) -> JSONObject {
         [
             "p": "binary_sensor", "name": "Occupied", "device_class": "occupancy", "state_topic": .string(topic),
-            "value_template": "{{ 'ON' if value_json.properties.nrOfPeople|int > 0 else 'OFF' }}",
+            "value_template": "{{ ('ON' if value_json.properties.nrOfPeople|int > 0 else 'OFF') if value_json is defined }}",
         ]
     }
 
@@ -61,7 +64,7 @@ enum Component {
     ) -> JSONObject {
         var component: JSONObject = [
             "p": "sensor", "name": .string(name), "state_class": "measurement", "state_topic": .string(topic),
-            "value_template": .string("{{ value_json.properties.\(property) }}"),
+            "value_template": .string("{{ value_json.properties.\(property) if value_json is defined }}"),
         ]
         if let unit { component["unit_of_measurement"] = .string(unit) }
         if let deviceClass { component["device_class"] = .string(deviceClass) }

@@ -154,6 +154,11 @@ public struct Discovery: Sendable {
         for object in changed.sorted() {
             let payload = things[object].flatMap(encode) ?? []
             if payload != retained[object] ?? [] {
+                if payload.isEmpty, let parting = parting(from: object) {
+                    guard left > 0, send(Message(object: object, payload: parting)) else { return }
+                    left -= 1
+                    retained[object] = parting
+                }
                 guard left > 0, send(Message(object: object, payload: announcing(payload, in: object))) else { return }
                 left -= 1
                 retained[object] = payload.isEmpty ? nil : payload
@@ -176,6 +181,19 @@ public struct Discovery: Sendable {
         guard isChanged else { return payload }
         message["cmps"] = .object(components)
         return JSONValue.object(message).serialised()
+    }
+
+    /// A message that removes each component of a device by name: before 2025.4.3 Home Assistant removes none for an empty one. nil where
+    /// that was said.
+    private func parting(from object: String) -> [UInt8]? {
+        guard let former = retained[object], case .object(var message)? = try? JSONValue.parse(former),
+            let components = message["cmps"]?.asObject
+        else { return nil }
+        var removed = JSONObject()
+        for member in components.members { removed[member.key] = ["p": member.value.asObject?["p"] ?? .null] }
+        message["cmps"] = .object(removed)
+        let parting = JSONValue.object(message).serialised()
+        return parting == former ? nil : parting
     }
 
     private static func components(of payload: [UInt8]?) -> JSONObject? {

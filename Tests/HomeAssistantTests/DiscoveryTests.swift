@@ -45,7 +45,9 @@ struct DiscoveryTests {
                 "availability binary_sensor", "co2 sensor", "count sensor", "humidity sensor", "occupied binary_sensor",
                 "people sensor", "temperature sensor",
             ])
-        #expect(components?["people"]?.asObject?["value_template"] == "{{ value_json.properties.nrOfPeople }}")
+        #expect(
+            components?["people"]?.asObject?["value_template"]
+                == "{{ value_json.properties.nrOfPeople if value_json is defined }}")
         for (name, unit) in [("temperature", "°C"), ("humidity", "%"), ("co2", "ppm"), ("count", "items"), ("people", "people")] {
             #expect(components?[name]?.asObject?["unit_of_measurement"]?.asString == unit, "\(name)")
         }
@@ -87,6 +89,19 @@ struct DiscoveryTests {
         #expect(Self.components(partly.first)?["people"]?.asObject?["state_topic"] != nil)
         discovery.note("demo/v/b/1/r/-/occupancy", isKnown: false)
         #expect(discovery.takeMessages(atMost: 10) == [Discovery.Message(object: "demo__v__b__1__r", payload: [])])
+    }
+
+    @Test("Home Assistant before 2025.4.3 kept what went: each component is removed by name before the device is")
+    func parting() {
+        var discovery = Self.discovery()
+        for domain in ["occupancy", "co2"] { discovery.note("demo/v/b/1/r/-/\(domain)", isKnown: true) }
+        _ = discovery.takeMessages(atMost: 10)
+        for domain in ["occupancy", "co2"] { discovery.note("demo/v/b/1/r/-/\(domain)", isKnown: false) }
+        let messages = discovery.takeAllMessages(atMost: 10)
+        #expect(messages.map(\.payload.isEmpty) == [false, true] && !discovery.hasChanges)
+        let removed = Self.components(messages.first)
+        #expect(removed?["people"] == ["p": "sensor"] && removed?["occupied"] == ["p": "binary_sensor"])
+        #expect(removed?["co2"] == ["p": "sensor"] && removed?.members.count == 3)
     }
 
     @Test("A device that moves to another room keeps its ids, and points at its new topic")
@@ -159,7 +174,14 @@ struct DiscoveryTests {
 }
 
 extension Discovery {
+    /// Without what removes the components of a thing before the thing itself goes.
     fileprivate mutating func takeMessages(atMost count: Int) -> [Message] {
+        let messages = takeAllMessages(atMost: count)
+        let goes = Set(messages.filter(\.payload.isEmpty).map(\.object))
+        return messages.filter { $0.payload.isEmpty || !goes.contains($0.object) }
+    }
+
+    fileprivate mutating func takeAllMessages(atMost count: Int) -> [Message] {
         var messages: [Message] = []
         send(atMost: count) {
             messages.append($0)
