@@ -45,8 +45,7 @@ extension Hub {
     public func endRestoration(liveNumber: Int64, matchNumber: Int64) {
         liveStates.noteNumber(liveNumber)
         outbox.noteNumber(matchNumber)
-        outbox.endRestoration()
-        live.endRestoration()
+        outbox.noteDurable(through: outbox.lastNumber)
         for dataset in datasets.values {
             dataset.clearedStates.sort()
             dataset.places.declareRestored()
