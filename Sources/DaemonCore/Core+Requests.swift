@@ -4,8 +4,8 @@ import Wire
 // Requests of clients, served in turn.
 
 extension Core {
-    /// So long requests that wait are served before the doors are read again, in milliseconds.
-    private static let sliceMilliseconds: Int64 = 5
+    /// So long what waits is served before the doors are read again, in milliseconds.
+    static let sliceMilliseconds: Int64 = 2
 
     /// Takes a request in: it is handled at once, or waits in its client's queue.
     public func receive(_ envelope: Envelope) {
@@ -37,12 +37,11 @@ extension Core {
         noteReplies(at: now)
     }
 
-    /// Serves what waits, one request of each client in turn, for a slice of time.
+    /// Serves what waits, one request of each client in turn, until an instant of the monotonic clock.
     ///
     /// - Returns: Whether more can be served at once.
-    func serveWaiting() -> Bool {
+    func serveWaiting(until end: Int64) -> Bool {
         guard !queues.isEmpty else { return false }
-        let end = clock.monotonic() + Self.sliceMilliseconds
         // A clock that stands still, as in a test, does not serve for ever in one slice.
         for _ in 0..<Self.sliceMaximum {
             let now = clock.monotonic()

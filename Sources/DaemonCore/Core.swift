@@ -31,6 +31,8 @@ public final class Core {
     var questions = Deque<(after: UInt64, query: StoreQuery)>()
     /// Questions that the store was asked.
     var asked: [UInt64: StoreQuery] = [:]
+    /// What the log has done and was not looked at yet.
+    var completions = Deque<LogCompletion>()
     /// What is read again after a refusal.
     var loading: Loading?
     /// What was decided meanwhile, in order: it goes to the log behind what the refusal left.
@@ -175,7 +177,7 @@ public final class Core {
         hub.continueWaiting(&turn)
         var isMore = false
         for reference in doors where reference.door.bring() { isMore = true }
-        if serveWaiting() { isMore = true }
+        if serveWaiting(until: clock.monotonic() + Self.sliceMilliseconds) { isMore = true }
         perform()
         writeBehind()
         return isMore ? now : nextAdvanceAt
@@ -191,18 +193,8 @@ public final class Core {
     /// The log or the poster has something to say.
     public func woken() {
         begin()
-        for completion in log?.collect() ?? [] {
-            switch completion {
-            case .durable(let token): commit(through: token)
-            case .refused(let token, let reason):
-                // What was decided since is refused with it.
-                perform()
-                refuse(from: token, reason)
-            case .answer(let token, let finding):
-                if let query = asked.removeValue(forKey: token) { answer(query, with: finding) }
-            case .loaded(let token, let state): loaded(token, state)
-            }
-        }
+        let end = clock.monotonic() + Self.sliceMilliseconds
+        takeCompletions(until: end)
         for (token, outcome) in poster?.collect() ?? [] {
             meters.count(outcome, of: "webhook")
             hub.posted(token, outcome, &turn)
@@ -213,8 +205,27 @@ public final class Core {
             hub.posted(result.token, result.outcome, &turn)
         }
         hub.continueWaiting(&turn)
-        _ = serveWaiting()
+        _ = serveWaiting(until: end)
         perform()
+        if !completions.isEmpty { wake() }
+    }
+
+    /// In the order in which the log did it. What is left comes with the next turn: live updates do not wait for many long answers.
+    private func takeCompletions(until end: Int64) {
+        if completions.isEmpty { completions.append(contentsOf: log?.collect() ?? []) }
+        while let completion = completions.popFirst() {
+            switch completion {
+            case .durable(let token): commit(through: token)
+            case .refused(let token, let reason):
+                // What was decided since is refused with it.
+                perform()
+                refuse(from: token, reason)
+            case .answer(let token, let finding):
+                if let query = asked.removeValue(forKey: token) { answer(query, with: finding) }
+            case .loaded(let token, let state): loaded(token, state)
+            }
+            if clock.monotonic() >= end { return }
+        }
     }
 
     /// What only the operator can mend is told once a minute.
@@ -242,7 +253,8 @@ public final class Core {
 
     /// No request waits, and no reply for the disk.
     public var isSettled: Bool {
-        askedCount == 0 && questions.isEmpty && asked.isEmpty && queues.isEmpty && loading == nil && !hub.isResuming
+        askedCount == 0 && questions.isEmpty && asked.isEmpty && completions.isEmpty && queues.isEmpty && loading == nil
+            && !hub.isResuming
     }
 
     /// Everything that is only in memory goes to the log, for a clean stop.

@@ -42,6 +42,7 @@ extension MQTTLink {
         if socket >= 0, mosquitto_socket(client) == socket {
             serve(revents: Int32(descriptors.1.revents), paused: paused || ringGoesFirst())
         }
+        flush()
         keepHouse()
     }
 
@@ -72,11 +73,12 @@ extension MQTTLink {
             writeBlocked = false
             flush()
         }
-        guard mosquitto_socket(client) >= 0, case let ready = revents & POLLIN != 0 || moreToRead,
+        // What the ring waits for was written right behind its mark: it may have come since the poll.
+        guard mosquitto_socket(client) >= 0, case let ready = revents & POLLIN != 0 || moreToRead || ringHeldAt != nil,
             failed || (!paused && (ready || tls))
         else { return }
         drain()
-        flush()
+        if !paused { drainRing() }
     }
 
     /// Reads until the socket is empty, or enough for one batch has come, and hands it over.

@@ -87,4 +87,23 @@ struct FairnessTests {
         harness.restart(killed: true)
         #expect(harness.hub.datasets["d"]?.geomatching.subscriptions["s"]?.record.delivery.dropped == 2)
     }
+
+    @Test("Live updates do not wait for all that the store has answered: what does not fit into a slice comes with the next turn")
+    func manyAnswers() {
+        let harness = HubHarness()
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice"}"#)
+        harness.isDiskSlow = true
+        for client in 0..<10 { harness.send("geomatch/d/c\(client)/request/changes/get", #"{"since":0}"#) }
+        harness.log.work()
+        harness.published.removeAll()
+        func replies() -> [String] { harness.published.map(\.topic).filter { $0.hasSuffix("/reply") } }
+        let wakes = harness.wakes
+        harness.clockStep = 1
+        harness.core.woken()
+        #expect(1..<10 ~= replies().count && harness.wakes > wakes)
+        harness.send("d/-/-/-/-/phone/position", #"{"lat":50,"lon":7.42}"#)
+        #expect(harness.published.last?.topic == "live/d/-/-/-/-/phone/position")
+        for _ in 0..<10 { harness.core.woken() }
+        #expect(replies() == (0..<10).map { "geomatch/d/c\($0)/reply" })
+    }
 }

@@ -15,6 +15,7 @@ final class HarnessDoor: Door {
     var backlog = 0
     /// Of replies to each client that have not arrived.
     var untakenReplyBytes = 0
+    var wakes = 0
     let notices = NoticeLog()
 
     init(_ topics: Topics, liveQoS: Int32) {
@@ -23,7 +24,7 @@ final class HarnessDoor: Door {
     }
 
     func datasetsChanged() {}
-    func wake() {}
+    func wake() { wakes += 1 }
     func replyBytes(of queue: UInt32) -> Int { untakenReplyBytes }
     func isFlooded(by client: String, in dataset: String) -> Bool { true }
 
@@ -115,6 +116,13 @@ final class HarnessPoster: Poster {
 /// Single-threaded like the tests that use it.
 final class HarnessClock: @unchecked Sendable {
     var now: Int64 = 1_700_000_000_000
+    /// It goes on by so much whenever the monotonic time is read.
+    var step: Int64 = 0
+
+    func monotonic() -> Int64 {
+        now += step
+        return now
+    }
 }
 
 /// Lines of the log: the message and its metadata.

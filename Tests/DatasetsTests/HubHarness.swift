@@ -23,6 +23,13 @@ final class HubHarness {
         get { clock.now }
         set { clock.now = newValue }
     }
+    /// So many milliseconds pass whenever the core looks at its monotonic clock.
+    var clockStep: Int64 {
+        get { clock.step }
+        set { clock.step = newValue }
+    }
+    /// How often the core asked for another turn.
+    var wakes: Int { door.wakes }
     var store: MemoryStore { log.store }
     /// What became durable, in order.
     var changes: [DurableChange] {
@@ -98,7 +105,8 @@ final class HubHarness {
         let notices = door.notices
         let core = Core(
             hub: Hub(configuration), seed: (life, 2),
-            clock: CoreClock(now: { clock.now }, monotonic: { clock.now }), logger: Logger(label: "harness") { _ in notices },
+            clock: CoreClock(now: { clock.now }, monotonic: { clock.monotonic() }),
+            logger: Logger(label: "harness") { _ in notices },
             health: Health())
         core.add(door)
         door.core = core
