@@ -84,6 +84,20 @@ struct PrivatePositionTests {
         #expect(snapshot(harness, "bob").isEmpty && Set(snapshot(harness, "admin")) == ["phone", "stray"])
     }
 
+    @Test("Transitions and waypoints that an older version retained stayed where they were: the next connection clears them")
+    func retainedByAnOlderVersion() {
+        let harness = harness()
+        for domain in ["transition", "temperature"] {
+            harness.send("d/-/-/-/-/stray/\(domain)", #"{"event":"enter","lat":43.73,"lon":7.42,"temperature":1}"#)
+        }
+        harness.restart()
+        #expect(harness.payloads("live/d/-/-/-/-/stray/transition") == [""])
+        #expect(harness.published.filter { $0.topic.hasPrefix("live/") }.count == 1)
+        hide(harness, "all")
+        harness.restart()
+        #expect(live(harness).isEmpty)
+    }
+
     @Test("A change to none clears what is retained, all publishes it again, and a restart keeps to it")
     func changing() {
         let harness = harness("all")
