@@ -115,6 +115,9 @@ public struct Discovery: Sendable {
     /// Those that something is known of beside their live topics.
     public var datasets: Set<String> { privateDatasets.union(events.keys) }
 
+    /// Those that anything is known of. Looks at all things.
+    public var allDatasets: Set<String> { datasets.union(things.values.map(\.dataset)) }
+
     /// A dataset is gone, or not to be discovered any more.
     public mutating func forget(dataset: String) {
         events[dataset] = nil

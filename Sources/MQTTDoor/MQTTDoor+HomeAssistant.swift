@@ -65,6 +65,17 @@ extension MQTTDoor {
         return isWanted
     }
 
+    /// Other datasets are to be discovered, and those that were no more.
+    func rediscover(_ datasets: [String]) {
+        guard datasets != configuration.homeAssistant.datasets else { return }
+        configuration.homeAssistant.datasets = datasets
+        (discovered, discoveredEvents, isDiscoveryRemoved) = ([:], [:], false)
+        for dataset in discovery.allDatasets where !discovers(dataset) { discovery.forget(dataset: dataset) }
+        updateFilters()
+        if session.phase == .online { beginDiscovery() }
+        nextDiscoveryAt = 0
+    }
+
     private func events(of dataset: String) -> Set<Discovery.EventSource> {
         var sources: Set<Discovery.EventSource> = []
         core.hub.forEachEventSubscription(of: dataset) { device, subscription, recipient in

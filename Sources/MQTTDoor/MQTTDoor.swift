@@ -46,7 +46,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
         }
     }
 
-    private(set) var configuration: Configuration
+    var configuration: Configuration
     public let core: Core
     var topics: Topics { configuration.topics }
     var role: ShardRole? { configuration.role }
@@ -71,6 +71,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     private var adapters: Adapters
     /// Rules that are to take the place of those in force.
     private let newAdapters = Mutex<NewAdapters?>(nil)
+    private let newDiscovered = Mutex<[String]?>(nil)
     public internal(set) var session = Session()
     /// Scratch for one topic.
     var topic: [UInt8] = []
@@ -156,6 +157,12 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     /// - Parameter done: Called on the link's thread; not where other rules come before it looks at these.
     public func reload(adapters: [AdapterRule], done: @escaping @Sendable (_ isTaken: Bool) -> Void) {
         newAdapters.withLock { $0 = NewAdapters(rules: adapters, done: done) }
+        wake()
+    }
+
+    /// Has Home Assistant discover these datasets from now on, and no others. From any thread.
+    public func reload(discovering datasets: [String]) {
+        newDiscovered.withLock { $0 = datasets }
         wake()
     }
 
@@ -345,6 +352,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     public func linkWoken() {
         core.woken()
         takeNewAdapters()
+        if let datasets = newDiscovered.withLock({ $0.take() }) { rediscover(datasets) }
         takeRouted()
         if stopRequested.load(ordering: .acquiring) { end() }
     }

@@ -51,6 +51,23 @@ extension Integration {
                     _ = try late.first(on: "homeassistant/device/geomatch/home__new/config", seconds: 10)
                     #expect(late.messages(on: phone).count == 1)
                 }
+                // Datasets come and go with a reload, and whoever is connected hears of it.
+                try withClient(daemon.endpoint, name: "ha", filters: ["homeassistant/#"]) { connected in
+                    let other = "homeassistant/device/geomatch/work__phone/config"
+                    _ = try connected.first(on: phone)
+                    _ = try configure(folder, "[work]")
+                    kill(daemon.program.processID, SIGHUP)
+                    #expect(try connected.first(on: other, seconds: 5).json["cmps"]?["position"]?["p"] == "device_tracker")
+                    _ = try connected.first(on: phone, seconds: 5) { $0.payload.isEmpty }
+                    #expect(daemon.program.waitForLine("configuration reloaded changed=home-assistant"), "\(daemon.log)")
+                    #expect(!daemon.log.contains("need a restart"))
+                    _ = try configure(folder, "[]")
+                    kill(daemon.program.processID, SIGHUP)
+                    _ = try connected.first(on: other, seconds: 5) { $0.payload.isEmpty }
+                    _ = try configure(folder, "[ho*]")
+                    kill(daemon.program.processID, SIGHUP)
+                    #expect(connected.wait(seconds: 5) { $0.filter { $0.topic == phone && !$0.payload.isEmpty }.count >= 2 })
+                }
                 // A dataset that is not listed any more is gone from there.
                 _ = try configure(folder, "[]")
                 _ = daemon.program.end(SIGTERM)

@@ -69,10 +69,16 @@ public final class EmbeddedBroker: Sendable {
     var configuration: EmbeddedBrokerConfiguration { settings.withLock { $0 } }
 
     /// Reads users and certificates again, and takes what each user may do from now on; within a second, told in the log.
-    public func reload(grants: (@Sendable (_ user: String) -> [AccessList.Grant])?, adapterFilters: [String]) {
+    public func reload(
+        grants: (@Sendable (_ user: String) -> [AccessList.Grant])?, adapterFilters: [String], discoveryPrefix: String?,
+        discoveryDatasets: [String]
+    ) {
         settings.withLock {
             $0.grants = grants
             $0.adapterFilters = adapterFilters
+            // Until the next start that counts, too, which is being removed: who reads of it hears so, and nobody else reads it.
+            $0.discoveryPrefix = $0.discoveryPrefix ?? discoveryPrefix
+            $0.discoveryDatasets += discoveryDatasets.filter { [former = $0.discoveryDatasets] in !former.contains($0) }
         }
         mustReload.store(true, ordering: .sequentiallyConsistent)
     }

@@ -23,7 +23,8 @@ final class AccessInForce: Sendable {
     }
 }
 
-/// Takes what may change while the daemon runs: users, access, certificates, adapters, keys and origins of HTTP, log level.
+/// Takes what may change while the daemon runs: users, access, certificates, adapters, keys and origins of HTTP, what Home Assistant
+/// discovers, log level.
 final class Reloading: Sendable {
     private let inForce: Mutex<Settings>
     private let reread: @Sendable () throws(SettingsError) -> Settings
@@ -31,18 +32,21 @@ final class Reloading: Sendable {
     private let broker: EmbeddedBroker?
     /// Takes other adapters, and says whether it could.
     private let reloadAdapters: @Sendable (_ rules: [AdapterRule], _ done: @escaping @Sendable (Bool) -> Void) -> Void
+    /// Takes other datasets for Home Assistant; nil: with the next start.
+    private let rediscover: (@Sendable (_ datasets: [String]) -> Void)?
     private let http: HTTPDoor?
     private let log: Logger
 
     init(
         settings: Settings, reread: @escaping @Sendable () throws(SettingsError) -> Settings, access: AccessInForce,
-        broker: EmbeddedBroker?, http: HTTPDoor?, log: Logger,
+        broker: EmbeddedBroker?, http: HTTPDoor?, log: Logger, discovery rediscover: (@Sendable ([String]) -> Void)? = nil,
         adapters reloadAdapters: @escaping @Sendable ([AdapterRule], @escaping @Sendable (Bool) -> Void) -> Void
     ) {
         inForce = Mutex(settings)
         self.reread = reread
         self.access = access
         self.broker = broker
+        self.rediscover = rediscover
         self.reloadAdapters = reloadAdapters
         self.http = http
         self.log = log
@@ -69,13 +73,17 @@ final class Reloading: Sendable {
         let (old, next) = inForce.withLock { settings in
             let old = settings
             settings = old.reloaded(from: new)
+            if rediscover != nil { settings.homeAssistant.datasets = new.homeAssistant.datasets }
             return (old, settings)
         }
         LogThreshold.level = next.logLevel
         access.replace(by: next.accessRules)
         http?.reload(keys: next.keys, origins: OriginPatterns(next.http?.origins ?? []))
         reloadCertificate()
-        broker?.reload(grants: next.grants, adapterFilters: next.adapters.map(\.filter))
+        broker?.reload(
+            grants: next.grants, adapterFilters: next.adapters.map(\.filter), discoveryPrefix: next.discoveryPrefix,
+            discoveryDatasets: next.homeAssistant.datasets)
+        rediscover?(next.homeAssistant.datasets)
         let changed = next.keysThatDiffer(from: old)
         log.info(
             "configuration reloaded", metadata: ["changed": "\(changed.isEmpty ? "nothing" : changed.joined(separator: " "))"])
