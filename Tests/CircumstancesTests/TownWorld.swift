@@ -44,6 +44,8 @@ final class TownWorld: CircumstanceWorld {
     }
 
     func places(latitude: Double, longitude: Double, radius: Double, into found: inout [NearbyPlace]) {
+        // As the table of places does.
+        let radius = min(radius, 20_000)
         for (number, place) in places {
             let distance = distance(place, latitude, longitude)
             if distance <= radius { found.append(NearbyPlace(place: number, distance: distance)) }

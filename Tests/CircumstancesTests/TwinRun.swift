@@ -1,5 +1,6 @@
 import Circumstances
 import Geodesy
+import Glibc
 import SeededRandom
 import Testing
 
@@ -29,7 +30,7 @@ struct TwinRun {
 
     init(seed: UInt64) {
         random = SplitMix64(seed: seed)
-        centre = random.pick([(43.7384, 7.4246), (-17.0, 179.9995), (78.2, 15.6)])
+        centre = random.pick([(43.7384, 7.4246), (-17.0, 179.9995), (78.2, 15.6), (88.7, 30.0)])
         asksForVisits = random.chance(50)
         naive = NaiveCircumstances(world: world)
         world.parents = ["cafe": "food", "bakery": "food"]
@@ -59,13 +60,13 @@ struct TwinRun {
 
     func position(east: Double, north: Double, from: (latitude: Double, longitude: Double)? = nil) -> (Double, Double) {
         let from = from ?? centre
-        let longitude = from.longitude + east / (111_320 * max(0.01, cosine(from.latitude)))
+        let longitude = from.longitude + east / (111_320 * max(0.001, cosine(from.latitude)))
         return (
             from.latitude + north / 111_000, longitude > 180 ? longitude - 360 : longitude < -180 ? longitude + 360 : longitude
         )
     }
 
-    func cosine(_ degrees: Double) -> Double { degrees == 78.2 ? 0.2045 : abs(degrees) > 70 ? 0.2 : 0.75 }
+    func cosine(_ degrees: Double) -> Double { cos(degrees * .pi / 180) }
 
     mutating func randomPlace(_ number: UInt32) -> TownWorld.Place {
         let position = randomPosition()

@@ -2,22 +2,29 @@
 struct ActiveSummary: BitwiseCopyable {
     /// The exit margin, metres.
     var margin = 0.0
+    /// What its preconditions reach, metres: 0 where none is a `near`.
+    private var nearRadius = 0.0
     var circumstance: UInt32 = 0
     var basis = Basis.everything
-    /// It rests on the reach of one place, named by its id.
-    var isSingle = false
     var isArriving = false
+    /// One of its preconditions is an `at`.
+    private(set) var isAt = false
 
     static let ended = ActiveSummary()
+
+    /// How far its preconditions reach, in metres, where `at` reaches so far.
+    @inline(__always)
+    func radius(at reach: Double) -> Double { isAt ? max(nearRadius, reach) : nearRadius }
 }
 
 extension ActiveSummary {
-    init(_ active: ActiveCircumstance, in table: PredicateTable) {
+    init(_ active: ActiveCircumstance) {
         circumstance = active.circumstance
         isArriving = active.trigger == .arriving
-        guard active.basis != .everything, let place = active.preconditions?.first?.predicates else { return }
+        nearRadius = active.preconditions?.compactMap(\.radius).max() ?? 0
+        isAt = active.preconditions?.contains { $0.radius == nil } ?? false
+        guard active.basis != .everything else { return }
         basis = active.basis
         margin = active.exitMargin
-        isSingle = basis == .reach && place.count == 1 && table[place[0]]?.key == .place
     }
 }

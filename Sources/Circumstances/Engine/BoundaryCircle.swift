@@ -9,9 +9,6 @@ struct BoundaryCircle: BitwiseCopyable, Equatable {
     /// Around nothing: it cannot be crossed.
     static let none = BoundaryCircle(lanes: SIMD4(0, 0, 0, .min))
 
-    /// Rounding of both points, of the radius, and that a distance is an arc and this a chord.
-    private static let blur = 0.05 * GridPoint.unitsPerMetre
-
     init(lanes: SIMD4<Int32>) { self.lanes = lanes }
 
     /// - Parameter radius: Metres, at most some kilometres.
@@ -20,38 +17,45 @@ struct BoundaryCircle: BitwiseCopyable, Equatable {
         lanes = SIMD4(point.x, point.y, point.z, isInside ? -steps : steps)
     }
 
-    /// The place.
-    var point: GridPoint { GridPoint(x: lanes.x, y: lanes.y, z: lanes.z) }
-
-    /// Whether a device is surely still on the same side.
-    ///
-    /// - Parameter margin: Metres by which the radius may have changed.
-    @inline(__always)
-    func holds(at point: GridPoint, margin: Double) -> Bool {
-        let away = Self.blur + margin * GridPoint.unitsPerMetre
-        let chord = self.point.squaredChord(to: point)
-        let limit = Double(lanes.w)
-        if limit >= 0 { return chord > (limit + away) * (limit + away) }
-        let inner = -limit - away
-        return inner > 0 && chord < inner * inner
-    }
+    /// Metres within which a circle may be wrong: rounding of both points, of the radius, and that a distance is an arc and this a chord.
+    fileprivate static let blur = 0.05
 }
 
-/// The circles that a device may not cross unseen.
+/// The circles that a device may not cross unseen: x, y, z and radius of each as ``BoundaryCircle`` has them.
 struct BoundaryCircles: BitwiseCopyable {
-    static let max = 5
+    static let max = 4
 
-    private var circles = InlineArray<5, BoundaryCircle>(repeating: .none)
+    private var x = SIMD4<Int32>(repeating: 0)
+    private var y = SIMD4<Int32>(repeating: 0)
+    private var z = SIMD4<Int32>(repeating: 0)
+    private var radius = SIMD4<Int32>(repeating: .min)
 
-    subscript(index: Int) -> BoundaryCircle {
-        @inline(__always) get { circles[index] }
-        @inline(__always) set { circles[index] = newValue }
+    init() {}
+
+    init(_ circles: InlineArray<4, BoundaryCircle>) {
+        for index in 0..<Self.max {
+            let lanes = circles[index].lanes
+            (x[index], y[index], z[index], radius[index]) = (lanes.x, lanes.y, lanes.z, lanes.w)
+        }
     }
 
-    /// Whether a device has crossed none of them.
+    /// Whether a device is surely still on the same side of each.
+    ///
+    /// - Parameter margin: Metres by which the radii may have changed.
     @inline(__always)
     func hold(at point: GridPoint, margin: Double) -> Bool {
-        for index in 0..<Self.max where !circles[index].holds(at: point, margin: margin) { return false }
-        return true
+        let away = (BoundaryCircle.blur + margin) * GridPoint.unitsPerMetre
+        let chord = squares(x, point.x) + squares(y, point.y) + squares(z, point.z)
+        let radius = SIMD4<Double>(radius)
+        // Outside of it the radius is positive and becomes larger, inside of it smaller, but not positive.
+        let limit = radius + away
+        return all(((radius .>= 0) .& (chord .> limit * limit)) .| ((limit .< 0) .& (chord .< limit * limit)))
+    }
+
+    /// A difference of 4,000 km or more may wrap round, and then is long still (``GridPoint``).
+    @inline(__always)
+    private func squares(_ lanes: SIMD4<Int32>, _ value: Int32) -> SIMD4<Double> {
+        let step = SIMD4<Double>(lanes &- SIMD4(repeating: value))
+        return step * step
     }
 }

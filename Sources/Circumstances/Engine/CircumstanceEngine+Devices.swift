@@ -69,7 +69,6 @@ extension CircumstanceEngine {
     private func forgetPosition(_ device: UInt32) {
         let index = Int(device)
         cells.remove(device)
-        tracks[index].cell = DeviceCells.none
         liveDevices.remove(device)
         tracks[index].isKnown = false
         tracks[index].wasEvaluated = false
@@ -148,14 +147,14 @@ extension DeviceTrack {
     @inline(__always)
     private func squaredDistanceFromAnchor(_ fix: Fix) -> Double {
         QuickDistance.squared(
-            fix.latitude, fix.longitude, Double(anchorLatitude) * Self.anchorStep, Double(anchorLongitude) * Self.anchorStep,
+            fix.latitude, fix.longitude, Double(anchorLatitude) * SurfaceGrid.step, Double(anchorLongitude) * SurfaceGrid.step,
             scale: Double(longitudeScale))
     }
 
     /// Remembers where it is and how far it can go from there, metres.
     mutating func anchor(safe: Double, outer: Double) {
-        anchorLatitude = Int32((latitude / Self.anchorStep).rounded())
-        anchorLongitude = Int32((longitude / Self.anchorStep).rounded())
+        anchorLatitude = SurfaceGrid.steps(latitude)
+        anchorLongitude = SurfaceGrid.steps(longitude)
         // Distances to places are right to 2 cm; the anchor, the scale and the reach are rounded.
         self.safe = Float(Swift.max(0, safe * 0.9999 - 0.05))
         self.outer = Float(Swift.max(0, outer * 0.9999 - 0.05))
@@ -171,19 +170,28 @@ extension DeviceTrack {
         let milliseconds = fix.timestamp - timestamp
         guard milliseconds > 0 else { return motion }
         let needed = Double(milliseconds) / 1000 + (fix.accuracy ?? 0) + (sentAccuracy ?? 0)
-        let most = QuickDistance.squared(
-            fix.latitude, fix.longitude, latitude, longitude, scale: Double(longitudeScale))
-        // The quick length is too long by at most 2 %, where it holds at all.
-        if most < needed * needed, needed < 400 { return .still }
+        if let isNear = isSurelyWithin(needed, of: latitude, longitude, fix) { return isNear ? .still : .moving }
         return distance(fix, latitude, longitude) >= needed ? .moving : .still
     }
 
     @inline(__always)
     func isStaying(at fix: Fix) -> Bool {
+        guard since != .min else { return false }
         let radius = CircumstanceEngine.stayRadius
-        let most = QuickDistance.squared(
-            fix.latitude, fix.longitude, stayLatitude, stayLongitude, scale: Double(longitudeScale))
-        return since != .min && (most <= radius * radius || distance(fix, stayLatitude, stayLongitude) <= radius)
+        return isSurelyWithin(radius, of: stayLatitude, stayLongitude, fix)
+            ?? (distance(fix, stayLatitude, stayLongitude) <= radius)
+    }
+
+    /// Whether a fix is nearer to a position within 500 m of the anchor than a radius in metres, or farther; nil where that takes an exact
+    /// distance.
+    @inline(__always)
+    private func isSurelyWithin(_ radius: Double, of latitude: Double, _ longitude: Double, _ fix: Fix) -> Bool? {
+        let scale = Double(longitudeScale)
+        let most = QuickDistance.squared(fix.latitude, fix.longitude, latitude, longitude, scale: scale)
+        guard most < QuickDistance.farthest * QuickDistance.farthest else { return nil }
+        if most < radius * radius { return true }
+        let farther = radius * QuickDistance.excess
+        return scale > QuickDistance.leastScale && most > farther * farther ? false : nil
     }
 
     private func distance(_ fix: Fix, _ latitude: Double, _ longitude: Double) -> Double {

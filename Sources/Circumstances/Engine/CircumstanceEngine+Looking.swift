@@ -12,42 +12,71 @@ extension CircumstanceEngine {
         in world: some CircumstanceWorld
     ) -> Double {
         let owner = track.pointee.owner
+        if let grid = named.grid(of: owner) {
+            region.limit(grid.foresight)
+            grid.forEach(around: view) { place, chord in
+                approach(place, chord, from: view, track, into: &places, &region, in: world)
+            }
+        }
         var scales = interests[Int(owner)].scales
-        guard scales != 0 else { return Self.safeMax }
+        if scales != 0 { region.limit(PlaceTiles.foresight) }
+        let foresight = region.outer
         while scales != 0 {
             let scale = scales.trailingZeroBitCount
             scales &= scales - 1
-            let cell = tiles.cell(at: scale, around: view.point, view.position, memory, in: world)
+            let cell = tiles.cell(at: scale, around: view, memory, in: world)
             find(in: cell, within: Scale.reach(scale) + PlaceTiles.foresight, of: view, owner)
             approachFound(at: scale, view, track, into: &places, &region, in: world)
         }
-        region.limit(PlaceTiles.foresight)
-        return PlaceTiles.foresight
+        return foresight
     }
 
-    /// Lists the tiles of a cell that the owner may ask for.
+    /// A place is near that an active circumstance names.
+    @inline(__always)
+    private func approach(
+        _ named: NamedPlace, _ chord: Double, from view: View, _ track: UnsafePointer<DeviceTrack>,
+        into places: inout [NearbyPlace], _ region: inout SafeRegion, in world: some CircumstanceWorld
+    ) {
+        // Chords of points are right to 2 cm.
+        guard chord - named.reachSteps < (max(0, region.outer) + 0.02) * GridPoint.unitsPerMetre,
+            let near = view.neighbour(named.place, at: named.point, hasOutline: named.hasOutline, in: world)
+        else { return }
+        places.append(NearbyPlace(place: near.place, distance: near.distance))
+        switch named.subject {
+        case .one(let namer): approach(namer, near, from: view, track, &region, in: world)
+        case .several(let predicate):
+            for namer in self.named.namers(of: predicate, track.pointee.owner) {
+                approach(namer, near, from: view, track, &region, in: world)
+            }
+        }
+    }
+
+    @inline(__always)
+    private func approach(
+        _ namer: Namer, _ near: Neighbour, from view: View, _ track: UnsafePointer<DeviceTrack>, _ region: inout SafeRegion,
+        in world: some CircumstanceWorld
+    ) {
+        guard namer.isPrecondition else { return }
+        let summary = summaries[Int(namer.active)]
+        approach(namer.active, summary, near, summary.radius(at: view.reach), from: view, track, &region, in: world)
+    }
+
+    /// Lists the places of a cell that the owner may ask for.
     private func find(in cell: PlaceTile, within farthest: Double, of view: View, _ owner: UInt32) {
         var found: [FoundPlace] = []
         swap(&found, &self.found)
         found.removeAll(keepingCapacity: true)
         let steps = (farthest + 0.02) * GridPoint.unitsPerMetre
-        if owner == 0 {
-            var run = cell.all
-            while let tilePlace = run.next() { found.append(tilePlace, within: steps, of: view) }
-        } else {
-            var own = cell[PlaceTile.part(of: owner)]
-            while let tilePlace = own.next() {
-                if tilePlace.owner == owner { found.append(tilePlace, within: steps, of: view) }
-            }
-            var shared = cell[PlaceTile.parts - 1]
-            interests.withUnsafeBufferPointer { interests in
-                let interest = interests.baseAddress.unsafelyUnwrapped + Int(owner)
-                while let tilePlace = shared.next() {
-                    guard (0..<tilePlace.count).contains(where: { interest.pointee.mayAskFor(tilePlace.predicate($0)) }) else {
-                        continue
-                    }
-                    found.append(tilePlace, within: steps, of: view)
-                }
+        interests.withUnsafeBufferPointer { interests in
+            let interest = interests.baseAddress.unsafelyUnwrapped + Int(owner)
+            for index in 0..<cell.count {
+                let place = cell[index]
+                let chord = place.point.squaredChord(to: view.point)
+                let farthest = steps + place.radius
+                guard chord <= farthest * farthest,
+                    owner == 0 || (0..<place.count).contains(where: { interest.pointee.mayAskFor(place.predicate($0)) })
+                else { continue }
+                found.append(FoundPlace(place, chord: chord.squareRoot()))
             }
         }
         swap(&found, &self.found)
@@ -76,19 +105,12 @@ extension CircumstanceEngine {
         into places: inout [NearbyPlace], _ region: inout SafeRegion, in world: some CircumstanceWorld
     ) {
         let tilePlace = found.tilePlace
-        guard let distance = view.distance(to: tilePlace, in: world) else { return }
-        let near = Neighbour(tilePlace: tilePlace, distance: distance)
-        places.append(NearbyPlace(place: tilePlace.place, distance: distance))
+        guard let near = view.neighbour(tilePlace.place, at: tilePlace.point, hasOutline: tilePlace.hasOutline, in: world) else {
+            return
+        }
+        places.append(NearbyPlace(place: near.place, distance: near.distance))
         for position in 0..<tilePlace.count {
-            let predicate = tilePlace.predicate(position)
-            guard Int(predicate) < index.entries.count else { continue }
-            let entry = index.entries[Int(predicate)]
-            if entry.active == PreconditionIndex.none { continue }
-            if entry.active == PreconditionIndex.several {
-                approachGroups(of: predicate, near, at: scale, from: view, track, &region, in: world)
-            } else if track.pointee.owner == 0 || entry.owner == track.pointee.owner, entry.scale == scale {
-                approach(entry.active, near, entry.radius ?? view.reach, from: view, track, &region, in: world)
-            }
+            approachGroups(of: tilePlace.predicate(position), near, at: scale, from: view, track, &region, in: world)
         }
     }
 
@@ -96,15 +118,16 @@ extension CircumstanceEngine {
         of predicate: UInt32, _ near: Neighbour, at scale: Int, from view: View, _ track: UnsafePointer<DeviceTrack>,
         _ region: inout SafeRegion, in world: some CircumstanceWorld
     ) {
+        guard Int(predicate) < index.groups.count else { return }
         let owner = track.pointee.owner
-        index.groups[predicate]?.withUnsafeBufferPointer { groups in
+        index.groups[Int(predicate)].withUnsafeBufferPointer { groups in
             // Nobody's devices are seen by all, a client's only by its own circumstances.
             var position = owner == 0 ? 0 : PreconditionIndex.firstPosition(of: owner, in: groups)
             while position < groups.count, owner == 0 || groups[position].owner == owner {
                 if groups[position].scale == scale {
-                    let radius = groups[position].radius ?? view.reach
                     for active in groups[position].actives {
-                        approach(active, near, radius, from: view, track, &region, in: world)
+                        let summary = summaries[Int(active)]
+                        approach(active, summary, near, summary.radius(at: view.reach), from: view, track, &region, in: world)
                     }
                 }
                 position += 1
@@ -115,10 +138,9 @@ extension CircumstanceEngine {
     /// A place is near that an active circumstance may be true of.
     @inline(__always)
     private func approach(
-        _ active: UInt32, _ near: Neighbour, _ radius: Double, from view: View, _ track: UnsafePointer<DeviceTrack>,
-        _ region: inout SafeRegion, in world: some CircumstanceWorld
+        _ active: UInt32, _ summary: ActiveSummary, _ near: Neighbour, _ radius: Double, from view: View,
+        _ track: UnsafePointer<DeviceTrack>, _ region: inout SafeRegion, in world: some CircumstanceWorld
     ) {
-        let summary = summaries[Int(active)]
         guard summary.basis != .everything else {
             if region.isReached(near, radius) { candidates.append(active) }
             return
@@ -140,12 +162,16 @@ extension CircumstanceEngine {
                 return
             }
         }
-        guard region.isReached(near, radius), rules(of: active, summary, at: near, view, &region, in: world) == .true
+        let isReached = region.isReached(near, radius)
+        guard near.distance <= radius + summary.margin,
+            rules(of: active, summary, at: near, view, &region, in: world) == .true
         else { return }
+        // Where it begins, it is true of the places within the margin, too.
+        arrivals.append((active, NearbyPlace(place: near.place, distance: near.distance)))
+        guard isReached else { return }
         // It begins now, and ends beyond the margin.
         candidates.append(active)
         _ = region.isWithin(near, radius + summary.margin)
-        if summary.isSingle { arrivals.append((active, NearbyPlace(place: near.tilePlace.place, distance: near.distance))) }
     }
 
     /// The truth of the rules of an active circumstance for a place, as long as time does not change it.
@@ -158,7 +184,7 @@ extension CircumstanceEngine {
         var evaluation = Evaluation(
             world: world, memory: memory, situation: Situation(instant: view.instant), program: active.program,
             nearRadius: active.nearRadius)
-        let outcome = evaluation.rulesOutcome(of: near.tilePlace.place)
+        let outcome = evaluation.rulesOutcome(of: near.place)
         evaluations += 1
         region.take(outcome)
         return outcome.truth
@@ -167,27 +193,27 @@ extension CircumstanceEngine {
 
 /// A place that a device's circumstances may be about, and how far it is at least, in metres.
 struct FoundPlace {
-    var tilePlace: TilePlace
-    var least: Double
-}
-
-extension [FoundPlace] {
-    @inline(__always)
-    fileprivate mutating func append(_ tilePlace: TilePlace, within steps: Double, of view: View) {
-        let chord = tilePlace.point.squaredChord(to: view.point)
-        let radius = tilePlace.radius
-        guard chord <= (steps + radius) * (steps + radius) else { return }
-        append(
-            FoundPlace(tilePlace: tilePlace, least: (chord.squareRoot() - radius) * (1 / GridPoint.unitsPerMetre) - Self.blur))
-    }
+    let tilePlace: TilePlace
+    let least: Double
 
     /// Rounding of both points, metres.
-    private static var blur: Double { 0.02 }
+    private static let blur = 0.02
+
+    /// - Parameter chord: From the device to the point, in steps of the grid.
+    @inline(__always)
+    init(_ tilePlace: TilePlace, chord: Double) {
+        self.tilePlace = tilePlace
+        least = (chord - tilePlace.radius) * (1 / GridPoint.unitsPerMetre) - Self.blur
+    }
 }
 
-/// A place and how far it is, in metres.
-private struct Neighbour {
-    var tilePlace: TilePlace
+/// A place and how far it is.
+struct Neighbour {
+    var place: UInt32
+    /// Of its point, or the middle of its outline.
+    var point: GridPoint
+    var hasOutline: Bool
+    /// Metres.
     var distance: Double
 }
 
@@ -196,11 +222,11 @@ extension SafeRegion {
     @inline(__always)
     fileprivate mutating func isReached(_ near: Neighbour, _ radius: Double) -> Bool {
         if near.distance <= radius { return true }
-        if near.tilePlace.hasOutline {
+        if near.hasOutline {
             limit(near.distance - radius)
         } else {
             take(
-                BoundaryCircle(near.tilePlace.point, radius: radius, isInside: false),
+                BoundaryCircle(near.point, radius: radius, isInside: false),
                 slack: near.distance - radius)
         }
         return false
@@ -210,11 +236,11 @@ extension SafeRegion {
     @inline(__always)
     fileprivate mutating func isWithin(_ near: Neighbour, _ radius: Double) -> Bool {
         guard near.distance <= radius else { return false }
-        if near.tilePlace.hasOutline {
+        if near.hasOutline {
             limit(radius - near.distance)
         } else {
             take(
-                BoundaryCircle(near.tilePlace.point, radius: radius, isInside: true),
+                BoundaryCircle(near.point, radius: radius, isInside: true),
                 slack: radius - near.distance)
         }
         return true
@@ -224,6 +250,9 @@ extension SafeRegion {
 /// From where a device looks around.
 struct View {
     let position: (latitude: Double, longitude: Double)
+    /// Steps of the ``SurfaceGrid``.
+    let latitudeSteps: Int32
+    let longitudeSteps: Int32
     let point: GridPoint
     /// Metres that `at` reaches.
     let reach: Double
@@ -233,17 +262,21 @@ struct View {
 
     init(_ fix: Fix, at instant: Int64) {
         position = (fix.latitude, fix.longitude)
+        latitudeSteps = SurfaceGrid.steps(fix.latitude)
+        longitudeSteps = SurfaceGrid.steps(fix.longitude)
         exact = ECEF(latitude: fix.latitude, longitude: fix.longitude)
         point = GridPoint(exact)
         reach = PlaceReach.at(accuracy: fix.accuracy)
         self.instant = instant
     }
 
-    /// Metres; nil where it is beyond 20 km.
+    /// A place with its distance; nil where it is beyond 20 km.
     @inline(__always)
-    func distance(to tilePlace: TilePlace, in world: some CircumstanceWorld) -> Double? {
-        guard tilePlace.hasOutline else { return distance(to: tilePlace.point) }
-        return world.distance(of: tilePlace.place, latitude: position.latitude, longitude: position.longitude)
+    func neighbour(_ place: UInt32, at point: GridPoint, hasOutline: Bool, in world: some CircumstanceWorld) -> Neighbour? {
+        let distance =
+            hasOutline
+            ? world.distance(of: place, latitude: position.latitude, longitude: position.longitude) : distance(to: point)
+        return distance.map { Neighbour(place: place, point: point, hasOutline: hasOutline, distance: $0) }
     }
 
     /// Metres.

@@ -1,7 +1,7 @@
 // Circumstances come, change and go.
 
 extension CircumstanceEngine {
-    /// Registers a circumstance, in the place of another one where that is given. It is watched at once: arriving fires for the
+    /// Registers a circumstance, in the place of another one where that is given. It is active at once: arriving fires for the
     /// devices of which it is true.
     ///
     /// What the replaced one held is gone, as with ``unregister(_:)``.
@@ -19,11 +19,13 @@ extension CircumstanceEngine {
     /// Takes a circumstance in without evaluating it: ``resume(at:)`` does so when all are restored.
     public func restore(_ rule: CircumstanceRule, isEnabled: Bool, in world: some CircumstanceWorld) -> CircumstanceRef {
         let circumstance = add(rule, replacing: nil, in: world)
+        // Not all places may be back.
+        areNamedPlacesStale = true
         if isEnabled { _ = insertActive(circumstance, in: world) }
         return circumstance
     }
 
-    /// Watches a circumstance again. The values of now are taken silently as its start.
+    /// Activates a circumstance again. It starts from the values of now, which are not reported.
     public func enable(
         _ circumstance: CircumstanceRef, at instant: Int64, in world: some CircumstanceWorld,
         into effects: inout [CircumstanceEffect]
@@ -32,7 +34,7 @@ extension CircumstanceEngine {
         activate(circumstance, isSilent: true, at: instant, in: world, into: &effects)
     }
 
-    /// No longer watches a circumstance. Its held rows are void: the caller deletes those of this circumstance.
+    /// Ends the evaluation of a circumstance. Its held rows are void: the caller deletes those of this circumstance.
     public func disable(_ circumstance: CircumstanceRef) {
         guard let entry = entry(circumstance), let active = entry.active else { return }
         entries[Int(circumstance.index)]?.active = nil
@@ -95,7 +97,7 @@ extension CircumstanceEngine {
         memory.forgetAll()
         tiles.forgetPredicates()
         for case let active? in actives {
-            for query in active.queries { _ = tiles.show(query, to: active.owner) }
+            for query in active.queries { tiles.show(query) }
         }
     }
 
@@ -110,7 +112,7 @@ extension CircumstanceEngine {
     }
 }
 
-// MARK: - Watching
+// MARK: - Activating
 
 extension CircumstanceEngine {
     private func activate(
@@ -132,7 +134,7 @@ extension CircumstanceEngine {
         active.isSilent = false
     }
 
-    /// Of a circumstance that is not watched: a device at a place whose visits are asked for visits it from now on.
+    /// Of a circumstance that is not active: a device at a place whose visits are asked for visits it from now on.
     private func beginVisits(
         for circumstance: CircumstanceRef, at instant: Int64, in world: some CircumstanceWorld,
         into effects: inout [CircumstanceEffect]
@@ -155,16 +157,20 @@ extension CircumstanceEngine {
             actives.append(active)
             summaries.append(.ended)
         }
-        summaries[Int(number)] = ActiveSummary(active, in: memory.predicates)
+        summaries[Int(number)] = ActiveSummary(active)
         entries[Int(circumstance.index)]?.active = number
-        if let preconditions = active.preconditions {
-            index.insert(number, of: active.owner, preconditions)
+        if active.preconditions != nil {
+            index.insert(number, of: active.owner, active.preconditionQueries)
         } else {
             unconditional[active.owner, default: []].append(number)
         }
+        for naming in active.namings {
+            let found = areNamedPlacesStale ? nil : place(named: naming.predicate, in: world)
+            named.insert(naming, by: number, of: active.owner, found)
+        }
         uses.count(active, by: 1)
         countQueries(of: active, by: 1)
-        for query in active.queries { show(query, to: active.owner, in: world) }
+        for query in active.queries { tiles.show(query) }
         return active
     }
 
@@ -176,19 +182,38 @@ extension CircumstanceEngine {
         }
     }
 
-    private func show(_ query: PlaceQuery, to owner: UInt32, in world: some CircumstanceWorld) {
-        var scales = tiles.show(query, to: owner)
-        guard scales != 0 else { return }
-        let place = memory.predicates[query.predicate].flatMap { $0.key == .place ? $0.value.text : nil }
-        let extent = place.map { world.place(withID: $0).map { world.extent(of: $0) } }
-        while scales != 0 {
-            let scale = scales.trailingZeroBitCount
-            scales &= scales - 1
-            switch extent {
-            case .some(.some(let extent)): tiles.forget(extent, at: scale)
-            // The place is not known yet.
-            case .some(.none): break
-            case .none: tiles.forget(scale: scale)
+    private func place(named predicate: UInt32, in world: some CircumstanceWorld) -> NamedPlaces.Found? {
+        guard let id = memory.predicates[predicate]?.value.text, let place = world.place(withID: id), place < UInt32(Int32.max)
+        else { return nil }
+        return NamedPlaces.Found(place: place, extent: world.extent(of: place))
+    }
+
+    /// Before a place changes: the circumstances that name it find it no longer.
+    func hideNamed(_ place: UInt32, in world: some CircumstanceWorld) {
+        forEachOwner(naming: place, in: world) { predicate, owner in named.hide(predicate, from: owner) }
+    }
+
+    /// After a place changed: the circumstances that name it find it where it is.
+    func showNamed(_ place: UInt32, in world: some CircumstanceWorld) {
+        forEachOwner(naming: place, in: world) { predicate, owner in
+            named.show(predicate, self.place(named: predicate, in: world), to: owner)
+        }
+    }
+
+    private func forEachOwner(naming place: UInt32, in world: some CircumstanceWorld, _ body: (UInt32, UInt32) -> Void) {
+        guard !areNamedPlacesStale, let predicate = memory.predicates.number(.place, world.facts(of: place).id) else { return }
+        let owners = Set(named.namers(of: predicate, 0).compactMap { actives[Int($0.active)]?.owner })
+        for owner in [0] + owners { body(predicate, owner) }
+    }
+
+    /// All places that are named, from the world as it is now.
+    func findNamedPlaces(in world: some CircumstanceWorld) {
+        areNamedPlacesStale = false
+        named.hideAll()
+        for case let active? in actives {
+            for naming in active.namings {
+                let found = place(named: naming.predicate, in: world)
+                for owner in [0, active.owner] { named.show(naming.predicate, found, to: owner) }
             }
         }
     }
@@ -197,8 +222,9 @@ extension CircumstanceEngine {
         guard let active = actives[Int(number)] else { return }
         uses.count(active, by: -1)
         countQueries(of: active, by: -1)
-        if let preconditions = active.preconditions {
-            index.remove(number, of: active.owner, preconditions)
+        for naming in active.namings { named.remove(naming, by: number, of: active.owner) }
+        if active.preconditions != nil {
+            index.remove(number, of: active.owner, active.preconditionQueries)
         } else {
             unconditional[active.owner]?.removeAll { $0 == number }
         }

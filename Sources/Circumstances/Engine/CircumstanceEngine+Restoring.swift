@@ -56,13 +56,15 @@ extension CircumstanceEngine {
         let isSameStay = tracks[index].isStaying(at: fix)
         tracks[index].take(fix, tracks[index].motion)
         if !isSameStay { tracks[index].beginStay(at: fix) }
+        place(device)
+        tracks[index].anchor(safe: 0, outer: 0)
         tracks[index].wasEvaluated = true
-        place(device, at: GridPoint(latitude: fix.latitude, longitude: fix.longitude))
     }
 
     /// Everything is restored: what became true or false meanwhile is reported, in turns of ``advance(to:in:into:)``.
     public func resume(at instant: Int64) {
         latest = max(latest, instant)
+        areNamedPlacesStale = true
         sweepAll()
     }
 

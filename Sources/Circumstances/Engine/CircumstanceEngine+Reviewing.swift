@@ -15,6 +15,7 @@ extension CircumstanceEngine {
         let index = Int(device)
         guard exists(device), tracks[index].isKnown else { return }
         reviews += 1
+        if areNamedPlacesStale { findNamedPlaces(in: world) }
         var region = SafeRegion(slack: Self.safeMax)
         updateVisits(of: device, isMove: isMove, &region, in: world, into: &effects)
         var situation = situation(of: device, at: instant)
@@ -24,12 +25,12 @@ extension CircumstanceEngine {
         tracks[index].hasAskedLive = false
         let track = UnsafePointer(tracks.address(index))
         let view = View(track.pointee.fix, at: instant)
-        gatherStanding(of: track)
+        gatherUnconditional(of: track)
         situation.foresight = lookAround(from: view, track, into: &situation.places, &region, in: world)
         gatherUnconfirmed(of: track)
         if !candidates.isEmpty {
             candidates.sortDistinct()
-            situation.places.sortByDistance()
+            if candidates.contains(where: { summaries[Int($0)].basis == .everything }) { situation.places.sortByDistance() }
             resolve(device, situation, isFirst: isFirst, &region, at: instant, in: world, into: &effects)
         }
         swap(&situation.places, &scratch)
@@ -45,7 +46,7 @@ extension CircumstanceEngine {
     }
 
     /// Begins the candidates with the active circumstances to evaluate wherever the device is.
-    private func gatherStanding(of track: UnsafePointer<DeviceTrack>) {
+    private func gatherUnconditional(of track: UnsafePointer<DeviceTrack>) {
         candidates.removeAll(keepingCapacity: true)
         arrivals.removeAll(keepingCapacity: true)
         confirmed.removeAll(keepingCapacity: true)
@@ -65,10 +66,11 @@ extension CircumstanceEngine {
     /// Remembers from where, how far and how long the evaluation holds.
     private func anchor(_ device: UInt32, _ view: View, _ region: SafeRegion) {
         let track = tracks.address(Int(device))
+        place(device)
         track.pointee.anchor(safe: region.safe, outer: region.outer)
         track.pointee.longitudeScale = Float(QuickDistance.longitudeScale(latitude: track.pointee.latitude)).nextUp
         track.pointee.reach = Float(view.reach)
-        track.pointee.circles = region.circles
+        track.pointee.circles = BoundaryCircles(region.circles)
         track.pointee.epoch = epoch
         track.pointee.wasEvaluated = true
         track.pointee.due = region.due
@@ -76,14 +78,17 @@ extension CircumstanceEngine {
             due.insert(DueDevice(due: region.due, device: device))
             track.pointee.queued = region.due
         }
-        place(device, at: view.point)
     }
 
-    /// A changed place finds the device by where it was last looked at.
-    func place(_ device: UInt32, at point: GridPoint) {
-        let cell = DeviceCells.cell(point)
-        guard tracks.address(Int(device)).pointee.cell != cell else { return }
-        tracks.address(Int(device)).pointee.cell = cell
+    /// A changed place finds the device by where it was last looked at: to be called before it is anchored there.
+    func place(_ device: UInt32) {
+        let track = tracks.address(Int(device))
+        let cell = DeviceCells.cell(SurfaceGrid.steps(track.pointee.latitude), SurfaceGrid.steps(track.pointee.longitude))
+        if track.pointee.wasEvaluated,
+            cell == DeviceCells.cell(track.pointee.anchorLatitude, track.pointee.anchorLongitude)
+        {
+            return
+        }
         cells.place(device, in: cell)
     }
 }
@@ -124,11 +129,9 @@ extension CircumstanceEngine {
             // It is a candidate because it begins or ends, and the places round it are among the circles.
             change(number, of: device, to: !wasHeld, isQuiet: isQuiet, at: instant, into: &effects) {
                 guard !wasHeld else { return ([], []) }
-                if let arrival = arrivals.first(where: { $0.active == number })?.place {
-                    return active.program.uses(.at) ? ([arrival], []) : ([], [arrival])
-                }
-                var evaluation = self.evaluation(of: active, situation, wasHeld: true, isFresh: false, in: world)
-                return evaluation.allPlaces()
+                let places = arrivals.compactMap { $0.active == number ? $0.place : nil }
+                return summaries[Int(number)].isAt
+                    ? (places.nearest(Evaluation.atPlacesMax), []) : ([], places.nearest(Evaluation.nearPlacesMax))
             }
             return
         }
@@ -210,10 +213,7 @@ extension Evaluation {
     private mutating func places(of operation: Program.Operation, atMost limit: Int) -> [NearbyPlace] {
         var found: [NearbyPlace] = []
         for index in program.nodes.indices where program.nodes[index].operation == operation { found += places(index) }
-        found.sortByDistance()
-        var distinct: [NearbyPlace] = []
-        for place in found where distinct.last?.place != place.place && distinct.count < limit { distinct.append(place) }
-        return distinct
+        return found.nearest(limit)
     }
 }
 
@@ -221,6 +221,16 @@ extension [NearbyPlace] {
     /// Nearest first; of equally near ones the lower number first.
     mutating func sortByDistance() {
         sort { $0.distance == $1.distance ? $0.place < $1.place : $0.distance < $1.distance }
+    }
+
+    /// In order, each once, and no more than the limit.
+    func nearest(_ limit: Int) -> [NearbyPlace] {
+        guard count > 1 else { return self }
+        var sorted = self
+        sorted.sortByDistance()
+        var distinct: [NearbyPlace] = []
+        for place in sorted where distinct.last?.place != place.place && distinct.count < limit { distinct.append(place) }
+        return distinct
     }
 }
 

@@ -2,7 +2,10 @@
 
 extension CircumstanceEngine {
     /// To be called before a place is changed or removed, while the world still has it as it was.
-    public func placeWillChange(_ place: UInt32, in world: some CircumstanceWorld) { disturb(place, in: world) }
+    public func placeWillChange(_ place: UInt32, in world: some CircumstanceWorld) {
+        hideNamed(place, in: world)
+        disturb(place, in: world)
+    }
 
     /// To be called after a place was added, changed or removed; evaluates the devices near where it was and is.
     ///
@@ -16,6 +19,7 @@ extension CircumstanceEngine {
         if exists {
             // What was unknown of all devices, wherever they are, is known now.
             if memory.takeAwaited(of: place, in: world) { sweepAll() }
+            showNamed(place, in: world)
             disturb(place, in: world)
         }
         guard !disturbed.isEmpty else { return }

@@ -11,10 +11,10 @@ import HeapModule
 /// ## How it stays cheap
 ///
 /// Comparisons of ids, categories and chains are interned, and each place's true ones remembered. A condition that can only be true
-/// near certain places is found through these (``Precondition``), so that circumstances cost nothing for devices they do not concern. The
-/// places that rules are about stand together for each cell (``PlaceTiles``). Every look at a device also says how far it may move,
-/// which circles it may not cross, and how long it may take, before anything can differ (``SafeRegion``): until then a fix costs a
-/// comparison.
+/// near certain places is found through these (``Precondition``), so that circumstances cost nothing for devices they do not concern:
+/// through a grid of its owner where it names them (``NamedPlaces``), else through what is true of the places around (``PlaceTiles``).
+/// Every look at a device also says how far it may move, which circles it may not cross, and how long it may take, before anything can
+/// differ (``SafeRegion``): until then a fix costs a comparison.
 ///
 /// ## Meaning
 ///
@@ -31,7 +31,7 @@ public final class CircumstanceEngine {
     var entries: [CircumstanceEntry?] = []
     var freeEntries: [UInt32] = []
     var actives: [ActiveCircumstance?] = []
-    /// Numbers of active circumstances that ended and may still stand in tracks.
+    /// Numbers of active circumstances that ended and may still be in tracks.
     var retired: [UInt32] = []
     var freeActives: [UInt32] = []
     /// By active circumstance what a look needs of it.
@@ -44,6 +44,9 @@ public final class CircumstanceEngine {
     /// By owner; 0 is for devices that nobody owns, which all circumstances see.
     var interests = [Interest()]
     var tiles = PlaceTiles()
+    var named = NamedPlaces()
+    /// The places that are named are to be found anew.
+    var areNamedPlacesStale = false
 
     var tracks = TrackTable()
     var identities: [DeviceIdentity] = []
@@ -70,7 +73,7 @@ public final class CircumstanceEngine {
     var scratch: [NearbyPlace] = []
     var candidates: [UInt32] = []
     var found: [FoundPlace] = []
-    /// Where the device arrived, by the active circumstances about one place that begin.
+    /// Of active circumstances that may begin the places they are true of.
     var arrivals: [(active: UInt32, place: NearbyPlace)] = []
     /// Of what the device holds, what is seen to be true still.
     var confirmed: [Bool] = []

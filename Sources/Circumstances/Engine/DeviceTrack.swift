@@ -19,7 +19,7 @@ struct DeviceTrack: ~Copyable {
     var previousTimestamp: Int64 = 0
     var accuracy = -1.0
 
-    // Where its circumstances were last evaluated, and how far it can go from there with nothing changing.
+    // Where its circumstances were last evaluated, in steps of the surface grid, and how far it can go from there with nothing changing.
     var anchorLatitude: Int32 = 0
     var anchorLongitude: Int32 = 0
     var longitudeScale: Float = 0
@@ -50,11 +50,6 @@ struct DeviceTrack: ~Copyable {
     // The rest is for when it has gone farther than what is safe.
 
     var circles = BoundaryCircles()
-    /// Where it is among the ``DeviceCells``.
-    var cell = DeviceCells.none
-
-    /// Degrees of a step of the anchor; half of one is 6 mm.
-    static let anchorStep = 1e-7
 
     var fix: Fix {
         Fix(
@@ -91,7 +86,8 @@ extension DeviceTrack {
         set { flags.set(.isKnown, newValue) }
     }
 
-    /// Its circumstances were evaluated where it is, now or before a restart: since it had no position last.
+    /// Its circumstances were evaluated where it is, now or before a restart: since it had no position last. Then it is among the
+    /// ``DeviceCells`` where its anchor is.
     var wasEvaluated: Bool {
         get { flags.contains(.wasEvaluated) }
         set { flags.set(.wasEvaluated, newValue) }
@@ -118,6 +114,13 @@ extension DeviceTrack {
 enum QuickDistance {
     /// Metres of a degree along the meridian where it is longest, at the poles. Source: WGS 84, a²/b · π/180.
     static let degree = 111_695.0
+
+    /// Up to so many metres a length is not too short, and too long by less than this factor where the scale is not less than the least:
+    /// farther than 1.3 degrees from the poles. A degree of a meridian has 110,574 m at least, one of a parallel 0.3 % less than is reckoned,
+    /// and within a kilometre the cosine of the latitude changes by 0.000 16.
+    static let farthest = 400.0
+    static let excess = 1.025
+    static let leastScale = 2_500.0
 
     /// Metres of a degree of longitude, at most, anywhere within 500 m of this latitude.
     static func longitudeScale(latitude: Double) -> Double { degree * (max(0, cos(latitude * .pi / 180)) + 1e-4) }

@@ -30,15 +30,33 @@ struct PlaceQuery: Hashable {
 }
 
 extension Program {
-    /// What every `at` and `near` is about.
+    /// What every `at` and `near` is about, but for places that it names.
     func queries(nearRadius: Double, exitMargin: Double, in table: PredicateTable) -> Set<PlaceQuery> {
         var queries: Set<PlaceQuery> = []
-        for (index, node) in nodes.enumerated() where node.operation == .at || node.operation == .near {
-            let reach = node.operation == .at ? PlaceReach.atMax : nearRadius
-            for predicate in cover(index, table) {
-                queries.insert(PlaceQuery(scale: Scale.of(reach: reach + exitMargin), predicate: predicate))
-            }
+        forEachPlaceQuery(nearRadius, exitMargin, table) { predicate, reach in
+            if !table.isName(predicate) { queries.insert(PlaceQuery(scale: Scale.of(reach: reach), predicate: predicate)) }
         }
         return queries
+    }
+
+    /// The places that an `at` or `near` names.
+    func namings(nearRadius: Double, exitMargin: Double, _ preconditions: Set<UInt32>, in table: PredicateTable) -> [Naming] {
+        var reaches: [UInt32: Double] = [:]
+        forEachPlaceQuery(nearRadius, exitMargin, table) { predicate, reach in
+            if table.isName(predicate) { reaches[predicate] = max(reach, reaches[predicate] ?? 0) }
+        }
+        return reaches.sorted { $0.key < $1.key }.map {
+            Naming(predicate: $0.key, reach: $0.value, isPrecondition: preconditions.contains($0.key))
+        }
+    }
+
+    /// Calls `body` with a predicate of each place that an `at` or `near` can be true of, and its reach in metres.
+    private func forEachPlaceQuery(
+        _ nearRadius: Double, _ exitMargin: Double, _ table: PredicateTable, _ body: (UInt32, Double) -> Void
+    ) {
+        for (index, node) in nodes.enumerated() where node.operation == .at || node.operation == .near {
+            let reach = node.operation == .at ? PlaceReach.atMax : nearRadius
+            for predicate in cover(index, table) { body(predicate, reach + exitMargin) }
+        }
     }
 }

@@ -9,6 +9,11 @@ struct Precondition: Equatable {
     var scale: Int
     /// One of these is true of the place. ``PredicateTable/any`` means every place.
     var predicates: [UInt32]
+
+    /// The places that are not named.
+    func queries(in table: PredicateTable) -> [PlaceQuery] {
+        predicates.filter { !table.isName($0) }.map { PlaceQuery(scale: scale, predicate: $0) }
+    }
 }
 
 extension Program {

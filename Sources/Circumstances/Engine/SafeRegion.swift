@@ -6,8 +6,8 @@ struct SafeRegion {
     private(set) var outer: Double
     /// The first instant at which time alone may change something.
     private(set) var due = Int64.max
-    private(set) var circles = BoundaryCircles()
-    private var slacks = InlineArray<5, Double>(repeating: .infinity)
+    private(set) var circles = InlineArray<4, BoundaryCircle>(repeating: .none)
+    private var slacks = InlineArray<4, Double>(repeating: .infinity)
 
     init(slack: Double) { outer = slack }
 

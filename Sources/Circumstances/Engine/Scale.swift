@@ -4,8 +4,8 @@ enum Scale {
 
     /// Metres, margins included, up to which a rule belongs to each.
     private static let reaches = [110.0, 260, 520, 1040, 2080, 4160, 6000]
-    /// The edges of the cells are 2 to this power of grid steps: 512 m and more.
-    private static let shifts: [Int32] = [17, 17, 18, 19, 20, 20, 20]
+    /// The shifts of its cells in the ``SurfaceGrid``: 360 m and more.
+    private static let shifts: [Int32] = [15, 15, 16, 17, 18, 18, 18]
 
     /// That of a rule that reaches so far.
     static func of(reach: Double) -> Int { reaches.firstIndex { reach <= $0 } ?? count - 1 }

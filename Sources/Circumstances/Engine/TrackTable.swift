@@ -51,12 +51,13 @@ struct TrackTable: ~Copyable {
     @inline(__always)
     func address(_ index: Int) -> UnsafeMutablePointer<DeviceTrack> { base.unsafelyUnwrapped + index }
 
-    /// Asks for what every fix needs of a track, so that it is there then.
+    /// Asks for the three lines of a track, so that they are there then.
     @inline(__always)
     func prefetch(_ index: Int) {
         guard index < count else { return }
         let address = UnsafeRawPointer(address(index))
         geomatch_prefetch(address)
         geomatch_prefetch(address + 64)
+        geomatch_prefetch(address + 128)
     }
 }

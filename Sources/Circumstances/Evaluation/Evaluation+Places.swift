@@ -29,7 +29,7 @@ extension Evaluation {
 
     /// The truth of all rules of one place within reach, and how far it is from one where a threshold changes.
     ///
-    /// With a margin the place may stand that much nearer: the rules are as true as at any threshold on the way. So a margin makes none
+    /// With a margin the place may be that much nearer: the rules are as true as at any threshold on the way. So a margin makes none
     /// less true than it is without, whatever threshold it asks for.
     private mutating func rules(
         _ index: Int, _ node: Program.Node, _ place: NearbyPlace, reach: Double, margin: Double

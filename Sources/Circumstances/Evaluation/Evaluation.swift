@@ -13,7 +13,7 @@ struct Evaluation {
     /// Added to what is positive, and to what is negative.
     let positiveMargin: Double
     let negativeMargin: Double
-    /// Somebody asks for the value; else it is watched.
+    /// The value is asked for; else the circumstance is active.
     let isAsked: Bool
     /// Whether live data were asked for.
     private(set) var hasAskedLive = false
@@ -73,7 +73,7 @@ struct Evaluation {
     }
 
     /// Unknown rather than false where nothing exists that the rules could be true of: so `(not (at …))` of an id that is not known
-    /// yet says nothing. What is watched for being true keeps false, so that it ends with the last such place.
+    /// yet says nothing. An active circumstance keeps false, so that it ends with the last such place.
     private func possible(_ outcome: Outcome, _ index: Int, _ node: Program.Node) -> Outcome {
         guard outcome.truth == .false, isAsked || !node.isPositive, !areRulesPossible(index, node) else { return outcome }
         var outcome = outcome

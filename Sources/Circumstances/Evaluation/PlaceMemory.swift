@@ -1,7 +1,7 @@
 /// What is true of each place that was looked at, so that strings are compared and calendars consulted once.
 final class PlaceMemory {
     var predicates = PredicateTable()
-    /// Where a place's predicates stand in `runs`, by its number; 0 where they are not known.
+    /// Where a place's predicates begin in `runs`, by its number; 0 where they are not known.
     private var offsets: [UInt32] = []
     /// Count and numbers, run after run.
     private var runs: [UInt32] = [0]

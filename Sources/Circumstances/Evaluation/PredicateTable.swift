@@ -60,6 +60,9 @@ struct PredicateTable {
 
     subscript(number: UInt32) -> Predicate? { predicates[Int(number)] }
 
+    /// Whether it is true of one place only, the one with an id.
+    func isName(_ number: UInt32) -> Bool { self[number]?.key == .place }
+
     /// The predicates that are true of a place, without ``any``.
     func profile(of facts: PlaceFacts) -> [UInt32] {
         guard !numbers.isEmpty else { return [] }

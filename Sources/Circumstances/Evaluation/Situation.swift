@@ -7,7 +7,7 @@ struct Situation {
     var isKnown: Bool
     /// Metres; nil where none was sent.
     var accuracy: Double?
-    /// Nearest first: all that rules can be true of within their reach, margins included, and `foresight` metres more.
+    /// Nearest first where a condition is evaluated as a whole: all that rules can be true of within their reach, margins included, and `foresight` metres more.
     var places: [NearbyPlace] = []
     var foresight: Double
     var isMoving: Bool?
