@@ -76,6 +76,26 @@ test('a match is a line and stands in the list; a click on a device shows it, a 
   await page.until("document.getElementById('details').innerText === ''");
 });
 
+test('details follow what they show, and a button in them keeps the focus', options, async (t) => {
+  await move('phone', 25, 25);
+  await daemon.publish({'v/h/0/a/-/occupancy': {nrOfPeople: 3}});
+  const page = await open(t);
+  await page.until("geomatch.drawing.shown?.some((d) => d.id === 'phone')");
+  await page.click(...(await page.placeOf('phone')));
+  const shows = (text) => page.until(`document.getElementById('details').innerText.includes(${JSON.stringify(text)})`);
+  const longitude = (x) => String(Math.round(at(x, 25).longitude * 1e7) / 1e7);
+  await shows(longitude(25));
+  await move('phone', 30, 25);
+  await shows(longitude(30));
+  await page.evaluate("(() => { document.getElementById('query').value = 'Room a0'; document.getElementById('query').dispatchEvent(new Event('input')); [...document.querySelectorAll('#found button')].find((b) => b.innerText.endsWith('room')).click(); })()");
+  await shows('3');
+  await page.until("[...document.querySelectorAll('#details button')].length > 0");
+  await page.evaluate("document.querySelector('#details button').focus()");
+  await daemon.publish({'v/h/0/a/-/occupancy': {nrOfPeople: 5}});
+  await shows('5');
+  assert.equal(await page.evaluate("document.activeElement.closest('#details')?.id"), 'details');
+});
+
 test('a device shows which geofences hold it, and no more when it left', options, async (t) => {
   t.after(() => daemon.ask('geofence/delete', {id: 'garden'}));
   await daemon.ask('geofence/create', {id: 'garden', area: {circle: {...at(25, 25), radius: 8}}, accuracy: 'centre', exitMargin: 0});
@@ -107,9 +127,14 @@ test('the table shows the same, and is worked with keys alone', options, async (
   await page.evaluate("[...document.querySelectorAll('#table th button')].find((b) => b.textContent === 'phone').focus()");
   await page.key('Enter', 'Enter', '\r');
   await page.until("document.getElementById('details').innerText.includes('thirsty')");
-  const {nodes} = await page.send('Accessibility.getFullAXTree');
-  const names = nodes.map((node) => `${node.role?.value} ${node.name?.value}`);
-  for (const wanted of ['table Devices', 'table Rooms', 'button Table', 'searchbox Search by id', 'button Zoom in']) assert.ok(names.includes(wanted), wanted);
+  const names = async () => (await page.send('Accessibility.getFullAXTree')).nodes.map((node) => `${node.role?.value} ${node.name?.value}`);
+  const shown = await names();
+  for (const wanted of ['table Devices', 'table Rooms', 'button Table', 'searchbox Search by id']) assert.ok(shown.includes(wanted), wanted);
+  // What lies below the table is not in the way.
+  assert.ok(!shown.includes('button Zoom in'));
+  await page.key('Escape');
+  await page.until("document.getElementById('table').hidden && document.activeElement.id === 'tables'");
+  assert.ok((await names()).includes('button Zoom in'));
 });
 
 test('what leaves the view goes, and what enters it appears', options, async (t) => {

@@ -37,6 +37,8 @@ let liveID = null;
 let drawnAt = 0;
 let sampling = null;
 const bell = new Bell(base, window);
+/** What the details are, as they are now. */
+let details = () => [];
 const watching = {match: false, circumstance: false};
 
 document.body.classList.toggle('kiosk', options.kiosk);
@@ -77,7 +79,7 @@ function connect() {
 function changed(state) {
   const isLost = state.name !== 'online';
   // What is shown from before stays, grey and said to be old, until the daemon is there again.
-  if (isLost && !look.isLost) look.lostAt = now();
+  if (isLost && !look.isLost) look.lostAt = (link?.heardAt ?? Date.now()) + offset;
   look.isLost = isLost;
   document.body.classList.toggle('lost', isLost && state.name !== 'connecting');
   const texts = {
@@ -85,6 +87,7 @@ function changed(state) {
     missing: `There is no dataset ${view.dataset}: waiting for it`, lost: `Disconnected: ${state.detail}; trying again`,
   };
   setStatus(texts[state.name], state.name);
+  say(texts[state.name]);
   notice(state.name === 'lost' && model.devices.size + model.figures.size > 0
     ? `Disconnected since ${time(look.lostAt)}: what is shown is from before.` : state.name === 'denied' ? texts.denied : null);
   if (state.name === 'key') askKey(storedKey() ? 'This key is not known, has expired or was deleted.' : null);
@@ -96,6 +99,11 @@ function changed(state) {
 function setStatus(text, kind) {
   if ($('status').textContent !== text) $('status').textContent = text;
   $('status').className = kind === 'online' ? 'online' : kind === 'connecting' ? '' : 'lost';
+}
+
+/** Once, for those who hear the page. */
+function say(text) {
+  if ($('said').textContent !== text) $('said').textContent = text;
 }
 
 function notice(text) {
@@ -124,6 +132,7 @@ async function opened() {
   await Promise.all([loadPlaces(), loadTypes()]);
   if (view.zoom === null) await showAll();
   await follow();
+  if (look.selected.length && !explaining) showDevice(look.selected[0]);
   link.ask('dataset/watch').catch(() => {});
   bell.begin(link).catch(() => {});
   for (const kind of ['match', 'circumstance']) {
@@ -280,8 +289,14 @@ function writeHash() {
 function clearSelection() {
   look.selected = [];
   explaining = false;
-  $('details').replaceChildren();
+  showDetails(() => []);
   isLiveDue = true;
+}
+
+/** From now on; they are looked at anew each second. */
+function showDetails(of) {
+  details = of;
+  $('details').replaceChildren(...details());
 }
 
 /** A first device is shown, a second one explained. */
@@ -291,12 +306,20 @@ function pick(id, isShift) {
   explaining = false;
   look.selected = [id];
   isLiveDue = true;
+  say(`Details of ${id}`);
   showDevice(id);
 }
 
 async function showDevice(id) {
-  const shown = {id, live: model.devices.get(id), states: statesOfDevice(id)};
-  const show = () => { if (look.selected[0] === id && !explaining) $('details').replaceChildren(...panels.deviceDetails(shown, now(), bell.isThere ? ring : null)); };
+  const shown = {id};
+  const of = () => {
+    // One that left the view stays as it was, and grows old.
+    shown.live = model.devices.get(id) ?? shown.live;
+    const states = statesOfDevice(id);
+    if (states.length || !shown.states) shown.states = states;
+    return panels.deviceDetails(shown, now(), bell.isThere ? ring : null);
+  };
+  const show = () => { if (look.selected[0] === id && !explaining) showDetails(of); };
   show();
   if (!link?.isOnline) return;
   const list = (request, member) => link.ask(request, {deviceId: id, limit: 50}).then((r) => r[member], () => null);
@@ -313,19 +336,19 @@ function ring(subscription) {
     button.disabled = true;
     try {
       known = await bell.set(link, known, !bell.rings(known));
-      say();
+      label();
     } catch (error) {
-      say(error.message);
+      label(error.message);
     }
     button.disabled = false;
   }});
   const problem = el('small', {class: 'fail', role: 'status'});
-  const say = (why = '') => {
+  const label = (why = '') => {
     button.textContent = bell.rings(known) ? 'Stop telling me' : 'Tell me';
     problem.textContent = why;
   };
-  say();
-  return [button, ' ', problem];
+  label();
+  return [el('span', {'data-kept': subscription.id}, button, ' ', problem)];
 }
 
 function statesOfDevice(id) {
@@ -336,26 +359,35 @@ async function explainPair(a, b) {
   explaining = true;
   look.selected = [a, b];
   isLiveDue = true;
-  $('details').replaceChildren(el('h2', {}, 'Asking why ', name(a, 40), ' and ', name(b, 40), ' match, or not…'));
+  say(`Why ${a} and ${b} match, or not`);
+  showDetails(() => [el('h2', {}, 'Asking why ', name(a, 40), ' and ', name(b, 40), ' match, or not…')]);
   const result = await explain(link, [a, b]);
-  if (look.selected[0] === a && look.selected[1] === b) $('details').replaceChildren(...panels.explanation([a, b], result));
+  if (look.selected[0] === a && look.selected[1] === b) showDetails(() => panels.explanation([a, b], result));
 }
 
 function clicked(point, isShift) {
+  $('found').replaceChildren();
   const device = drawing.deviceAt(point);
   if (device) return pick(device.id, isShift);
   clearSelection();
   const place = drawing.placeAt(point, model.places);
-  if (place) return $('details').replaceChildren(...panels.placeDetails(place));
+  if (place) return showDetails(() => panels.placeDetails(place));
   const room = model.roomAt(...drawing.toWorld(point), look.floor);
   if (room) showRoom(room);
 }
 
-function showRoom(room) {
-  const levels = room.key.split('/');
-  const inside = [...model.devices.values()].filter((device) => levels.every((level, i) => device.levels[i + 1] === level)
-    || model.roomAt(device.x, device.y, look.floor) === room && model.isOn(look.floor, device.floor, device.floorIndex));
-  $('details').replaceChildren(...panels.roomDetails(room, model.occupancy(room, now()), model.statesOf(levels), inside.slice(0, 200), now(), pick));
+function showRoom({key}) {
+  say(`Details of room ${key}`);
+  const levels = key.split('/');
+  let known = null;
+  showDetails(() => {
+    // The structure may have been read anew.
+    known = model.rooms.get(key) ?? known;
+    if (!known) return [];
+    const inside = [...model.devices.values()].filter((device) => levels.every((level, i) => device.levels[i + 1] === level)
+      || model.roomAt(device.x, device.y, look.floor) === known && model.isOn(look.floor, device.floor, device.floorIndex));
+    return panels.roomDetails(known, model.occupancy(known, now()), model.statesOf(levels), inside.slice(0, 200), now(), pick);
+  });
 }
 
 // Search
@@ -363,7 +395,7 @@ function showRoom(room) {
 function search() {
   const text = $('query').value;
   const found = model.search(text);
-  const go = (item) => { $('found').replaceChildren(); visit(item); };
+  const go = (item) => { $('found').replaceChildren(); $('map').focus(); visit(item); };
   $('found').replaceChildren(...found.map((item) => el('li', {}, el('button', {type: 'button', onclick: () => go(item)},
     name(item.label, 40), ' ', el('small', {}, item.kind)))));
   return found;
@@ -376,7 +408,7 @@ function visit({kind, target}) {
   map.place(center[0], center[1], Math.max(map.zoom, kind === 'device' ? 17 : 18));
   if (kind === 'device') pick(target.id, false);
   else if (kind === 'room') showRoom(target);
-  else if (kind === 'place') $('details').replaceChildren(...panels.placeDetails(target));
+  else if (kind === 'place') showDetails(() => panels.placeDetails(target));
 }
 
 async function searchExactly(event) {
@@ -468,7 +500,7 @@ function showScope() {
 function showStatus() {
   if (!link?.isOnline) return;
   const shown = drawing?.shown?.length ?? model.devices.size;
-  const parts = [`Online: ${count(shown)} devices in view`];
+  const parts = [`Online: ${count(shown)} device${shown === 1 ? '' : 's'} in view`];
   if (hasFigures.dataset) parts.push(`${count(hasFigures.dataset.counts?.devices ?? 0)} known`);
   if (sampling) parts[0] = `Online: a sample of ${count(shown)}, of ${count(model.sampledOf)} in view: zoom in for all`;
   else if (model.omitted) parts.push(`${count(model.omitted)} updates beyond ${count(limits.devices)} devices left out: zoom in`);
@@ -509,6 +541,7 @@ function everySecond() {
   $('diagnosticCount').textContent = model.diagnostics.length ? `(${model.diagnostics.length})` : '';
   panels.showLegend($('legend'), model, look.now, matchMedia('(prefers-color-scheme: dark)').matches);
   if (!$('table').hidden) table.show(model, look.floor, look.now);
+  panels.renew($('details'), details());
   if (sampling === null && document.querySelector('aside details:last-of-type').open) showFigures();
   showStatus();
   showEmpty();
@@ -551,6 +584,8 @@ async function makeMap() {
 function toggleTable(isShown) {
   $('table').hidden = !isShown;
   $('tables').setAttribute('aria-expanded', String(isShown));
+  // It lies below.
+  $('map').inert = isShown;
   if (isShown) table.show(model, look.floor, now());
 }
 
@@ -564,10 +599,15 @@ addEventListener('hashchange', () => {
 });
 addEventListener('keydown', (event) => {
   if (event.key !== 'Escape' || $('ask').open) return;
-  if (!$('table').hidden) toggleTable(false);
+  if (!$('table').hidden) {
+    toggleTable(false);
+    $('tables').focus();
+  }
   clearSelection();
   $('found').replaceChildren();
 });
+// Without an answer there is nothing to show.
+$('ask').addEventListener('cancel', (event) => event.preventDefault());
 $('tables').addEventListener('click', () => toggleTable($('table').hidden));
 $('all').addEventListener('click', () => { showAll().catch(failed); });
 $('floor').addEventListener('change', () => { setFloor($('floor').value); writeHash(); });

@@ -97,10 +97,8 @@ export class Drawing {
     for (const storey of model.floors) {
       if (model.isOn(floor, storey.id, storey.floorIndex)) this.drawOutline(context, storey, this.colour.surface, 1.5);
     }
-    this.taken = [];
-    const rooms = model.roomsOn(floor);
-    for (const room of rooms) this.drawRoom(context, room, model.occupancy(room, now));
-    for (const room of rooms) this.drawFigure(context, room, model.occupancy(room, now));
+    this.rooms = model.roomsOn(floor).map((room) => [room, model.occupancy(room, now)]);
+    for (const [room, occupancy] of this.rooms) this.drawRoom(context, room, occupancy);
     this.drawPlaces(context, model.places);
     this.drawScale(context);
   }
@@ -186,7 +184,8 @@ export class Drawing {
     const isKnown = occupancy && !occupancy.isStale;
     const fill = isKnown ? fillOf(occupancy) : 0;
     const isDark = this.fills === fills.dark;
-    context.fillStyle = !isKnown ? this.colour.soft : isDark ? (fill >= 3 ? '#081018' : '#f2f6fa') : fill >= 3 ? '#fff' : '#10202e';
+    const ink = !isKnown ? this.colour.soft : isDark ? (fill >= 3 ? '#081018' : '#f2f6fa') : fill >= 4 ? '#fff' : '#10202e';
+    const below = isKnown ? this.fills[fill] : this.colour.surface;
     context.textAlign = 'center';
     const [x, y] = [(left + right) / 2, (top + bottom) / 2];
     const figure = !occupancy ? '' : isKnown
@@ -195,10 +194,10 @@ export class Drawing {
     const hasName = height > 40 && width > 50;
     context.font = this.font(size / this.em, 600);
     if (figure) this.taken.push([x - size * figure.length / 3, y - size, x + size * figure.length / 3, y + size]);
-    if (figure) context.fillText(figure, x, y + size / 3 + (hasName ? size / 2 : 0));
+    if (figure) this.label(context, figure, x, y + size / 3 + (hasName ? size / 2 : 0), ink, below);
     if (hasName) {
       context.font = this.font(12);
-      context.fillText(short(room.name || room.id, Math.floor(width / 7)), x, figure ? y - size / 2 + 2 : y + 4);
+      this.label(context, short(room.name || room.id, Math.floor(width / 7)), x, figure ? y - size / 2 + 2 : y + 4, ink, below);
     }
     context.textAlign = 'start';
   }
@@ -223,10 +222,10 @@ export class Drawing {
     }
   }
 
-  label(context, text, x, y, colour) {
+  label(context, text, x, y, colour, below = this.colour.surface) {
     context.lineWidth = 3;
     context.lineJoin = 'round';
-    context.strokeStyle = this.colour.surface;
+    context.strokeStyle = below;
     context.strokeText(text, x, y);
     context.fillStyle = colour;
     context.fillText(text, x, y);
@@ -275,6 +274,9 @@ export class Drawing {
     this.drawDots(context, stale, radius, true);
     this.drawDots(context, fresh, radius, false);
     for (const device of shown) if (look.selected.includes(device.id)) this.drawSelection(context, device, radius);
+    // Over what is in the rooms, so that they can be read while they are full.
+    this.taken = [];
+    for (const [room, occupancy] of this.rooms ?? []) this.drawFigure(context, room, occupancy);
     if (shown.length <= namesMax) this.drawNames(context, shown, look.selected);
     return shown.length;
   }

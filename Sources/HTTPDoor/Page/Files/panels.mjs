@@ -23,6 +23,27 @@ function sync(list, items, key, make, update = () => {}) {
   }
 }
 
+/**
+ * Has a part of the page show some nodes, changing only what differs: who reads or is about to press something there loses neither the
+ * place nor the focus. What is marked as kept looks after itself.
+ */
+export function renew(parent, nodes) {
+  nodes.forEach((node, i) => {
+    const old = parent.childNodes[i];
+    if (!old) return parent.append(node);
+    if (old.dataset?.kept !== undefined && node.dataset?.kept === old.dataset.kept) return;
+    const isSame = old.nodeName === node.nodeName && (old.nodeName !== 'BUTTON' || old.outerHTML === node.outerHTML);
+    if (!isSame) return old.replaceWith(node);
+    if (node.nodeType === 3) {
+      if (old.data !== node.data) old.data = node.data;
+      return;
+    }
+    if (old.className !== node.className) old.className = node.className;
+    if (old.nodeName !== 'BUTTON') renew(old, [...node.childNodes]);
+  });
+  while (parent.childNodes.length > nodes.length) parent.lastChild.remove();
+}
+
 const moment = (at) => el('time', {datetime: new Date(at).toISOString()}, time(at));
 const pick = (id, onPick) => el('button', {type: 'button', class: 'plain', onclick: (event) => onPick(id, event.shiftKey)}, name(id, 60));
 
@@ -164,7 +185,7 @@ export class Table {
   }
 
   show(model, floor, now) {
-    const devices = [...model.devices.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    const devices = [...model.devices.values()].filter((d) => model.isOn(floor, d.floor, d.floorIndex)).sort((a, b) => (a.id < b.id ? -1 : 1));
     const rooms = [...model.rooms.values()];
     this.note.textContent = devices.length > rowsMax || rooms.length > rowsMax
       ? `The first ${rowsMax} of ${count(devices.length)} devices and ${count(rooms.length)} rooms in view are listed; zoom in or search for others.`
