@@ -28,7 +28,7 @@ struct CouchChanges: Sendable {
     init(_ head: RequestHead, _ body: JSONObject) throws(CouchRefusal) {
         func number(_ name: String) throws(CouchRefusal) -> Int64? {
             guard let text = head.parameter(name), !text.isEmpty else { return nil }
-            guard let number = Int64(text), number >= 0 else {
+            guard let number = Int64(text), number >= 0 || name == "timeout" else {
                 throw .badRequest("`\(name)` must be a whole number, not `\(text.prefix(40))`")
             }
             return number
@@ -39,7 +39,9 @@ struct CouchChanges: Sendable {
             }
             self.feed = feed
         }
-        timeout = min(try number("timeout") ?? Self.timeoutMax, Self.timeoutMax)
+        // PouchDB 5 takes five seconds from what it was told, whatever is left.
+        let asked = try number("timeout") ?? Self.timeoutMax
+        timeout = asked < 0 ? Self.timeoutMax : min(asked, Self.timeoutMax)
         switch head.parameter("since") {
         case nil, "": break
         case "now": since = nil
