@@ -160,6 +160,7 @@ struct BrokerTests {
         #expect(doubt("d/-/-/-/-/x/temperature", "21.5") == nil && doubt("d/-/-/-/-/x/availability", "ON") == nil)
         #expect(doubt("d/-/-/-/-/x/positon", "{}") == "positon is a domain of its own; did you mean position?")
         #expect(doubt("d/-/x/position", "{}")?.contains("seven levels") == true)
+        #expect(doubt("live/d/-/-/-/-/x/position", "{}")?.hasSuffix("an update goes to d/-/-/-/-/x/position") == true)
         for topic in ["owntracks/ann/phone", "geomatch/d/me/request/device/get"] { #expect(doubt(topic, "{") == nil) }
         try withDaemon(filters: ["d/#"]) { broker, daemon throws in
             let said = try geomatch("--broker", broker.url, "--json", "pub", "d/-/-/-/-/x/position", "{")

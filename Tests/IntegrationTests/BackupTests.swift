@@ -61,6 +61,12 @@ extension Integration {
                 #expect(well.code == 0, "\(well.text)")
                 #expect(!well.text.contains("PROBLEM") && well.text.contains("ok      daemon: geomatchd"))
                 #expect(well.text.contains("ok      live data: an update on demo/-/-/-/-/cli/doctor came back"), "\(well.text)")
+                // Who has just begun names no dataset.
+                let first = try run(["--broker", broker, "--client", "admin", "doctor"])
+                #expect(
+                    first.code == 0 && first.text.contains("none was named, so none was checked; there is demo"), "\(first.text)")
+                let status = try run(["--broker", broker, "status"])
+                #expect(status.code == 0 && status.text.contains("no dataset was named"), "\(status.text)")
                 let typo = try run(["--broker", broker, "--dataset", "dmeo", "--client", "admin", "doctor"])
                 #expect(typo.code == 1 && typo.text.contains("did you mean demo?"), "\(typo.text)")
                 daemon.program.end(SIGTERM)

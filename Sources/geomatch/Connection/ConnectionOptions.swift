@@ -100,6 +100,11 @@ struct ConnectionOptions: ParsableArguments {
         return configuration
     }
 
+    /// Whether anybody named the dataset; else it is `default`.
+    func namesDataset(environment: [String: String] = ProcessInfo.processInfo.environment) throws(CommandFailure) -> Bool {
+        try Settings(context: context, environment: environment).setting(dataset, "dataset") != nil
+    }
+
     private struct TLSFiles {
         var authority: String?
         var certificate: String?

@@ -33,7 +33,7 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try connection.configuration(needsBroker: true)
         let reading = StatusReading(configuration.topics)
-        var checks = await Self.remote(configuration, reading)
+        var checks = await Self.remote(configuration, reading, isNamed: try connection.namesDataset())
         let instants = [reading.status?.member("startedAt"), reading.dataset?.member("at")].compactMap { $0?.asInt64 }
         // Without a daemon's instant there is nothing to compare with.
         if let latest = instants.max() { checks.append(LocalChecks.clock(latest: latest, now: WallClock.now())) }
@@ -48,7 +48,11 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     /// What can be seen through the broker.
-    private static func remote(_ configuration: GeomatchConfiguration, _ reading: StatusReading) async -> [Finding] {
+    ///
+    /// - Parameter isNamed: Somebody named the dataset.
+    private static func remote(
+        _ configuration: GeomatchConfiguration, _ reading: StatusReading, isNamed: Bool
+    ) async -> [Finding] {
         var quiet = configuration
         quiet.connectionLost = nil
         let client: GeomatchClient
@@ -62,7 +66,7 @@ struct DoctorCommand: AsyncParsableCommand {
             try await client.run(reading)
             findings.append(Finding("broker", "\(configuration.brokerName) is reached and takes this login"))
             findings += daemon(reading, configuration)
-            if reading.isOnline { findings += await dataset(client, reading, configuration) }
+            if reading.isOnline { findings += await dataset(client, reading, configuration, isNamed: isNamed) }
         } catch {
             findings.append(Finding(configuration, error))
         }
@@ -103,7 +107,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     private static func dataset(
-        _ client: GeomatchClient, _ reading: StatusReading, _ configuration: GeomatchConfiguration
+        _ client: GeomatchClient, _ reading: StatusReading, _ configuration: GeomatchConfiguration, isNamed: Bool
     ) async -> [Finding] {
         let name = configuration.dataset
         let reply: JSONObject
@@ -123,6 +127,13 @@ struct DoctorCommand: AsyncParsableCommand {
             let names = await names(client)
             // Right after it was installed.
             if names?.isEmpty == true { return findings + [Finding("dataset", "there is none yet: the first request makes one")] }
+            guard isNamed else {
+                let some = (names ?? []).prefix(5).map(PlainText.printable).joined(separator: ", ")
+                let known = some.isEmpty ? "" : "; there is \(some)\((names?.count ?? 0) > 5 ? " and more" : "")"
+                return findings + [
+                    Finding("dataset", "none was named, so none was checked\(known): geomatch --dataset NAME doctor")
+                ]
+            }
             let known = names.flatMap { Nearness.nearest(to: name, of: $0) }.map { "; did you mean \($0)?" } ?? ""
             findings.append(
                 Finding(

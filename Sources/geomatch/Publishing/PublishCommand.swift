@@ -70,6 +70,10 @@ struct PublishCommand: AsyncParsableCommand {
     /// Why geomatchd will hardly take an update; nil where it may, or where an adapter or a request may be meant.
     static func doubt(of topic: String, _ payload: [UInt8], dataset: String) -> String? {
         let levels = topic.split(separator: "/", omittingEmptySubsequences: false)
+        if levels.first == "live", levels.count == 8 {
+            return
+                "live/… is where geomatch publishes what it takes; an update goes to \(levels.dropFirst().joined(separator: "/"))"
+        }
         if levels.count != 7 {
             guard levels.first.map({ $0 == dataset }) == true else { return nil }
             return "a live topic has seven levels, dataset/venue/building/floor/room/location/domain, not \(levels.count)"

@@ -30,7 +30,10 @@ struct StatusCommand: AsyncParsableCommand {
             let found: JSONObject = ["status": reading.status ?? .null, "dataset": reading.dataset ?? .null]
             StandardOutput.print(json: .object(found))
         } else {
-            for line in StatusText.lines(status: reading.status, dataset: reading.dataset, of: configuration) {
+            let isNamed = try connection.namesDataset()
+            for line in StatusText.lines(
+                status: reading.status, dataset: reading.dataset, of: configuration, isNamed: isNamed)
+            {
                 StandardOutput.print(line)
             }
         }

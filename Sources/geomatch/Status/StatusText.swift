@@ -3,7 +3,10 @@ import Wire
 
 /// The two status messages for people.
 enum StatusText {
-    static func lines(status: JSONValue?, dataset: JSONValue?, of configuration: GeomatchConfiguration) -> [String] {
+    /// - Parameter isNamed: Somebody named the dataset.
+    static func lines(
+        status: JSONValue?, dataset: JSONValue?, of configuration: GeomatchConfiguration, isNamed: Bool = true
+    ) -> [String] {
         guard let status = status?.asObject else {
             return ["unknown  no geomatchd was ever online at \(configuration.brokerName)"]
         }
@@ -14,7 +17,11 @@ enum StatusText {
         var lines = [line]
         if let error = status["error"] { lines.append("error: \(PlainText.of(error))") }
         guard let dataset = dataset?.asObject else {
-            return lines + ["dataset \(PlainText.printable(configuration.dataset)): no status"]
+            return lines + [
+                isNamed
+                    ? "dataset \(PlainText.printable(configuration.dataset)): no status"
+                    : "no dataset was named: geomatch --dataset NAME status"
+            ]
         }
         line = "dataset \(PlainText.printable(configuration.dataset))"
         if let at = dataset["at"]?.asInt64 { line += ", \(PlainText.instant(at))" }
