@@ -342,10 +342,20 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     }
 
     public func linkAcknowledged(token: UInt64, reason: UInt8) {
-        if reason >= 0x80 { core.logger.error("broker refused a message", metadata: ["reason": .stringConvertible(reason)]) }
+        if reason >= 0x80 {
+            var metadata: Logger.Metadata = ["reason": .stringConvertible(reason)]
+            if reason == Self.notAuthorised {
+                metadata["why"] =
+                    "the broker's access list keeps the daemon's login from writing: geomatchd --print-acl prints one that works"
+            }
+            core.logger.error("broker refused a message", metadata: metadata)
+        }
         if PendingReplies.isToken(token) { return pendingReplies.remove(token) }
         core.delivered(token, refusal: reason < 0x80 ? nil : Self.refusal(reason))
     }
+
+    /// Of MQTT 5.
+    private static let notAuthorised: UInt8 = 0x87
 
     static func refusal(_ reason: UInt8) -> String { "the broker refused it with reason \(reason)" }
 
