@@ -117,8 +117,8 @@ struct DoctorCommand: AsyncParsableCommand {
             return [
                 Finding(
                     "requests", "no reply: \(error.message)",
-                    advice:
-                        "the broker's access list must let \(configuration.client) publish and read below geomatch/+/\(configuration.client)/ (geomatchd --print-acl)"
+                    advice: configuration.loginHint
+                        ?? "the broker's access list must let \(configuration.client) publish and read below geomatch/+/\(configuration.client)/ (geomatchd --print-acl)"
                 )
             ]
         }

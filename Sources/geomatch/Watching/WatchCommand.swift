@@ -135,6 +135,8 @@ struct WatchCommand: AsyncParsableCommand {
         if (try? await client.run(reading)) != nil {
             if !reading.isOnline {
                 StandardError.note("no geomatchd is online at this broker: nothing comes before one is")
+            } else if let hint = configuration.loginHint, (try? await client.reply(to: "dataset/get", [:])) == nil {
+                StandardError.note("nothing can come: \(hint)")
             } else if reading.dataset == nil {
                 StandardError.note("no status of the dataset \(configuration.dataset): it may not exist")
             } else if let device, let reply = try? await client.reply(to: "device/get", ["id": .string(device)]),
