@@ -9,11 +9,12 @@ public struct Member: Sendable {
         case take(shard: Int, epoch: Int64)
         /// Serve it: the lease is this node's.
         case serve(shard: Int, epoch: Int64)
-        /// Restore it, as its owner falls silent: this node will serve it with this epoch where the lease ends.
+        /// Restore it and follow what is written to it: this node will serve it with this epoch, as its owner falls silent or is to hand it
+        /// over. To be answered with ``Member/stoodBy(shard:epoch:)``.
         case standBy(shard: Int, epoch: Int64)
         /// Name who is to have it next, so that this node is ready; nil takes that back.
         case announce(shard: Int, successor: String?)
-        /// Say that this node waits for it.
+        /// Say that this node waits for it: it has caught up.
         case prepare(shard: Int)
         /// Stop serving: everything is written and answered first, then the lease goes to the successor, or to nobody.
         case handOver(shard: Int, successor: String?)
@@ -43,8 +44,14 @@ public struct Member: Sendable {
     /// When the last renewal that the store took was sent.
     public private(set) var renewedAt: Int64?
     public private(set) var isLeaving = false
-    /// A shard was announced to this node, or is being taken, and has not come.
+    /// When a renewal first said so.
+    private var leavingAt: Int64?
+    /// A shard for which this node waits, or that it takes, has not come.
     public private(set) var isExpecting = false
+    /// The shards that this node could serve at once, with the epochs that they will have.
+    private var restored: [Int: Int64] = [:]
+    /// Who leaves waits for so long until its successors are ready.
+    public static let farewellMilliseconds: Int64 = 15_000
 
     /// By shard, the renewal that was seen last, and since when by this node's clock.
     private var stands: [(renewal: Int64, since: Int64)] = []
@@ -77,6 +84,9 @@ public struct Member: Sendable {
     /// Everything is to be handed over.
     public mutating func leave() { isLeaving = true }
 
+    /// A shard that this node is to stand by for is restored and nearly as its owner has it, or cannot be.
+    public mutating func stoodBy(shard: Int, epoch: Int64) { restored[shard] = epoch }
+
     /// A shard has been handed over, or is no longer served for another reason.
     public mutating func released(shard: Int) {
         holdings[shard] = nil
@@ -91,6 +101,8 @@ public struct Member: Sendable {
         let pause = sentAt - (renewedAt ?? sentAt)
         if pause > Self.silenceMilliseconds { patientUntil = sentAt + Self.patienceMilliseconds }
         renewedAt = max(renewedAt ?? sentAt, sentAt)
+        if isLeaving, leavingAt == nil { leavingAt = sentAt }
+        restored = restored.filter { view.leases[$0.key].successor == node && view.leases[$0.key].epoch < $0.value }
         note(view.renewals, at: sentAt)
         var steps = reconcile(view)
         // Who was late itself sees others late.
@@ -103,13 +115,16 @@ public struct Member: Sendable {
                 continue
             }
             let isCutOff = cutOffAt.map { sentAt - $0 >= Self.cutOffMilliseconds }
-            if let step = step(for: shard, view, placement.owners[shard], isHere: isHere, isCutOff: isCutOff) {
+            let waitsNoLonger = leavingAt.map { sentAt - $0 >= Self.farewellMilliseconds } ?? false
+            if let step = step(
+                for: shard, view, placement.owners[shard], isHere: isHere, isCutOff: isCutOff, waits: !waitsNoLonger)
+            {
                 steps.append(step)
             }
         }
         isExpecting =
-            view.leases.contains { $0.successor == node && $0.owner != node }
-            || steps.contains { if case .take = $0 { true } else { false } }
+            view.leases.contains { $0.successor == node && $0.owner != node && $0.isPrepared }
+            || steps.contains { if case .take = $0 { true } else if case .prepare = $0 { true } else { false } }
         return steps
     }
 
@@ -161,12 +176,17 @@ public struct Member: Sendable {
         }
     }
 
-    /// - Parameter isCutOff: From the broker, for long enough; nil: not at all.
-    private mutating func step(for shard: Int, _ view: ClusterView, _ target: String?, isHere: Bool, isCutOff: Bool?) -> Step? {
+    /// - Parameters:
+    ///   - isCutOff: From the broker, for long enough; nil: not at all.
+    ///   - waits: Until a successor is ready.
+    private mutating func step(
+        for shard: Int, _ view: ClusterView, _ target: String?, isHere: Bool, isCutOff: Bool?, waits: Bool
+    ) -> Step? {
         let lease = view.leases[shard]
         guard let holding = holdings[shard] else {
             if view.owner(of: shard) == nil { return target == node ? .take(shard: shard, epoch: lease.epoch) : nil }
-            return lease.successor == node && !lease.isPrepared ? .prepare(shard: shard) : nil
+            guard lease.successor == node, !lease.isPrepared else { return nil }
+            return restored[shard] == lease.epoch + 1 ? .prepare(shard: shard) : .standBy(shard: shard, epoch: lease.epoch + 1)
         }
         guard !holding.isLeaving else { return nil }
         guard let target, target != node else {
@@ -179,7 +199,7 @@ public struct Member: Sendable {
         // Who does not reach the broker serves nobody: the successor need not be ready.
         if isIdle || !isHere && !isLeaving { return handOver(shard, to: target) }
         guard lease.successor == target else { return .announce(shard: shard, successor: target) }
-        guard lease.isPrepared, handOversUnderWay(view) < Self.handOversMax else { return nil }
+        guard lease.isPrepared || !waits, handOversUnderWay(view) < Self.handOversMax else { return nil }
         return handOver(shard, to: target)
     }
 

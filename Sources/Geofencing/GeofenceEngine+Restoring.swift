@@ -3,7 +3,9 @@ extension GeofenceEngine {
     /// The visit of a device that its records tell of.
     public mutating func restoreVisit(of device: UInt32, in number: Int32, since: Int64, hasDwelled: Bool) {
         grow(devices: device)
-        guard fences.core(number) != nil, visit(of: device, in: number) == nil else { return }
+        guard fences.core(number) != nil else { return }
+        // It may be known from before it dwelled.
+        restoreEnd(of: device, in: number)
         let dwelledAt = hasDwelled ? since + (fences.values(of: number)?.dwell ?? 0) : nil
         begin(number, of: device, since: since, dwelledAt: dwelledAt)
     }

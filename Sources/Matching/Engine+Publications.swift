@@ -29,14 +29,18 @@ extension Engine {
 
     /// Replaces everything of a publication but its device, and evaluates it. What is remembered of its pairs stays, but
     /// visits that it makes impossible end (`left`).
+    ///
+    /// - Parameter evaluate: false restores: what that changes is found when its device or another one moves.
     public func update(
         _ p: PublicationRef, topic: String, range: Double, expiresAt: Int64, properties: Properties, at now: Int64,
+        evaluate: Bool = true,
         into effects: inout [Effect]
     ) {
         guard isAlive(p) else { return }
         state.pointee.properties.base[Int(p.index)] = properties
         state.pointee.publications[p.index].signature = properties.accessSignature
         state.pointee.change(.publication, p.index, topic: topic, range: range, expiresAt: expiresAt, rule: Rule())
+        guard evaluate else { return state.pointee.lowerBudget(state.pointee.publications[p.index].device, to: 0) }
         state.pointee.revise(.publication, p.index, at: now)
         state.pointee.probeAll(.publication, p.index, at: now)
         state.pointee.finish(into: &effects)

@@ -31,9 +31,11 @@ extension Engine {
 
     /// Replaces everything of a subscription but its device, and evaluates it. What is remembered of its pairs stays, but
     /// visits that it makes impossible end (`left`), and another mode starts afresh: all visits end, last matches are forgotten.
+    ///
+    /// - Parameter evaluate: false restores: what that changes is found when its device or another one moves.
     public func update(
         _ s: SubscriptionRef, topic: String, range: Double, expiresAt: Int64, selector: Selector, options: MatchOptions,
-        at now: Int64, into effects: inout [Effect]
+        at now: Int64, evaluate: Bool = true, into effects: inout [Effect]
     ) {
         guard isAlive(s) else { return }
         if state.pointee.subscriptions[s.index].isVisit != (options.mode == .visit) {
@@ -45,6 +47,7 @@ extension Engine {
         state.pointee.change(
             .subscription, s.index, topic: topic, range: range, expiresAt: expiresAt,
             rule: Rule(options))
+        guard evaluate else { return state.pointee.lowerBudget(state.pointee.subscriptions[s.index].device, to: 0) }
         state.pointee.revise(.subscription, s.index, at: now)
         state.pointee.probeAll(.subscription, s.index, at: now)
         state.pointee.finish(into: &effects)

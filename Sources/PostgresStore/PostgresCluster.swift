@@ -10,6 +10,8 @@ public final class PostgresCluster: Sendable {
     private let common: PostgresStore
     private let writing: [Lane]
     private let reading: [Lane]
+    /// What takes long holds up none of those.
+    private let restoring: [Lane]
     /// Where doors ask about keys.
     let keys: Lane
     private let repliesMax: Int
@@ -35,6 +37,7 @@ public final class PostgresCluster: Sendable {
         }
         writing = (0..<Self.lanes).map { _ in lane() }
         reading = (0..<Self.lanes).map { _ in lane() }
+        restoring = (0..<Self.lanes).map { _ in lane() }
         keys = lane(2)
         common = PostgresStore(shard: nil, writing: writing[0], reading: reading[0], schema: schema, repliesMax: repliesMax)
         leases = PostgresLeases(lane(2), cluster: name)
@@ -75,7 +78,8 @@ public final class PostgresCluster: Sendable {
     ) -> PostgresStore {
         PostgresStore(
             shard: PostgresShard(shard, epoch: epoch), writing: writing[shard % writing.count],
-            reading: reading[shard % reading.count], schema: common.schema, repliesMax: repliesMax, isSuspect: isSuspect)
+            reading: reading[shard % reading.count], restoring: restoring[shard % restoring.count], schema: common.schema,
+            repliesMax: repliesMax, isSuspect: isSuspect)
     }
 
     /// A named value that is the same for all nodes, made by the first that asks.
@@ -91,7 +95,7 @@ public final class PostgresCluster: Sendable {
     }
 
     public func close() {
-        for lane in writing + reading + [keys] { lane.close() }
+        for lane in writing + reading + restoring + [keys] { lane.close() }
         leases.close()
     }
 }

@@ -42,6 +42,8 @@ public final class PostgresLeases: LeaseStore {
         """,
         // How often each shard's owners have written.
         "CREATE TABLE IF NOT EXISTS written (shard bigint PRIMARY KEY, times bigint NOT NULL)",
+        // What they wrote, by its number there, while another node follows it.
+        "CREATE TABLE IF NOT EXISTS log (shard bigint, times bigint, changes bytea NOT NULL, PRIMARY KEY (shard, times))",
         // What each dataset holds, as JSON, for those who list it at another node.
         "CREATE TABLE IF NOT EXISTS contents (dataset text PRIMARY KEY, epoch bigint NOT NULL, value text)",
         "INSERT INTO lease (shard) SELECT generate_series(0, \(Sharding.count - 1)) ON CONFLICT DO NOTHING",

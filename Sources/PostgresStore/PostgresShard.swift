@@ -9,10 +9,20 @@ final class PostgresShard: Sendable {
     let epoch: Int64
     /// The datasets that it has rows of.
     private let known = Mutex<Set<String>>([])
+    /// How many changes were left for the node that follows; nil: none does.
+    private let left = Mutex<Int?>(nil)
+    /// One that has not taken in so many restores the shard anew.
+    private static let leftMax = 1_000_000
 
     init(_ number: Int, epoch: Int64) {
         self.number = number
         self.epoch = epoch
+    }
+
+    /// Another node reads what is written, as it will have the shard.
+    var isFollowed: Bool {
+        get { left.withLock { $0 != nil } }
+        set { left.withLock { $0 = newValue ? $0 ?? 0 : nil } }
     }
 
     func has(_ dataset: String) -> Bool { Sharding.shard(of: dataset) == number }
@@ -25,11 +35,18 @@ final class PostgresShard: Sendable {
 
     var datasets: [Field] { known.withLock { $0.map { .text($0) } } }
 
-    /// Has a transaction count as one that wrote.
-    func count(_ connection: Connection) throws(StoreError) {
+    /// Has a transaction count as one that wrote, and leaves what it wrote for who follows.
+    func count(_ changes: [DurableChange], _ connection: Connection) throws(StoreError) {
+        let count = "INSERT INTO written VALUES ($1, 1) ON CONFLICT (shard) DO UPDATE SET times = written.times + 1"
+        let isLeft = left.withLock { left in
+            guard let before = left, before < Self.leftMax else { return false }
+            left = before + changes.count
+            return true
+        }
+        guard isLeft else { return try connection.send(count, [.number(Int64(number))]) }
         try connection.send(
-            "INSERT INTO written VALUES ($1, 1) ON CONFLICT (shard) DO UPDATE SET times = written.times + 1",
-            [.number(Int64(number))])
+            "WITH counted AS (\(count) RETURNING times) INSERT INTO log SELECT $1::bigint, times, $2::bytea FROM counted",
+            [.number(Int64(number)), .bytes(ChangeBytes.encode(changes))])
     }
 
     /// Fails the transaction where the epoch is no longer this one. Whoever takes the shard waits until it has ended.

@@ -6,7 +6,7 @@ extension PostgresStore {
     /// written again they come to the same.
     public func commit(_ changes: [DurableChange]) throws(StoreError) {
         guard !changes.isEmpty else { return }
-        try changing { connection in
+        try changing(by: changes) { connection in
             var transaction = Transaction(connection, repliesMax: repliesMax, debris, shard: shard)
             for change in changes { try debris.clear(beforehand: change, connection) }
             try transaction.feed.lookUp(changes)
@@ -16,13 +16,17 @@ extension PostgresStore {
     }
 
     /// One transaction, which may condemn datasets, or remove what is left of them.
-    func changing<Value>(_ body: (Connection) throws -> Value) throws(StoreError) -> Value {
+    ///
+    /// - Parameter changes: Those that it writes, as far as memory knows of them.
+    func changing<Value>(
+        by changes: [DurableChange] = [], _ body: (Connection) throws -> Value
+    ) throws(StoreError) -> Value {
         do throws(StoreError) {
             return try writing.use { connection in
                 try connection.send("BEGIN")
                 try debris.know(connection, of: shard)
                 let value = try body(connection)
-                try shard?.count(connection)
+                try shard?.count(changes, connection)
                 try shard?.checkFence(connection)
                 try connection.send("COMMIT")
                 try connection.finish()

@@ -4,28 +4,35 @@ import Store
 extension PostgresStore {
     /// Gives everything back, or what belongs to one dataset, some hundred rows in memory at a time, as ``DurableStore`` says.
     public func restore(dataset: String?, repliesSince: Int64, _ visit: (DurableChange) throws -> Void) throws {
-        try reading.passing { connection in
-            try connection.send("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            let scope = try scope(dataset, connection)
-            for kind in Kind.allCases where dataset == nil || kind.row.isRestoredWithDataset {
-                let row = kind.row
-                try Self.page(Self.selection(row, scope, repliesMax), [scope.value], connection) { columns in
-                    if let ageing = row.ageing, columns.integer(Int32(row.index(of: ageing.column))) < repliesSince { return }
-                    try visit(.put(try Self.record(kind, columns)))
-                }
+        try reading.passing { try restore(dataset: dataset, repliesSince: repliesSince, $0, visit) }
+    }
+
+    /// - Parameter begun: Called before anything is given back, in the state of the store that all of it is of.
+    func restore(
+        dataset: String?, repliesSince: Int64, _ connection: Connection, begun: () throws -> Void = {},
+        _ visit: (DurableChange) throws -> Void
+    ) throws {
+        try connection.send("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try begun()
+        let scope = try scope(dataset, connection)
+        for kind in Kind.allCases where dataset == nil || kind.row.isRestoredWithDataset {
+            let row = kind.row
+            try Self.page(Self.selection(row, scope, repliesMax), [scope.value], connection) { columns in
+                if let ageing = row.ageing, columns.integer(Int32(row.index(of: ageing.column))) < repliesSince { return }
+                try visit(.put(try Self.record(kind, columns)))
             }
-            let ours = DocumentType.allCases.map { Field.text($0.rawValue).literal }.joined(separator: ", ")
-            let counted = "SELECT dataset, owner, count(*) FROM document WHERE type NOT IN (\(ours)) AND \(Self.isKept)"
-            let inScope = "\(counted) AND \(scope.condition("dataset")) GROUP BY dataset, owner"
-            try Self.page(inScope, [scope.value], connection) {
-                try visit(.countDocuments(dataset: $0.text(0), owner: $0.optionalText(1), Int($0.number(2))))
-            }
-            if dataset == nil {
-                for (broker, filters) in try filters(connection) { try visit(.putFilters(broker: broker, filters)) }
-            }
-            try connection.send("COMMIT")
-            try connection.finish()
         }
+        let ours = DocumentType.allCases.map { Field.text($0.rawValue).literal }.joined(separator: ", ")
+        let counted = "SELECT dataset, owner, count(*) FROM document WHERE type NOT IN (\(ours)) AND \(Self.isKept)"
+        let inScope = "\(counted) AND \(scope.condition("dataset")) GROUP BY dataset, owner"
+        try Self.page(inScope, [scope.value], connection) {
+            try visit(.countDocuments(dataset: $0.text(0), owner: $0.optionalText(1), Int($0.number(2))))
+        }
+        if dataset == nil {
+            for (broker, filters) in try filters(connection) { try visit(.putFilters(broker: broker, filters)) }
+        }
+        try connection.send("COMMIT")
+        try connection.finish()
     }
 
     /// What is read at a time.

@@ -17,6 +17,8 @@ public final class PostgresStore: Sendable {
     let repliesMax: Int64
     let writing: Lane
     let reading: Lane
+    /// For what takes long.
+    let restoring: Lane
     let schema: String
     let debris = Debris()
     /// The part of the store that this is; nil: all of it.
@@ -42,6 +44,7 @@ public final class PostgresStore: Sendable {
             return connection
         }
         reading = Lane { () throws(StoreError) in try Self.connect(url, schema) }
+        restoring = reading
         try writing.use { connection in try Self.prepare(connection) }
     }
 
@@ -53,7 +56,7 @@ public final class PostgresStore: Sendable {
     ///
     /// - Parameter isSuspect: Whether something else could not write to the database lately.
     init(
-        shard: PostgresShard?, writing: Lane, reading: Lane, schema: String, repliesMax: Int,
+        shard: PostgresShard?, writing: Lane, reading: Lane, restoring: Lane? = nil, schema: String, repliesMax: Int,
         isSuspect: @escaping @Sendable () -> Bool = { false }
     ) {
         self.isSuspect = isSuspect
@@ -62,6 +65,7 @@ public final class PostgresStore: Sendable {
         self.shard = shard
         self.writing = writing
         self.reading = reading
+        self.restoring = restoring ?? reading
     }
 
     /// The number of this life of the store, drawn at the first connection.
@@ -251,19 +255,6 @@ public final class PostgresStore: Sendable {
                 "SELECT coalesce(max(value), 0) FROM counter WHERE name = ANY ($1::bytea[])", [.fields(names.map { .text($0) })]
             ) { value = $0.number(0) }
             return value
-        }
-    }
-
-    /// How often the shard was written: while this stays, a ``restore(dataset:repliesSince:_:)`` would give the same.
-    public var timesWritten: Int64 {
-        get throws(StoreError) {
-            try writing.use { connection in
-                var times: Int64 = 0
-                try connection.rows("SELECT times FROM written WHERE shard = $1", [.number(Int64(shard?.number ?? -1))]) {
-                    times = $0.number(0)
-                }
-                return times
-            }
         }
     }
 

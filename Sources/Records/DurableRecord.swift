@@ -39,6 +39,7 @@ public protocol RecordAmendment: Equatable, Sendable {
     static var isReplaced: Bool { get }
     var key: RecordKey { get }
     func write(to fields: inout some FieldWriter)
+    init(of key: RecordKey, from fields: inout some FieldReader) throws(MalformedRow)
 }
 
 extension RecordAmendment {

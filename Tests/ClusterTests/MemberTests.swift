@@ -36,6 +36,34 @@ struct MemberTests {
         #expect(leases(both[0]) + leases(both[1]) == 64)
     }
 
+    @Test("What is to move is handed over when its successor has restored it, and not before")
+    func restoring() throws {
+        store.datasets = Set((0..<30).map { "dataset\($0)" })
+        let first = try nodes(["a"])
+        run(first, milliseconds: 1100)
+        let both = first + (try nodes(["b"]))
+        both[1].restoring = 12_000
+        run(both, milliseconds: 11_000)
+        #expect(both.map(\.datasets) == [30, 0])
+        run(both, milliseconds: 15_000)
+        #expect(both.map(\.datasets).allSatisfy { (13...17).contains($0) })
+        let served = both[1].member.serving.filter { store.view.datasetCounts[$0.key] > 0 }
+        #expect(served.allSatisfy { both[1].standbys[$0.key] == $0.value })
+    }
+
+    @Test("Who leaves waits for its successors, but not for ever")
+    func farewell() throws {
+        store.datasets = Set((0..<30).map { "dataset\($0)" })
+        let all = try nodes(["a", "b"])
+        run(all, milliseconds: 20_000)
+        all[1].restoring = .max / 2
+        all[0].leave()
+        run(all, milliseconds: Member.farewellMilliseconds - 100)
+        #expect(all[0].datasets > 10)
+        run(all, milliseconds: 5000)
+        #expect(all.map(\.datasets) == [0, 30])
+    }
+
     @Test("What a killed node had is served by others within five seconds")
     func killing() throws {
         store.datasets = Set((0..<30).map { "dataset\($0)" })
@@ -188,6 +216,9 @@ final class SimulatedNode {
     private(set) var serving: Set<Int> = []
     /// Shards that it was to restore in case it has them soon, with their epochs.
     private(set) var standbys: [Int: Int64] = [:]
+    /// How long it restores one, in milliseconds.
+    var restoring: Int64 = 50
+    private var restorations: [(at: Int64, shard: Int, epoch: Int64)] = []
     private let store: MemoryLeases
     private var nextBeat: Int64 = 0
     private var handOvers: [(at: Int64, shard: Int, epoch: Int64, successor: String?)] = []
@@ -211,6 +242,11 @@ final class SimulatedNode {
             member.released(shard: done.shard)
         }
         handOvers.removeAll { now >= $0.at }
+        for done in restorations where now >= done.at {
+            member.stoodBy(shard: done.shard, epoch: done.epoch)
+            nextBeat = now
+        }
+        restorations.removeAll { now >= $0.at }
         guard now >= nextBeat else { return }
         try? beat(at: now)
         nextBeat = now + member.pause
@@ -227,7 +263,8 @@ final class SimulatedNode {
             case .serve(let shard, _): serving.insert(shard)
             case .announce(let shard, let successor): store.announce([shard: successor], by: member.node)
             case .prepare(let shard): store.prepare([shard], for: member.node)
-            case .standBy(let shard, let epoch): standbys[shard] = epoch
+            case .standBy(let shard, let epoch):
+                if standbys.updateValue(epoch, forKey: shard) != epoch { restorations.append((now + restoring, shard, epoch)) }
             case .handOver(let shard, let successor):
                 serving.remove(shard)
                 handOvers.append((now + 50, shard, epochs[shard] ?? member.renewing[shard] ?? 0, successor))

@@ -1,4 +1,5 @@
 import Foundation
+import PostgresServer
 import Testing
 import Wire
 
@@ -65,6 +66,121 @@ extension Integration.Cluster {
                 }
             }
             #expect(try owners(client).count == Self.datasets.count + 1)
+        }
+    }
+
+    private func createAll(
+        _ server: PostgresServer, _ body: ([String: Daemon], Client) throws -> Void
+    ) throws {
+        try withNodes(["a", "b"], at: server) { broker, nodes, _ in
+            try withClient(broker.endpoint, name: "admin", filters: ["live/#"]) { client in
+                try createAll(client)
+                #expect(eventually { (try? loads(client)) == [3, 4] })
+                try body(nodes, client)
+                for node in nodes.values { #expect(!node.log.contains("shard dropped"), "\(node.log)") }
+            }
+        }
+    }
+
+    @Test(
+        "A store that is slow, or hangs for longer than a lease lasts, delays replies; nobody loses a dataset, and nothing is lost"
+    )
+    func slowStore() throws {
+        let server = try PostgresServer()
+        try createAll(server) { nodes, client in
+            try server.run(
+                "CREATE FUNCTION geomatch.slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.5); RETURN new; END'",
+                "CREATE TRIGGER slow BEFORE INSERT ON geomatch.device FOR EACH ROW EXECUTE FUNCTION geomatch.slow()")
+            for dataset in Self.datasets {
+                client.send(
+                    "device/create", ["deviceType": "MobileDevice", "id": "late"], id: "late-\(dataset)", dataset: dataset)
+            }
+            for dataset in Self.datasets {
+                client.publish("\(dataset)/-/-/-/-/phone/position", #"{"lat":1,"lon":1}"#)
+                _ = try client.first(on: "live/\(dataset)/-/-/-/-/phone/position")
+            }
+            for dataset in Self.datasets {
+                #expect(client.reply(to: "late-\(dataset)")?["result"]?["id"]?.asString == "late", "\(dataset)")
+            }
+            try server.run("DROP TRIGGER slow ON geomatch.device")
+            // Neither leases nor anything else can be written meanwhile.
+            try server.run("BEGIN; LOCK TABLE geomatch.lease IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(6); COMMIT")
+            for dataset in Self.datasets {
+                #expect(
+                    persist(client, "device/create", ["deviceType": "MobileDevice", "id": "after"], in: dataset)?["result"] != nil
+                )
+                #expect(try client.request("device/list", dataset: dataset)["devices"]?.asArray?.count == 3)
+            }
+        }
+    }
+
+    @Test(
+        "A store without room refuses changes as a full disk does; live data goes on, and with room again all is well",
+        .enabled(if: Tool.canMount, "a small disk takes a mount"))
+    func fullStore() throws {
+        let server = try PostgresServer(megabytes: 90)
+        try createAll(server) { nodes, client in
+            try server.set(full: true)
+            var made: [String: Set<String>] = [:]
+            for dataset in Self.datasets {
+                var isFull = false
+                for number in 0..<3000 where !isFull {
+                    let (id, name) = ("n\(number)", String(repeating: "x", count: 250))
+                    let reply = try client.ask(
+                        "device/create", ["deviceType": "MobileDevice", "id": .string(id), "name": .string(name)],
+                        dataset: dataset)
+                    if reply["result"] != nil {
+                        made[dataset, default: []].insert(id)
+                    } else {
+                        #expect(reply["error"]?["error"]?.asString == "internal")
+                        isFull = true
+                    }
+                }
+                #expect(isFull)
+                client.publish("\(dataset)/-/-/-/-/phone/position", #"{"lat":1,"lon":1}"#)
+                _ = try client.first(on: "live/\(dataset)/-/-/-/-/phone/position")
+            }
+            // Longer than a lease.
+            usleep(3_500_000)
+            try server.set(full: false)
+            for dataset in Self.datasets {
+                let last: JSONValue = ["deviceType": "MobileDevice", "id": "last"]
+                #expect(eventually { (try? client.ask("device/create", last, dataset: dataset))?["result"] != nil })
+                for id in made[dataset] ?? [] {
+                    #expect(try client.request("device/get", ["id": .string(id)], dataset: dataset)["id"]?.asString == id)
+                }
+            }
+        }
+    }
+
+    @Test("Beside what a newer version adds a node goes on and begins; tables that it could not read it refuses")
+    func versions() throws {
+        let server = try PostgresServer()
+        try createAll(server) { nodes, client in
+            try server.run(
+                "ALTER TABLE geomatch.device ADD COLUMN later bytea", "UPDATE geomatch.device SET later = 'x'",
+                "CREATE TABLE geomatch.later (x bigint)", "ALTER TABLE geomatch.lease ADD COLUMN later bigint",
+                "ALTER TABLE geomatch.node ADD COLUMN later bigint")
+            func works(_ id: String) throws {
+                for dataset in Self.datasets {
+                    try client.request("device/create", ["deviceType": "MobileDevice", "id": .string(id)], dataset: dataset)
+                    #expect(try client.request("device/get", ["id": "phone"], dataset: dataset)["id"]?.asString == "phone")
+                }
+            }
+            try works("running")
+            let node = try #require(nodes["a"])
+            node.program.signal(SIGTERM)
+            #expect(node.program.waitForExit() == 0)
+            try node.restart()
+            #expect(eventually { (try? loads(client)) == [3, 4] })
+            try works("begun")
+            node.program.signal(SIGTERM)
+            #expect(node.program.waitForExit() == 0)
+            try server.run("UPDATE geomatch.metadata SET value = value || '9' WHERE encode(key, 'escape') LIKE '%version'")
+            #expect(throws: (any Error).self) { try node.restart() }
+            #expect(node.program.waitForExit() == 69 && node.log.contains("newer geomatch"), "\(node.log)")
+            // Who runs goes on.
+            try works("beside")
         }
     }
 }

@@ -29,7 +29,7 @@ extension Integration {
             try withNodes(names, at: try PostgresServer(), body)
         }
 
-        private func withNodes(
+        func withNodes(
             _ names: [String], at server: PostgresServer, _ body: (Broker, [String: Daemon], Client) throws -> Void
         ) throws {
             try withBroker { broker in

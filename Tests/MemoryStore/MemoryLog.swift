@@ -7,6 +7,8 @@ public final class MemoryLog: DurableLog {
     public var store: MemoryStore
     /// What became durable, in order.
     public var committed: [DurableChange] = []
+    /// The same since a test last emptied it.
+    public var written: [DurableChange] = []
     /// The disk is full; it is noticed when something is written.
     public var isFull = false
     public private(set) var isWritable = true
@@ -77,6 +79,7 @@ public final class MemoryLog: DurableLog {
         guard let last = written.last else { return }
         for entry in written {
             committed += entry.changes
+            self.written += entry.changes
             for change in entry.changes { store.apply(change) }
         }
         pending.removeFirst(written.count)

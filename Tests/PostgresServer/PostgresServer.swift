@@ -14,28 +14,35 @@ public final class PostgresServer: @unchecked Sendable {
     private let programs: String
     /// The server refuses to be root's.
     private let user = getuid() == 0 ? "setpriv --reuid=postgres --regid=postgres --clear-groups" : ""
+    private let isMounted: Bool
     /// What holds the server; only one test at a time starts and ends it.
     private var leash: (process: Process, pipe: Pipe)?
 
     public var url: String { "postgres://postgres:secret@127.0.0.1:\(port)/postgres" }
 
-    public init() throws {
+    /// - Parameter megabytes: What its tables have room in; nil: as much as there is. Needs the right to mount.
+    public init(megabytes: Int? = nil) throws {
         guard let programs = Self.newestPrograms() else { throw Failure(reason: "Debian's package postgresql is not installed") }
         self.programs = programs
         folder = NSTemporaryDirectory() + "/geomatch-postgres-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         chmod(folder, 0o777)
-        let made = try Self.shell(
-            "\(user) \(programs)/initdb -D \(folder)/data -U postgres -A trust -E UTF8 --locale=C --no-sync")
-        made.process.waitUntilExit()
-        guard made.process.terminationStatus == 0 else {
-            throw Failure(reason: "initdb ended with \(made.process.terminationStatus)")
+        isMounted = megabytes != nil
+        if let megabytes {
+            try Self.run(
+                "mkdir \(folder)/data && mount -t tmpfs -o size=\(megabytes)m,mode=700 tmpfs \(folder)/data "
+                    + "&& chown postgres:postgres \(folder)/data")
         }
+        // Without room for its log it would end.
+        try Self.run(
+            "\(user) \(programs)/initdb -D \(folder)/data -X \(folder)/log-of-writes -U postgres -A trust -E UTF8 --locale=C --no-sync"
+        )
         try start()
     }
 
     deinit {
         kill()
+        if isMounted { try? Self.run("umount -l \(folder)/data") }
         try? FileManager.default.removeItem(atPath: folder)
     }
 
@@ -74,12 +81,25 @@ public final class PostgresServer: @unchecked Sendable {
 
     /// Whether it refuses whatever changes something, in sessions that stand, too.
     public func set(readOnly: Bool) throws {
-        let psql = "\(programs)/psql -q -h 127.0.0.1 -p \(port) -U postgres -d postgres"
-        let setting = "ALTER SYSTEM SET default_transaction_read_only = \(readOnly ? "on" : "off")"
-        let set = try Self.shell(#"\#(psql) -c "\#(setting)" -c "SELECT pg_reload_conf()""#)
-        set.process.waitUntilExit()
-        guard set.process.terminationStatus == 0 else {
-            throw Failure(reason: "psql ended with \(set.process.terminationStatus)")
+        try run("ALTER SYSTEM SET default_transaction_read_only = \(readOnly ? "on" : "off")", "SELECT pg_reload_conf()")
+    }
+
+    /// Carries out statements as an administrator would, each by itself.
+    public func run(_ statements: String...) throws {
+        let commands = statements.map { "-c \"\($0)\"" }.joined(separator: " ")
+        try Self.run("\(programs)/psql -q -v ON_ERROR_STOP=1 -h 127.0.0.1 -p \(port) -U postgres -d postgres \(commands)")
+    }
+
+    /// Takes all the room that its tables have left, and gives it back.
+    public func set(full: Bool) throws {
+        try Self.run(full ? "cat /dev/zero > \(folder)/data/filler; true" : "rm \(folder)/data/filler")
+    }
+
+    private static func run(_ script: String) throws {
+        let process = try shell(script).process
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Failure(reason: "`\(script.prefix(100))` ended with \(process.terminationStatus)")
         }
     }
 

@@ -23,6 +23,8 @@ final class SimulatedDisk: DurableLog {
     private(set) var fault: String?
     /// Called when the loop has taken in that everything undecided was refused.
     var refusalTaken: (() -> Void)?
+    /// Called with what became durable.
+    var wrote: (([DurableChange]) -> Void)?
     private var matchesWritten: [String: Int64] = [:]
     private var entries: [(changes: [DurableChange], token: UInt64, mayWait: Bool)] = []
     private var questions: [(kind: StoreQuery.Kind, token: UInt64)] = []
@@ -131,5 +133,6 @@ final class SimulatedDisk: DurableLog {
             if case .putFilters(_, let held) = change { filters = held }
             durableLog.store.apply(change)
         }
+        wrote?(changes)
     }
 }

@@ -24,6 +24,7 @@ extension Simulation {
         case ..<86: loseConnection()
         case ..<88: killBroker()
         case ..<90: crash()
+        case ..<92: standBy()
         case ..<95:
             disk.writesUntilCrash = random.below(6)
             disk.crashFollowsTheWrite = random.chance(50)

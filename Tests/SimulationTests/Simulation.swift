@@ -2,6 +2,7 @@
 import Datasets
 import Logging
 import MemoryStore
+import Records
 import SeededRandom
 import Wire
 
@@ -24,6 +25,10 @@ final class Simulation {
     var twin: NaiveTwin { undecided.twin }
     private(set) var crashes = 0
     private var lives: UInt64 = 1
+    /// A hub that was restored while the daemon ran, and follows what that writes; what cannot be followed ends it.
+    private var standby: Hub?
+    /// How many lives began with one.
+    private(set) var takeovers = 0
     private let clock = VirtualClock()
     /// Requests without a reply so far, by `requestId`, in the order they were first sent.
     private(set) var open: [(id: String, request: ClientRequest)] = []
@@ -54,24 +59,20 @@ final class Simulation {
         endpoint = SimulatedEndpoint(disk: disk)
         (loop, link) = Self.start(disk, broker, endpoint, clock, life: lives, now: now)
         disk.refusalTaken = { [unowned self] in decide(refused: true) }
+        disk.wrote = { [unowned self] in follow($0) }
     }
 
     // MARK: The process
 
+    /// - Parameter standby: What takes over.
     private static func start(
         _ disk: SimulatedDisk, _ broker: SimulatedBroker, _ endpoint: SimulatedEndpoint, _ clock: VirtualClock, life: UInt64,
-        now: Int64
+        now: Int64, standby: Hub? = nil
     ) -> (MQTTDoor, SimulatedLink) {
         clock.now = now
-        var configuration = HubConfiguration()
-        configuration.instance = "i"
         var seeds = SplitMix64(seed: life)
         let topics = Topics(prefix: "")
-        configuration.naming = topics.naming
-        let hub = Hub(configuration)
-        for change in disk.durable.restored() {
-            do { try hub.restore(change, at: now) } catch { preconditionFailure("\(error.message) at \(change)") }
-        }
+        let hub = standby ?? restored(disk, now: now)
         hub.endRestoration(liveNumber: disk.durable.highestLiveNumber, matchNumber: disk.durable.highestMatchNumber)
         let core = Core(
             hub: hub, seed: (seeds.next(), seeds.next()), clock: clock.coreClock,
@@ -91,6 +92,34 @@ final class Simulation {
         return (door, link)
     }
 
+    private static func restored(_ disk: SimulatedDisk, now: Int64) -> Hub {
+        var configuration = HubConfiguration()
+        configuration.instance = "i"
+        configuration.naming = Topics(prefix: "").naming
+        let hub = Hub(configuration)
+        for change in disk.durable.restored() {
+            do { try hub.restore(change, at: now) } catch { preconditionFailure("\(error.message) at \(change)") }
+        }
+        return hub
+    }
+
+    func standBy() {
+        trace?("\(now) standing by")
+        standby = Self.restored(disk, now: now)
+    }
+
+    private func follow(_ changes: [DurableChange]) {
+        guard let standby else { return }
+        for change in changes {
+            do {
+                guard try !standby.follow(change, at: now) else { continue }
+                return self.standby = nil
+            } catch {
+                preconditionFailure("\(error.message) at \(change)")
+            }
+        }
+    }
+
     func crash() {
         crashes += 1
         trace?("\(now) crash")
@@ -108,7 +137,9 @@ final class Simulation {
         }
         lives += 1
         now += Int64(random.below(2000))
-        (loop, link) = Self.start(disk, broker, endpoint, clock, life: lives, now: now)
+        if standby != nil { takeovers += 1 }
+        (loop, link) = Self.start(disk, broker, endpoint, clock, life: lives, now: now, standby: standby)
+        standby = nil
         resendOpenRequests()
     }
 

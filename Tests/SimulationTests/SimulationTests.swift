@@ -20,14 +20,16 @@ struct SimulationTests {
         let first = SplitMix64.seed() &+ UInt64(part) &* 1_000_003
         var crashes = 0
         var matches = 0
+        var takeovers = 0
         for run in 0..<Self.runs {
             let (failed, simulation) = check(first &+ UInt64(run))
             crashes += simulation.crashes
             matches += simulation.twin.met.count
+            takeovers += simulation.takeovers
             if failed { return }
         }
         // Runs in which nothing happened would say nothing.
-        #expect(crashes > Self.runs && matches > Self.runs)
+        #expect(crashes > Self.runs && matches > Self.runs && takeovers > Self.runs / 4)
     }
 
     @discardableResult

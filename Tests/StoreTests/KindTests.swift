@@ -22,6 +22,31 @@ struct KindTests {
         }
     }
 
+    @Test("Changes are read from bytes as they were written; what cannot be repeated is said to be so")
+    func bytes() throws {
+        var repeated: [DurableChange] = []
+        let gone = DurableChange.putGoneTargets(dataset: "city", deviceId: "tag", ["fcm"])
+        for change in EveryKind.changes + [gone] {
+            switch change {
+            case .putDocument: #expect(try ChangeBytes.decode(ChangeBytes.encode([change])) == nil)
+            case .expire, .forgetTombstones, .countDocuments: #expect(try ChangeBytes.decode(ChangeBytes.encode([change])) == [])
+            default: repeated.append(change)
+            }
+        }
+        var (amended, amendments): (Set<[String]>, Set<[String]>) = ([], [])
+        for case .amend(let amendment) in repeated { amended.insert(type(of: amendment).columns) }
+        for kind in Kind.allCases {
+            for type in kind.row.amendments { amendments.insert(type.columns) }
+        }
+        #expect(amended == amendments)
+        let bytes = ChangeBytes.encode(repeated)
+        #expect(try ChangeBytes.decode(bytes) == repeated)
+        #expect(try ChangeBytes.decode([]) == [])
+        for cut in [1, bytes.count / 2, bytes.count - 1] {
+            #expect(throws: MalformedRow.self) { try ChangeBytes.decode(Array(bytes[..<cut])) }
+        }
+    }
+
     @Test("An amendment replaces fields of its kind", arguments: Kind.allCases)
     func amendments(_ kind: Kind) {
         for type in kind.row.amendments {

@@ -61,7 +61,7 @@ final class CircumstanceBook {
         isActive = true
         for device in devices.all {
             engine.restoreDevice(device.reference.index, device.identity)
-            if let fix = fix(of: device, at: now) { engine.restore(device.reference.index, at: fix, stay: nil) }
+            if !isRestoring, let fix = fix(of: device, at: now) { engine.restore(device.reference.index, at: fix, stay: nil) }
         }
     }
 

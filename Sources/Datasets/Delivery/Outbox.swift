@@ -202,16 +202,13 @@ final class Outbox {
         noteNumber(record.number)
         if let device, device.matches.last.map({ $0 < record.number }) ?? true {
             device.matches.append(record.number)
-            if device.matches.count > Self.matchesPerDevice, pending[device.matches[0]] != nil {
-                outdated.insert(device.matches.removeFirst())
+            if device.matches.count > Self.matchesPerDevice {
+                let oldest = device.matches.removeFirst()
+                if pending[oldest] != nil { outdated.insert(oldest) }
             }
         }
         pending[record.number]?.source = subscription
-        guard record.pending, !isKnown else { return }
-        account.counters.matched += 1
-        account.counters.pending += 1
-        account.counters.retried += 1
-        subscription?.record.delivery.retried += 1
+        guard record.pending, !isKnown, pending[record.number] == nil else { return }
         let recipient = Recipient(record.dataset, record.owner, .match, record.deviceId, record.subscriptionId)
         insert(
             PendingDelivery(
@@ -226,12 +223,35 @@ final class Outbox {
     func restore(_ record: IncidentRecord, of geofence: Geofence?, _ account: MatchAccount) throws(WireError) {
         noteNumber(record.number)
         guard pending[record.number] == nil else { return }
-        geofence?.delivery.retried += 1
         let recipient = PendingDelivery.recipient(of: record)
         insert(
             PendingDelivery(
                 record, account, source: geofence, pushers: try [Pusher](reading: record.pushers, of: recipient, naming: naming)))
     }
+
+    /// All that waits is back, and will be sent again.
+    func endRestoration() {
+        for delivery in pending.values {
+            delivery.source?.delivery.retried += 1
+            guard !delivery.isIncident else { continue }
+            delivery.account.counters.matched += 1
+            delivery.account.counters.pending += 1
+            delivery.account.counters.retried += 1
+        }
+        noteDurable(through: lastNumber)
+    }
+
+    /// Some targets of what waits have it.
+    func restoreProgress(of number: Int64, _ completed: UInt32, _ fate: MatchFate) {
+        pending[number]?.completed = completed
+        pending[number]?.fate = fate
+    }
+
+    /// All targets have it, or it was deleted with its dataset.
+    func restoreEnd(of number: Int64) { _ = remove(number) }
+
+    /// A match left the newest hundred of its device.
+    func restoreDeleted(match number: Int64) { outdated.remove(number) }
 
     /// Numbers go on behind this one.
     func noteNumber(_ number: Int64) { lastNumber = max(lastNumber, number) }

@@ -45,7 +45,8 @@ extension Hub {
     public func endRestoration(liveNumber: Int64, matchNumber: Int64) {
         liveStates.noteNumber(liveNumber)
         outbox.noteNumber(matchNumber)
-        outbox.noteDurable(through: outbox.lastNumber)
+        outbox.endRestoration()
+        live.endRestoration()
         for dataset in datasets.values {
             dataset.clearedStates.sort()
             dataset.places.declareRestored()

@@ -23,7 +23,15 @@ extension LiveBook {
             dataset.clearedStates.append(state, again: false)
         }
         states.noteNumber(record.number)
+        connectRestored(state)
+    }
+
+    /// Connects a position; of two of an item, on different topics, the later one may be cleared next.
+    private func connectRestored(_ state: LiveState) {
+        let former = currentPosition(of: state)
         connect(state)
+        guard let former, former !== state, state.payload != nil else { return }
+        overshadowed.append(currentPosition(of: state) === state ? former : state)
     }
 
     /// Connects a known position with what it names, and places that there without asking what it meets.
@@ -40,6 +48,39 @@ extension LiveBook {
         } else {
             dataset.positionsWithoutDevice[state.itemID] = state
         }
+    }
+
+    /// Has a state that was restored become what is durable by now; nil: it is forgotten.
+    func follow(_ record: LiveStateRecord?, _ state: LiveState) {
+        let (dataset, device) = (state.dataset, state.device)
+        if dataset.positionsWithoutDevice[state.itemID] === state { dataset.positionsWithoutDevice[state.itemID] = nil }
+        putBack(state, to: record)
+        if let device, device.positionTopic === state, state.payload == nil {
+            device.positionTopic = nil
+            // Its position on another topic may be next.
+            displaced.append((device, dataset))
+        }
+        connectRestored(state)
+    }
+
+    /// All is restored: devices are where the latest of their positions is, and those whose positions were cleared are nowhere. Who saw them
+    /// has heard of it.
+    func endRestoration() {
+        for state in overshadowed where state.isKnown { connect(state) }
+        overshadowed = []
+        for (device, dataset) in displaced where device.positionTopic == nil && dataset.devices[device.record.id] === device {
+            var unsent: [Effect] = []
+            dataset.geomatching.engine.move(device.reference, to: nil, at: 0, into: &unsent)
+        }
+        displaced = []
+    }
+
+    /// A device goes; what is known of its position stays.
+    func release(_ device: Device, of dataset: Dataset) {
+        guard let state = device.positionTopic else { return }
+        device.positionTopic = nil
+        state.device = nil
+        dataset.positionsWithoutDevice[state.itemID] = state
     }
 
     // MARK: After a refusal

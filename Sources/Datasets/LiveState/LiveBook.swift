@@ -20,6 +20,10 @@ final class LiveBook {
     /// Datasets whose engines have not yet seen every position of this batch.
     var moved: [Dataset] = []
     var recentMoves = RecentMoves()
+    /// Positions that were restored while another topic had a later one of the same item.
+    var overshadowed: [LiveState] = []
+    /// Devices whose positions were cleared while a restoration went on.
+    var displaced: [(device: Device, dataset: Dataset)] = []
     /// What doors that keep live states may lack.
     var resync = Resync()
     /// It owns this.

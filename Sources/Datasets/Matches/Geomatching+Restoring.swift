@@ -30,9 +30,16 @@ extension Geomatching {
     /// - Throws: Where the record is not what this program wrote.
     func restore(_ record: PublicationRecord, at now: Int64) throws(WireError) {
         guard let device = devices[record.deviceId] else { return }
-        restoreDeleted(publication: record.id)
         let properties = try PropertiesCoding.decode(text: record.properties)
         var unsent: [Effect] = []
+        if let known = publications[record.id], known.record.deviceId.hasSameBytes(as: record.deviceId) {
+            // It keeps its pairs and visits.
+            known.record = record
+            return engine.update(
+                known.reference, topic: record.topic, range: record.range, expiresAt: known.expiresAt, properties: properties,
+                at: now, evaluate: false, into: &unsent)
+        }
+        restoreDeleted(publication: record.id)
         let reference = engine.addPublication(
             on: device.reference, topic: record.topic, range: record.range,
             expiresAt: deadline(from: record.createdAt, duration: record.duration), properties: properties, at: now,
@@ -43,14 +50,22 @@ extension Geomatching {
     /// - Throws: Where the record is not what this program wrote.
     func restore(_ record: SubscriptionRecord, at now: Int64) throws(WireError) {
         guard let device = devices[record.deviceId] else { return }
-        restoreDeleted(subscription: record.id)
         let selector = try Selector(checking: record.selector)
+        let pushers = try record.readPushers(shared.naming)
         var unsent: [Effect] = []
+        if let known = subscriptions[record.id], known.record.deviceId.hasSameBytes(as: record.deviceId) {
+            (known.record, known.pushers) = (record, pushers)
+            noteEvents(of: known, isThere: true)
+            return engine.update(
+                known.reference, topic: record.topic, range: record.range, expiresAt: known.expiresAt, selector: selector,
+                options: record.options, at: now, evaluate: false, into: &unsent)
+        }
+        restoreDeleted(subscription: record.id)
         let reference = engine.addSubscription(
             on: device.reference, topic: record.topic, range: record.range,
             expiresAt: deadline(from: record.createdAt, duration: record.duration), selector: selector,
             options: record.options, at: now, evaluate: false, into: &unsent)
-        register(Subscription(record, pushers: try record.readPushers(shared.naming), reference: reference))
+        register(Subscription(record, pushers: pushers, reference: reference))
     }
 
     func restoreDeleted(publication id: String) {

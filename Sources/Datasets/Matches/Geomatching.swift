@@ -175,7 +175,7 @@ final class Geomatching {
         noteEvents(of: subscription, isThere: true)
     }
 
-    private func noteEvents(of subscription: Subscription, isThere: Bool) {
+    func noteEvents(of subscription: Subscription, isThere: Bool) {
         let (number, isEvent) = (subscription.reference.index, isThere && subscription.record.homeAssistant)
         guard isEvent || eventSubscriptions[number] != nil else { return }
         eventSubscriptions[number] = isEvent ? subscription : nil

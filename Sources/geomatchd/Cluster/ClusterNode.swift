@@ -45,9 +45,11 @@ final class ClusterNode: @unchecked Sendable {
     /// Shards that begin on a thread of their own, and those that end there.
     private var starting: Set<Int> = []
     private var ending: Set<Int> = []
-    /// Shards whose owners are silent, and those that are being restored for that.
+    /// Shards whose owners are silent or are to hand them over to this node, and those that are being restored for that.
     private var standbys: [Int: RestoredShard] = [:]
     private var standingBy: Set<Int> = []
+    /// How often a shard was restored for that, with the same epoch.
+    private var tries: [Int: (epoch: Int64, count: Int)] = [:]
     /// Shards that ended to be handed over.
     private var ended: [(shard: Int, epoch: Int64, successor: String?)] = []
     private var fenced: Set<Int> = []
@@ -287,6 +289,7 @@ final class ClusterNode: @unchecked Sendable {
                 member.note(reachesBroker: entry.reachesBroker, at: sentAt)
                 let steps = member.renewed(view, sentAt: sentAt)
                 for case .drop(let shard) in steps { shards[shard]?.forbid() }
+                noteFollowers(steps, view)
                 return steps
             }
             // Not before: what was lost must not become fresh again.
@@ -308,6 +311,12 @@ final class ClusterNode: @unchecked Sendable {
             endStreamsOfLost()
             return Member.beatMilliseconds
         }
+    }
+
+    /// What is written is left for those that are to have a shard, from before they hear of that. Only while the lock is held.
+    private func noteFollowers(_ steps: [Member.Step], _ view: ClusterView) {
+        for (shard, daemon) in shards { daemon.isFollowed = view.leases[shard].successor != nil }
+        for case .announce(let shard, let successor) in steps { shards[shard]?.isFollowed = successor != nil }
     }
 
     /// On a thread of its own: it must not hold up the renewal.
@@ -427,10 +436,17 @@ final class ClusterNode: @unchecked Sendable {
         }
     }
 
-    /// Restores a shard that this node will have where its owner stays silent.
+    /// Restores a shard that this node will have, and follows it until it comes.
     private func standBy(_ shard: Int, _ epoch: Int64) {
-        let isNew = lock.withLock { standbys[shard]?.epoch != epoch && standingBy.insert(shard).inserted }
-        guard isNew, let around else { return }
+        let count = lock.withLock { () -> Int? in
+            guard standbys[shard]?.epoch != epoch, !standingBy.contains(shard) else { return nil }
+            let count = tries[shard].map { $0.epoch == epoch ? $0.count : 0 } ?? 0
+            tries[shard] = (epoch, count + 1)
+            // It comes as it is, and is restored then.
+            if count >= Self.triesMax { member.stoodBy(shard: shard, epoch: epoch) } else { standingBy.insert(shard) }
+            return count
+        }
+        guard let count, count < Self.triesMax, let around else { return }
         log.debug("standing by", metadata: ["shard": .stringConvertible(shard), "epoch": .stringConvertible(epoch)])
         onThread {
             let restored = try? RestoredShard(shard, epoch: epoch, around)
@@ -438,8 +454,44 @@ final class ClusterNode: @unchecked Sendable {
                 self.standbys[shard] = restored
                 self.standingBy.remove(shard)
             }
+            if let restored { self.follow(shard, restored) }
         }
     }
+
+    /// Takes in what the owner of a shard writes, until the shard comes or is of no use any more.
+    private func follow(_ shard: Int, _ restored: RestoredShard) {
+        let since = LeaseClock.now()
+        var isReady = false
+        while lock.withLock({ standbys[shard] === restored }) {
+            var count = 0
+            do {
+                guard let found = try restored.catchUp() else {
+                    // With the next beat it is restored anew.
+                    return lock.withLock { if standbys[shard] === restored { standbys[shard] = nil } }
+                }
+                count = found
+                if count > 0 { restored.forgetFollowed() }
+            } catch {
+                log.debug("cannot follow", metadata: ["shard": .stringConvertible(shard), "error": "\(error)"])
+                usleep(500_000)
+                continue
+            }
+            if isReady || count <= Self.distanceMax || LeaseClock.now() - since > Self.followingMilliseconds {
+                // Again and again: it may have been another node's to have for a moment.
+                lock.withLock { member.stoodBy(shard: shard, epoch: restored.epoch) }
+                if !isReady { hurry() }
+                isReady = true
+            }
+            if count <= Self.distanceMax { usleep(50_000) }
+        }
+    }
+
+    /// A shard that changes in a way that cannot be followed is not restored more often.
+    private static let triesMax = 3
+    /// So many changes are taken in while a shard is handed over.
+    private static let distanceMax = 1000
+    /// Where a shard changes faster than it is followed, it comes after so long.
+    private static let followingMilliseconds: Int64 = 10_000
 
     /// Forgets what was restored for nothing: its owner is back, or another node has it.
     private func standDown(_ view: ClusterView) {
@@ -447,7 +499,8 @@ final class ClusterNode: @unchecked Sendable {
             let over = standbys.filter { shard, standby in
                 let lease = view.leases[shard]
                 return
-                    !(lease.isOverdue && lease.epoch + 1 == standby.epoch || lease.owner == name && lease.epoch == standby.epoch)
+                    !((lease.isOverdue || lease.successor == name) && lease.epoch + 1 == standby.epoch
+                    || lease.owner == name && lease.epoch == standby.epoch)
             }
             for shard in over.keys { standbys[shard] = nil }
             return Array(over.values)

@@ -1,26 +1,32 @@
 import Cluster
+import DaemonCore
 import Datasets
+import Foundation
 import MQTTLink
 import PostgresStore
 import Records
 import Store
 
-/// What the store says of a shard: restored as it is taken, or before, as its owner falls silent.
+/// What the store says of a shard: restored as it is taken, or before, as its owner falls silent or is to hand it over. It follows what is
+/// written meanwhile.
 ///
-/// `@unchecked Sendable`: it is used by one thread after the other.
+/// `@unchecked Sendable`: the lock guards what changes until the restoration is complete; then it is used by one thread after the other.
 final class RestoredShard: @unchecked Sendable {
     let epoch: Int64
     let store: PostgresStore
     /// What the session of the shard, which has filters of its own at the broker, is known by.
     let broker: String
     let hub: Hub
+    private let lock = NSLock()
+    private let daemon: Daemon
+    private var timesWritten: Int64 = 0
     /// What it was subscribed to.
-    let filters: [String]
-    private let timesWritten: Int64
+    private var filters: [String] = []
+    private var isBroken = false
 
     init(_ shard: Int, epoch: Int64, _ around: ShardDaemon.Surroundings) throws {
         self.epoch = epoch
-        let daemon = around.daemon
+        daemon = around.daemon
         store = around.cluster.store(of: shard, epoch: epoch, isSuspect: { [clock = around.clock] in !clock.isFresh })
         var configuration = daemon.hubConfiguration(
             identity: around.identity, access: around.access, push: around.push.offer, signKey: around.signKey)
@@ -44,11 +50,50 @@ final class RestoredShard: @unchecked Sendable {
             },
             deleted: { [front = around.front] in front?.keys.forget($0) })
         broker = "\(around.endpoint.name)#\(shard)"
-        // Before anything else is read: what is written meanwhile is noticed.
-        timesWritten = try store.timesWritten
-        (hub, filters) = try daemon.restoredHub(configuration, store: store, broker: broker)
+        hub = Hub(configuration)
+        let now = CoreClock.system.now()
+        timesWritten = try store.restoreShard(repliesSince: now - Daemon.repliesMilliseconds) { change in
+            note(change)
+            try hub.restore(change, at: now)
+        }
     }
 
-    /// Whether it can be served: nobody has written since. Asked when nobody else can any more.
-    func isCurrent(with epoch: Int64) throws -> Bool { try self.epoch == epoch && store.timesWritten == timesWritten }
+    private func note(_ change: DurableChange) {
+        if case .putFilters(let broker, let held) = change, broker == self.broker { filters = held }
+    }
+
+    /// Takes in what was written since.
+    ///
+    /// - Returns: How many changes that were; nil where only another restoration helps.
+    func catchUp() throws -> Int? {
+        try lock.withLock {
+            guard !isBroken, case .changes(let changes, let through) = try store.changes(since: timesWritten) else { return nil }
+            let now = CoreClock.system.now()
+            // Until all of it is in, it is as nobody wrote it.
+            isBroken = true
+            for change in changes {
+                note(change)
+                guard try hub.follow(change, at: now) else { return nil }
+            }
+            (isBroken, timesWritten) = (false, through)
+            return changes.count
+        }
+    }
+
+    /// Ends the restoration: it can be served. To be called when nobody else can write any more.
+    ///
+    /// - Returns: The filters that the broker may hold for its session; nil where it must be restored anew.
+    func complete(with epoch: Int64) throws -> [String]? {
+        guard self.epoch == epoch else { return nil }
+        while true {
+            guard let count = try catchUp() else { return nil }
+            if count == 0 { break }
+        }
+        hub.endRestoration(liveNumber: try store.highestLiveNumber, matchNumber: try store.highestMatchNumber)
+        try daemon.checkAdapters(beside: hub.datasetNames)
+        return filters
+    }
+
+    /// What was left for those who follow, up to here, is not needed any more.
+    func forgetFollowed() { try? store.forgetChanges(through: lock.withLock { timesWritten }) }
 }

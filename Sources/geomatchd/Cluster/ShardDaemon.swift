@@ -26,6 +26,8 @@ final class ShardDaemon: @unchecked Sendable {
     private let webhooks: Webhooks
     private let push: Push
     private let log: Logger
+    /// Until it is served.
+    private var restored: RestoredShard?
     private let linkEnded = DispatchGroup()
     private let front: NodeFront?
     /// Its session is this node's: false from its end on.
@@ -63,7 +65,7 @@ final class ShardDaemon: @unchecked Sendable {
     /// Restores the shard; ``begin()`` serves it.
     ///
     /// - Parameters:
-    ///   - standby: What was restored while the former owner was silent; nothing where it wrote since.
+    ///   - standby: What was restored before, as the former owner fell silent or was to hand it over; nothing where that is of no use.
     ///   - fenced: Called on any thread where the store says that another node has it.
     init(
         _ shard: Int, epoch: Int64, _ around: Surroundings, standby: RestoredShard? = nil,
@@ -74,10 +76,9 @@ final class ShardDaemon: @unchecked Sendable {
         var log = daemon.log
         log[metadataKey: "shard"] = .stringConvertible(shard)
         self.log = log
-        let isReady = try standby.map { try $0.isCurrent(with: epoch) } ?? false
-        if standby != nil { log.debug("stood by", metadata: ["current": .stringConvertible(isReady)]) }
-        let restored = if isReady, let standby { standby } else { try RestoredShard(shard, epoch: epoch, around) }
+        let (restored, filters) = try Self.restored(shard, epoch, around, standby, log)
         store = restored.store
+        self.restored = restored
         let broker = restored.broker
         let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
         let core = Core(hub: restored.hub, seed: seed, logger: log, health: Health())
@@ -92,7 +93,7 @@ final class ShardDaemon: @unchecked Sendable {
         configuration.readsEveryDataset = shard == 0 && daemon.settings.autoCreateDatasets
         // As of now: what was made since the last view was announced to the former owner of the shard.
         configuration.knownDatasets = Set(around.cluster.datasets.map(\.id))
-        let door = MQTTDoor(configuration, core: core, heldFilters: restored.filters)
+        let door = MQTTDoor(configuration, core: core, heldFilters: filters)
         running = RunningDaemon(core: core, door: door)
         running.http = around.front?.door(of: core, mayNotify: mayAct, wakeCore: { [weak door] in door?.wake() })
         journal =
@@ -120,6 +121,25 @@ final class ShardDaemon: @unchecked Sendable {
         core.createDatasets(daemon.settings.datasets.filter { Sharding.shard(of: $0) == shard })
     }
 
+    private static func restored(
+        _ shard: Int, _ epoch: Int64, _ around: Surroundings, _ standby: RestoredShard?, _ log: Logger
+    ) throws -> (RestoredShard, filters: [String]) {
+        if let standby {
+            let filters = try standby.complete(with: epoch)
+            log.debug("stood by", metadata: ["current": .stringConvertible(filters != nil)])
+            if let filters { return (standby, filters) }
+        }
+        let restored = try RestoredShard(shard, epoch: epoch, around)
+        guard let filters = try restored.complete(with: epoch) else { throw StoreError.other("another node wrote to the shard") }
+        return (restored, filters)
+    }
+
+    /// Another node follows what is written, as it will have the shard.
+    var isFollowed: Bool {
+        get { store.isFollowed }
+        set { store.isFollowed = newValue }
+    }
+
     /// Has it read other ecosystems by these rules, as far as its datasets allow. From any thread.
     func reload(adapters: [AdapterRule]) { running.door.reload(adapters: adapters, done: { _ in }) }
 
@@ -135,6 +155,8 @@ final class ShardDaemon: @unchecked Sendable {
         thread.name = "shard-\(shard)"
         thread.stackSize = 4 << 20
         thread.start()
+        restored?.forgetFollowed()
+        restored = nil
     }
 
     private static func life(_ shard: Int) -> String { "life/\(shard)" }

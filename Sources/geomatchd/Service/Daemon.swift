@@ -400,7 +400,7 @@ struct Daemon {
     }
 
     /// A dataset of the store may have the name that an adapter's topics begin with.
-    private func checkAdapters(beside datasets: [String]) throws(Failure) {
+    func checkAdapters(beside datasets: [String]) throws(Failure) {
         guard
             let (index, problem) = AdapterRule.overlap(
                 in: settings.adapters, prefix: settings.topicsPrefix, datasets: datasets)
@@ -438,6 +438,9 @@ struct Daemon {
         return configuration
     }
 
+    /// How long replies are remembered.
+    static let repliesMilliseconds: Int64 = 86_400_000
+
     /// A hub with what the store has, and the filters that the broker may hold.
     func restoredHub(
         _ configuration: HubConfiguration, store: any DurableStore, broker: String
@@ -446,7 +449,7 @@ struct Daemon {
         let now = CoreClock.system.now()
         var filters: [String] = []
         do {
-            try store.restore(dataset: nil, repliesSince: now - 86_400_000) { change in
+            try store.restore(dataset: nil, repliesSince: now - Self.repliesMilliseconds) { change in
                 if case .putFilters(broker, let held) = change { filters = held }
                 try hub.restore(change, at: now)
             }

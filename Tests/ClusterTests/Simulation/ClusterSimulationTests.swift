@@ -26,7 +26,7 @@ struct ClusterSimulationTests {
     @Test("Without one of the fences the same faults are found out", arguments: [(false, true), (true, false)])
     func withoutFences(isFenced: Bool, fallsSilent: Bool) {
         let seed = SplitMix64.seed()
-        let isFoundOut = (seed..<seed + 40).contains { run in
+        let isFoundOut = (seed..<seed + 150).contains { run in
             let simulation = ClusterSimulation(seed: run, isFenced: isFenced, fallsSilent: fallsSilent)
             simulation.run(faults: 15_000)
             return !simulation.violations.isEmpty

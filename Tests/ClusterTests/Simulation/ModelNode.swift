@@ -15,6 +15,13 @@ final class ModelNode {
         var isLeaving = false
     }
 
+    /// A shard that it will have, as it was restored.
+    private struct Standby {
+        var epoch: Int64
+        /// nil: it is being restored.
+        var rows: [ModelStore.Row]?
+    }
+
     enum Answer<Value> {
         case value(Value)
         case refused(JoinRefusal)
@@ -27,6 +34,7 @@ final class ModelNode {
     private var member: Member
     private var entry: NodeEntry
     private var parts: [Int: Part] = [:]
+    private var standbys: [Int: Standby] = [:]
     /// What a former life began means nothing to the next.
     private var life = 0
     private(set) var isAlive = false
@@ -66,7 +74,7 @@ final class ModelNode {
     func start() {
         guard !isAlive else { return }
         life += 1
-        (isAlive, stoppedUntil, missed, parts, knowsBroker) = (true, 0, [], [:], reachesBroker)
+        (isAlive, stoppedUntil, missed, parts, standbys, knowsBroker) = (true, 0, [], [:], [:], reachesBroker)
         member = Member(node: name)
         entry = NodeEntry(name: name, life: "\(name) \(life)")
         join()
@@ -170,7 +178,7 @@ final class ModelNode {
         case .take(let shard, let epoch): ask({ store.take([shard: epoch], for: name) }) { _ in }
         case .announce(let shard, let successor): ask({ store.announce([shard: successor], by: name) }) { _ in }
         case .prepare(let shard): ask({ store.prepare([shard], for: name) }) { _ in }
-        case .standBy: break
+        case .standBy(let shard, let epoch): standBy(shard, epoch)
         case .serve(let shard, let epoch):
             parts[shard] = Part(epoch: epoch)
             load(shard, epoch)
@@ -187,10 +195,34 @@ final class ModelNode {
         world.broker.disconnect(self, shard: shard)
     }
 
-    private func load(_ shard: Int, _ epoch: Int64) {
+    /// A large one takes long.
+    private func standBy(_ shard: Int, _ epoch: Int64) {
+        if let known = standbys[shard], known.epoch == epoch {
+            // It was somebody else's to have meanwhile.
+            if known.rows != nil { member.stoodBy(shard: shard, epoch: epoch) }
+            return
+        }
+        standbys[shard] = Standby(epoch: epoch)
         ask({ self.world.store.rows[shard] }) { [self] answer in
+            guard standbys[shard]?.epoch == epoch else { return }
+            guard case .value(let rows) = answer else { return standbys[shard] = nil }
+            after(world.latency() * 10) { [self] in
+                guard standbys[shard]?.epoch == epoch else { return }
+                standbys[shard]?.rows = rows
+                member.stoodBy(shard: shard, epoch: epoch)
+            }
+        }
+    }
+
+    /// Reads all, or of what was restored before what was written since.
+    private func load(_ shard: Int, _ epoch: Int64) {
+        let standby = standbys[shard]
+        let known = standby?.epoch == epoch ? standby?.rows ?? [] : []
+        ask({ Array(self.world.store.rows[shard].dropFirst(known.count)) }) { [self] answer in
             guard parts[shard]?.epoch == epoch else { return }
-            guard case .value(let rows) = answer else { return load(shard, epoch) }
+            guard case .value(let since) = answer else { return load(shard, epoch) }
+            standbys[shard] = nil
+            let rows = known + since
             parts[shard]?.isLoaded = true
             for row in rows { parts[shard]?.matches[row.request] = row.match }
             connect(shard)
