@@ -39,9 +39,12 @@ final class Daemon {
 
     /// Starts it again; it must have ended.
     func restart() throws {
-        program = try Program(Self.executable, arguments, environment: environment, folder: folder)
+        try start()
         try waitOnline()
     }
+
+    /// The same for one that may refuse to begin.
+    func start() throws { program = try Program(Self.executable, arguments, environment: environment, folder: folder) }
 
     /// The process of its own mosquitto.
     var brokerProcessID: Int32? {
