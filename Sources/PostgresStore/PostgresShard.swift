@@ -9,10 +9,16 @@ final class PostgresShard: Sendable {
     let epoch: Int64
     /// The datasets that it has rows of.
     private let known = Mutex<Set<String>>([])
-    /// How many changes were left for the node that follows; nil: none does.
-    private let left = Mutex<Int?>(nil)
-    /// One that has not taken in so many restores the shard anew.
-    private static let leftMax = 1_000_000
+    private let trail = Mutex(Trail())
+    /// The bytes left for one that does not take them in end here: it restores the shard anew.
+    private static let leftMax = 256 << 20
+
+    /// What is left for the node that follows.
+    private struct Trail {
+        var isWanted = false
+        /// In bytes; nil: nothing is there.
+        var left: Int?
+    }
 
     init(_ number: Int, epoch: Int64) {
         self.number = number
@@ -21,8 +27,8 @@ final class PostgresShard: Sendable {
 
     /// Another node reads what is written, as it will have the shard.
     var isFollowed: Bool {
-        get { left.withLock { $0 != nil } }
-        set { left.withLock { $0 = newValue ? $0 ?? 0 : nil } }
+        get { trail.withLock { $0.isWanted } }
+        set { trail.withLock { $0.isWanted = newValue } }
     }
 
     func has(_ dataset: String) -> Bool { Sharding.shard(of: dataset) == number }
@@ -35,18 +41,26 @@ final class PostgresShard: Sendable {
 
     var datasets: [Field] { known.withLock { $0.map { .text($0) } } }
 
-    /// Has a transaction count as one that wrote, and leaves what it wrote for who follows.
+    /// Has a transaction count as one that wrote, and leaves what it wrote for who follows, or removes what nobody takes in any more.
     func count(_ changes: [DurableChange], _ connection: Connection) throws(StoreError) {
         let count = "INSERT INTO written VALUES ($1, 1) ON CONFLICT (shard) DO UPDATE SET times = written.times + 1"
-        let isLeft = left.withLock { left in
-            guard let before = left, before < Self.leftMax else { return false }
-            left = before + changes.count
-            return true
+        let (left, isOver) = trail.withLock { trail -> (bytes: [UInt8]?, isOver: Bool) in
+            guard trail.isWanted, trail.left ?? 0 < Self.leftMax else {
+                defer { if !trail.isWanted { trail.left = nil } }
+                return (nil, trail.left != nil)
+            }
+            let bytes = ChangeBytes.encode(changes)
+            trail.left = (trail.left ?? 0) + bytes.count
+            return (bytes, false)
         }
-        guard isLeft else { return try connection.send(count, [.number(Int64(number))]) }
+        guard let left else {
+            try connection.send(count, [.number(Int64(number))])
+            if isOver { try connection.send("DELETE FROM log WHERE shard = $1", [.number(Int64(number))]) }
+            return
+        }
         try connection.send(
             "WITH counted AS (\(count) RETURNING times) INSERT INTO log SELECT $1::bigint, times, $2::bytea FROM counted",
-            [.number(Int64(number)), .bytes(ChangeBytes.encode(changes))])
+            [.number(Int64(number)), .bytes(left)])
     }
 
     /// Fails the transaction where the epoch is no longer this one. Whoever takes the shard waits until it has ended.

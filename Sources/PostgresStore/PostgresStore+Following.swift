@@ -26,8 +26,8 @@ extension PostgresStore {
 
     /// What was written since the shard was written so often.
     public enum News: Sendable {
-        /// In order, up to some thousands; none where nothing was written.
-        case changes([DurableChange], through: Int64)
+        /// In order, of up to a hundred commits; none where nothing was written. So many commits are behind these.
+        case changes([DurableChange], through: Int64, remaining: Int64)
         /// Nobody wrote it down, or it cannot be repeated: the shard is to be restored anew.
         case unknown
     }
@@ -56,7 +56,8 @@ extension PostgresStore {
             }
             try connection.send("COMMIT")
             try connection.finish()
-            return isWhole && (through > times || present == times) ? .changes(changes, through: through) : .unknown
+            guard isWhole, through > times || present == times else { return .unknown }
+            return .changes(changes, through: through, remaining: present - through)
         }
     }
 

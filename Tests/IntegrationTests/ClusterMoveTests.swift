@@ -79,6 +79,52 @@ extension Integration.Cluster {
         }
     }
 
+    /// Runs `body` as the owner of a dataset of 4000 devices ends, and the other node has just begun to restore it.
+    private func whileMoving(_ body: (_ owner: Daemon, _ other: Daemon, Client) throws -> Void) throws {
+        try withNodes(["a", "b"], ["--log-level", "debug"]) { _, nodes, client in
+            try client.request("dataset/create", dataset: "big")
+            for start in stride(from: 0, to: 4000, by: 500) {
+                let items = (start..<start + 500).map { number -> JSONValue in
+                    ["id": .string("d\(number)"), "deviceType": "MobileDevice"]
+                }
+                try client.request("device/create", ["items": .array(items)], dataset: "big")
+            }
+            let name = try #require(try owners(client)["big"])
+            let (owner, other) = (try #require(nodes[name]), try #require(nodes[name == "a" ? "b" : "a"]))
+            let former = other.program.lines.count { $0.contains("standing by") }
+            owner.program.signal(SIGTERM)
+            #expect(other.program.waitForLine("standing by", count: former + 1))
+            try body(owner, other, client)
+        }
+    }
+
+    @Test("A dataset that is deleted while it moves is gone, and can be made again")
+    func deletedWhileItMoves() throws {
+        try whileMoving { owner, _, client in
+            #expect(persist(client, "dataset/delete", in: "big")?["result"] != nil)
+            #expect(persist(client, "device/get", ["id": "d1"], in: "big")?["error"]?["error"]?.asString == "unknownDataset")
+            #expect(owner.program.waitForExit() == 0)
+            #expect(persist(client, "device/get", ["id": "d1"], in: "big")?["error"]?["error"]?.asString == "unknownDataset")
+            #expect(persist(client, "dataset/create", in: "big")?["result"] != nil)
+            let devices = try client.request("device/list", dataset: "big")["devices"]
+            #expect(devices?.asArray?.isEmpty == true)
+        }
+    }
+
+    @Test("What an owner acknowledged is all there when it is killed while its successor follows it")
+    func killedWhileFollowed() throws {
+        try whileMoving { owner, _, client in
+            let made = (0..<5).map { "late\($0)" }
+            for id in made {
+                try client.request("device/create", ["deviceType": "MobileDevice", "id": .string(id)], dataset: "big")
+            }
+            owner.program.end(SIGKILL)
+            for id in made + ["d0", "d3999"] {
+                #expect(persist(client, "device/get", ["id": .string(id)], in: "big")?["result"]?["id"]?.asString == id)
+            }
+        }
+    }
+
     private func create(_ id: String, _ client: Client) {
         client.send("device/create", ["deviceType": "MobileDevice", "id": .string(id)], id: "make \(id)", dataset: "big")
     }

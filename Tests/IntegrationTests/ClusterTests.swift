@@ -25,12 +25,15 @@ extension Integration {
         }
 
         /// Runs `body` with nodes that are online and share the datasets.
-        func withNodes(_ names: [String], _ body: (Broker, [String: Daemon], Client) throws -> Void) throws {
-            try withNodes(names, at: try PostgresServer(), body)
+        func withNodes(
+            _ names: [String], _ arguments: [String] = [], _ body: (Broker, [String: Daemon], Client) throws -> Void
+        ) throws {
+            try withNodes(names, at: try PostgresServer(), arguments, body)
         }
 
         func withNodes(
-            _ names: [String], at server: PostgresServer, _ body: (Broker, [String: Daemon], Client) throws -> Void
+            _ names: [String], at server: PostgresServer, _ arguments: [String] = [],
+            _ body: (Broker, [String: Daemon], Client) throws -> Void
         ) throws {
             try withBroker { broker in
                 try withFolder { folder in
@@ -38,7 +41,7 @@ extension Integration {
                     defer { for node in nodes.values { node.end() } }
                     do {
                         for name in names {
-                            let node = try Self.node(name, folder, broker, ["--store", server.url])
+                            let node = try Self.node(name, folder, broker, ["--store", server.url] + arguments)
                             nodes[name] = node
                             try node.waitOnline()
                         }

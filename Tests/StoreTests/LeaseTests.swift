@@ -113,7 +113,7 @@ struct LeaseTests {
                 return (devices, times)
             }
             func news(since times: Int64) throws -> (ids: [String], through: Int64)? {
-                guard case .changes(let changes, let through) = try successor.changes(since: times) else { return nil }
+                guard case .changes(let changes, let through, _) = try successor.changes(since: times) else { return nil }
                 return (changes.map { if case .put(let record as DeviceRecord) = $0 { record.id } else { "" } }, through)
             }
             try owner.commit([.put(DatasetRecord(id: dataset, createdAt: 1, updatedAt: 1, revision: "1-a"))])
@@ -149,6 +149,58 @@ struct LeaseTests {
             try commit("five")
             #expect(try news(since: through) == nil)
         }
+    }
+
+    @Test("Who is behind by many small commits hears how many, and is not taken for one that has nearly all")
+    func smallCommits() throws {
+        try withCluster { join in
+            let (owner, successor) = try followed(by: join)
+            let times = try successor.restoreShard(repliesSince: .min) { _ in }
+            for _ in 0..<250 { try owner.commit([device("x", of: "demo")]) }
+            var (through, behind) = (times, [Int64]())
+            while behind.last != 0 {
+                guard case .changes(let changes, let next, let remaining) = try successor.changes(since: through) else {
+                    return #expect(Bool(false), "\(behind)")
+                }
+                #expect(changes.count == Int(next - through))
+                through = next
+                behind.append(remaining)
+            }
+            #expect(behind == [150, 50, 0])
+        }
+    }
+
+    @Test("What was left for a node that follows does not stay where that dies and nobody follows any more")
+    func trail() throws {
+        try withCluster { join in
+            let (owner, successor) = try followed(by: join)
+            let times = try successor.restoreShard(repliesSince: .min) { _ in }
+            try owner.commit([device("x", of: "demo")])
+            guard case .changes(_, times + 1, 0) = try successor.changes(since: times) else { return #expect(Bool(false)) }
+            owner.isFollowed = false
+            try owner.commit([device("y", of: "demo")])
+            guard case .unknown = try successor.changes(since: times) else { return #expect(Bool(false)) }
+            owner.isFollowed = true
+            try owner.commit([device("z", of: "demo")])
+            guard case .changes(let changes, times + 3, 0) = try successor.changes(since: times + 2) else {
+                return #expect(Bool(false))
+            }
+            #expect(changes == [device("z", of: "demo")])
+        }
+    }
+
+    /// A shard with the dataset `demo`, as its owner has it and as the node that is to have it reads it.
+    private func followed(
+        by join: (String) throws -> PostgresCluster
+    ) throws -> (owner: PostgresStore, successor: PostgresStore) {
+        let (cluster, other) = (try join("c"), try join("c"))
+        let shard = Sharding.shard(of: "demo")
+        try cluster.leases.join(NodeEntry(name: "a", life: "1"))
+        try cluster.leases.take([shard: 0], for: "a")
+        let owner = cluster.store(of: shard, epoch: 1)
+        owner.isFollowed = true
+        try owner.commit([.put(DatasetRecord(id: "demo", createdAt: 1, updatedAt: 1, revision: "1-a"))])
+        return (owner, other.store(of: shard, epoch: 2))
     }
 
     @Test("A node that lives keeps its name, and a cluster its store, against daemons without one, too")

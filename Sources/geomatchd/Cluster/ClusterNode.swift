@@ -463,33 +463,31 @@ final class ClusterNode: @unchecked Sendable {
         let since = LeaseClock.now()
         var isReady = false
         while lock.withLock({ standbys[shard] === restored }) {
-            var count = 0
+            let remaining: Int64
             do {
                 guard let found = try restored.catchUp() else {
                     // With the next beat it is restored anew.
                     return lock.withLock { if standbys[shard] === restored { standbys[shard] = nil } }
                 }
-                count = found
-                if count > 0 { restored.forgetFollowed() }
+                remaining = found
+                restored.forgetFollowed()
             } catch {
                 log.debug("cannot follow", metadata: ["shard": .stringConvertible(shard), "error": "\(error)"])
                 usleep(500_000)
                 continue
             }
-            if isReady || count <= Self.distanceMax || LeaseClock.now() - since > Self.followingMilliseconds {
+            if isReady || remaining == 0 || LeaseClock.now() - since > Self.followingMilliseconds {
                 // Again and again: it may have been another node's to have for a moment.
                 lock.withLock { member.stoodBy(shard: shard, epoch: restored.epoch) }
                 if !isReady { hurry() }
                 isReady = true
             }
-            if count <= Self.distanceMax { usleep(50_000) }
+            if remaining == 0 { usleep(50_000) }
         }
     }
 
     /// A shard that changes in a way that cannot be followed is not restored more often.
     private static let triesMax = 3
-    /// So many changes are taken in while a shard is handed over.
-    private static let distanceMax = 1000
     /// Where a shard changes faster than it is followed, it comes after so long.
     private static let followingMilliseconds: Int64 = 10_000
 
@@ -498,9 +496,10 @@ final class ClusterNode: @unchecked Sendable {
         let over = lock.withLock { () -> [RestoredShard] in
             let over = standbys.filter { shard, standby in
                 let lease = view.leases[shard]
+                // One whose datasets were deleted meanwhile does not begin here.
                 return
                     !((lease.isOverdue || lease.successor == name) && lease.epoch + 1 == standby.epoch
-                    || lease.owner == name && lease.epoch == standby.epoch)
+                    || lease.owner == name && lease.epoch == standby.epoch && view.datasetCounts[shard] > 0)
             }
             for shard in over.keys { standbys[shard] = nil }
             return Array(over.values)

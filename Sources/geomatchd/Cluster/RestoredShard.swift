@@ -20,6 +20,8 @@ final class RestoredShard: @unchecked Sendable {
     private let lock = NSLock()
     private let daemon: Daemon
     private var timesWritten: Int64 = 0
+    /// What is before it has been removed.
+    private var forgotten: Int64?
     /// What it was subscribed to.
     private var filters: [String] = []
     private var isBroken = false
@@ -62,12 +64,13 @@ final class RestoredShard: @unchecked Sendable {
         if case .putFilters(let broker, let held) = change, broker == self.broker { filters = held }
     }
 
-    /// Takes in what was written since.
+    /// Takes in some of what was written since.
     ///
-    /// - Returns: How many changes that were; nil where only another restoration helps.
-    func catchUp() throws -> Int? {
+    /// - Returns: How many commits are missing still; nil where only another restoration helps.
+    func catchUp() throws -> Int64? {
         try lock.withLock {
-            guard !isBroken, case .changes(let changes, let through) = try store.changes(since: timesWritten) else { return nil }
+            guard !isBroken, case .changes(let changes, let through, let remaining) = try store.changes(since: timesWritten)
+            else { return nil }
             let now = CoreClock.system.now()
             // Until all of it is in, it is as nobody wrote it.
             isBroken = true
@@ -76,7 +79,7 @@ final class RestoredShard: @unchecked Sendable {
                 guard try hub.follow(change, at: now) else { return nil }
             }
             (isBroken, timesWritten) = (false, through)
-            return changes.count
+            return remaining
         }
     }
 
@@ -86,14 +89,21 @@ final class RestoredShard: @unchecked Sendable {
     func complete(with epoch: Int64) throws -> [String]? {
         guard self.epoch == epoch else { return nil }
         while true {
-            guard let count = try catchUp() else { return nil }
-            if count == 0 { break }
+            guard let remaining = try catchUp() else { return nil }
+            if remaining == 0 { break }
         }
+        // Who followed may be about to do so once more: from here on the hub is its shard's.
+        lock.withLock { isBroken = true }
         hub.endRestoration(liveNumber: try store.highestLiveNumber, matchNumber: try store.highestMatchNumber)
         try daemon.checkAdapters(beside: hub.datasetNames)
         return filters
     }
 
     /// What was left for those who follow, up to here, is not needed any more.
-    func forgetFollowed() { try? store.forgetChanges(through: lock.withLock { timesWritten }) }
+    func forgetFollowed() {
+        lock.withLock {
+            guard forgotten != timesWritten, (try? store.forgetChanges(through: timesWritten)) != nil else { return }
+            forgotten = timesWritten
+        }
+    }
 }
