@@ -194,6 +194,7 @@ public final class Core {
     public func woken() {
         begin()
         let end = clock.monotonic() + Self.sliceMilliseconds
+        let wereLeft = !completions.isEmpty
         takeCompletions(until: end)
         for (token, outcome) in poster?.collect() ?? [] {
             meters.count(outcome, of: "webhook")
@@ -207,7 +208,8 @@ public final class Core {
         hub.continueWaiting(&turn)
         _ = serveWaiting(until: end)
         perform()
-        if !completions.isEmpty { wake() }
+        // This may have been called for what is behind those that were left.
+        if wereLeft || !completions.isEmpty { wake() }
     }
 
     /// In the order in which the log did it. What is left comes with the next turn: live updates do not wait for many long answers.
@@ -260,6 +262,7 @@ public final class Core {
     /// Everything that is only in memory goes to the log, for a clean stop.
     public func finish() {
         begin()
+        takeCompletions(until: .max)
         hub.finish(&turn)
         perform()
         abandonLoading()
