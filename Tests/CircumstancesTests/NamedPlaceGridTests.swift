@@ -98,6 +98,6 @@ struct NamedPlaceGridTests {
         named.show(3, place, to: 0)
         #expect(found(named, 0).count == 1)
         named.remove(naming(900), by: 2000, of: 2)
-        #expect([0, 1, 2].allSatisfy { found(named, $0).isEmpty && named.grid(of: $0).map { $0.size == (0, 0) } == true })
+        #expect([0, 1, 2].allSatisfy { found(named, $0).isEmpty && named.grid(of: $0) == nil })
     }
 }

@@ -9,6 +9,26 @@ struct NamedPlaces {
         var reach: Double
         /// As it is in the grid; nil where there is no such place.
         var shown: NamedPlace?
+
+        /// - Returns: Whether what is shown is still right.
+        mutating func add(_ namer: Namer, _ reach: Double) -> Bool {
+            let wasEnough = !others.isEmpty && self.reach >= reach
+            others.append(namer)
+            self.reach = max(self.reach, reach)
+            return wasEnough
+        }
+
+        /// - Returns: Whether any is left. The place stays that of several.
+        mutating func remove(_ active: UInt32) -> Bool {
+            if first.active != active {
+                others.removeAll { $0.active == active }
+            } else if let next = others.popLast() {
+                first = next
+            } else {
+                return false
+            }
+            return true
+        }
     }
 
     /// By owner and predicate of the id. Owner 0 is for devices that nobody owns, which all circumstances see.
@@ -39,15 +59,12 @@ struct NamedPlaces {
         let namer = Namer(active, isPrecondition: naming.isPrecondition)
         for owner in [0, owner] {
             let key = Self.key(owner, naming.predicate)
-            guard var entry = entries[key] else {
+            // In place: thousands may name one.
+            guard let wasEnough = entries[key]?.add(namer, naming.reach) else {
                 entries[key] = Entry(first: namer, reach: naming.reach)
                 show(naming.predicate, found, to: owner)
                 continue
             }
-            let wasEnough = !entry.others.isEmpty && entry.reach >= naming.reach
-            entry.others.append(namer)
-            entry.reach = max(entry.reach, naming.reach)
-            entries[key] = entry
             guard !wasEnough else { continue }
             hide(naming.predicate, from: owner)
             show(naming.predicate, found, to: owner)
@@ -57,18 +74,9 @@ struct NamedPlaces {
     mutating func remove(_ naming: Naming, by active: UInt32, of owner: UInt32) {
         for owner in [0, owner] {
             let key = Self.key(owner, naming.predicate)
-            guard var entry = entries[key] else { continue }
-            if entry.first.active != active {
-                entry.others.removeAll { $0.active == active }
-            } else if let next = entry.others.popLast() {
-                // It stays the place of several.
-                entry.first = next
-            } else {
-                hide(naming.predicate, from: owner)
-                entries[key] = nil
-                continue
-            }
-            entries[key] = entry
+            guard entries[key]?.remove(active) == false else { continue }
+            hide(naming.predicate, from: owner)
+            entries[key] = nil
         }
     }
 
@@ -90,7 +98,10 @@ struct NamedPlaces {
         let key = Self.key(owner, predicate)
         guard let place = entries[key]?.shown else { return }
         entries[key]?.shown = nil
-        grid(of: owner)?.remove(place)
+        guard let grid = grid(of: owner) else { return }
+        grid.remove(place)
+        // One that was crowded shows less far ahead.
+        if grid.size.places == 0 { grids[Int(owner)] = nil }
     }
 
     mutating func hideAll() {
