@@ -316,7 +316,7 @@ async function showDevice(id) {
     // One that left the view stays as it was, and grows old.
     shown.live = model.devices.get(id) ?? shown.live;
     const states = statesOfDevice(id);
-    if (states.length || !shown.states) shown.states = states;
+    if (states.length || model.devices.has(id) || !shown.states) shown.states = states;
     return panels.deviceDetails(shown, now(), bell.isThere ? ring : null);
   };
   const show = () => { if (look.selected[0] === id && !explaining) showDetails(of); };
@@ -384,8 +384,9 @@ function showRoom({key}) {
     // The structure may have been read anew.
     known = model.rooms.get(key) ?? known;
     if (!known) return [];
+    const room = known;
     const inside = [...model.devices.values()].filter((device) => levels.every((level, i) => device.levels[i + 1] === level)
-      || model.roomAt(device.x, device.y, look.floor) === known && model.isOn(look.floor, device.floor, device.floorIndex));
+      || model.isIn(room, device));
     return panels.roomDetails(known, model.occupancy(known, now()), model.statesOf(levels), inside.slice(0, 200), now(), pick);
   });
 }
@@ -395,7 +396,7 @@ function showRoom({key}) {
 function search() {
   const text = $('query').value;
   const found = model.search(text);
-  const go = (item) => { $('found').replaceChildren(); $('map').focus(); visit(item); };
+  const go = (item) => { $('found').replaceChildren(); ($('table').hidden ? $('map') : $('tables')).focus(); visit(item); };
   $('found').replaceChildren(...found.map((item) => el('li', {}, el('button', {type: 'button', onclick: () => go(item)},
     name(item.label, 40), ' ', el('small', {}, item.kind)))));
   return found;
@@ -406,6 +407,7 @@ function visit({kind, target}) {
   if (kind === 'room' || kind === 'floor') setFloor(kind === 'floor' ? target.id : target.parents.floor);
   else if (kind === 'device' && target.floor) setFloor(target.floor);
   map.place(center[0], center[1], Math.max(map.zoom, kind === 'device' ? 17 : 18));
+  clearSelection();
   if (kind === 'device') pick(target.id, false);
   else if (kind === 'room') showRoom(target);
   else if (kind === 'place') showDetails(() => panels.placeDetails(target));
@@ -541,12 +543,12 @@ function everySecond() {
   $('diagnosticCount').textContent = model.diagnostics.length ? `(${model.diagnostics.length})` : '';
   panels.showLegend($('legend'), model, look.now, matchMedia('(prefers-color-scheme: dark)').matches);
   if (!$('table').hidden) table.show(model, look.floor, look.now);
-  panels.renew($('details'), details());
   if (sampling === null && document.querySelector('aside details:last-of-type').open) showFigures();
   showStatus();
   showEmpty();
   if (drawing?.shown?.length <= detailMax) isLiveDue = true;
   if (Math.round(look.now / 1000) % 10 === 0) isGroundDue = true;
+  panels.renew($('details'), details());
 }
 
 function frame() {

@@ -25,7 +25,7 @@ export function fillOf({people, capacity}) {
 export class Drawing {
   constructor(container, map) {
     this.map = map;
-    [this.ground, this.live] = ['ground', 'live'].map((name) => {
+    [this.ground, this.live, this.figures] = ['ground', 'live', 'figures'].map((name) => {
       const canvas = document.createElement('canvas');
       canvas.className = `drawing ${name}`;
       canvas.setAttribute('aria-hidden', 'true');
@@ -49,7 +49,7 @@ export class Drawing {
   /** Where the world is on the screen now. */
   measure() {
     const ratio = Math.min(window.devicePixelRatio || 1, 2);
-    for (const context of [this.ground, this.live]) {
+    for (const context of [this.ground, this.live, this.figures]) {
       const [width, height] = [Math.round(this.map.width * ratio), Math.round(this.map.height * ratio)];
       if (context.canvas.width !== width || context.canvas.height !== height) Object.assign(context.canvas, {width, height});
     }
@@ -97,8 +97,12 @@ export class Drawing {
     for (const storey of model.floors) {
       if (model.isOn(floor, storey.id, storey.floorIndex)) this.drawOutline(context, storey, this.colour.surface, 1.5);
     }
-    this.rooms = model.roomsOn(floor).map((room) => [room, model.occupancy(room, now)]);
-    for (const [room, occupancy] of this.rooms) this.drawRoom(context, room, occupancy);
+    const rooms = model.roomsOn(floor).map((room) => [room, model.occupancy(room, now)]);
+    for (const [room, occupancy] of rooms) this.drawRoom(context, room, occupancy);
+    // Over what is in the rooms, so that they can be read while they are full.
+    this.taken = [];
+    this.begin(this.figures);
+    for (const [room, occupancy] of rooms) this.drawFigure(this.figures, room, occupancy);
     this.drawPlaces(context, model.places);
     this.drawScale(context);
   }
@@ -274,9 +278,6 @@ export class Drawing {
     this.drawDots(context, stale, radius, true);
     this.drawDots(context, fresh, radius, false);
     for (const device of shown) if (look.selected.includes(device.id)) this.drawSelection(context, device, radius);
-    // Over what is in the rooms, so that they can be read while they are full.
-    this.taken = [];
-    for (const [room, occupancy] of this.rooms ?? []) this.drawFigure(context, room, occupancy);
     if (shown.length <= namesMax) this.drawNames(context, shown, look.selected);
     return shown.length;
   }

@@ -9,6 +9,8 @@ const trailSeconds = 4;
 const trailKept = 3 * 60e3;
 export const matchShown = 10e3;
 
+const holds = ({box, rings}, x, y) => x >= box[0] && x <= box[2] && y >= box[1] && y <= box[3] && contains(rings, x, y);
+
 export class Model {
   constructor() {
     this.structure = [];
@@ -73,9 +75,11 @@ export class Model {
       this.isOn(floor, room.parents.floor, index.get(room.key.split('/').slice(0, -1).join('/'))));
   }
 
-  roomAt(x, y, floor) {
-    return this.roomsOn(floor).find(({box, rings}) =>
-      x >= box[0] && x <= box[2] && y >= box[1] && y <= box[3] && contains(rings, x, y));
+  roomAt(x, y, floor) { return this.roomsOn(floor).find((room) => holds(room, x, y)); }
+
+  /** Whether a device is in a room by its position, on the room's floor. */
+  isIn(room, {x, y, floor, floorIndex}) {
+    return holds(room, x, y) && this.isOn(this.floors.find(({key}) => room.key.startsWith(`${key}/`)) ?? null, floor, floorIndex);
   }
 
   /** A new part is looked at; what is not said again is dropped by `prune`. */
