@@ -11,6 +11,8 @@ public struct HomeAssistantSettings: Equatable, Sendable {
     public var prefix: String
     /// Patterns of the datasets that are discovered; none: what an earlier life said is removed.
     public var datasets: [String]
+    /// Of these, too, where that is not nil: what else is discovered comes later.
+    var within: [String]?
 
     public init(prefix: String = "homeassistant", datasets: [String] = []) {
         self.prefix = prefix
@@ -19,7 +21,10 @@ public struct HomeAssistantSettings: Equatable, Sendable {
 
     /// Whether a dataset is to be discovered.
     func discovers(_ dataset: String) -> Bool {
-        AccessPatterns(datasets.map { "\($0)/*" }).allow(client: "", in: dataset)
+        func isAmong(_ patterns: [String]) -> Bool {
+            AccessPatterns(patterns.map { "\($0)/*" }).allow(client: "", in: dataset)
+        }
+        return isAmong(datasets) && within.map(isAmong) != false
     }
 
     var tree: String { "\(prefix)/device/\(Discovery.node)/" }
@@ -65,10 +70,14 @@ extension MQTTDoor {
         return isWanted
     }
 
-    /// Other datasets are to be discovered, and those that were no more.
-    func rediscover(_ datasets: [String]) {
-        guard datasets != configuration.homeAssistant.datasets else { return }
-        configuration.homeAssistant.datasets = datasets
+    /// Other datasets are to be discovered.
+    ///
+    /// - Parameter isWhole: Else what is not among them goes, and what they add comes with the next call.
+    func rediscover(_ datasets: [String], isWhole: Bool) {
+        let former = configuration.homeAssistant
+        configuration.homeAssistant.datasets = isWhole ? datasets : former.datasets
+        configuration.homeAssistant.within = isWhole ? nil : datasets
+        guard configuration.homeAssistant != former else { return }
         (discovered, discoveredEvents, isDiscoveryRemoved) = ([:], [:], false)
         for dataset in discovery.allDatasets where !discovers(dataset) { discovery.forget(dataset: dataset) }
         updateFilters()

@@ -71,7 +71,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     private var adapters: Adapters
     /// Rules that are to take the place of those in force.
     private let newAdapters = Mutex<NewAdapters?>(nil)
-    private let newDiscovered = Mutex<[String]?>(nil)
+    private let newDiscovered = Mutex<(datasets: [String], isWhole: Bool)?>(nil)
     public internal(set) var session = Session()
     /// Scratch for one topic.
     var topic: [UInt8] = []
@@ -161,8 +161,10 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     }
 
     /// Has Home Assistant discover these datasets from now on, and no others. From any thread.
-    public func reload(discovering datasets: [String]) {
-        newDiscovered.withLock { $0 = datasets }
+    ///
+    /// - Parameter isWhole: Else it discovers no others, and those that come with them at the next call.
+    public func reload(discovering datasets: [String], isWhole: Bool) {
+        newDiscovered.withLock { $0 = (datasets, isWhole) }
         wake()
     }
 
@@ -362,7 +364,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     public func linkWoken() {
         core.woken()
         takeNewAdapters()
-        if let datasets = newDiscovered.withLock({ $0.take() }) { rediscover(datasets) }
+        if let new = newDiscovered.withLock({ $0.take() }) { rediscover(new.datasets, isWhole: new.isWhole) }
         takeRouted()
         if stopRequested.load(ordering: .acquiring) { end() }
     }

@@ -70,7 +70,14 @@ final class BrokerSupervisor {
         guard broker.hasStarted.load(ordering: .relaxed) else { return }
         let now = monotonicNow()
         if savedAt + pause <= now { save(child) }
-        if broker.mustReload.exchange(false, ordering: .sequentiallyConsistent) { reload(child) }
+        if broker.mustReload.exchange(false, ordering: .sequentiallyConsistent) {
+            let waiting = broker.waitingForReload.withLock { waiting in
+                defer { waiting = [] }
+                return waiting
+            }
+            reload(child)
+            for done in waiting { done() }
+        }
         if now >= lookAtUsersAt {
             lookAtUsersAt = now + 400_000_000
             lookAtUsers(child)

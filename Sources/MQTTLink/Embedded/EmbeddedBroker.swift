@@ -22,6 +22,8 @@ public final class EmbeddedBroker: Sendable {
     let hasStarted = Atomic<Bool>(false)
     /// The supervisor is to read users and certificates anew.
     let mustReload = Atomic<Bool>(false)
+    /// Called when it was done.
+    let waitingForReload = Mutex<[@Sendable () -> Void]>([])
     /// Wakes the supervisor for a stop; an eventfd.
     let stopDescriptor: Int32
 
@@ -69,10 +71,13 @@ public final class EmbeddedBroker: Sendable {
     var configuration: EmbeddedBrokerConfiguration { settings.withLock { $0 } }
 
     /// Reads users and certificates again, and takes what each user may do from now on; within a second, told in the log.
+    ///
+    /// - Parameter done: Called on the supervisor's thread when that is so, or could not be.
     public func reload(
         grants: (@Sendable (_ user: String) -> [AccessList.Grant])?, adapterFilters: [String], discoveryPrefix: String?,
-        discoveryDatasets: [String]
+        discoveryDatasets: [String], done: @escaping @Sendable () -> Void = {}
     ) {
+        waitingForReload.withLock { $0.append(done) }
         settings.withLock {
             $0.grants = grants
             $0.adapterFilters = adapterFilters

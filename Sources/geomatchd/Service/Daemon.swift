@@ -326,7 +326,7 @@ struct Daemon {
             hangups: hangups,
             reloading: Reloading(
                 settings: settings, reread: reread, access: access, broker: embedded, http: daemon.http, log: log,
-                discovery: { [weak door] datasets in door?.reload(discovering: datasets) },
+                discovery: { [weak door] datasets, isWhole in door?.reload(discovering: datasets, isWhole: isWhole) },
                 adapters: { [weak door] rules, done in door?.reload(adapters: rules, done: done) }))
         let notify = NotifyService(health: health, wake: { [weak door] in door?.wake() })
         let services: [any Service] = [

@@ -32,14 +32,14 @@ final class Reloading: Sendable {
     private let broker: EmbeddedBroker?
     /// Takes other adapters, and says whether it could.
     private let reloadAdapters: @Sendable (_ rules: [AdapterRule], _ done: @escaping @Sendable (Bool) -> Void) -> Void
-    /// Takes other datasets for Home Assistant; nil: with the next start.
-    private let rediscover: (@Sendable (_ datasets: [String]) -> Void)?
+    /// Takes other datasets for Home Assistant, or at first only leaves out what is not among them; nil: with the next start.
+    private let rediscover: (@Sendable (_ datasets: [String], _ isWhole: Bool) -> Void)?
     private let http: HTTPDoor?
     private let log: Logger
 
     init(
         settings: Settings, reread: @escaping @Sendable () throws(SettingsError) -> Settings, access: AccessInForce,
-        broker: EmbeddedBroker?, http: HTTPDoor?, log: Logger, discovery rediscover: (@Sendable ([String]) -> Void)? = nil,
+        broker: EmbeddedBroker?, http: HTTPDoor?, log: Logger, discovery rediscover: (@Sendable ([String], Bool) -> Void)? = nil,
         adapters reloadAdapters: @escaping @Sendable ([AdapterRule], @escaping @Sendable (Bool) -> Void) -> Void
     ) {
         inForce = Mutex(settings)
@@ -80,10 +80,12 @@ final class Reloading: Sendable {
         access.replace(by: next.accessRules)
         http?.reload(keys: next.keys, origins: OriginPatterns(next.http?.origins ?? []))
         reloadCertificate()
+        // What goes is told to those who could read of it, what comes to those who may.
+        let datasets = next.homeAssistant.datasets
+        rediscover?(datasets, broker == nil)
         broker?.reload(
             grants: next.grants, adapterFilters: next.adapters.map(\.filter), discoveryPrefix: next.discoveryPrefix,
-            discoveryDatasets: next.homeAssistant.datasets)
-        rediscover?(next.homeAssistant.datasets)
+            discoveryDatasets: datasets, done: { [rediscover] in rediscover?(datasets, true) })
         let changed = next.keysThatDiffer(from: old)
         log.info(
             "configuration reloaded", metadata: ["changed": "\(changed.isEmpty ? "nothing" : changed.joined(separator: " "))"])
