@@ -46,7 +46,8 @@ final class PostgresShard: Sendable {
         let count = "INSERT INTO written VALUES ($1, 1) ON CONFLICT (shard) DO UPDATE SET times = written.times + 1"
         let (left, isOver) = trail.withLock { trail -> (bytes: [UInt8]?, isOver: Bool) in
             guard trail.isWanted, trail.left ?? 0 < Self.leftMax else {
-                defer { if !trail.isWanted { trail.left = nil } }
+                // Where it is too much, who follows restores anew, and is left what comes from then on.
+                defer { trail.left = trail.isWanted ? 0 : nil }
                 return (nil, trail.left != nil)
             }
             let bytes = ChangeBytes.encode(changes)

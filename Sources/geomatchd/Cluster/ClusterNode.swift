@@ -502,6 +502,11 @@ final class ClusterNode: @unchecked Sendable {
                     || lease.owner == name && lease.epoch == standby.epoch && view.datasetCounts[shard] > 0)
             }
             for shard in over.keys { standbys[shard] = nil }
+            // What was tried for an owner that came back says nothing of a later move.
+            tries = tries.filter { shard, tried in
+                let lease = view.leases[shard]
+                return (lease.isOverdue || lease.successor == name) && lease.epoch + 1 == tried.epoch
+            }
             return Array(over.values)
         }
         // To free a large one takes long.
