@@ -219,7 +219,8 @@ struct BrokerTests {
             try note("matches", "--device", "x", until: "there is no device x")
             // Nobody answers who is not their login.
             let other = try CommandLineRun([
-                "--broker", broker.url.replacing("mqtt://", with: "mqtt://ann@"), "--client", "house", "--timeout", "0.2", "watch",
+                "--broker", broker.url.replacing("mqtt://", with: "mqtt://ann@"), "--client", "house", "--timeout", "0.2",
+                "watch",
                 "geofences",
             ])
             #expect(other.waitForError("log in as house").contains("nothing can come: The login is ann and the client house"))

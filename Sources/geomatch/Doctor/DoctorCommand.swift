@@ -127,7 +127,7 @@ struct DoctorCommand: AsyncParsableCommand {
             let names = await names(client)
             // Right after it was installed.
             if names?.isEmpty == true { return findings + [Finding("dataset", "there is none yet: the first request makes one")] }
-            guard isNamed else {
+            guard isNamed || error.member("error") != "unknownDataset" else {
                 let some = (names ?? []).prefix(5).map(PlainText.printable).joined(separator: ", ")
                 let known = some.isEmpty ? "" : "; there is \(some)\((names?.count ?? 0) > 5 ? " and more" : "")"
                 return findings + [

@@ -117,8 +117,9 @@ struct WatchCommand: AsyncParsableCommand {
                 configuration, subject: subject, filters: try filters(configuration), count: count, asJSON: output.json)
             try await withClient(configuration) { client in
                 // Not waited for: a warning that does not come keeps nobody watching.
-                let warning = Task { [device] in
-                    if !configuration.isHTTP { await Self.warn(configuration, device: device) }
+                let warning = Task { [device, subject] in
+                    let isOwn = [.matches, .circumstances, .geofences].contains(subject)
+                    if !configuration.isHTTP { await Self.warn(configuration, device: device, isOwn: isOwn) }
                 }
                 defer { warning.cancel() }
                 try await client.run(watching)
@@ -127,7 +128,9 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     /// Says on standard error why nothing can come at present.
-    private static func warn(_ configuration: GeomatchConfiguration, device: String?) async {
+    ///
+    /// - Parameter isOwn: What is watched is the client's own.
+    private static func warn(_ configuration: GeomatchConfiguration, device: String?, isOwn: Bool) async {
         var configuration = configuration
         configuration.connectionLost = nil
         guard let client = try? GeomatchClient(configuration) else { return }
@@ -135,7 +138,7 @@ struct WatchCommand: AsyncParsableCommand {
         if (try? await client.run(reading)) != nil {
             if !reading.isOnline {
                 StandardError.note("no geomatchd is online at this broker: nothing comes before one is")
-            } else if let hint = configuration.loginHint, (try? await client.reply(to: "dataset/get", [:])) == nil {
+            } else if isOwn, let hint = configuration.loginHint, (try? await client.reply(to: "dataset/get", [:])) == nil {
                 StandardError.note("nothing can come: \(hint)")
             } else if reading.dataset == nil {
                 StandardError.note("no status of the dataset \(configuration.dataset): it may not exist")
