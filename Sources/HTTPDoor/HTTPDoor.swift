@@ -48,7 +48,8 @@ public final class HTTPDoor: Door, @unchecked Sendable {
 
     /// Who waits for a reply.
     enum Asker {
-        case exchange(CheckedContinuation<Reply?, Never>)
+        /// Told nil where no reply comes in time, or the daemon ends.
+        case exchange(@Sendable (Reply?) -> Void)
         /// - Parameter request: `resource/verb`.
         case socket(EventStream, request: String)
         /// A live subscription of a socket that is gone is known until it is deleted.
@@ -142,10 +143,14 @@ public final class HTTPDoor: Door, @unchecked Sendable {
 
     /// Hands a request over and waits for its reply; nil where none came in time, or the daemon ends.
     func ask(_ request: APIRequest) async -> Reply? {
-        await withCheckedContinuation { continuation in
-            let isTaken = submit { $0.send(request, for: .exchange(continuation)) }
-            if !isTaken { continuation.resume(returning: nil) }
-        }
+        await withCheckedContinuation { continuation in ask(request) { continuation.resume(returning: $0) } }
+    }
+
+    /// Hands a request over, behind those before it. `answered` gets its reply, on any thread; nil where none came in time, or the
+    /// daemon ends.
+    func ask(_ request: APIRequest, answered: @escaping @Sendable (Reply?) -> Void) {
+        let isTaken = submit { $0.send(request, for: .exchange(answered)) }
+        if !isTaken { answered(nil) }
     }
 
     /// Does something on the core's thread and waits for what comes of it; nil where the daemon ends.
@@ -292,7 +297,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     /// Gives a request to the core.
     func send(_ request: APIRequest, for asker: Asker) {
         if isOver {
-            if case .exchange(let continuation) = asker { continuation.resume(returning: nil) }
+            if case .exchange(let answered) = asker { answered(nil) }
             return
         }
         lastReply += 1
@@ -327,9 +332,9 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         guard let waiting = replyNumber(of: address).flatMap({ waiting.removeValue(forKey: $0) }) else { return }
         let reply = Reply(bytes: Array(bytes), queue: address.queue)
         switch waiting.asker {
-        case .exchange(let continuation):
+        case .exchange(let answered):
             hold(reply)
-            continuation.resume(returning: reply)
+            answered(reply)
         case .socket(let stream, let request):
             answered(request, reply.bytes, on: stream)
             hold(reply)
@@ -361,9 +366,9 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         expiryAt = now + 1000
         for (number, reply) in waiting where isClosed || now >= reply.until {
             // What a socket asked is answered late rather than never.
-            guard case .exchange(let continuation) = reply.asker else { continue }
+            guard case .exchange(let answered) = reply.asker else { continue }
             waiting[number] = nil
-            continuation.resume(returning: nil)
+            answered(nil)
         }
     }
 }

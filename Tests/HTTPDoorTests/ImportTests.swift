@@ -16,7 +16,7 @@ struct ImportTests {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = min(rest.count, max(1, sizes()))
-            try splitter.take(rest.prefix(count), into: &found)
+            try Array(rest.prefix(count)).withUnsafeBytes { try splitter.take($0, into: &found) }
             rest = rest.dropFirst(count)
         }
         found += try splitter.finish()
@@ -61,6 +61,32 @@ struct ImportTests {
                 fields: ["Content-Type": "application/x-ndjson"])
             let result = lines.json["result"]?.asObject
             #expect(result?["replaced"] == 10 && result?["refused"]?.asArray?.count == 1, "\(lines)")
+        }
+    }
+
+    @Test("Parts do not wait for the replies to those before, and stay in order", .timeLimit(.minutes(1)))
+    func severalUnderWay() async throws {
+        try await withHTTP { house in
+            house.diskIsHeld.store(true, ordering: .sequentiallyConsistent)
+            let connection = try Connection(to: house.port)
+            // The same places in each part: the last is the one that stays.
+            let parts = (1...20).map { part in
+                (0..<900).map { feature($0, "\(part) " + String(repeating: "x", count: 200)) + "\n" }.joined()
+            }
+            let file = parts.joined()
+            connection.write(
+                "POST /api/d/place/import?client=admin HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(file.utf8.count)\r\n"
+                    + "Content-Type: application/x-ndjson\r\n\r\n")
+            connection.write(parts.prefix(4).joined())
+            // One part has less than 900.
+            while await house.door.onCore({ _ in house.log.backlog }) ?? .max < 1800 {}
+            house.diskIsHeld.store(false, ordering: .sequentiallyConsistent)
+            connection.write(parts.dropFirst(4).joined())
+            let answer = try connection.answer()
+            #expect(answer.json["result"]?.asObject?["imported"] == 900, "\(answer)")
+            #expect(answer.json["result"]?.asObject?["replaced"] == 17_100, "\(answer)")
+            let kept = try connection.ask("GET", "/api/d/place/get?id=p0")
+            #expect(kept.text.contains(#""name":"20 "#), "\(kept)")
         }
     }
 

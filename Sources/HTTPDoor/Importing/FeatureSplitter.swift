@@ -40,12 +40,18 @@ struct FeatureSplitter {
     init(_ form: Form) { self.form = form }
 
     /// Appends the features that ended in these bytes; where it throws, those before what is wrong.
-    mutating func take(_ bytes: some Collection<UInt8>, into features: inout [[UInt8]]) throws(WireError) {
+    mutating func take(_ bytes: UnsafeRawBufferPointer, into features: inout [[UInt8]]) throws(WireError) {
         switch form {
         case .collection:
-            for byte in bytes {
-                offset += 1
-                try read(byte, &features)
+            var index = 0
+            while index < bytes.count {
+                if place == .element, depth > 0 {
+                    index = try readNested(bytes, from: index)
+                } else {
+                    offset += 1
+                    try read(bytes[index], &features)
+                    index += 1
+                }
             }
         case .lines: try separate(bytes, at: 0x0A, &features)
         case .sequence: try separate(bytes, at: 0x1E, &features)
@@ -165,6 +171,19 @@ struct FeatureSplitter {
         }
         try keep(byte)
         try follow(byte)
+    }
+
+    /// Keeps what is within a feature, most of a file, in one piece.
+    ///
+    /// - Returns: The index behind it.
+    private mutating func readNested(_ bytes: UnsafeRawBufferPointer, from start: Int) throws(WireError) -> Int {
+        var end = start
+        while end < bytes.count, depth > 0 {
+            try follow(bytes[end])
+            end += 1
+        }
+        try keep(bytes[start..<end])
+        return end
     }
 
     /// Keeps count of what is open.

@@ -34,16 +34,19 @@ extension HTTPResponder {
         do {
             for try await bytes in exchange.parts {
                 var features: [[UInt8]] = []
-                let taken = Result { () throws(WireError) in try splitter.take(bytes.readableBytesView, into: &features) }
+                let taken = bytes.withUnsafeReadableBytes { bytes in
+                    Result { () throws(WireError) in try splitter.take(bytes, into: &features) }
+                }
                 try await file.append(features)
                 try taken.get()
             }
             try await file.append(try splitter.finish())
             // A file without features is answered by the request, too: it checks who asks.
             try await file.carryOut()
+            while file.isUnderWay { try await file.takeReply() }
         } catch {
             // The file or its stream broke, or a part was refused: what came before the break is still carried out.
-            if !file.part.isEmpty { try? await file.carryOut() }
+            await file.end()
             return .answer(Self.broken(Self.refusal(for: error), file.sums))
         }
         let reply: JSONValue = ["request": .string(request.name), "result": file.sums.object]
@@ -73,20 +76,33 @@ extension HTTPResponder {
     }
 }
 
-/// A file that is carried out in parts.
+/// A file that is carried out in parts, several under way at a time: what comes together is made durable together.
 private struct ImportedFile {
     private let request: APIRequest
     private let door: HTTPDoor
-    var part: ImportPart
-    var sums = ImportSums()
+    private let parser = JSONParser()
+    private var part: ImportPart
+    private(set) var sums = ImportSums()
     /// Features read so far.
     private var count = 0
+    /// Parts whose replies were not taken.
+    private var underWay = 0
+    private let replies: AsyncStream<[UInt8]?>.Continuation
+    private var replied: AsyncStream<[UInt8]?>.Iterator
+
+    /// Parts under way, as the command-line client has them.
+    private static let underWayMax = 6
 
     init(_ request: APIRequest, part: ImportPart, door: HTTPDoor) {
         self.request = request
         self.part = part
         self.door = door
+        let (stream, replies) = AsyncStream<[UInt8]?>.makeStream()
+        self.replies = replies
+        replied = stream.makeAsyncIterator()
     }
+
+    var isUnderWay: Bool { underWay > 0 }
 
     /// One that is no JSON would spoil its whole part: those before it are kept, and nothing behind it is read.
     mutating func append(_ features: [[UInt8]]) async throws {
@@ -99,23 +115,44 @@ private struct ImportedFile {
 
     private mutating func check(_ feature: [UInt8]) throws(WireError) {
         count += 1
-        do throws(JSONError) {
-            _ = try JSONValue.parse(feature)
+        do throws(WireError) {
+            try feature.withUnsafeBufferPointer { bytes throws(WireError) in
+                try parser.parse(UnsafeRawBufferPointer(bytes), padded: false) { _ in }
+            }
         } catch {
-            var error = WireError(error)
+            var error = error
             error.message = "feature \(count) of the file: \(error.message)"
             throw error
         }
     }
 
+    /// Hands the part over, once there is room.
     mutating func carryOut() async throws {
+        while underWay >= Self.underWayMax { try await takeReply() }
         var request = request
         request.body = part.take()
-        guard let reply = await door.ask(request) else {
+        underWay += 1
+        door.ask(request) { [door, replies] reply in
+            if let reply { door.written(reply) }
+            replies.yield(reply?.bytes)
+        }
+    }
+
+    /// Carries out what is left, whatever becomes of it.
+    mutating func end() async {
+        while isUnderWay { try? await takeReply() }
+        guard !part.isEmpty else { return }
+        try? await carryOut()
+        try? await takeReply()
+    }
+
+    mutating func takeReply() async throws {
+        underWay -= 1
+        // Where the connection is gone nothing comes any more.
+        guard let bytes = await replied.next() ?? nil else {
             throw HTTPRefusal.unavailable("a part was not answered in time, or the daemon ends: send the file again")
         }
-        door.written(reply)
-        guard case .object(let object) = try JSONValue.parse(reply.bytes) else { return }
+        guard case .object(let object) = try JSONValue.parse(bytes) else { return }
         if let error = object["error"]?.asObject {
             let code = ErrorCode(rawValue: error["error"]?.asString ?? "") ?? .internal
             throw WireError(code, error["message"]?.asString ?? "", field: error["field"]?.asString)
