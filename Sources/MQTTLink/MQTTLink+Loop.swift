@@ -190,7 +190,7 @@ extension MQTTLink {
         case .connected, .finished: break
         }
         if let stopDeadline { nanoseconds = min(nanoseconds, stopDeadline.saturatingDistance(from: now)) }
-        if let ringHoldEnd { nanoseconds = min(nanoseconds, ringHoldEnd.saturatingDistance(from: now)) }
+        if let ringHoldEnd, !isPaused { nanoseconds = min(nanoseconds, ringHoldEnd.saturatingDistance(from: now)) }
         if !events.isEmpty { return 0 }
         // Rounded up: waking a little before the instant would turn the loop twice.
         var milliseconds = Int64((nanoseconds + 999_999) / 1_000_000)
