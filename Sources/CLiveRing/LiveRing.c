@@ -17,7 +17,7 @@ enum {
     waitingMarks = 16 << 20,
     headSize = sizeof(struct liveRingEntry),
     markSize = headSize + sizeof(uint64_t),
-    /// So many topics at one place of the table are looked at: whoever makes up more has none of them left out.
+    /// So many topics at one slot of the table are looked at: a client that makes up more has none of them left out.
     siblingsMaximum = 64,
 };
 

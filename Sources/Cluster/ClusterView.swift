@@ -11,7 +11,7 @@ public struct ClusterView: Equatable, Sendable {
 
         public var name: String
         public var state: State
-        /// Its node session at the broker stands.
+        /// Its node session at the broker is open.
         public var reachesBroker: Bool
         /// Where other nodes reach its HTTP; nil where they cannot.
         public var address: String?

@@ -1,6 +1,6 @@
 /// One node of a cluster: which shards it may serve, and what it does next.
 ///
-/// It is told what the store says and returns steps; it reads no clock. Instants are milliseconds of the node's own clock that only goes
+/// It is given what the store says and returns steps; it reads no clock. Instants are milliseconds of the node's own clock that only goes
 /// forward, also while the machine or the process sleeps.
 public struct Member: Sendable {
     /// What the node is to do. Those that concern the store may come again until the store shows them.
@@ -67,7 +67,7 @@ public struct Member: Sendable {
 
     public init(node: String) { self.node = node }
 
-    /// Whether the node's own session stands; before ``renewed(_:sentAt:)``.
+    /// Whether the node's own session is open; before ``renewed(_:sentAt:)``.
     public mutating func note(reachesBroker: Bool, at now: Int64) { cutOffAt = reachesBroker ? nil : cutOffAt ?? now }
 
     /// The shards that it serves, with their epochs.

@@ -1,7 +1,7 @@
 /// Who should have which shard.
 ///
-/// A shard stays where it is while the numbers of datasets are even, so that a dataset that comes or goes moves no other. Whoever sees the
-/// same view comes to the same placement.
+/// A shard stays where it is while the numbers of datasets are even, so that a dataset that comes or goes moves no other. Nodes that see
+/// the same view come to the same placement.
 public struct Placement: Equatable, Sendable {
     /// By shard; nil where there is no candidate.
     public private(set) var owners: [String?]

@@ -51,6 +51,6 @@ public struct Fence: Sendable {
         }
     }
 
-    /// Texts are told apart by their bytes.
+    /// Texts are compared by their bytes.
     private static func isSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
 }

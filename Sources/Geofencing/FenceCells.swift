@@ -175,7 +175,7 @@ struct CellLists {
     }
 }
 
-/// Finds the geofences that may hold a position: each stands in some cells of the grid of its size.
+/// Finds the geofences that may hold a position: each is in some cells of the grid of its size.
 struct FenceIndex {
     private var lists = CellLists()
     /// How many boxes each grid holds.

@@ -1,4 +1,4 @@
-/// What the engine wants told, in order.
+/// What the engine has to report, in order.
 public enum FenceEffect: Equatable, Sendable {
     case entered(fence: Int32, device: UInt32, FenceFix, at: Int64)
     case dwelled(fence: Int32, device: UInt32, FenceFix, at: Int64)

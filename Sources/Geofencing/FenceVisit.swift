@@ -1,7 +1,7 @@
 /// The stay of one device in one geofence.
 public struct FenceVisit: Equatable, Sendable {
     public let fence: Int32
-    /// Where its device stands among the fence's members.
+    /// The index of its device among the fence's members.
     var place: Int32
     public let since: Int64
     /// When it is one of dwelling, by our clock.

@@ -33,7 +33,7 @@ extension GeofenceEngine {
         grid.remove(device)
     }
 
-    /// A device is where it was when its records were written: nothing is told.
+    /// A device is where it was when its records were written: nothing is reported.
     public mutating func restore(_ device: UInt32, _ identity: FenceDevice, _ fix: FenceFix?) {
         grow(devices: device)
         devices[Int(device)] = identity

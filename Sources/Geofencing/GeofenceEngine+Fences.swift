@@ -14,7 +14,7 @@ extension GeofenceEngine {
         admit(to: number, area, at: now, into: &effects)
     }
 
-    /// A fence is known; nothing is told.
+    /// A fence is known; nothing is reported.
     public mutating func restore(_ number: Int32, _ fence: Fence, around: (device: UInt32, radius: Double)? = nil) {
         forget(number)
         var fence = fence

@@ -1,6 +1,6 @@
 // After a restart: visits go on from their records and the last fixes.
 extension GeofenceEngine {
-    /// The visit of a device that its records tell of.
+    /// The visit of a device, as its records have it.
     public mutating func restoreVisit(of device: UInt32, in number: Int32, since: Int64, hasDwelled: Bool) {
         grow(devices: device)
         guard fences.core(number) != nil else { return }
@@ -10,7 +10,7 @@ extension GeofenceEngine {
         begin(number, of: device, since: since, dwelledAt: dwelledAt)
     }
 
-    /// What its records told of is over.
+    /// The visit of its records is over.
     public mutating func restoreEnd(of device: UInt32, in number: Int32) {
         if let visit = visit(of: device, in: number) { forget(visit, of: device) }
     }

@@ -247,7 +247,7 @@ public struct CriteriaMemo: Sendable {
     @usableFromInline var asOf: UInt64 = 0
     @usableFromInline var handles: [UInt32] = []
 
-    /// More handles than this are looked up again each time: telling them all costs more.
+    /// More handles than this are looked up again each time: notifying them all costs more.
     static let handlesMax = 256
 
     public init() {}

@@ -124,7 +124,7 @@ public struct Visit: Equatable, Sendable {
 public struct Suppression: Equatable, Sendable {
     /// Milliseconds since 1970 UTC.
     public var lastMatchAt: Int64
-    /// nil: it stood nowhere. So below.
+    /// nil: it had no position. So below.
     public var publicationPosition: Position?
     public var subscriptionPosition: Position?
 

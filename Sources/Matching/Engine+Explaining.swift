@@ -19,7 +19,7 @@ public enum PairMemory: Equatable, Sendable {
     public struct LastMatch: Equatable, Sendable {
         /// Milliseconds since 1970 UTC.
         public var at: Int64
-        /// Metres from where the publication's device stood then.
+        /// Metres from where the publication's device was then.
         public var publicationMoved: Double
         public var subscriptionMoved: Double
         /// It no longer suppresses another: `matchTTL` has elapsed, or a side has moved by `matchDTL`.

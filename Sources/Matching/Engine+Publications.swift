@@ -46,7 +46,7 @@ extension Engine {
         state.pointee.finish(into: &effects)
     }
 
-    /// The device it hangs on. The reference must be alive.
+    /// Its device. The reference must be alive.
     public func device(of p: PublicationRef) -> DeviceRef {
         DeviceRef(index: state.pointee.publications[p.index].device)
     }

@@ -13,9 +13,9 @@ public struct BeaconSighting: Equatable, Sendable {
     }
 }
 
-// Beacons: devices that never stand anywhere. What hangs on them meets what hangs on the devices that see them.
+// Beacons: devices that never have a position. Their objects match those of the devices that see them.
 extension Engine {
-    /// A device saw a beacon: evaluates what hangs on the two.
+    /// A device saw a beacon: evaluates the objects of both.
     ///
     /// For `staleAfter` both sides of their pairs were heard of then.
     ///

@@ -53,7 +53,7 @@ extension Engine {
         state.pointee.finish(into: &effects)
     }
 
-    /// The device it hangs on. The reference must be alive.
+    /// Its device. The reference must be alive.
     public func device(of s: SubscriptionRef) -> DeviceRef {
         DeviceRef(index: state.pointee.subscriptions[s.index].device)
     }

@@ -3,7 +3,7 @@ import Selectors
 
 /// Finds the publications and subscriptions that meet: circles around moving devices on equal topics, with a selector.
 ///
-/// Two are in range when both devices stand somewhere and the geodesic distance between them is at most the sum of both ranges
+/// Two are in range when both devices have a position and the geodesic distance between them is at most the sum of both ranges
 /// (their reach): decided on grid points, a pure function of the two positions that is right but for 2 cm around the boundary.
 /// Where the subscription's ``MatchOptions`` say so, both accuracies are subtracted from the distance or added to it, and the floors
 /// must be equal. They match when in range, alive (`now < expiresAt`), on equal topics, with a selector that is TRUE, and not
@@ -11,7 +11,7 @@ import Selectors
 /// options elapses.
 ///
 /// Mode `once`: a match, which is in effect until `now - lastMatchAt >= matchTTL`, or either side is at least `matchDTL` from
-/// where it stood then.
+/// where it was then.
 ///
 /// Mode `visit`: a match on coming into range, or with a `dwell` when the pair has stayed within reach for that long (leaving
 /// reach before cancels the stay silently), and an end when it is out of range by more than `exitMargin`, the floors differ, an
@@ -70,13 +70,13 @@ public final class Engine {
         return FloorRef(number: state.pointee.devices[d.index].floor)
     }
 
-    /// What hangs on a device, in the order of references; empty where the device is not there.
+    /// The publications of a device, in the order of references; empty where the device is not there.
     public func publications(of d: DeviceRef) -> [PublicationRef] {
         guard state.pointee.isAlive(d) else { return [] }
         return state.pointee.entries(.publication, of: d.index).map { PublicationRef(index: $0) }
     }
 
-    /// What hangs on a device, in the order of references; empty where the device is not there.
+    /// The subscriptions of a device, in the order of references; empty where the device is not there.
     public func subscriptions(of d: DeviceRef) -> [SubscriptionRef] {
         guard state.pointee.isAlive(d) else { return [] }
         return state.pointee.entries(.subscription, of: d.index).map { SubscriptionRef(index: $0) }

@@ -3,7 +3,7 @@ import Geodesy
 // Accuracy-aware subscriptions: accuracy or floor decide with points and ranges. A fix can bring two into range without a step, so
 // whatever may be in range is looked at with each.
 extension EngineState {
-    /// Whether two are in range, or within so many metres of it: by where both stand, else by how far one sees the other.
+    /// Whether two are in range, or within so many metres of it: by where both are, else by how far one sees the other.
     func isInReach(_ subscription: Subscription, _ publication: Publication, widenedBy margin: Double = 0) -> Bool {
         let here = devices.base + Int(publication.device)
         let there = devices.base + Int(subscription.device)

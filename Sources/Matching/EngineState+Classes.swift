@@ -12,7 +12,7 @@ extension EngineState {
         group & LaneClasses.mark == 0 ? topics.side(group >> 1, Side(group)) : classes.holder(group)
     }
 
-    /// The group an entry's lane is to stand in.
+    /// The group an entry's lane is to be in.
     mutating func chooseGroup(_ side: Side, _ index: UInt32) -> UInt32 {
         let entry = entry(side, index)
         let topic = entry.pointee.topic

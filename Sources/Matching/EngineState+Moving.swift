@@ -68,7 +68,7 @@ extension EngineState {
         put(device, position, point, floor, heardAt: now, fixedAt: fixedAt ?? now)
         var reviewed = false
         if former != nil { record.pointee.budget -= Float(travelled * (1.0005 / GridPoint.unitsPerMetre)) + 0.001 }
-        // Who comes from nowhere may stand far from where it met a beacon.
+        // A device without a position before may be far from where it met a beacon.
         if former == nil, !sightings.isEmpty { record.pointee.budget = 0 }
         // What was restored is looked at with the first position; else all pairs in range are hits then.
         if record.pointee.budget <= 0.01 {

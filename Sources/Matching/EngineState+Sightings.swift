@@ -3,7 +3,7 @@ import Geodesy
 // Matching by proximity: a beacon's publications and subscriptions meet those of the devices that see it, at the distance they see
 // it at. Accuracies play no part; its floor is unknown.
 extension EngineState {
-    /// What is known of two devices that do not both stand somewhere; nil: neither sees the other.
+    /// What is known of two devices that do not both have a position; nil: neither sees the other.
     @inline(__always)
     func sighting(_ subscription: Subscription, _ publication: Publication) -> Sightings.Sighting? {
         sightings[subscription.device, publication.device]
@@ -22,7 +22,7 @@ extension EngineState {
         return sighting.distance <= Double(subscription.range &+ publication.range) / GridPoint.unitsPerMetre + margin
     }
 
-    /// A device sees a beacon, at a distance: evaluates what hangs on both.
+    /// A device sees a beacon, at a distance: evaluates the objects of both.
     mutating func see(_ observer: UInt32, _ beacon: UInt32, _ sighting: Sightings.Sighting, at now: Int64) {
         sightings.put(sighting, observer, beacon)
         for side in [Side.publication, .subscription] {

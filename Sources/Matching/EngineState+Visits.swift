@@ -13,7 +13,7 @@ enum Phase: UInt8, BitwiseCopyable {
 
 // Visits: pairs that begin, last and end.
 extension EngineState {
-    /// Brings a pair of mode visit, whose selector is TRUE and whose topics are equal, up to date with where its sides stand and
+    /// Brings a pair of mode visit, whose selector is TRUE and whose topics are equal, up to date with where its sides are and
     /// when they were heard of.
     ///
     /// - Parameter isUpdated: One of the two was updated.

@@ -24,7 +24,7 @@ public struct MatchOptions: Equatable, Sendable {
     public var mode: Mode
     /// Milliseconds after which a pair may match again; 0: with every movement; `Int64.max`: never. Of ``Mode/once``.
     public var matchTTL: Int64
-    /// Metres from where it stood at the last match that let a pair match again. Of ``Mode/once``.
+    /// Metres from where it was at the last match that let a pair match again. Of ``Mode/once``.
     public var matchDTL: Double
     /// Publications of the subscription's own device are left out.
     public var excludesSelf: Bool

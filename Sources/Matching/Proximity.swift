@@ -1,6 +1,6 @@
 import Geodesy
 
-/// How far two sides stand from each other and how far they may, decided as the engine decides it.
+/// How far two sides are from each other and how far they may be, decided as the engine decides it.
 public struct Proximity: Equatable, Sendable {
     /// Metres along the ellipsoid between the two positions, right to 1 cm.
     public var distance: Double

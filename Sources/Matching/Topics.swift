@@ -1,4 +1,4 @@
-/// One side of a topic: the publications, or the subscriptions, whose devices stand somewhere.
+/// One side of a topic: the publications, or the subscriptions, whose devices have a position.
 struct TopicSide: BitwiseCopyable {
     var count: UInt32 = 0
     /// A bit for each level of the grid that holds something.
@@ -63,7 +63,7 @@ struct Topics {
         var users: UInt32
         /// Its subscriptions with a lane, of all classes.
         var placedSubscriptions: UInt32 = 0
-        /// Whether subscriptions stand in classes.
+        /// Whether subscriptions are in classes.
         var isClassified = false
         var firstClass: UInt32 = none
         /// Of a topic with accuracy-aware subscriptions, the topic that holds them; of that one, the other; else `none`.
@@ -146,7 +146,7 @@ struct Topics {
     @inline(__always)
     func topic(_ topic: UInt32) -> UnsafeMutablePointer<Topic> { topics.base + Int(topic) }
 
-    /// The group of the lanes of one side of a topic, as far as they stand in no class.
+    /// The group of the lanes of one side of a topic, as far as they are in no class.
     @inline(__always)
     static func group(_ topic: UInt32, _ side: Side) -> UInt32 { topic << 1 | side.rawValue }
 

@@ -1,6 +1,6 @@
 /// The opening hours of a place in the OpenStreetMap `opening_hours` syntax, read once and evaluated often.
 ///
-/// Reading never fails: a rule that is not understood makes the days it might concern unknown, and is told in ``warnings``.
+/// Reading never fails: a rule that is not understood makes the days it might concern unknown, and is reported in ``warnings``.
 /// A value is one reference, so many places can share one that was read once.
 ///
 /// Source: OpenStreetMap wiki, Key:opening_hours/specification, version 0.7.4. Where the wiki leaves a choice, that of the

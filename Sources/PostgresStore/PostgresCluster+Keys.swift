@@ -1,7 +1,7 @@
 import Records
 import Store
 
-// Keys, datasets and what these hold, which every node must know, whoever serves them.
+// Keys, datasets and what these hold, which every node must know, regardless of who serves them.
 
 extension PostgresCluster {
     /// One key of a dataset, or of all (`*`); nil where there is none.

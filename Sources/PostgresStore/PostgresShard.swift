@@ -64,7 +64,7 @@ final class PostgresShard: Sendable {
             [.number(Int64(number)), .bytes(left)])
     }
 
-    /// Fails the transaction where the epoch is no longer this one. Whoever takes the shard waits until it has ended.
+    /// Fails the transaction where the epoch is no longer this one. A node that takes the shard waits until it has ended.
     ///
     /// Last in its transaction: what is checked is locked only until the commit that comes with it.
     func checkFence(_ connection: Connection) throws(StoreError) {

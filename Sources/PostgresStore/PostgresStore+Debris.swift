@@ -3,8 +3,8 @@ import Store
 import Synchronization
 
 // Datasets with a great many documents are removed in pieces, as those of a SQLite store are: a deletion marks them, in the transaction
-// that removes all the rest of the dataset. From then on nothing of their places and documents is read. Whoever makes the dataset anew
-// before all of them are gone waits until they are.
+// that removes all the rest of the dataset. From then on nothing of their places and documents is read. A caller that
+// creates the dataset again before all of them are gone waits until they are.
 
 extension PostgresStore {
     /// Of rows that have a dataset and may be of a condemned one.

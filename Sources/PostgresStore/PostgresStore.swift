@@ -306,7 +306,7 @@ final class Lane: @unchecked Sendable {
         }
     }
 
-    /// While it is used, whoever uses it finds out.
+    /// False while the connection is used: its user finds out.
     var isCutOff: Bool {
         guard lock.try() else { return false }
         defer { lock.unlock() }

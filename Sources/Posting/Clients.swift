@@ -4,7 +4,7 @@ import Datasets
 /// The HTTP clients that posts run on.
 ///
 /// One for all endpoints that are given by their address, and one for each name and the address it was resolved to: which address
-/// a name means can be told to a whole client only. A client remembers something of every endpoint it ever met, and subscriptions can
+/// a name means can be set for a whole client only. A client remembers something of every endpoint it ever met, and subscriptions can
 /// name any number of them, so one that met many is succeeded by another, and ends with its last post.
 struct Clients {
     /// What a name was resolved to and checked as.

@@ -42,7 +42,7 @@ package final class Endpoints: Sendable {
         configuration.connectionPool = .init(
             idleTimeout: .milliseconds(limits.idleMilliseconds),
             concurrentHTTP1ConnectionsPerHostSoftLimit: limits.runningMaximumPerOrigin)
-        // Whoever decides about the next try is told of the first that failed.
+        // The caller decides about the next try, and is given the first failure.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.http1_1ConnectionDebugInitializer = { Self.check($0, policy) }
         let made = Clients(originsMaximum: limits.originsMaximum, namesMaximum: limits.namesMaximum) { [configuration] resolved in
@@ -107,7 +107,7 @@ package final class Endpoints: Sendable {
     }
 
     private func result(_ answer: Answer, _ result: Swift.Result<Void, any Error>, _ url: WebhookURL) -> Result {
-        // What follows the head tells nothing more, also where it never ends.
+        // What follows the head says nothing more, also where it never ends.
         if let head = answer.head { return .answered(head) }
         guard case .failure(let error) = result else { return .failed(reason: "no answer") }
         if error is ForbiddenAddress { return .refused(reason: policy.refusal(of: url.origin)) }

@@ -5,7 +5,7 @@ package struct FairQueue<Work> {
     private struct Line {
         var waiting = Deque<Work>()
         var running = 0
-        /// It stands in `turns`: something waits and may run.
+        /// It is in `turns`: something waits and may run.
         var isInTurn = false
     }
 
@@ -29,7 +29,7 @@ package struct FairQueue<Work> {
         takeTurn(origin)
     }
 
-    /// The next that may run, whose ``finished(origin:)`` must be told.
+    /// The next that may run, whose end must be reported with ``finished(origin:)``.
     package mutating func next() -> Work? {
         guard running < runningMaximum, let origin = turns.popFirst() else { return nil }
         lines[origin]?.isInTurn = false

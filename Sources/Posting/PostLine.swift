@@ -12,7 +12,7 @@ package protocol Postable: Sendable {
 }
 
 /// Posts that wait for their turn on a thread of their own, several at once and no more than ``PostLimits/runningMaximum``, and the
-/// outcomes of those that are over, for whoever owns the hub.
+/// outcomes of those that are over, for the owner of the hub.
 ///
 /// Origins take turns, so that one that does not answer delays no other. Must be closed.
 package final class PostLine<Post: Postable>: Sendable {

@@ -3,7 +3,7 @@ import NIOPosix
 import NIOSSL
 import Posting
 
-/// Hands messages to push services: each is tried once, and its outcome collected by whoever owns the hub. Must be closed.
+/// Hands messages to push services: each is tried once, and its outcome collected by the owner of the hub. Must be closed.
 public final class Push: Sendable {
     public typealias Limits = PostLimits
 

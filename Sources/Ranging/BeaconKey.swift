@@ -1,4 +1,4 @@
-/// What tells one beacon from all others: its proximity UUID, major and minor.
+/// What identifies a beacon: its proximity UUID, major and minor.
 public struct BeaconKey: Hashable, Sendable {
     /// The first eight bytes of the UUID, the first of them highest.
     public var high: UInt64

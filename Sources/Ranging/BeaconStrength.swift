@@ -1,7 +1,7 @@
 /// By how much a beacon is stronger than it says, as learned from one step after the other.
 ///
-/// All observers hear the same beacon: what all hear too strongly is the beacon's. From one moment's levels that is hardly told apart from
-/// a place nearer to all of them; over minutes it is, for the beacon moves and its strength stays.
+/// All observers hear the same beacon: what all hear too strongly is the beacon's. From one moment's levels that is hard to distinguish
+/// from a place nearer to all of them; over minutes it is, for the beacon moves and its strength stays.
 struct BeaconStrength: Equatable, Sendable {
     /// dB.
     private(set) var decibels = 0.0

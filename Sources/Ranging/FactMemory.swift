@@ -1,6 +1,6 @@
 /// Where facts and their readings lie: in blocks that never move, with numbers that are reused.
 ///
-/// A table that grew by copying would hold a part that stands empty and, for a moment, everything twice.
+/// A table that grew by copying would hold an empty part and, for a moment, everything twice.
 struct FactMemory {
     private(set) var facts: FactBlocks
     /// Blocks there is room for in the list of them.

@@ -227,7 +227,7 @@ public struct PositionFilter: Sendable {
             for cell in 0..<Self.cells {
                 let place = grid.centre(of: cell)
                 var cost = levels.cost(at: place)
-                // What lies within a cell is not told apart.
+                // Positions within a cell are not distinguished.
                 let within = (grid.width * grid.width + grid.height * grid.height) / 24
                 for (observer, evidence) in evidence {
                     if let off = evidence.stray(at: place, from: observer.place, within: within) {

@@ -1,4 +1,4 @@
-// The lists a fact stands in: of its observer, of its beacon, and of the second in which it is over.
+// The lists a fact is in: of its observer, of its beacon, and of the second in which it is over.
 extension ProximityTable {
     enum List {
         case observer

@@ -88,7 +88,7 @@ public struct RadioMap: Equatable, Sendable {
         self.init((numbers + tenths).joined(separator: " "))
     }
 
-    /// The means of the readings of each cell; a robot that stands still says little more than one that passes.
+    /// The means of the readings of each cell; a robot that does not move says little more than one that passes.
     private static func thinned(
         _ readings: [(place: LocalPlane.Point, decibels: Double)], cell: Double
     ) -> [(place: LocalPlane.Point, decibels: Double, weight: Double)] {

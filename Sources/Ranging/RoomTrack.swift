@@ -129,7 +129,7 @@ public struct RoomTrack: Equatable, Sendable {
         return Switch(from: room, to: candidate, reason: reason)
     }
 
-    /// It was in this room when it was last heard of: nothing is to be told, and the room is not given up because the first to hear it
+    /// It was in this room when it was last heard of: nothing is reported, and the room is not given up because the first to hear it
     /// again is another's observer.
     public mutating func restore(_ room: Int) {
         self.room = room

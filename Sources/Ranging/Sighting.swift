@@ -40,7 +40,7 @@ public struct Sighting: Equatable, Sendable {
     /// What a sighting says of the distance.
     enum Measure {
         case metres(Double)
-        /// The band as it stands, and the metres that stand for it.
+        /// The band as it is written, and the metres that stand for it.
         case band(ProximityBand, Double)
         /// dB below the power at 1 m, before any offset of the observer.
         case loss(Double)

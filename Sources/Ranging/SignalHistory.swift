@@ -75,7 +75,7 @@ struct SignalHistory: BitwiseCopyable {
         }
     }
 
-    /// Milliseconds: how long before the latest reading it was, which the lowest bits tell, and how long ago that was.
+    /// Milliseconds: how long before the latest reading it was, which the lowest bits hold, and how long ago that was.
     private func age(of number: Int, at instant: Int64, latest: Int64, in memory: Memory) -> Int64 {
         let before = UInt8(truncatingIfNeeded: Self.tick(latest)) &- memory.ticks[number]
         return (Self.tick(instant) - Self.tick(latest) + Int64(before)) * 100

@@ -1,4 +1,4 @@
-/// Durable changes as bytes: what the owner of a shard leaves for whoever is to have it next.
+/// Durable changes as bytes: what the owner of a shard leaves for its next owner.
 ///
 /// A number of changes, each: a letter, the name of its kind, how many fields there are, and these. Fields beyond those that a reader
 /// knows are left out, and missing ones hold nothing: a node of an older or newer version reads them as it reads rows.
@@ -11,7 +11,7 @@ package enum ChangeBytes {
         case filters = 0x6C
         /// Changes nothing in memory.
         case nothing = 0x6E
-        /// Too much to be repeated, or rare: whoever follows begins anew.
+        /// Too much to be repeated, or rare: a follower begins anew.
         case interruption = 0x62
     }
 

@@ -38,7 +38,7 @@ extension DurableChange {
         }
     }
 
-    /// What it means for the feed; nil where nothing. A device that goes takes what hangs on it along.
+    /// What it means for the feed; nil where nothing. A deletion of a device deletes its child objects.
     public var feedEntry: FeedEntry? {
         switch self {
         case .put(let record): record.feedEntry

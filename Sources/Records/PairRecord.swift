@@ -4,7 +4,7 @@ public struct PairRecord: Equatable, Sendable {
     public var subscriptionId: String
     public var publicationId: String
     public var lastMatchAt: Int64
-    /// Degrees WGS 84, where each side stood at that match; nil: nowhere.
+    /// Degrees WGS 84, where each side was at that match; nil: without a position.
     public var publicationLatitude: Double?
     public var publicationLongitude: Double?
     public var subscriptionLatitude: Double?

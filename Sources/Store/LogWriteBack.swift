@@ -4,11 +4,11 @@ import GRDBSQLite
 
 /// Writes SQLite's write-ahead log back into the database beside the commits, on a thread and a connection of its own.
 ///
-/// SQLite's own way does all of it within one commit in so many, and whoever waits for that one waits ten times as long. Done beside them,
+/// SQLite's own way does all of it within one commit in so many, and the caller of that commit waits ten times as long. Done beside them,
 /// only what came meanwhile is left for a commit to write back, so that the log starts over.
 ///
 /// Never two at once: before 3.51.3 SQLite may lose commits where one connection begins to write back what another has just finished. All
-/// but the thread belongs to whoever has the writing connection.
+/// but the thread belongs to the owner of the writing connection.
 final class LogWriteBack {
     /// Pages of the log from which on it is written back again.
     private static let portion: Int32 = 1000
@@ -31,7 +31,7 @@ final class LogWriteBack {
         queue = try DatabaseQueue(path: path, configuration: configuration)
         let this = Unmanaged.passUnretained(self).toOpaque()
         writer.inDatabase { db in
-            // In place of SQLite's own, which is told of the pages in the same way.
+            // In place of SQLite's own hook, which is given the pages in the same way.
             _ = sqlite3_wal_hook(
                 db.sqliteConnection,
                 { this, _, _, pages in

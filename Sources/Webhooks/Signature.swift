@@ -1,6 +1,6 @@
 import Crypto
 
-/// Lets an endpoint tell our posts from others.
+/// Lets an endpoint distinguish our posts from others.
 enum Signature {
     /// `sha256=` and the HMAC-SHA256 (RFC 2104) of the body in lower-case hex, keyed with the secret's UTF-8.
     static func of(_ body: [UInt8], secret: String) -> String {

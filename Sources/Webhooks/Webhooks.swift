@@ -4,7 +4,7 @@ import NIOPosix
 import NIOSSL
 import Posting
 
-/// Posts matches to webhooks: each post is tried once, and its outcome collected by whoever owns the hub.
+/// Posts matches to webhooks: each post is tried once, and its outcome collected by the owner of the hub.
 ///
 /// Redirects are not followed, and answers are read to ``PostLimits/answerBytesMaximum`` and dropped. Must be closed.
 public final class Webhooks: Sendable {
@@ -16,7 +16,7 @@ public final class Webhooks: Sendable {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - version: Of geomatch, told as `User-Agent`.
+    ///   - version: Of geomatch, sent as `User-Agent`.
     ///   - wake: Called on the thread of the posts when ``collect()`` has something new.
     public convenience init(
         policy: AddressPolicy, version: String, limits: Limits = Limits(), wake: @escaping @Sendable () -> Void

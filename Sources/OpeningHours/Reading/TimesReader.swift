@@ -269,7 +269,7 @@ extension TimesReader {
         let from = text(start)
         guard end.point.event == nil else { return "\(from)-\(text(end))" }
         var minutes = Int(end.point.minutes)
-        // What ends before the start ends the day after; what ends later than that is told by hours beyond 24.
+        // What ends before the start ends the day after; what ends later than that is written with hours beyond 24.
         if start.point.event == nil && minutes > 1440 && minutes - 1440 <= Int(start.point.minutes) { minutes -= 1440 }
         return "\(from)-\(clockText(minutes))"
     }

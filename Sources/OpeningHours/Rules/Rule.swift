@@ -67,7 +67,7 @@ struct Finding: Equatable, Sendable {
     init() {}
 
     init(_ state: OpenState, comment: UInt16) {
-        // A comment on closed hours is told to nobody, and would only cut intervals in two.
+        // A comment on closed hours is never reported, and would only cut intervals in two.
         bits = state == .closed ? 0 : comment << 2 | UInt16(state.rawValue)
     }
 

@@ -35,7 +35,7 @@ struct TokenCache {
     ///
     /// - Returns: Whether another one may be tried.
     mutating func reject(_ text: String, at now: Moment) -> Bool {
-        // Another post was told before, and the next token is there.
+        // Another post was refused before, and the next token is there.
         guard text == token?.text else { return true }
         if let rejectedAt, now.monotonic - rejectedAt < Self.pause, !(token.map { hasJumped(since: $0.madeAt, now) } ?? false) {
             return false

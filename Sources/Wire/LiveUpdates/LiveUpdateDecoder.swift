@@ -49,7 +49,7 @@ public final class LiveUpdateDecoder {
         }
     }
 
-    /// Updates up to here are told where they cease to be JSON: it costs several times the reading, which found no more than that.
+    /// Up to this size an error says where an update ceases to be JSON: finding that costs several times the reading.
     private static let explainedBytes = 16 << 10
 
     private func read(

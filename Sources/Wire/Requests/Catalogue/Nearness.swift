@@ -14,9 +14,9 @@ public enum Nearness {
         return best?.word
     }
 
-    /// Advice for whoever wrote a word that is none of those known: the nearest one, or all of them.
+    /// Advice on a word that is none of those known: the nearest one, or all of them.
     ///
-    /// - Parameter introduction: What stands before all of them.
+    /// - Parameter introduction: The text before all of them.
     public static func advice(on word: String, of words: [String], at path: String = "", else introduction: String) -> String {
         nearest(to: word, of: words).map { "did you mean `\(path)\($0)`?" }
             ?? "\(introduction) " + words.map { "`\(path)\($0)`" }.joined(separator: ", ")
