@@ -93,7 +93,7 @@ struct ExplainTests {
             Row(
                 publication: #","properties":{"a":1}"#, subscription: #","topic":"tea","selector":"a = 2""#, metres: 900,
                 failing: ["topic", "range", "selector"], check: "selector", detail: "a 1 = 2 is false"),
-            Row(failing: [], check: "suppression", detail: "no earlier match stands in the way"),
+            Row(failing: [], check: "suppression", detail: "no earlier match prevents this one"),
         ])
     func rows(_ row: Row) {
         let harness = HubHarness()
@@ -110,7 +110,7 @@ struct ExplainTests {
     func suppression() {
         let harness = HubHarness()
         harness.makePair("", #","matchTTL":60,"matchDTL":30"#)
-        #expect(detail(explain(harness), "suppression") == "no earlier match stands in the way")
+        #expect(detail(explain(harness), "suppression") == "no earlier match prevents this one")
         harness.move(metres: 10)
         harness.advance(milliseconds: 12_000)
         harness.move(metres: 22.3)
@@ -118,7 +118,7 @@ struct ExplainTests {
         #expect(failing(explanation) == ["suppression"])
         #expect(
             detail(explanation, "suppression")
-                == "matched 12 s ago; again in 48 s (matchTTL), or when a side stands 30.0 m (matchDTL) from where it stood then; so far the publication has moved 0.0 m, the subscription 12.3 m"
+                == "matched 12 s ago; again in 48 s (matchTTL), or when a side is 30.0 m (matchDTL) from where it was then; so far the publication has moved 0.0 m, the subscription 12.3 m"
         )
         harness.move(metres: 45)
         explanation = explain(harness)
@@ -132,7 +132,7 @@ struct ExplainTests {
             "publication/create", #"{"id":"own","deviceId":"phone","topic":"tea","range":5,"duration":60}"#)
         #expect(failing(explain(harness, "own")) == ["suppression"])
         #expect(
-            detail(explain(harness, "own"), "suppression") == "both hang on the same device, and excludeSelf is set")
+            detail(explain(harness, "own"), "suppression") == "both belong to the same device, and excludeSelf is set")
     }
 
     @Test("A visit under way stands in the way of another, and so do its dwell and a silent side")

@@ -19,7 +19,7 @@ extension Beacons {
     func charge(_ observer: Observer, for count: Int, at now: Int64) throws(WireError) {
         guard !observer.spend(count, at: now, rate: limits.sightingsPerSecond) else { return }
         throw WireError(
-            .limit, "`\(observer.id)` tells more than \(limits.sightingsPerSecond) sightings a second", field: "sightings")
+            .limit, "`\(observer.id)` reports more than \(limits.sightingsPerSecond) sightings a second", field: "sightings")
     }
 
     /// Takes the sightings of one message.

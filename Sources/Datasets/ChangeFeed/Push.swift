@@ -7,7 +7,7 @@ struct Push {
     private(set) var lookups: [DocumentLookup] = []
     /// By the place of a lookup: which documents are about it, in the order sent.
     private(set) var parts: [[Int]] = []
-    /// The same: what hangs on a device comes after it, whatever the order they were sent in.
+    /// The same: the objects of a device come after it, whatever the order they were sent in.
     private(set) var makesDevice: [Bool] = []
     private(set) var known: [KnownDocument?] = []
 

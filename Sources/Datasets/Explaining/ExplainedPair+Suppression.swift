@@ -12,7 +12,7 @@ extension ExplainedPair {
     private var judged: (passes: Bool, detail: String) {
         let options = subscription.options
         if options.excludesSelf, publication.deviceId.hasSameBytes(as: subscription.deviceId) {
-            return (false, "both hang on the same device, and excludeSelf is set")
+            return (false, "both belong to the same device, and excludeSelf is set")
         }
         guard publicationLife.isAlive, subscriptionLife.isAlive else {
             return (true, "nothing is remembered of a pair that has ended")
@@ -28,7 +28,7 @@ extension ExplainedPair {
     }
 
     private func first(_ options: MatchOptions) -> (passes: Bool, detail: String) {
-        guard options.mode == .visit else { return (true, "no earlier match stands in the way") }
+        guard options.mode == .visit else { return (true, "no earlier match prevents this one") }
         guard options.dwell > 0 else { return (true, "no visit is running") }
         return (false, "no visit is running, and one begins after \(seconds(options.dwell)) in range (dwell)")
     }
@@ -56,7 +56,7 @@ extension ExplainedPair {
     private func text(of last: PairMemory.LastMatch, _ options: MatchOptions) -> String {
         let matched = "matched \(ago(last.at)) ago"
         if last.isOver { return "\(matched); \(reasonForAgain(last, options))" }
-        let place = "when a side stands \(FigureText.metres(options.matchDTL)) (matchDTL) from where it stood then"
+        let place = "when a side is \(FigureText.metres(options.matchDTL)) (matchDTL) from where it was then"
         // A match in the far future is one of a clock that was set back.
         let (again, overflow) = last.at.addingReportingOverflow(options.matchTTL)
         let time = overflow ? "again only" : "again in \(seconds(again - now)) (matchTTL), or"

@@ -75,7 +75,7 @@ extension PlaceBook {
         let (id, handle) = try place(named: "placeId", call)
         guard let isNew = verify(id, of: device.record.id) else {
             throw WireError(
-                .invalid, "`placeId` must be among the candidates that `place/candidates` last told of the device",
+                .invalid, "`placeId` must be among the candidates that `place/candidates` last answered for the device",
                 field: "placeId")
         }
         if isNew {

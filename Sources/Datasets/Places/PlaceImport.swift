@@ -16,9 +16,9 @@ struct PlaceImport {
     /// Texts of hours that were read in this request: a city's places share them.
     private var hoursRead = ByteKeyed<HoursNotes>()
     /// That a list of holidays is missing is reported once, not of each place.
-    private var isToldOfPublicHolidays = false
-    private var isToldOfSchoolHolidays = false
-    private var isToldOfRadius = false
+    private var hasWarnedOfPublicHolidays = false
+    private var hasWarnedOfSchoolHolidays = false
+    private var hasWarnedOfRadius = false
     private var seen = ByteKeyed<Bool>()
     /// What is to be made durable.
     private(set) var records: [PlaceRecord] = []
@@ -89,22 +89,22 @@ struct PlaceImport {
         let notes = hoursRead[text] ?? HoursNotes(text)
         hoursRead[text] = notes
         if let warning = notes.warning { report.warn("openingHours of `\(place.id)` are \(warning)") }
-        if notes.usesPublicHolidays, place.holidays.publicDays.isEmpty, !isToldOfPublicHolidays {
-            isToldOfPublicHolidays = true
+        if notes.usesPublicHolidays, place.holidays.publicDays.isEmpty, !hasWarnedOfPublicHolidays {
+            hasWarnedOfPublicHolidays = true
             report.warn("openingHours of `\(place.id)`: \(OpeningHours.publicHolidaysWarning)")
         }
-        if notes.usesSchoolHolidays, place.holidays.schoolRanges.isEmpty, !isToldOfSchoolHolidays {
-            isToldOfSchoolHolidays = true
+        if notes.usesSchoolHolidays, place.holidays.schoolRanges.isEmpty, !hasWarnedOfSchoolHolidays {
+            hasWarnedOfSchoolHolidays = true
             report.warn("openingHours of `\(place.id)`: \(OpeningHours.schoolHolidaysWarning)")
         }
     }
 
     /// Other systems' places are circles.
     private mutating func warnOfRadius(_ value: JSONValue, _ place: Place) {
-        guard !isToldOfRadius, let feature = value.asObject,
+        guard !hasWarnedOfRadius, let feature = value.asObject,
             feature["radius"]?.asDouble ?? feature["properties"]?.asObject?["radius"]?.asDouble != nil
         else { return }
-        isToldOfRadius = true
+        hasWarnedOfRadius = true
         report.warn(
             "the place `\(place.id)` has a radius, which is not used: a place is a point or an outline, a geofence a circle")
     }

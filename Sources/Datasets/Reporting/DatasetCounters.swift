@@ -180,7 +180,7 @@ public struct DaemonFigures: Sendable {
     }
 }
 
-/// When each counter of losses last rose, as far as the reports tell: one of long ago needs nobody's attention.
+/// When each counter of losses last rose, as far as the reports say: one of long ago needs nobody's attention.
 struct LatestLosses: Equatable {
     private var at: [String: Int64] = [:]
 

@@ -39,7 +39,7 @@ public struct ReturnAddress: Sendable {
     public var receivedAt = 0.0
     /// The client stays connected, and what a request streams follows its reply.
     public var isOpen: Bool
-    /// The door asks for a device, whoever owns it and what is on it, and shows ids only.
+    /// The door asks for a device, regardless of who owns it and its objects, and shows ids only.
     public var isForDevice: Bool
 
     public init(door: Int, bytes: [UInt8] = [], isOpen: Bool = false, isForDevice: Bool = false) {

@@ -13,7 +13,7 @@ public struct AddressPolicy: Equatable, Sendable {
         return "\(address) is \(reach.phrase)\(reach == .multicast ? "" : Self.way)"
     }
 
-    /// Why nothing may be posted to a name that resolves to these addresses; nil where it may, to each of them. Tells none of them: what
+    /// Why nothing may be posted to a name that resolves to these addresses; nil where it may, to each of them. Names none of them: what
     /// an internal name leads to is not for the owner of a subscription to find out.
     public func refusal(of name: String, resolvedTo addresses: [IPAddress]) -> String? {
         addresses.contains { refusal(of: $0) != nil } ? refusal(of: name) : nil
