@@ -94,16 +94,16 @@ static int reachesDaemon(int event, void *data, void *user) {
 
 // MARK: The listeners for everybody
 
-/// So many refusals a second stand in the log, where the daemon shows them at `debug`.
-enum { toldMaximum = 20 };
+/// So many refusals a second are logged, where the daemon shows them at `debug`.
+enum { loggedMaximum = 20 };
 
-static void tellRefusal(const char *what, const char *name, const char *topic) {
+static void logRefusal(const char *what, const char *name, const char *topic) {
     static time_t second;
-    static int told;
+    static int logged;
     time_t now = time(NULL);
-    if (now != second) told = 0;
+    if (now != second) logged = 0;
     second = now;
-    if (told++ >= toldMaximum) return;
+    if (logged++ >= loggedMaximum) return;
     char who[65] = "-";
     if (name && *name) {
         size_t length = strnlen(name, sizeof who - 1);
@@ -116,10 +116,10 @@ static void tellRefusal(const char *what, const char *name, const char *topic) {
 
 /// At most once a minute: it tries again and again.
 static void reportSecondDaemon(void) {
-    static time_t told;
+    static time_t loggedAt;
     time_t now = time(NULL);
-    if (told && now >= told && now - told < 60) return;
-    told = now;
+    if (loggedAt && now >= loggedAt && now - loggedAt < 60) return;
+    loggedAt = now;
     mosquitto_log_printf(
         logWarning, "Warning: a client with an id as geomatchd has it is refused: an embedded broker has one daemon, its own");
 }
@@ -134,7 +134,7 @@ static int logsIn(int event, void *data, void *user) {
         return refusedLogin;
     }
     if (users && !usersLetIn(users, login->username, login->password)) {
-        tellRefusal("a login", login->username, NULL);
+        logRefusal("a login", login->username, NULL);
         return refusedLogin;
     }
     connectionsLoggedIn(login->client);
@@ -150,7 +150,7 @@ static int mayAccess(int event, void *data, void *user) {
     const char *name = mosquitto_client_username(access->client);
     if (name && access_ && accessGrants(access_, name, access->topic, access->access)) return success;
     // What is not for somebody is nobody's mistake.
-    if (access->access == accessWrite) tellRefusal("a message", name, access->topic);
+    if (access->access == accessWrite) logRefusal("a message", name, access->topic);
     return refusedByAccess;
 }
 
@@ -161,7 +161,7 @@ static int receivedFromClient(int event, void *data, void *user) {
     savingProceed();
     liveUpdatesNote();
     if (refusalsHold(message->topic)) {
-        tellRefusal("one of too many messages", mosquitto_client_username(message->client), message->topic);
+        logRefusal("one of too many messages", mosquitto_client_username(message->client), message->topic);
         return refusedByAccess;
     }
     // A QoS 0 message that is not retained is kept by nobody, an empty one frees.

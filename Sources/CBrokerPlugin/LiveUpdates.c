@@ -38,7 +38,7 @@ bool liveUpdatesHandOver(const struct accessEventData *message) {
     if (message->access == accessSubscribe) isReplaying = true;
     if (message->access != accessRead || !liveRingIsOpen(&ring, mosquitto_client_id(message->client))) return false;
     size_t length = strlen(message->topic);
-    // Only MQTT tells the daemon that a message is a retained one.
+    // Only MQTT shows the daemon that a message is a retained one.
     if (!isReplaying && !liveRingKeeps(&ring, message->topic, message->qos)
         && liveRingPut(&ring, message->topic, length, message->payload, message->payloadLength)) {
         return true;

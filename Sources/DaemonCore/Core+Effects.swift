@@ -19,7 +19,7 @@ extension Core {
             repliesNoted = 0
             swap(&turn.effects, &current)
             for reference in doors { reference.door.send(current.output) }
-            tellDiagnostics(current.output)
+            logDiagnostics(current.output)
             for recipient in current.endedSubscriptions { for reference in doors { reference.door.subscriptionEnded(recipient) } }
             for dataset in current.hiddenDatasets { for reference in doors { reference.door.forgetPositions(of: dataset) } }
             poster?.post(current.posts)
@@ -62,7 +62,7 @@ extension Core {
         log?.append(what.changes, token: lastToken, mayWait: !what.isAskedFor)
     }
 
-    /// What no change of its own stands behind follows the last that a request asked for.
+    /// What no change of its own is behind follows the last that a request asked for.
     private func hold(_ what: Uncommitted) {
         if let last = behindLoading.lastIndex(where: \.isAskedFor) { return behindLoading[last].append(what) }
         // While nothing can be written, a refusal need not wait for what cannot become durable: it shows nothing of it.
@@ -73,11 +73,11 @@ extension Core {
     }
 
     private func release(_ what: Uncommitted, token: UInt64? = nil) {
-        // Before anybody is answered: a key of a dataset that is gone opens nothing for whoever asks again at once. What this says comes
-        // behind the answers.
+        // Before anybody is answered: a key of a dataset that is gone opens nothing for a caller that asks again at once. What this
+        // says comes behind the answers.
         hub.committed(what, token: token, &turn)
         for reference in doors where !what.held.isEmpty { reference.door.send(what.held) }
-        tellReplies(what.held)
+        logReplies(what.held)
         noteRepliesGone(what.held)
     }
 

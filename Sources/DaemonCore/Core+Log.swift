@@ -9,20 +9,21 @@ extension Core {
     private static let slowMilliseconds = 500
 
     /// Logs what leaves at once: why input was refused.
-    func tellDiagnostics(_ batch: OutputBatch) {
+    func logDiagnostics(_ batch: OutputBatch) {
         guard !batch.isEmpty, logger.logLevel <= .debug else { return }
         for item in batch.items {
             switch item.kind {
-            case .diagnostic(let kind): tell(kind, String(decoding: batch.bytes[item.name], as: UTF8.self), nil, item, batch)
+            case .diagnostic(let kind):
+                logDiagnostic(kind, String(decoding: batch.bytes[item.name], as: UTF8.self), nil, item, batch)
             case .notification(let notification) where notification.recipient.path.hasPrefix("diagnostics/"):
                 let recipient = notification.recipient
-                tell(String(recipient.path.dropFirst(12)), recipient.dataset, recipient.client, item, batch)
+                logDiagnostic(String(recipient.path.dropFirst(12)), recipient.dataset, recipient.client, item, batch)
             default: break
             }
         }
     }
 
-    private func tell(_ kind: String, _ dataset: String, _ client: String?, _ item: Output, _ batch: OutputBatch) {
+    private func logDiagnostic(_ kind: String, _ dataset: String, _ client: String?, _ item: Output, _ batch: OutputBatch) {
         guard let diagnostic = (try? JSONValue.parse(Array(batch.bytes[item.payload])))?.asObject else { return }
         var metadata: Logger.Metadata = ["kind": "\(kind)", "dataset": "\(dataset)"]
         if let client { metadata["client"] = "\(client)" }
@@ -33,7 +34,7 @@ extension Core {
     }
 
     /// Logs the replies that leave: those that are errors, and those that took long.
-    func tellReplies(_ batch: OutputBatch) {
+    func logReplies(_ batch: OutputBatch) {
         guard !batch.isEmpty, logger.logLevel <= .debug else { return }
         for item in batch.items {
             guard case .reply(let answer) = item.kind, answer.queue != 0 else { continue }

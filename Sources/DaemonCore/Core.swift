@@ -16,8 +16,8 @@ public final class Core {
     public var log: (any DurableLog)?
     public var poster: (any Poster)?
     public var pushPoster: (any PushPoster)?
-    /// When the log was last told of what keeps a push service from taking anything.
-    var faultsToldAt: [PushKind: Int64] = [:]
+    /// When it was last logged what keeps a push service from accepting anything.
+    var faultsLoggedAt: [PushKind: Int64] = [:]
     /// Each keeps the core; the core keeps none of them.
     private(set) var doors: [DoorReference] = []
     var turn: Turn
@@ -138,7 +138,7 @@ public final class Core {
 
     /// Notifications can leave.
     ///
-    /// - Parameter number: Whoever keeps live states has them up to here; nil: all of them.
+    /// - Parameter number: The broker that keeps live states has them up to here; nil: all of them.
     public func doorOpened(holding number: Int64?) {
         health.setOnline(true)
         meters.openings += 1
@@ -154,7 +154,7 @@ public final class Core {
         hub.doorClosed()
     }
 
-    /// Reports again what whoever keeps live states may have lost, up to so many.
+    /// Reports again what the broker that keeps live states may have lost, up to so many.
     public func continueResync(count: Int) {
         _ = hub.continueResync(count: count, &turn)
         perform()
@@ -202,7 +202,7 @@ public final class Core {
         }
         for result in pushPoster?.collect() ?? [] {
             meters.count(result.outcome, of: result.kind.rawValue)
-            if case .misconfigured(let reason) = result.outcome { tell(reason, of: result.kind) }
+            if case .misconfigured(let reason) = result.outcome { logFault(reason, of: result.kind) }
             hub.posted(result.token, result.outcome, &turn)
         }
         hub.continueWaiting(&turn)
@@ -230,11 +230,11 @@ public final class Core {
         }
     }
 
-    /// What only the operator can mend is told once a minute.
-    private func tell(_ reason: String, of kind: PushKind) {
+    /// What only the operator can mend is logged once a minute.
+    private func logFault(_ reason: String, of kind: PushKind) {
         let now = clock.monotonic()
-        if let last = faultsToldAt[kind], now - last < Self.faultPause { return }
-        faultsToldAt[kind] = now
+        if let last = faultsLoggedAt[kind], now - last < Self.faultPause { return }
+        faultsLoggedAt[kind] = now
         meters.pushFaults[kind, default: 0] += 1
         logger.error("push service refuses", metadata: ["service": "\(kind.rawValue)", "reason": "\(reason)"])
     }

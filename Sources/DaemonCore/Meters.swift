@@ -41,7 +41,7 @@ public struct Histogram: Sendable {
     }
 }
 
-/// What the loop measures of itself, for whoever watches the daemon.
+/// What the loop measures of itself, for those who monitor the daemon.
 public struct Meters: Sendable {
     /// From a request's arrival to its reply.
     public var requests = Histogram()

@@ -19,7 +19,7 @@ public protocol Door: AnyObject {
     func send(_ batch: OutputBatch)
     /// A dataset came or went.
     func datasetsChanged()
-    /// Whoever keeps what was sent on a live topic is to erase it; nothing comes in by that.
+    /// The broker that keeps what was sent on a live topic is to erase it; nothing comes in by that.
     func eraseInput(_ topic: String)
     /// Has the core's ``Core/woken()`` called on its thread. From any thread.
     func wake()
@@ -42,7 +42,7 @@ public protocol Door: AnyObject {
 extension Door {
     /// What is sent has arrived.
     public func replyBytes(of queue: UInt32) -> Int { 0 }
-    /// Whoever asks waits for the reply on a connection of its own.
+    /// The caller waits for the reply on a connection of its own.
     public func isFlooded(by client: String, in dataset: String) -> Bool { false }
     /// Everything comes in on the core's thread.
     public func bring() -> Bool { false }
@@ -50,7 +50,7 @@ extension Door {
     public func answerInput() {}
     /// What is a client's is for all doors.
     public func keepsForItself(_ notification: Notification) -> Bool { false }
-    /// Replies go to whoever asked alone.
+    /// Replies go to the caller alone.
     public func recipient(of answer: ReturnAddress) -> Recipient? { nil }
     /// It is the same to the door who asked for them.
     public func subscriptionEnded(_ recipient: Recipient) {}

@@ -48,7 +48,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
 
     /// Who waits for a reply.
     enum Asker {
-        /// Told nil where no reply comes in time, or the daemon ends.
+        /// Called with nil where no reply comes in time, or the daemon ends.
         case exchange(@Sendable (Reply?) -> Void)
         /// - Parameter request: `resource/verb`.
         case socket(EventStream, request: String)
@@ -206,7 +206,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         wakeCore()
     }
 
-    /// The core's loop has ended, and this is called instead of it: whoever waits is told, and nothing more is taken in.
+    /// Called instead of the core's loop when that has ended: waiting callers are answered, and nothing more is received.
     public func end() {
         isOver = true
         answerInput()
@@ -217,7 +217,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
         endStreams()
     }
 
-    /// The dataset goes to another node: streams are told, and resume there.
+    /// The dataset goes to another node: its streams are ended, and resume there.
     public func handOver() { submit { $0.endStreams() } }
 
     // MARK: Door
@@ -268,17 +268,17 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     /// What waits while another node may have the datasets; beyond these, the core sends again what no door has sent.
     private static let keptBackMax = 10_000
 
-    /// Has a connection told what became of what it brought: once that has been carried out with all that follows from it, so that
-    /// who is told finds it done, whatever it asks next.
-    func answer(_ tell: @escaping @Sendable () -> Void) {
-        if isOver { tell() } else { answers.append(tell) }
+    /// Reports the outcome of what a connection brought, once it has been carried out with all that follows from it: a client that
+    /// has the report finds it done, whatever it asks next.
+    func answer(_ report: @escaping @Sendable () -> Void) {
+        if isOver { report() } else { answers.append(report) }
     }
 
     public func answerInput() {
         guard !answers.isEmpty else { return }
         let answers = answers
         self.answers = []
-        for tell in answers { tell() }
+        for report in answers { report() }
     }
 
     private func keepBack(_ notification: Notification, _ payload: ArraySlice<UInt8>) {
@@ -328,7 +328,7 @@ public final class HTTPDoor: Door, @unchecked Sendable {
     }
 
     private func reply(_ bytes: ArraySlice<UInt8>, to address: ReturnAddress) {
-        // Whoever waited may have given up.
+        // The caller may have given up.
         guard let waiting = replyNumber(of: address).flatMap({ waiting.removeValue(forKey: $0) }) else { return }
         let reply = Reply(bytes: Array(bytes), queue: address.queue)
         switch waiting.asker {
@@ -380,9 +380,9 @@ struct APIRequest: Sendable {
     /// `resource/verb`.
     var name: String
     var body: [UInt8]
-    /// Whoever asks may name this dataset only.
+    /// The caller may name this dataset only.
     var isConfined = false
-    /// The client made it as it stands, and its streams may name the reply.
+    /// The client made it as it is, and its streams may name the reply.
     var isOfClient = false
 }
 

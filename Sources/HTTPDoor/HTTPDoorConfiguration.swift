@@ -10,7 +10,7 @@ public struct HTTPDoorConfiguration: Sendable {
     public var origins = OriginPatterns([])
     /// A request from this machine needs no key.
     public var trustsLoopback = true
-    /// The last `X-Forwarded-For` is the address of whoever asks.
+    /// The last `X-Forwarded-For` is the address of the caller.
     public var isBehindProxy = false
     public var keys: [FileKey] = []
     /// The match sockets of Matchmore's clients open with a key only, which those clients do not send.
@@ -54,7 +54,7 @@ public struct BrokerAddress: Equatable, Sendable {
     }
 }
 
-/// A key that stands in the configuration file.
+/// A key of the configuration file.
 public struct FileKey: Equatable, Sendable {
     public var key: String
     /// `*`: all.

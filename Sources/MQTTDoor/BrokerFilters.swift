@@ -60,7 +60,7 @@ enum BrokerFilters {
         return [request, request + "/+", request + "/+/+", request + "/+/+/+/+/#"]
     }
 
-    /// A dataset's topics with any number of levels, so that a wrong number is told.
+    /// A dataset's topics with any number of levels, so that a wrong number is reported.
     private static func live(_ dataset: String, readsEveryDataset: Bool) -> [String] {
         guard readsEveryDataset else { return [dataset + "/#"] }
         let shorter = (0...5).map { dataset + String(repeating: "/+", count: $0) }

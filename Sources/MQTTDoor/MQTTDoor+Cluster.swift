@@ -47,7 +47,7 @@ extension MQTTDoor {
         return shardState.opened.union(shardState.closing).union(core.hub.datasetNames).sorted()
     }
 
-    /// The session stands: the reception learns what it has.
+    /// The session is open: the reception learns what it has.
     func openDatasets() {
         guard let role, !role.isReception else { return }
         let present = Set(core.hub.datasetNames)

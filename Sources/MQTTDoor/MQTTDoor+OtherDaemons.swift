@@ -8,42 +8,42 @@ import Wire
 extension MQTTDoor {
     /// Reads a `geomatch/status`.
     func noteStatus(_ message: InboundMessage) {
-        guard let told = ToldStatus(message.payload),
-            told.instance != configuration.instance || told.startedAt != configuration.status.startedAt
+        guard let seen = SeenStatus(message.payload),
+            seen.instance != configuration.instance || seen.startedAt != configuration.status.startedAt
         else { return }
-        if told.instance == configuration.instance {
+        if seen.instance == configuration.instance {
             if role != nil {
                 // The last will of the node that had this session before comes behind our own word.
-                if !told.isOnline, !message.retain, session.phase == .online { publishStatus() }
+                if !seen.isOnline, !message.retain, session.phase == .online { publishStatus() }
                 return
             }
-            noteCopy(told, isRetained: message.retain)
-        } else if told.isOnline, !message.retain {
+            noteCopy(seen, isRetained: message.retain)
+        } else if seen.isOnline, !message.retain {
             let other =
-                "another geomatchd is online at this broker, instance \(told.instance), and this one, instance \(configuration.instance)"
+                "another geomatchd is online at this broker, instance \(seen.instance), and this one, instance \(configuration.instance)"
             name(other + ": both answer every request")
-            giveWay(to: told, other)
-        } else if !told.isOnline, otherDaemon?.contains("instance \(told.instance),") == true {
-            core.logger.notice("the other geomatchd is offline", metadata: ["instance": "\(told.instance)"])
+            giveWay(to: seen, other)
+        } else if !seen.isOnline, otherDaemon?.contains("instance \(seen.instance),") == true {
+            core.logger.notice("the other geomatchd is offline", metadata: ["instance": "\(seen.instance)"])
             otherDaemon = nil
             publishStatus()
         }
     }
 
     /// Reads a status with our own name, of another start.
-    private func noteCopy(_ told: ToldStatus, isRetained: Bool) {
+    private func noteCopy(_ seen: SeenStatus, isRetained: Bool) {
         // Before we were online it is our own former life; so it is where a broker that was ended before it wrote ours down gives
         // us what it retained. A copy that came later meets only what the first one retained, as each connection of the one ends
         // that of the other: a former life cannot have named this one.
-        let (own, isEarlier) = (configuration.status.startedAt, told.startedAt < configuration.status.startedAt)
-        guard onlineAt != nil, !(isRetained && isEarlier) || told.error.contains("instance \(told.instance) started at \(own),")
+        let (own, isEarlier) = (configuration.status.startedAt, seen.startedAt < configuration.status.startedAt)
+        guard onlineAt != nil, !(isRetained && isEarlier) || seen.error.contains("instance \(seen.instance) started at \(own),")
         else { return }
         let copy =
-            "another geomatchd runs on a copy of this data directory, instance \(told.instance) started at \(told.startedAt), and this one started at \(own): each ends the other's connection"
-        if !told.isOnline, otherDaemon == copy { return forgetOther() }
+            "another geomatchd runs on a copy of this data directory, instance \(seen.instance) started at \(seen.startedAt), and this one started at \(own): each ends the other's connection"
+        if !seen.isOnline, otherDaemon == copy { return forgetOther() }
         copyMetAt = core.clock.monotonic()
         name(copy)
-        giveWay(to: told, copy)
+        giveWay(to: seen, copy)
     }
 
     /// A copy that was put out cannot say that it ended: it would end our connection again if it went on.
@@ -61,9 +61,9 @@ extension MQTTDoor {
     private static let copyMilliseconds: Int64 = 10_000
 
     /// Of two daemons the one that came later ends, while it has just come: later on a message of anybody ends nothing.
-    private func giveWay(to told: ToldStatus, _ other: String) {
+    private func giveWay(to seen: SeenStatus, _ other: String) {
         let own = (configuration.status.startedAt, configuration.instance)
-        guard configuration.yields, (told.startedAt, told.instance) < own, let onlineAt,
+        guard configuration.yields, (seen.startedAt, seen.instance) < own, let onlineAt,
             core.clock.monotonic() - onlineAt < Self.yieldingMilliseconds
         else { return }
         core.health.end(.refused(other + ": the other was there before"))
@@ -90,8 +90,8 @@ extension MQTTDoor {
     }
 }
 
-/// What a `geomatch/status` says of whose it is.
-private struct ToldStatus {
+/// The part of a `geomatch/status` that says which daemon it is of.
+private struct SeenStatus {
     var instance: String
     var startedAt: Int64
     var isOnline: Bool

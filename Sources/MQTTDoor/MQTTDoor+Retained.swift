@@ -21,14 +21,14 @@ extension MQTTDoor {
             return nextResyncAt
         }
         // With `live.qos: 1` what waits for an acknowledgement may not have come.
-        guard core.hub.liveNumber != markTold, link.unacknowledged == 0 else { return .max }
+        guard core.hub.liveNumber != publishedMark, link.unacknowledged == 0 else { return .max }
         guard now >= nextMarkAt else { return nextMarkAt }
         nextMarkAt = now + 1000
-        markTold = core.hub.liveNumber
+        publishedMark = core.hub.liveNumber
         // Never repeated by the library after a lost connection, as QoS 1 would be: the messages it covers are not either.
-        publish(Array(String(markTold).utf8), on: topics.mark(sessionName), qos: 0, retain: true)
+        publish(Array(String(publishedMark).utf8), on: topics.mark(sessionName), qos: 0, retain: true)
         return .max
     }
 
-    func forgetMark() { markTold = -1 }
+    func forgetMark() { publishedMark = -1 }
 }

@@ -41,7 +41,7 @@ extension MQTTDoor {
         if session.phase == .adopting(id: id) {
             if granted.contains(where: { $0 >= 0x80 }) {
                 core.logger.warning(
-                    "retained live state cannot be read: what was told in the last second before the crash may stay there")
+                    "retained live state cannot be read: what was published in the last second before the crash may stay there")
             }
             letGoOfStaleFilters()
             return

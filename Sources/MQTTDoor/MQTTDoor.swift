@@ -83,7 +83,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     var pendingReplies = PendingReplies()
     var nextResyncAt: Int64 = 0
     var nextMarkAt: Int64 = 0
-    var markTold: Int64 = -1
+    var publishedMark: Int64 = -1
     /// Live topics whose retained input is to be cleared, and those where the clearing has not come back.
     var erasures: [String] = []
     private var erasing: Set<String> = []
@@ -94,7 +94,7 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     /// When a copy of the data directory was last met, on the core's monotonic clock.
     var copyMetAt: Int64?
     private var nextMalformedLogAt: Int64 = 0
-    /// Until when the broker need not be told again to refuse a client's requests.
+    /// Until when the broker need not be asked again to refuse a client's requests.
     private var floods: [String: Int64] = [:]
     private var nextFloodLogAt: Int64 = .min
     private var stopsAt: Int64?

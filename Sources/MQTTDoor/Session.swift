@@ -1,4 +1,4 @@
-/// How far a connection has come: online only when every subscription stands and a probe came through.
+/// How far a connection has come: online only when every subscription is granted and a probe came through.
 public struct Session {
     public enum Phase: Equatable {
         case away

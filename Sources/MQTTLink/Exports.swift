@@ -1,2 +1,2 @@
-// Whoever uses a link names what it says and is given.
+// Callers of a link name the types of what it is given and reports.
 @_exported public import MQTTValues

@@ -26,7 +26,7 @@ extension MQTTLink {
             MQTTLink.from(context)?.unsubscribed(number)
         }
         mosquitto_log_callback_set(client) { _, context, level, text in
-            // The reasons of a failed TLS handshake are told nowhere else.
+            // The reasons of a failed TLS handshake are reported nowhere else.
             guard level == Int32(MOSQ_LOG_ERR), let text, let link = MQTTLink.from(context) else { return }
             link.lastErrorText = String(cString: text)
         }

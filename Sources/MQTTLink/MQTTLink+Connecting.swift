@@ -6,7 +6,7 @@ extension MQTTLink {
     func configure() {
         mosquitto_user_data_set(client, Unmanaged.passUnretained(self).toOpaque())
         // Keeps packets from being written inside publish: all writes happen in `flush`, so a QoS 0 message that was sent
-        // and a PUBACK, which the library tells by the same callback, are told apart by who called.
+        // and a PUBACK, which the library reports by the same callback, are distinguished by the caller.
         mosquitto_threaded_set(client, true)
         mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1)
         mosquitto_int_option(client, MOSQ_OPT_RECEIVE_MAXIMUM, Int32(max(1, min(configuration.batchMaximum, 65535))))
@@ -140,12 +140,12 @@ extension MQTTLink {
         }
         // Only a connection that held for a while is a success: two clients of one name put each other out at once.
         if phase == .connected, monotonicNow() - connectedAt > 5_000_000_000 { backoff.reset() }
-        var told = MQTTDisconnect(cause: cause, retryAfterSeconds: nil)
+        var disconnect = MQTTDisconnect(cause: cause, retryAfterSeconds: nil)
         let share = Double.random(in: 0...1, using: &random)
-        let delay = told.needsAction ? backoff.slow(random: share) : backoff.next(random: share)
-        told.retryAfterSeconds = delay
+        let delay = disconnect.needsAction ? backoff.slow(random: share) : backoff.next(random: share)
+        disconnect.retryAfterSeconds = delay
         phase = .waiting(until: monotonicNow() + UInt64(delay * 1e9))
-        handler?.linkDisconnected(told)
+        handler?.linkDisconnected(disconnect)
     }
 
     private func causeOfEnd(_ result: Int32) -> MQTTDisconnect.Cause {
@@ -203,7 +203,7 @@ extension MQTTLink {
         return hostsTried > 0
     }
 
-    /// True where the transport stood, CONNECT went out, and the broker closed.
+    /// True where the transport was open, CONNECT went out, and the broker closed.
     private var closedWithoutAnswer: Bool { connectWasSent && connack == nil }
 
     /// Closes the library's socket, for which it has no call: the next read finds the end.

@@ -129,7 +129,7 @@ extension MQTTLink {
             for (at, event) in events {
                 if at > delivered { handler?.linkReceived(inbound.batch(delivered..<at)) }
                 delivered = at
-                tell(event)
+                report(event)
             }
         }
         guard inbound.count > 0 else { return }
@@ -137,7 +137,7 @@ extension MQTTLink {
         inbound.removeAll()
     }
 
-    private func tell(_ event: LinkEvent) {
+    private func report(_ event: LinkEvent) {
         switch event {
         case .subscribed(let id, let granted): handler?.linkSubscribed(id: id, granted: granted)
         case .unsubscribed(let id): handler?.linkUnsubscribed(id: id)

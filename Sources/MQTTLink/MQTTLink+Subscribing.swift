@@ -33,7 +33,7 @@ extension MQTTLink {
                 let result = withCStrings(part.map { filters[$0].filter }) {
                     mosquitto_subscribe_multiple(client, &number, Int32(part.count), $0, qos, 0, nil)
                 }
-                // Without a connection nobody refused anything: no answer comes, and soon the end is told.
+                // Without a connection nobody refused anything: no answer comes, and soon the end is reported.
                 if Self.isLost(result) { return id }
                 guard result == 0 else { continue }
                 packets.last = UInt16(truncatingIfNeeded: number)

@@ -83,7 +83,7 @@ public final class MQTTLink: @unchecked Sendable {
     var ringHeldAt: UInt64?
     /// When such a message last did not come.
     var ringMissedAt: UInt64?
-    /// When the broker was last told that there is room.
+    /// When the broker was last notified that there is room.
     var askedForMoreAt: UInt64?
     /// Turns since the socket was last read, while much waits in the memory.
     var turnsForRing = 0

@@ -1,7 +1,7 @@
 /// Why there is no connection, and when the next one is tried.
 public struct MQTTDisconnect: Sendable, Equatable, CustomStringConvertible {
     public enum Cause: Sendable, Equatable {
-        /// A connection that stood is gone.
+        /// An open connection is gone.
         case lost(String)
         /// The broker answered CONNECT with a refusal; `code` is its number, as MQTT 3.1.1 or 5 has it.
         case refused(Refusal, code: UInt8, text: String)

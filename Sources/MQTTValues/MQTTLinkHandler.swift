@@ -1,4 +1,4 @@
-/// What a link tells its owner. Every call comes on the thread that runs the link, outside of libmosquitto's callbacks:
+/// What a link reports to its owner. Every call comes on the thread that runs the link, outside of libmosquitto's callbacks:
 /// publishing, subscribing and stopping are allowed in all of them.
 public protocol MQTTLinkHandler: AnyObject {
     /// CONNACK. Subscribe here, each time: without `sessionPresent` the broker knows no filter and held no message.
@@ -23,7 +23,7 @@ public protocol MQTTLinkHandler: AnyObject {
 
     func linkDisconnected(_ reason: MQTTDisconnect)
 
-    /// Somebody called ``MQTTLink/wake()``; several calls may be told once.
+    /// Somebody called ``MQTTLink/wake()``; several calls may be reported once.
     func linkWoken()
 
     /// Called once in each turn of the loop, after everything else.

@@ -3,7 +3,7 @@ import Datasets
 import LiveTopics
 import Synchronization
 
-/// Who asks, as far as keys and addresses tell.
+/// Who asks, as far as keys and addresses say.
 struct Caller: Equatable, Sendable {
     var client: String
     /// The only dataset it may name; nil: any.
@@ -59,7 +59,7 @@ final class FileKeys: Sendable {
     }
 }
 
-/// Tells who asks: a key says it, or an address that is trusted.
+/// Identifies callers, by a key or by an address that is trusted.
 final class Callers: Sendable {
     let fileKeys: FileKeys
     private let made: AccessKeys
@@ -133,7 +133,7 @@ final class Callers: Sendable {
     /// Whether no key is needed from where this comes.
     func trusts(_ head: RequestHead) -> Bool { trustsLoopback && head.isFromLoopback }
 
-    /// Whoever asks from this machine, by a name of this machine and not for a page of somebody else's.
+    /// The caller, if it is on this machine, used a name of this machine and does not ask for a foreign page.
     func trusted(_ head: RequestHead) throws(HTTPRefusal) -> Caller {
         guard trusts(head) else {
             throw .unauthorized("a key is required: `Authorization: Bearer KEY`, `api-key: KEY` or `?key=KEY`")
@@ -142,7 +142,7 @@ final class Callers: Sendable {
         return Caller(client: head.client ?? "http")
     }
 
-    /// A page of somebody else's must not reach the daemon of whoever looks at it, under whatever name.
+    /// A foreign page must not reach the daemon on its viewer's machine, under whatever name.
     func checkPage(_ head: RequestHead) throws(HTTPRefusal) {
         guard head.isForLoopbackHost else {
             throw .forbidden(

@@ -20,7 +20,7 @@ struct RequestHead: Sendable {
     let isForwarded: Bool
 
     /// - Parameters:
-    ///   - address: Of whoever is connected.
+    ///   - address: Of the connected peer.
     ///   - forwarding: Knows what other nodes say of callers.
     init(
         _ request: HTTPRequest, from address: SocketAddress?, isEncrypted: Bool, forwarding: Forwarding? = nil
@@ -57,7 +57,7 @@ struct RequestHead: Sendable {
         (self["Sec-WebSocket-Protocol"] ?? "").split(separator: ",").map { $0.filter { !$0.isWhitespace } }
     }
 
-    /// Of whoever asks a proxy before us, as it says last.
+    /// The address of the client of a proxy before us: the last that the proxy names.
     var forwardedAddress: String? {
         let last = self["X-Forwarded-For"]?.split(separator: ",").last?.filter { !$0.isWhitespace }
         return last.flatMap { $0.isEmpty ? nil : String($0.prefix(64)) }

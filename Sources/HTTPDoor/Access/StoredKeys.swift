@@ -82,7 +82,7 @@ public final class StoredKeys: Sendable {
             if former == nil, own == nil {
                 state.misses += 1
                 if state.misses > Self.missesMax {
-                    // Whoever makes up keys puts out no key that there is.
+                    // Made-up keys evict no key that exists.
                     state.entries = state.entries.filter { $0.value.record != nil }
                     state.misses = 0
                 }

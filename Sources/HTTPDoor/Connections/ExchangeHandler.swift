@@ -80,9 +80,9 @@ final class ExchangeHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard let error = error as? HTTPParserError else { return context.fireErrorCaught(error) }
-        // Whoever reads the body must not take a part of it for the whole, as it were where the answer closes the channel first.
+        // The reader of the body must not take a part for the whole, as it would where the answer closes the channel first.
         context.fireErrorCaught(error)
-        // A request whose body breaks is answered by whoever reads it, who may have carried out a part of it.
+        // A request whose body breaks is answered by its reader, which may have carried out a part of it.
         if isReadingBody, !isAnswering, inProgress == 1, !isOver {
             closesAfterAnswer = true
             return

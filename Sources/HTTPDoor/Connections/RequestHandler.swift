@@ -180,7 +180,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler, @unch
 }
 
 extension HTTPRequest {
-    /// As it came in the clear: whether it was encrypted is told by others.
+    /// As it came in the clear: whether it was encrypted is known elsewhere.
     fileprivate init(_ head: HTTPRequestHead) throws {
         // The conversion parses any target as a URL, and most are paths.
         guard head.uri.utf8.first == UInt8(ascii: "/") else {

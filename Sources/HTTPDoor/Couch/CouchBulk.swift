@@ -23,7 +23,7 @@ struct CouchBulk {
     }
 }
 
-/// Finds where values of JSON begin and end; what is in them is read by whoever needs it.
+/// Finds where values of JSON begin and end; what is in them is read by the caller.
 struct JSONScanner {
     private let bytes: [UInt8]
     private var place = 0

@@ -152,7 +152,7 @@ struct CouchDatabase: Sendable {
     func checkResumable(_ place: String?) async throws {
         guard let place = place.flatMap({ CouchSequence($0) }), let store = place.store else { return }
         let now = try await page(since: 0, limit: 1, withContent: false)
-        // A checkpoint of whoever pushes is a place in another feed.
+        // A checkpoint of a client that pushes is a position in another feed.
         guard store == now.store else { return }
         do {
             _ = try await page(since: place.number, limit: 1, withContent: false)

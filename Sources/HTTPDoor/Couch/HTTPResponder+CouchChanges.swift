@@ -39,7 +39,7 @@ struct CouchChanges: Sendable {
             }
             self.feed = feed
         }
-        // PouchDB 5 takes five seconds from what it was told, whatever is left.
+        // PouchDB 5 subtracts five seconds from its configured timeout, whatever is left.
         let asked = try number("timeout") ?? Self.timeoutMax
         timeout = asked < 0 ? Self.timeoutMax : min(asked, Self.timeoutMax)
         switch head.parameter("since") {

@@ -158,7 +158,7 @@ extension HTTPResponder {
     func bulkDocuments(_ bytes: [UInt8], _ database: CouchDatabase) async throws -> Routed {
         let bulk = try CouchBulk(bytes)
         var push = CouchPush(database, isReplicated: bulk.isReplicated)
-        // Who may not push at all is told so, also without documents.
+        // A caller that may not push at all is refused, also without documents.
         if bulk.documents.isEmpty { _ = try await database.page(since: 0, limit: 1, withContent: false) }
         for range in bulk.documents { try await push.add(bytes[range]) }
         try await push.flush()

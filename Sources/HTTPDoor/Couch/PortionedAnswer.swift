@@ -8,9 +8,9 @@ struct PortionedAnswer: Sendable {
     var start: [UInt8]
     /// The next portion, empty where there is nothing to write yet; nil: the answer is complete.
     var next: @Sendable () async throws -> [UInt8]?
-    /// Is told that the connection is gone, where somebody waits for what may never come.
+    /// Called when the connection is gone, where somebody waits for what may never come.
     var gone: (@Sendable () -> Void)?
-    /// Is told that it is over, whatever the reason.
+    /// Called when the answer is over, whatever the reason.
     var ended: @Sendable () -> Void = {}
 
     /// The answer as a whole where that is short, else in portions.
@@ -35,7 +35,7 @@ extension HTTPResponder {
         var head = HTTPResponse(status: .ok, headerFields: cross)
         head.headerFields[.contentType] = "application/json"
         head.headerFields[.cacheControl] = "no-store"
-        // Whoever watches for the end of a connection cannot give it back.
+        // A connection whose end is watched for cannot be given back.
         if isAlone, portions.gone != nil { head.headerFields[.connection] = "close" }
         var body = try await writer.begin(head)
         guard let gone = portions.gone else {

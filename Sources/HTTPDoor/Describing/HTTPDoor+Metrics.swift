@@ -4,7 +4,7 @@ import HTTPTypes
 
 // GET /metrics
 
-/// Everything that is told, gathered on the core's thread in one go.
+/// All figures, gathered on the core's thread in one go.
 struct MetricsFigures: Sendable {
     var datasets: [DatasetFigures]
     /// What datasets counted that are deleted.
@@ -73,7 +73,7 @@ extension HTTPResponder {
         return .answer(HTTPAnswer(.ok, type: format.contentType, Array(text.text.utf8)))
     }
 
-    /// Whoever asks from this machine without a key, or an administrator.
+    /// The caller: on this machine without a key, or an administrator.
     ///
     /// - Returns: Which datasets they may hear of by name.
     private func reader(of exchange: HTTPExchange) async throws -> (_ dataset: String) -> Bool {

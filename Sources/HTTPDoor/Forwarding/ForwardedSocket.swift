@@ -85,7 +85,7 @@ final class ForwardedSocket: ChannelDuplexHandler {
         other?.end()
     }
 
-    /// The other half is gone: what is written still leaves, and a client that heard of no end is told that one node is going away.
+    /// The other half is gone: what is written still leaves, and after it, where a frame may follow, a close frame (going away).
     private func end() {
         guard let context, !isClosing else { return }
         if frames?.takesClose == true {

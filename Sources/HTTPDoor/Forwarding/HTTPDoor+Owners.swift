@@ -60,7 +60,7 @@ extension HTTPDoor {
     /// The doors of the datasets that this node of a cluster serves.
     var servedDoors: [HTTPDoor] { configuration.forwarding?.doors() ?? [] }
 
-    /// What the next node is told about the caller.
+    /// What the next node is sent about the caller.
     func forwardingMark(of head: RequestHead) -> String {
         let origin = Forwarding.Origin(isFromLoopback: callers.trusts(head), isEncrypted: head.isEncrypted)
         return configuration.forwarding?.mark(origin, head.method.rawValue, head.target, host: head.host ?? "") ?? ""

@@ -61,7 +61,7 @@ extension HTTPResponder {
         }
     }
 
-    /// What came before is kept, and told.
+    /// What came before is kept, and reported.
     private static func broken(_ refusal: HTTPRefusal, _ sums: ImportSums) -> HTTPAnswer {
         var answer = refusal.answer
         var writer = JSONWriter()

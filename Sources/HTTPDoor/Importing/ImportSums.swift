@@ -8,8 +8,8 @@ struct ImportSums {
     private var warnings: [JSONValue] = []
     private var leftOut = 0
 
-    /// So many refusals, and so many warnings, are told.
-    private static let toldMax = 1000
+    /// So many refusals, and so many warnings, are listed.
+    private static let listedMax = 1000
 
     mutating func add(_ result: JSONObject) {
         imported += result["imported"]?.asInt64 ?? 0
@@ -19,11 +19,11 @@ struct ImportSums {
     }
 
     private mutating func append(_ value: JSONValue, to list: WritableKeyPath<ImportSums, [JSONValue]>) {
-        if self[keyPath: list].count < Self.toldMax { self[keyPath: list].append(value) } else { leftOut += 1 }
+        if self[keyPath: list].count < Self.listedMax { self[keyPath: list].append(value) } else { leftOut += 1 }
     }
 
     var object: JSONValue {
-        let rest: [JSONValue] = leftOut > 0 ? [.string("\(leftOut) more refusals and warnings are not told")] : []
+        let rest: [JSONValue] = leftOut > 0 ? [.string("\(leftOut) more refusals and warnings are not listed")] : []
         return [
             "imported": .integer(imported), "replaced": .integer(replaced), "refused": .array(refused),
             "warnings": .array(warnings + rest),

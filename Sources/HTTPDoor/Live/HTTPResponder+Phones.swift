@@ -56,17 +56,17 @@ extension HTTPResponder {
     private static func ownTracksTopic(
         of body: [UInt8], _ head: RequestHead, dataset: String, otherwise: String
     ) -> Result<OwnTracksTopic, WireError> {
-        let told = Result { () throws(WireError) in
+        let stated = Result { () throws(WireError) in
             try JSONParser().read(body) { root throws(WireError) in root["topic"]?.asString }
         }
-        let levels = ((try? told.get()) ?? nil)?.split(separator: "/").map(String.init) ?? []
+        let levels = ((try? stated.get()) ?? nil)?.split(separator: "/").map(String.init) ?? []
         let (limitUser, limitDevice) = (head["X-Limit-U"] ?? head.parameter("u"), head["X-Limit-D"] ?? head.parameter("d"))
         // On Android the app says `owntracks/http/ID` over HTTP, and who it is in the headers.
         let isNamed = levels.count >= 3 && (levels[1] != "http" || limitUser == nil || limitDevice == nil)
         let user = isNamed ? levels[1] : limitUser ?? otherwise
         let device = isNamed ? levels[2] : limitDevice
         if let device, let topic = OwnTracksTopic(dataset: dataset, user: user, device: device) { return .success(topic) }
-        if case .failure(let error) = told { return .failure(error) }
+        if case .failure(let error) = stated { return .failure(error) }
         return .failure(
             WireError(
                 .invalid,

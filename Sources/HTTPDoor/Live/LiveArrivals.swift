@@ -15,11 +15,11 @@ struct LiveBatch: Sendable {
     var dataset: String
     var client: String
     var arrivals: [LiveArrival]
-    /// The device that they are of: whoever may have and move it may publish them; nil: their topics decide.
+    /// The device that they are of: a caller that may have and move it may publish them; nil: their topics decide.
     var device: String?
     var answers: [UpdateAnswer] = []
     var until: Int64
-    /// Told when all of it is answered; nil: the daemon ends, or the dataset did not go on in time.
+    /// Called when all of it is answered; nil: the daemon ends, or the dataset did not go on in time.
     var done: @Sendable ([UpdateAnswer]?) -> Void
 }
 

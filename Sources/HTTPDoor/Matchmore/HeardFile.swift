@@ -4,7 +4,7 @@ import Wire
 
 /// How far devices have heard, in a file: who comes again after a restart of the daemon hears nothing twice.
 ///
-/// It is written whole, on a queue of its own. What a crash takes from it is told once more.
+/// It is written whole, on a queue of its own. What a crash takes from it is sent once more.
 final class HeardFile: Sendable {
     private let path: String
     private let queue = DispatchQueue(label: "geomatch.matchmore-heard")

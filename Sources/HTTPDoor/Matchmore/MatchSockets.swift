@@ -78,7 +78,7 @@ final class MatchSocket {
     private let newest: Int64?
     /// What came about while that which waits is read.
     private var early: [(id: String, number: Int64)]?
-    /// What waited, as long as it may be told once more.
+    /// What waited, as long as it may be sent once more.
     private var waited: Set<String> = []
 
     init(_ device: MatchSockets.Device, _ stream: EventStream, client: String, newest: Int64?) {

@@ -36,7 +36,7 @@ extension Callers {
     }
 }
 
-/// The `sub` of a JSON Web Token (RFC 7519), whoever signed it.
+/// The `sub` of a JSON Web Token (RFC 7519), regardless of who signed it.
 enum JWTSubject {
     static func read(_ token: String) -> String? {
         // One that was made here, and is no key any more, names nothing.

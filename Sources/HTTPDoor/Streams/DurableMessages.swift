@@ -77,7 +77,7 @@ struct DurableMessages {
             client.bytes += Self.cost(message)
             Self.forgetOld(&client, at: now)
         }
-        // Whoever has most loses its oldest.
+        // The client that has most loses its oldest.
         while bytes > bytesMax, let largest = sizeClasses.last(where: { !$0.isEmpty })?.first {
             change(largest) { $0.forgetFirst() }
         }
@@ -102,7 +102,7 @@ struct DurableMessages {
         }
     }
 
-    /// Forgets what clients of a dataset could be sent again: who resumes is told of a gap.
+    /// Forgets what clients of a dataset could be sent again: a client that resumes is notified of a gap.
     mutating func forget(dataset: String) {
         for key in clients.keys where key.dataset == dataset {
             change(key) { client in while !client.entries.isEmpty { client.forgetFirst() } }

@@ -60,7 +60,7 @@ final class EventStream: Sendable {
     var client: String { caller.client }
     /// Empty: everything.
     private let filters: [TopicFilter]
-    /// Told of each reply that nobody will read.
+    /// Called with each reply that nobody will read.
     private let dropped: @Sendable (HTTPDoor.Reply) -> Void
     private let state = Mutex(State())
 
@@ -147,7 +147,7 @@ final class EventStream: Sendable {
     }
 
     private static func due(_ state: inout State) -> (@Sendable () -> Void)? {
-        // An end is told also to a connection that has not taken what waits.
+        // An end is notified also to a connection that has not read what waits.
         guard !state.isNotified || state.end != nil, let notify = state.notify else { return nil }
         state.isNotified = true
         return notify

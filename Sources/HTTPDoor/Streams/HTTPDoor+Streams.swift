@@ -140,13 +140,13 @@ extension HTTPDoor {
         guard !streams.isEmpty else { return }
         if notification.isLive, let route = socketRoute(of: recipient), let stream = route.stream {
             let message = StreamMessage(path: recipient.path, payload: Array(payload), frameHead: route.frameHead)
-            return tell(live: message, notification.token, to: stream)
+            return send(live: message, notification.token, to: stream)
         }
         guard let streams = streams[key] else { return }
         let message = StreamMessage(path: recipient.path, payload: Array(payload))
         for stream in streams where stream.wants(message.path) {
             if notification.isLive {
-                tell(live: message, notification.token, to: stream)
+                send(live: message, notification.token, to: stream)
             } else {
                 stream.append(.message(message))
             }
@@ -165,7 +165,7 @@ extension HTTPDoor {
         for stream in streams[key] ?? [] where stream.wants(message.path) { stream.append(.message(message)) }
     }
 
-    /// A reply, for those streams of whoever asked that name it.
+    /// Sends a reply to those streams of the calling client that name it.
     func tell(_ reply: ArraySlice<UInt8>, to address: ReturnAddress) {
         guard !streams.isEmpty, let recipient = core.recipient(of: address),
             let streams = streams[StreamKey(dataset: recipient.dataset, client: recipient.client)]
@@ -173,7 +173,7 @@ extension HTTPDoor {
         let named = streams.filter { $0.names(recipient.path) }
         guard !named.isEmpty else { return }
         let payload = Array(reply)
-        // A key is shown to whoever made it: a stream's own key may be for less.
+        // A key is shown to its maker alone: a stream's own key may be for less.
         guard !ReplyStatus.isResult(payload, of: "key/create") else { return }
         // What they say depends on more datasets than a key for one of them is good for.
         let isWide = Self.wideRequests.contains { ReplyStatus.isResult(payload, of: $0) }
@@ -184,7 +184,7 @@ extension HTTPDoor {
 
     private static let wideRequests = ["dataset/list", "cluster/status", "key/list"]
 
-    private func tell(live message: StreamMessage, _ token: UInt64, to stream: EventStream) {
+    private func send(live message: StreamMessage, _ token: UInt64, to stream: EventStream) {
         if stream.append(.message(message), replacing: token) == .conflated { core.hub.conflated(token) }
     }
 

@@ -118,7 +118,7 @@ final class MessageFile: Sendable {
         write(Array("{\"after\":\(last)}\n".utf8))
     }
 
-    /// What cannot be written is not kept: then a gap is told in the next life.
+    /// What cannot be written is not kept: then a gap is reported in the next life.
     private func write(_ line: [UInt8]) {
         var rest = line[...]
         while descriptor >= 0, !rest.isEmpty {

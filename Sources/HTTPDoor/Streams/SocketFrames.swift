@@ -11,7 +11,7 @@ extension ByteBuffer {
         writeBytes(data)
     }
 
-    /// What stands before the bytes of a message in one frame, without a mask, as servers send it.
+    /// The head of a frame that holds a whole message, without a mask, as servers send it.
     ///
     /// Source: RFC 6455, section 5.2.
     mutating func writeFrameHead(_ opcode: WebSocketOpcode, length: Int) {
@@ -60,7 +60,7 @@ extension StreamMessage {
 }
 
 extension NIOWebSocketError {
-    /// What a client that sent a broken frame is told.
+    /// The close code for a client that sent a broken frame.
     var code: WebSocketErrorCode {
         switch self {
         case .invalidFrameLength: .messageTooLarge

@@ -164,7 +164,7 @@ final class SocketHandler: ChannelDuplexHandler {
             if let end { return close(context, end.code) }
             if items.isEmpty { break }
         }
-        // A reader that takes nothing is told so past its place in the line.
+        // A reader that receives nothing is closed ahead of what is queued for it.
         if !context.channel.isWritable, stream.isTooSlow { return close(context, StreamEnd.tooSlow.code) }
         if isReadHeld, outstanding < Self.outstandingMax {
             isReadHeld = false

@@ -16,7 +16,7 @@ struct SocketUpgrade: Sendable {
         /// Nowhere: it is answered as a plain request.
         case refused
         case here(HTTPDoor)
-        /// At another node, which is told who asks.
+        /// At another node, which is sent the caller in the mark.
         case node(address: String, mark: String)
     }
 

@@ -44,7 +44,7 @@ public struct AccessList: Sendable {
     public var grants: (@Sendable (_ user: String) -> [Grant])?
     /// Where Home Assistant discovers, which those read who read all live data of a dataset, and the daemon alone writes; `nil`: nowhere.
     public var discoveryPrefix: String?
-    /// Patterns of the datasets that it tells of.
+    /// Patterns of the datasets that it announces.
     public var discoveryDatasets: [String] = []
 
     public init(

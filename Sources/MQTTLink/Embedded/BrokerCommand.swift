@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the daemon tells geomatch's plugin in the embedded broker, over the private listener.
+/// What the daemon sends to geomatch's plugin in the embedded broker, over the private listener.
 enum BrokerCommand {
     /// Users and access are to be read again. Blocks until it has been done.
     ///

@@ -118,7 +118,7 @@ struct BrokerFiles: Sendable {
         let place = socketDirectory.hasPrefix(directory) ? "run/mqtt.sock" : socket
         return text + """
 
-            # For the daemon: whoever can enter the folder is trusted, and only we can.
+            # For the daemon: a process that can enter the folder is trusted, and only ours can.
             listener 0 \(place)
             allow_anonymous true
             \(plugin.map { "plugin \($0)\n" } ?? "")\

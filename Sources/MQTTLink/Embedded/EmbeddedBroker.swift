@@ -5,7 +5,7 @@ import Synchronization
 /// The daemon's own mosquitto: a child process that is started, watched, restarted when it dies, and ended with us.
 ///
 /// The child belongs to one thread, which alone starts, signals and reaps it; the rest of the object is what that thread
-/// tells, behind a lock.
+/// reports, behind a lock.
 public final class EmbeddedBroker: Sendable {
     struct State {
         var processID: Int32?
@@ -70,7 +70,7 @@ public final class EmbeddedBroker: Sendable {
 
     var configuration: EmbeddedBrokerConfiguration { settings.withLock { $0 } }
 
-    /// Reads users and certificates again, and takes what each user may do from now on; within a second, told in the log.
+    /// Reads users and certificates again, and takes what each user may do from now on; within a second, as the log reports.
     ///
     /// - Parameter done: Called on the supervisor's thread when that is so, or could not be.
     public func reload(
@@ -161,7 +161,7 @@ public final class EmbeddedBroker: Sendable {
                 return
             }
             guard monotonicNow() < deadline else { throw .notAccepting(seconds: seconds, lines: lines) }
-            // The kernel tells nobody that a port begins to listen.
+            // The kernel does not report that a port begins to listen.
             usleep(5_000)
         }
     }

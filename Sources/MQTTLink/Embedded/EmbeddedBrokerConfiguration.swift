@@ -40,7 +40,7 @@ public struct EmbeddedBrokerConfiguration: Sendable {
     public var grants: (@Sendable (_ user: String) -> [AccessList.Grant])?
     /// Where Home Assistant discovers; nil: nowhere.
     public var discoveryPrefix: String?
-    /// Patterns of the datasets that it tells of.
+    /// Patterns of the datasets that it announces.
     public var discoveryDatasets: [String] = []
     /// Seconds between two writings of its memory to disk at least, and bytes of it a second at most: mosquitto writes everything
     /// each time, and does nothing else meanwhile.

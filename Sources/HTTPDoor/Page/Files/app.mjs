@@ -329,7 +329,7 @@ async function showDevice(id) {
   show();
 }
 
-/** A button that has this browser told of the matches of a subscription, or not any more. */
+/** A button that turns this browser's notifications of a subscription's matches on or off. */
 function ring(subscription) {
   let known = subscription;
   const button = el('button', {type: 'button', onclick: async () => {

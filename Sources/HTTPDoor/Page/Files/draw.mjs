@@ -9,7 +9,7 @@ export const detailMax = 1500;
 const namesMax = 60;
 const placesMax = 2000;
 
-/** Room fills from empty to full; told apart by lightness alone, so by everybody. */
+/** Room fills from empty to full; distinguished by lightness alone, so by everybody. */
 export const fills = {
   light: ['#eef3f8', '#c6dbef', '#85bcdb', '#4292c6', '#1561a9', '#08306b'],
   dark: ['#1b2733', '#173a5e', '#1f5f93', '#3d8cc4', '#85bcdb', '#d8e9f6'],

@@ -25,12 +25,12 @@ export class Bell {
 
   get scope() { return new URL('page/', this.base).href; }
 
-  /** Whether this browser hears of the matches of a subscription. */
+  /** Whether this browser is notified of the matches of a subscription. */
   rings(subscription) {
     return this.endpoint !== null && (subscription.pushers ?? []).some((pusher) => pusher.webpush?.endpoint === this.endpoint);
   }
 
-  /** Has it told from now on, or not any more; the subscription as it is then. */
+  /** Turns notifications of it on or off; returns the subscription as it is then. */
   async set(link, {id}, isWanted) {
     const own = isWanted ? await this.listen() : null;
     const {pushers = [], revision} = await link.ask('subscription/get', {id});
