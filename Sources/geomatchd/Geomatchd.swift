@@ -12,7 +12,7 @@ struct Geomatchd: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "geomatchd",
-        abstract: "Tells who met whom, where, over MQTT.",
+        abstract: "Reports who met whom, where, over MQTT.",
         discussion: """
             Without an argument it runs an embedded mosquitto on 127.0.0.1:1883 and stores in ./geomatch-data. \
             Each flag can also be given in the environment (--data-dir as GEOMATCH_DATA_DIR) and as a key of the \
@@ -122,7 +122,7 @@ struct Geomatchd: AsyncParsableCommand {
         try Self.checkCertificates(of: settings)
         let format = settings.logFormat
         LogThreshold.level = settings.logLevel
-        // Whoever reads the log may go away: that is a failed write, not the end.
+        // The reader of the log may go away: that is a failed write, not the end.
         signal(SIGPIPE, SIG_IGN)
         let hangups = Hangups()
         LoggingSystem.bootstrap { _ in LineLogHandler(format: format) }

@@ -57,7 +57,7 @@ final class ClusterNode: @unchecked Sendable {
     private var waiting: [Int: [RoutedMessage]] = [:]
     /// What is for shards that nobody has at present.
     private var homeless: [Homeless] = []
-    /// What datasets hold and the store is not told yet, by dataset.
+    /// What datasets hold and is not written to the store yet, by dataset.
     private var contents: [String: SharedContents] = [:]
     private var isWritingContents = false
     /// How shards read other ecosystems; a reload may change it.
@@ -128,7 +128,7 @@ final class ClusterNode: @unchecked Sendable {
     func place(of shard: Int) -> ShardPlace {
         lock.withLock {
             if let daemon = shards[shard] {
-                // Who does not reach the store may have lost it; while the session at the broker stands, nobody has taken it.
+                // Who does not reach the store may have lost it; while the session at the broker is open, nobody has taken it.
                 return clock.isFresh || daemon.isOnline ? .here(daemon) : .nobody
             }
             if member.serving[shard] != nil {
@@ -157,7 +157,7 @@ final class ClusterNode: @unchecked Sendable {
 
     var isComplete: Bool { clock.isFresh ? lastView?.isComplete ?? false : true }
 
-    /// What a dataset holds changed: the store is told with the next beat.
+    /// What a dataset holds changed: it is written to the store with the next beat.
     func note(_ contents: SharedContents) { lock.withLock { self.contents[contents.dataset] = contents } }
 
     func hurry() {
@@ -298,7 +298,7 @@ final class ClusterNode: @unchecked Sendable {
             standDown(view)
             routeHomeless()
             startMissing(view)
-            tell(view)
+            report(view)
             writeContents()
             return isOver ? 0 : lock.withLock { member.pause }
         } catch JoinRefusal.replaced {
@@ -607,7 +607,7 @@ final class ClusterNode: @unchecked Sendable {
 
     // MARK: What others learn
 
-    private func tell(_ view: ClusterView) {
+    private func report(_ view: ClusterView) {
         let (serving, running, isBusy) = lock.withLock { (member.serving, shards, !starting.isEmpty) }
         let datasets = serving.keys.reduce(0) { $0 + view.datasetCounts[$1] }
         door.set(status: status.encode(isOnline: true, node: (datasets, epochs)))

@@ -46,7 +46,7 @@ final class ShardDaemon: @unchecked Sendable {
         let cluster: PostgresCluster
         /// Of the store.
         let identity: String
-        /// Names the sessions, and is told nowhere.
+        /// Names the sessions, and is published nowhere.
         let secret: String
         let endpoint: MQTTEndpoint
         let status: StatusMessage
@@ -161,7 +161,7 @@ final class ShardDaemon: @unchecked Sendable {
 
     private static func life(_ shard: Int) -> String { "life/\(shard)" }
 
-    /// Whether its session stands.
+    /// Whether its session is open.
     var isOnline: Bool { running.core.health.isOnline }
 
     /// The loop has ended, though nobody ended it: the lease was not renewed for too long.

@@ -18,7 +18,7 @@ struct Settings: Sendable {
     var encryptedListener: EmbeddedBrokerConfiguration.EncryptedListener?
     /// Where HTTP is offered, and how; nil: nowhere.
     var http: HTTPSettings? = HTTPSettings()
-    /// Keys of HTTP that stand in the file.
+    /// Keys of HTTP in the file.
     var keys: [FileKey] = []
     var dataDirectory = "./geomatch-data"
     /// The PostgreSQL database where everything is kept instead; nil: a file in the data directory.
@@ -64,7 +64,7 @@ struct Settings: Sendable {
     /// What is allowed and yet unwise, for the log of each start.
     var warnings: [String] = []
 
-    /// The embedded broker, reached from this machine only: whoever reaches it is trusted.
+    /// The embedded broker, reached from this machine only: its clients are trusted.
     var isTrustedLoopback: Bool {
         broker == nil && Self.isLoopback(listenHost) && encryptedListener.map { Self.isLoopback($0.host) } ?? true
     }

@@ -21,7 +21,7 @@ struct SettingsLimit: Sendable {
     /// The key below ``section``.
     var name: Substring { key.dropFirst(Self.section.count + 1) }
 
-    /// What is allowed, for whoever wrote something else.
+    /// What is allowed, for the error about any other value.
     var takes: String {
         "\(allowed.lowerBound) to \(allowed.upperBound)" + (unit.map { " \($0)" } ?? "")
     }

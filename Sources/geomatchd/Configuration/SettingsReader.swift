@@ -220,7 +220,7 @@ struct SettingsReader {
             host: place.0, port: place.1, certificateFile: certificate, keyFile: key)
     }
 
-    /// Whoever reaches a listener without users is trusted: only this machine may.
+    /// A client that reaches a listener without users is trusted: only this machine may reach one.
     private func checkListeners(_ settings: Settings) throws(SettingsError) {
         guard settings.broker == nil, settings.usersFile == nil else { return }
         let hosts =
@@ -298,7 +298,7 @@ struct SettingsReader {
         return entries
     }
 
-    /// A client's or dataset's name in which `*` stands for any run of characters.
+    /// A client's or dataset's name in which `*` matches any run of characters.
     static func isNamePattern(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

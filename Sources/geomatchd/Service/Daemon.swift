@@ -13,7 +13,7 @@ import Wire
 
 /// The daemon assembled: data directory, store, broker, hub, link, in dependency order.
 struct Daemon {
-    /// Why it ended, as an exit code tells it.
+    /// Why it ended, as an exit code says it.
     enum Failure: Error {
         /// 69: the broker cannot be reached or started, or the data directory is in use.
         case unavailable(String)
@@ -74,7 +74,7 @@ struct Daemon {
         configuration.maximumGracefulShutdownDuration = .seconds(graceSeconds)
         configuration.maximumCancellationDuration = .seconds(2)
         let start = StartService(health: health, timeoutSeconds: settings.startTimeoutSeconds)
-        // Everything that runs ends in order, and then the failure is told.
+        // Everything that runs ends in order, and then the failure is reported.
         configuration.services.append(
             .init(service: start, successTerminationBehavior: .ignore, failureTerminationBehavior: .gracefullyShutdownGroup))
         do {
@@ -127,7 +127,7 @@ struct Daemon {
         }
     }
 
-    /// The store's own name, made once: it names our mark and our probe at the broker, and is told in `geomatch/status`.
+    /// The store's own name, made once: it names our mark and our probe at the broker, and is published in `geomatch/status`.
     private func identity(of store: any DurableStore) throws(Failure) -> String {
         do throws(StoreError) {
             if let known = try store.metadata("storeId") {
@@ -143,7 +143,7 @@ struct Daemon {
         }
     }
 
-    /// The name of our session at the broker, made once and told nowhere: whoever knows it can put us out and take our session.
+    /// The name of our session at the broker, made once and published nowhere: a client that knows it can disconnect us and take it over.
     private func clientID(of store: any DurableStore) throws(Failure) -> String {
         do throws(StoreError) {
             if let known = try store.metadata("clientId") { return known }
@@ -214,7 +214,7 @@ struct Daemon {
             dataDirectory: directory.path, host: settings.listenHost, port: settings.listenPort,
             usersFile: settings.usersFile, topicsPrefix: settings.topicsPrefix,
             log: { line in
-                let line = Self.told(ofBrokerLine: line.replacing(clientID, with: "geomatchd"))
+                let line = Self.text(ofBrokerLine: line.replacing(clientID, with: "geomatchd"))
                 log.log(level: Self.level(ofBrokerLine: line), "mosquitto", metadata: ["line": "\(line)"])
             })
         configuration.pluginFile = plugin
@@ -229,7 +229,7 @@ struct Daemon {
         do throws(EmbeddedBrokerError) {
             try broker.start(timeoutSeconds: settings.startTimeoutSeconds)
         } catch {
-            // A mosquitto that cannot load it ends at once; so it does for other reasons, which are told when it does again.
+            // A mosquitto that cannot load it ends at once; so it does for other reasons, which are reported when it does again.
             guard case .exitedAtOnce = error, plugin != nil else { throw error }
             log.warning("mosquitto does not start with the plugin; trying without", metadata: ["error": "\(error)"])
             return try startEmbeddedBroker(directory, clientID: clientID, plugin: nil)
@@ -269,11 +269,11 @@ struct Daemon {
         return min(settings.connectionsMaximum, possible)
     }
 
-    /// After our own SIGHUP it is not to read its configuration again, and does without. At a start it would end, which is told.
+    /// After our own SIGHUP it is not to read its configuration again, and does without. At a start it would end, which is reported.
     private static let unreadConfiguration = "Error: Unable to open config file "
 
     /// A line of the child, with what explains it.
-    static func told(ofBrokerLine line: String) -> String {
+    static func text(ofBrokerLine line: String) -> String {
         guard line.hasPrefix(unreadConfiguration) else { return line }
         return line + " As intended: at a reload it reads users, access and certificates only."
     }

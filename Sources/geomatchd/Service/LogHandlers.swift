@@ -74,7 +74,7 @@ struct LineLogHandler: LogHandler {
         return line + "}\n"
     }
 
-    /// Numbers and truths as such: whoever logs says which by `.stringConvertible`, so that a key keeps its type.
+    /// Numbers and booleans as such: the log statement marks them by `.stringConvertible`, so that a key keeps its type.
     private static func json(_ value: Logger.MetadataValue) -> String {
         guard case .stringConvertible(let plain) = value else { return quoted("\(value)") }
         return switch plain {

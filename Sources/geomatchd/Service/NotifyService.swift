@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import ServiceLifecycle
 
-/// Tells systemd that the daemon is alive (`WatchdogSec=`), and when it begins to end.
+/// Notifies systemd that the daemon is alive (`WatchdogSec=`), and when it begins to end.
 struct NotifyService: Service {
     let health: Health
     /// Has the core's thread take a turn.

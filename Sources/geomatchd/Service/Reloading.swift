@@ -80,7 +80,7 @@ final class Reloading: Sendable {
         access.replace(by: next.accessRules)
         http?.reload(keys: next.keys, origins: OriginPatterns(next.http?.origins ?? []))
         reloadCertificate()
-        // What goes is told to those who could read of it, what comes to those who may.
+        // What goes is published to those who could read of it, what comes to those who may.
         let datasets = next.homeAssistant.datasets
         rediscover?(datasets, broker == nil)
         broker?.reload(

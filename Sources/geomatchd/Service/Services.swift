@@ -67,7 +67,7 @@ struct DueHandover: Sendable {
     let handover: SessionHandover
     let done: @Sendable () -> Void
 
-    /// The link's own try tells what is wrong with the endpoint.
+    /// The link's own try reports what is wrong with the endpoint.
     func run() { if (try? handover.run()) == true { done() } }
 }
 
@@ -148,7 +148,7 @@ struct StartService: Service {
     let timeoutSeconds: Double
 
     func run() async throws {
-        // Whoever is stopped before it is online has not failed.
+        // A daemon that is stopped before it is online has not failed.
         try await cancelWhenGracefulShutdown {
             try await awaitOnline()
         }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Moves what a broker holds for the daemon from the session of its former client id to that of its present one, once.
 ///
-/// The former id could be told from `geomatch/status`. Its session would collect messages for ever, and what it holds was
+/// The former id could be derived from `geomatch/status`. Its session would collect messages for ever, and what it holds was
 /// acknowledged to its senders. So: subscribe under the present id and publish a mark; read the former session up to the
 /// mark, and publish what was in it again, for the present session to hold; end the former session. What is published
 /// between the subscription and the mark comes by the former session, what is published later by the present one.
@@ -107,7 +107,7 @@ final class SessionHandover: MQTTLinkHandler, @unchecked Sendable {
     }
 
     func linkSubscribed(id: Int32, granted: [UInt8]) {
-        // A refusal is told by the daemon's own try, which follows.
+        // A refusal is reported by the daemon's own try, which follows.
         guard step == .subscribing else { return }
         _ = link?.publish(topic: configuration.markTopic, payload: "{}".utf8, qos: 1, token: 1)
     }
