@@ -32,7 +32,7 @@ public final class GeomatchClient: Sendable {
 
     public var configuration: GeomatchConfiguration { session.configuration }
 
-    /// Where the connection stands.
+    /// The state of the connection.
     public var connectionState: ConnectionState { session.change { $0.phase.state } }
 
     /// Every change of ``connectionState`` from now on.
@@ -82,7 +82,7 @@ public final class GeomatchClient: Sendable {
 
     /// Publishes a device's live update, as the device itself would, and returns when the broker has it.
     ///
-    /// The daemon reads live updates as they come: one that meets no daemon is lost, and a refused one is told on the
+    /// The daemon reads live updates as they come: one that meets no daemon is lost, and a refused one is reported on the
     /// diagnostics topic, not here. Over the daemon's own socket its answer is awaited, and a refusal thrown.
     ///
     /// - Parameter topic: All seven levels; those left out do not apply.

@@ -21,7 +21,7 @@ package struct ClientTopics: Sendable, Equatable {
     /// What names things of this client.
     package var ownDiagnostics: String { own + "diagnostics/#" }
     package var circumstances: String { own + "circumstance/#" }
-    /// Of one level behind, as messages are told apart by their topic but for its last level.
+    /// Of one level behind, as messages are distinguished by their topic but for its last level.
     var circumstanceEvents: String { own + "circumstance/+" }
     package var geofences: String { own + "geofence/#" }
     var geofenceEvents: String { own + "geofence/+" }

@@ -1,4 +1,4 @@
-/// Where a connection stands.
+/// The state of a connection.
 ///
 /// The order is closed, connecting, connected, disconnecting, closed; a connection that is lost goes to closed and at
 /// once to connecting again.

@@ -26,7 +26,7 @@ public struct GeomatchConfiguration: Sendable {
     public var dataset: String
     /// The name you are known by; a level of your topics, so that the broker's access list can guard it.
     public var client: String
-    /// What stands before every topic (`topics.prefix` of the daemon); none by default.
+    /// The prefix of every topic (`topics.prefix` of the daemon); none by default.
     public var topicsPrefix = ""
     public var tls: TLS?
     /// How long a request may take, reconnecting included. Default 30 s.
@@ -56,7 +56,7 @@ public struct GeomatchConfiguration: Sendable {
     /// The connection of one command, which somebody waits for: what is not there at first ends it instead of being waited for,
     /// the daemon checks the names, and replies are subscribed to with the first request.
     package var isForCommand = false
-    /// Told each time a connection is lost, or not reached again; on the connection's thread.
+    /// Called each time a connection is lost, or not reached again; on the connection's thread.
     package var connectionLost: (@Sendable (GeomatchError) -> Void)?
 
     /// A daemon in memory instead of a broker.
@@ -68,7 +68,7 @@ public struct GeomatchConfiguration: Sendable {
     /// The daemon is reached by its own WebSocket.
     package var isHTTP: Bool { Self.address(of: broker) != nil }
 
-    /// What stands behind `http://` or `https://`, and the port that is meant without one; nil for another scheme.
+    /// The text behind `http://` or `https://`, and the port that is meant without one; nil for another scheme.
     private static func address(of url: String) -> (rest: Substring, isEncrypted: Bool)? {
         for (prefix, isEncrypted) in [("https://", true), ("http://", false)]
         where url.prefix(prefix.count).lowercased() == prefix {

@@ -9,7 +9,7 @@ internal import MQTTValues
 /// `link` is made before the thread starts and never changes; it is used on the thread alone, but for waking and stopping,
 /// which any thread may. That is the guard behind `@unchecked Sendable`.
 ///
-/// The thread keeps the loop, the loop its session; so a connection that stands keeps the session alive until somebody
+/// The thread keeps the loop, the loop its session; so an open connection keeps the session alive until somebody
 /// closes it or the owning client is let go.
 final class LinkLoop: SocketLinkHandler, @unchecked Sendable {
     private let session: Session
@@ -73,11 +73,11 @@ final class LinkLoop: SocketLinkHandler, @unchecked Sendable {
 
     // MARK: MQTTLinkHandler
 
-    func linkConnected(sessionPresent: Bool, protocolVersion: Int) { tell { $0.connected() } }
-    func linkSubscribed(id: Int32, granted: [UInt8]) { tell { $0.subscribed(id, granted) } }
+    func linkConnected(sessionPresent: Bool, protocolVersion: Int) { report { $0.connected() } }
+    func linkSubscribed(id: Int32, granted: [UInt8]) { report { $0.subscribed(id, granted) } }
     func linkUnsubscribed(id: Int32) {}
-    func linkAcknowledged(token: UInt64, reason: UInt8) { tell { $0.acknowledged(number: token, reason: reason) } }
-    func linkDisconnected(_ reason: MQTTDisconnect) { tell { $0.disconnected(reason) } }
+    func linkAcknowledged(token: UInt64, reason: UInt8) { report { $0.acknowledged(number: token, reason: reason) } }
+    func linkDisconnected(_ reason: MQTTDisconnect) { report { $0.disconnected(reason) } }
     func linkWoken() { carryOut() }
 
     func linkReceived(_ batch: InboundBatch) {
@@ -103,7 +103,7 @@ final class LinkLoop: SocketLinkHandler, @unchecked Sendable {
         }
     }
 
-    func linkRefused(token: UInt64, _ error: GeomatchError) { tell { $0.refused(number: token, error) } }
+    func linkRefused(token: UInt64, _ error: GeomatchError) { report { $0.refused(number: token, error) } }
 
     func linkReceivedAll() {
         session.change { $0.receivedAll() }
@@ -116,7 +116,7 @@ final class LinkLoop: SocketLinkHandler, @unchecked Sendable {
         return next
     }
 
-    private func tell(_ body: (SessionCore) -> Void) {
+    private func report(_ body: (SessionCore) -> Void) {
         session.change { body($0) }
         carryOut()
     }

@@ -1,11 +1,11 @@
 internal import MQTTValues
 
-/// Something that lives on a session: told what happens, under the session's lock.
+/// Something that lives on a session: notified of what happens, under the session's lock.
 protocol SessionComponent: AnyObject {
     /// Called for each change, in order.
     func stateChanged(_ state: ConnectionState, _ core: SessionCore)
-    /// After a reconnection (all filters stand again), and when another instance of the daemon came online: what the
-    /// daemon was told may be gone, and what it said meanwhile is.
+    /// After a reconnection (all filters are granted again), and when another instance of the daemon came online: what the
+    /// daemon was sent may be gone, and what it published meanwhile is.
     func recover(_ core: SessionCore)
     /// The session ended for good; every hold on it is void.
     func failed(_ error: GeomatchError, _ core: SessionCore)

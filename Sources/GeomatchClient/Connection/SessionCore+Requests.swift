@@ -22,7 +22,7 @@ struct PendingRequest {
     var wantsReply = true
     /// It fails where the broker says that nobody takes it.
     var needsReader = false
-    /// Sent only while this filter stands: its answer, or what follows it, would be missed.
+    /// Sent only while this filter is granted: its answer, or what follows it, would be missed.
     var requiredFilter: [UInt8]?
     /// Milliseconds since 1970 UTC; `Int64.max` for none.
     var deadline: Int64

@@ -2,11 +2,11 @@ internal import LiveTopics
 internal import MQTTValues
 internal import Wire
 
-/// The state of one connection and of everything that hangs on it.
+/// The state of one connection and of everything attached to it.
 ///
 /// Guarded by the lock of ``Session``: every method is called while it is held, and calls nothing that waits and
 /// nothing of the application. Results go out through continuations and mailboxes, which only schedule. That keeps one
-/// order for everything: what is told is told as it happened.
+/// order for everything: events are reported in the order in which they happened.
 final class SessionCore {
     enum Phase: Equatable {
         case closed
@@ -47,7 +47,7 @@ final class SessionCore {
     weak var session: Session?
 
     private(set) var phase = Phase.closed
-    /// Who needs the connection. It stands as long as somebody does.
+    /// Who needs the connection. It is kept as long as somebody does.
     private var holders: Set<Int> = []
     private var loop: LinkLoop?
     private var hasConnected = false
@@ -151,7 +151,7 @@ final class SessionCore {
 
     private var sortedComponents: [any SessionComponent] { components.sorted { $0.key < $1.key }.map(\.value) }
 
-    // MARK: What the link tells
+    // MARK: What the link reports
 
     func connected() {
         guard phase == .connecting else { return }
@@ -202,7 +202,7 @@ final class SessionCore {
         filtersAsked.removeAll()
         daemon?.isOnline = nil
         for key in filters.keys { filters[key]?.isGranted = false }
-        // The end of a loop is told by `loopEnded`.
+        // The end of a loop is reported by `loopEnded`.
         guard reason.cause != .stopped, phase != .disconnecting, phase != .closed else { return }
         let error = GeomatchError(reason, broker: configuration.brokerName)
         if reason.needsAction || configuration.isForCommand && connection == 0 { return fail(error) }

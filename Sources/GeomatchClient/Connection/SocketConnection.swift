@@ -52,27 +52,27 @@ struct SocketAddressOfDaemon: Sendable {
     }
 }
 
-/// One connection to the daemon's socket, which tells what happens to it.
+/// One connection to the daemon's socket, which reports what happens to it.
 enum SocketConnection {
-    typealias Tell = @Sendable (SocketLink.Event) -> Void
+    typealias Report = @Sendable (SocketLink.Event) -> Void
 
     private static let frameBytesMax = 64 << 20
 
-    static func open(_ address: SocketAddressOfDaemon, since cursor: String?, timeout: Duration, _ tell: @escaping Tell) {
+    static func open(_ address: SocketAddressOfDaemon, since cursor: String?, timeout: Duration, _ report: @escaping Report) {
         let timeout = TimeAmount.milliseconds(max(1, timeout.milliseconds))
         ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connectTimeout(timeout)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try configure(channel, address, since: cursor, timeout: timeout, tell)
+                    try configure(channel, address, since: cursor, timeout: timeout, report)
                 }
             }
             .connect(host: address.host, port: address.port)
-            .whenFailure { tell(.closed(.unreachable(text(of: $0)))) }
+            .whenFailure { report(.closed(.unreachable(text(of: $0)))) }
     }
 
     private static func configure(
         _ channel: any Channel, _ address: SocketAddressOfDaemon, since cursor: String?, timeout: TimeAmount,
-        _ tell: @escaping Tell
+        _ report: @escaping Report
     ) throws {
         let pipeline = channel.pipeline.syncOperations
         if let tls = address.tls {
@@ -83,21 +83,21 @@ enum SocketConnection {
             maxFrameSize: frameBytesMax,
             upgradePipelineHandler: { channel, _ in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(SocketFrames(tell))
-                    tell(.opened(channel))
+                    try channel.pipeline.syncOperations.addHandler(SocketFrames(report))
+                    report(.opened(channel))
                 }
             })
         let upgrade = NIOTypedHTTPClientUpgradeConfiguration(
             upgradeRequestHead: address.request(since: cursor), upgraders: [upgrader],
             notUpgradingCompletionHandler: { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(SocketRefusal(tell)) }
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(SocketRefusal(report)) }
             })
         let upgraded = try pipeline.configureUpgradableHTTPClientPipeline(
             configuration: NIOUpgradableHTTPClientPipelineConfiguration(upgradeConfiguration: upgrade))
         let timer = channel.eventLoop.scheduleTask(in: timeout) { channel.close(promise: nil) }
         upgraded.whenComplete { _ in timer.cancel() }
         upgraded.whenFailure { _ in channel.close(promise: nil) }
-        channel.closeFuture.whenComplete { _ in tell(.closed(.lost("the connection ended"))) }
+        channel.closeFuture.whenComplete { _ in report(.closed(.lost("the connection ended"))) }
     }
 
     static func write(_ bytes: [UInt8], to channel: any Channel) {
@@ -126,15 +126,15 @@ enum SocketConnection {
     }
 }
 
-/// Takes the frames of a socket that stands; belongs to its event loop.
+/// Receives the frames of an open socket; belongs to its event loop.
 private final class SocketFrames: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
-    private let tell: SocketConnection.Tell
+    private let report: SocketConnection.Report
     private var partial: [UInt8] = []
 
-    init(_ tell: @escaping SocketConnection.Tell) { self.tell = tell }
+    init(_ report: @escaping SocketConnection.Report) { self.report = report }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = Self.unwrapInboundIn(data)
@@ -142,14 +142,14 @@ private final class SocketFrames: ChannelInboundHandler {
         case .text, .continuation:
             partial += frame.unmaskedData.readableBytesView
             guard frame.fin else { return }
-            tell(.frame(partial))
+            report(.frame(partial))
             partial = []
         case .ping:
             let pong = WebSocketFrame(fin: true, opcode: .pong, maskKey: .random(), data: frame.unmaskedData)
             context.writeAndFlush(Self.wrapOutboundOut(pong), promise: nil)
         case .connectionClose:
             var reason = frame.unmaskedData
-            tell(.closed(Self.cause(reason.readWebSocketErrorCode())))
+            report(.closed(Self.cause(reason.readWebSocketErrorCode())))
             context.close(promise: nil)
         default: break
         }
@@ -171,18 +171,18 @@ private final class SocketFrames: ChannelInboundHandler {
 private final class SocketRefusal: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
 
-    private let tell: SocketConnection.Tell
+    private let report: SocketConnection.Report
     private var status = 0
     private var body: [UInt8] = []
 
-    init(_ tell: @escaping SocketConnection.Tell) { self.tell = tell }
+    init(_ report: @escaping SocketConnection.Report) { self.report = report }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch Self.unwrapInboundIn(data) {
         case .head(let head): status = Int(head.status.code)
         case .body(let part): if body.count < 64 << 10 { body += part.readableBytesView }
         case .end:
-            tell(.closed(cause))
+            report(.closed(cause))
             context.close(promise: nil)
         }
     }

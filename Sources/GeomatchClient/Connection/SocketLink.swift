@@ -6,7 +6,7 @@ internal import NIOPosix
 internal import Synchronization
 internal import Wire
 
-/// What a socket tells the loop of its link, which belongs to another thread.
+/// What a socket reports to the loop of its link, which belongs to another thread.
 protocol SocketLinkHandler: MQTTLinkHandler {
     /// - Parameter isKept: It was known before.
     func linkReceived(topic: [UInt8], payload: [UInt8], isKept: Bool)
@@ -60,7 +60,7 @@ final class SocketLink: ClientLink, @unchecked Sendable {
     private var updates: Set<UInt64> = []
     /// Where durable messages are resumed.
     private var cursor: String?
-    /// Answers of our own, each told in the turn after it was asked for.
+    /// Answers of our own, each delivered in the turn after it was asked for.
     private var answers: [(any SocketLinkHandler) -> Void] = []
 
     /// The daemon gives a sign of life each 20 s.
@@ -227,7 +227,7 @@ final class SocketLink: ClientLink, @unchecked Sendable {
 
     /// A live update, whose answer is its acknowledgement.
     private func update(_ message: Publication, token: UInt64, _ channel: any Channel) -> MQTTPublishResult {
-        // Whoever publishes much waits for the daemon to read.
+        // A client that publishes much waits for the daemon to read.
         if token >= WorkerCore.tokenMin, !channel.isWritable { return .windowFull }
         var object: JSONObject = [
             "topic": .string(String(message.topic.dropFirst(topics.prefix.count))),
@@ -273,7 +273,7 @@ final class SocketLink: ClientLink, @unchecked Sendable {
         }
         let id = lastID
         answers.append { $0.linkSubscribed(id: id, granted: granted) }
-        // Whoever has a socket has the daemon.
+        // A client that has a socket has the daemon.
         if wanted.contains(where: { $0.filter == topics.status }) {
             let (topic, status) = (Array(topics.status.utf8), Array(#"{"state":"online","instance":"http"}"#.utf8))
             answers.append { $0.linkReceived(topic: topic, payload: status, isKept: true) }

@@ -7,7 +7,7 @@ package import MQTTValues
 package protocol ConnectionWorker: AnyObject, Sendable {
     /// Subscribed to on each connection.
     var filters: [String] { get }
-    /// There is a connection, and the filters stand: at first, and after each reconnection.
+    /// There is a connection, and the filters are granted: at first, and after each reconnection.
     func connected()
     /// The connection is lost, and tried again.
     func lost(_ error: GeomatchError)
@@ -93,7 +93,7 @@ final class WorkerCore: SessionComponent {
         done(result)
     }
 
-    /// Tells the worker of a connection on which everything it subscribed to was granted.
+    /// Notifies the worker of a connection on which everything it subscribed to was granted.
     private func greet(_ core: SessionCore) {
         guard core.phase == .connected, core.connection != connection,
             worker.filters.allSatisfy({ core.filters[Array($0.utf8)]?.isGranted == true })

@@ -103,7 +103,7 @@ final class Mailbox<Element: Sendable, Failure: Error>: Sendable {
             if let element = state.take() {
                 continuation.resume(returning: .success(element))
             } else if case .finished(let failure) = state.ending {
-                // A failure is told once.
+                // A failure is reported once.
                 state.ending = .finished(nil)
                 continuation.resume(returning: failure.map { .failure($0) } ?? .success(nil))
             } else if Task.isCancelled {

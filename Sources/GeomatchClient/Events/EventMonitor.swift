@@ -81,7 +81,7 @@ extension GeomatchClient {
     }
 }
 
-/// One subscription to events, whoever listens. Guarded by the session's lock, as everything on it.
+/// One subscription to events, shared by all listeners. Guarded by the session's lock, as everything on it.
 final class EventCore<Event: Sendable>: SessionComponent {
     let events = Broadcast<Event, GeomatchError>()
     private let filter: String
@@ -90,8 +90,8 @@ final class EventCore<Event: Sendable>: SessionComponent {
     private var number = 0
     private var users = 0
     /// Ids of events that came, newest last: at least once on the way is once here.
-    private var told: [String] = []
-    private static var toldMax: Int { 1000 }
+    private var seen: [String] = []
+    private static var seenMax: Int { 1000 }
 
     init(
         filter: String, read: @escaping @Sendable ([String: PropertyValue]) throws(GeomatchError) -> Event,
@@ -125,9 +125,9 @@ final class EventCore<Event: Sendable>: SessionComponent {
             return
         }
         if let id = id(event) {
-            guard !told.contains(id) else { return }
-            told.append(id)
-            if told.count > Self.toldMax { told.removeFirst() }
+            guard !seen.contains(id) else { return }
+            seen.append(id)
+            if seen.count > Self.seenMax { seen.removeFirst() }
         }
         events.send(event)
     }

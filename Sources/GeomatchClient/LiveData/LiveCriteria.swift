@@ -13,7 +13,7 @@ public struct LiveCriteria: Sendable, Hashable {
     public enum Delivery: Int, Sendable {
         /// Lost when the connection is; the state is sent again after it.
         case atMostOnce = 0
-        /// Repeated until the client has it, while the connection stands.
+        /// Repeated until the client has it, while the connection is open.
         case atLeastOnce = 1
     }
 
@@ -56,7 +56,7 @@ public struct LiveCriteria: Sendable, Hashable {
     /// Only updates whose properties fulfil this SQL-92 condition (the language of subscriptions' selectors).
     public func `where`(_ condition: String) -> LiveCriteria { changed { $0.condition = condition } }
 
-    /// Only what is inside. What leaves, or is cleared, is told once more with ``LiveUpdate/hasLeft``.
+    /// Only what is inside. What leaves, or is cleared, is reported once more with ``LiveUpdate/hasLeft``.
     public func within(_ area: LiveArea) -> LiveCriteria { changed { $0.area = area } }
 
     /// At most one update of one topic in this time: the newest.

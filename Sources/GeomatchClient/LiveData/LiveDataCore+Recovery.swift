@@ -2,7 +2,7 @@ internal import MQTTValues
 internal import Wire
 
 /// Making up for what was missed: the daemon is asked again, sends what is there now, and what is not there any more is
-/// told as left.
+/// reported as left.
 struct LiveRecovery {
     /// Topics that were known when it was asked and have not come again.
     var missing: Set<LiveUpdateTopic>
@@ -76,7 +76,7 @@ extension LiveDataCore {
         } else if isKnown || entry.known.count < Self.knownMax {
             entry.known[update.topic] = update
         }
-        tell(update)
+        report(update)
         guard entry.recovery != nil else { return }
         let wasMissing = entry.recovery?.missing.remove(update.topic) != nil
         if wasMissing || !isKnown { entry.recovery?.came += 1 }
@@ -84,7 +84,7 @@ extension LiveDataCore {
         finishRecoveryIfComplete(entry)
     }
 
-    private func tell(_ update: LiveUpdate) {
+    private func report(_ update: LiveUpdate) {
         updates.send(update)
         events.send(.received(update))
     }
@@ -102,7 +102,7 @@ extension LiveDataCore {
         for var update in gone.sorted(by: { $0.topic.encoded < $1.topic.encoded }) {
             update.hasLeft = true
             observer?.received(update, nil)
-            tell(update)
+            report(update)
         }
     }
 
@@ -139,7 +139,7 @@ extension LiveDataCore {
             renew(id, at: renewal(core))
         case .failure(let error) where error.kind == .cancelled: break
         case .failure(let error) where error.kind == .notFound:
-            // The machine slept, or the daemon forgot: the lease ran out, and the subscription had stood.
+            // The machine slept, or the daemon forgot: the lease ran out, and the subscription had been active.
             entries[id]?.request = nil
             subscribeAgain(id, core)
         case .failure(let error):

@@ -17,7 +17,7 @@ final class LiveDataCore: SessionComponent {
         var renewAt = Int64.max
         /// The request that is under way for it.
         var request: [UInt8]?
-        /// The last update of each topic it let through: what must be told as left when it is gone after a recovery.
+        /// The last update of each topic it let through: what must be reported as left when it is gone after a recovery.
         var known: [LiveUpdateTopic: LiveUpdate] = [:]
         var recovery: LiveRecovery?
 
@@ -28,7 +28,7 @@ final class LiveDataCore: SessionComponent {
         }
     }
 
-    /// Topics remembered for each subscription; beyond them what is gone after a recovery is not told as left.
+    /// Topics remembered for each subscription; beyond them what is gone after a recovery is not reported as left.
     static let knownMax = 100_000
 
     var number = 0
@@ -40,7 +40,7 @@ final class LiveDataCore: SessionComponent {
     let events = Broadcast<LiveDataEvent, Never>()
     let updates = Broadcast<LiveUpdate, GeomatchError>()
 
-    /// Told everything first.
+    /// Is notified of everything first.
     var observer: (any LiveDataObserver)?
 
     typealias Done = @Sendable (Result<LiveSubscription, GeomatchError>) -> Void
@@ -90,14 +90,14 @@ final class LiveDataCore: SessionComponent {
             send(.subscribed(subscription))
             done(.success(subscription))
         case .failure(let error):
-            // After a time-out or a cancellation it may stand all the same: its lease would keep it for nobody.
+            // After a time-out or a cancellation it may be active all the same: its lease would keep it for nobody.
             if error.kind == .timeout || error.kind == .cancelled { forget(at: id, core) }
             fail(id, error, core)
             done(.failure(error))
         }
     }
 
-    /// Tells the daemon once, without waiting for the answer.
+    /// Notifies the daemon once, without waiting for the answer.
     private func forget(at id: String, _ core: SessionCore) {
         guard core.phase == .connected else { return }
         core.request("live/unsubscribe", ["id": .string(id)], timeout: .seconds(5)) { _ in }
@@ -142,7 +142,7 @@ final class LiveDataCore: SessionComponent {
         case .failure(let error) where error.kind != .notFound:
             send(.unsubscriptionFailed(subscription, error))
             if error.code > 0 {
-                // The daemon says that it still stands.
+                // The daemon says that it is still active.
                 entries[id]?.phase = .active
                 entries[id]?.request = nil
             } else {
@@ -186,7 +186,7 @@ final class LiveDataCore: SessionComponent {
         events.finish(nil)
     }
 
-    // MARK: What the session tells
+    // MARK: What the session reports
 
     func stateChanged(_ state: ConnectionState, _ core: SessionCore) {
         if core.holds(number) {
@@ -218,7 +218,7 @@ final class LiveDataCore: SessionComponent {
 
     // MARK: Parts
 
-    /// A connection that stood already: the way there is told all the same.
+    /// An open connection: the states on the way there are reported all the same.
     private func join(_ state: ConnectionState) {
         guard self.state == .closed, state == .connecting || state == .connected else { return }
         move(to: .connecting)

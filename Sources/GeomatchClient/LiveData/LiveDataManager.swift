@@ -12,7 +12,7 @@ internal import Wire
 /// ```
 ///
 /// After a connection or the daemon was lost, the subscriptions that had succeeded are made again, and no other. Each
-/// then sends its state anew; what is gone meanwhile is told with ``LiveUpdate/hasLeft``. A subscription error is final.
+/// then sends its state anew; what is gone meanwhile is reported with ``LiveUpdate/hasLeft``. A subscription error is final.
 /// Credentials that the broker refuses end everything with an error instead of a loop.
 ///
 /// Letting the last reference go ends its subscriptions, as ``close()`` does.
@@ -50,10 +50,10 @@ public final class LiveDataManager: Sendable {
 
     // MARK: State
 
-    /// Where this manager stands: closed while it has no subscription, whatever else its client does.
+    /// The state of this manager: closed while it has no subscription, whatever else its client does.
     public var state: ConnectionState { withLive { live, _ in live.state } ?? .closed }
 
-    /// The subscriptions that stand, in the order in which they were made.
+    /// The active subscriptions, in the order in which they were made.
     public var subscriptions: [LiveSubscription] {
         withLive { live, _ in live.sortedEntries.filter { $0.phase != .subscribing }.map(\.subscription) } ?? []
     }
@@ -87,7 +87,7 @@ public final class LiveDataManager: Sendable {
 
     /// Ends a subscription and returns when the daemon said so. After the last one the connection ends.
     ///
-    /// - Throws: The unsubscription error, which is final. Where the daemon refused, the subscription stands; where it did
+    /// - Throws: The unsubscription error, which is final. Where the daemon refused, the subscription remains; where it did
     ///   not answer, it is forgotten here, and by the daemon when its lease ends.
     public func unsubscribe(_ subscription: LiveSubscription) async throws(GeomatchError) {
         let number = number
@@ -101,7 +101,7 @@ public final class LiveDataManager: Sendable {
         }
     }
 
-    /// Ends all subscriptions that stand.
+    /// Ends all active subscriptions.
     ///
     /// - Throws: The first error; the others are tried all the same.
     public func unsubscribeAll() async throws(GeomatchError) {
@@ -153,7 +153,7 @@ public final class LiveDataManager: Sendable {
         return mailbox
     }
 
-    /// Told everything from now on. Held weakly; the one before hears nothing more.
+    /// Is notified of everything from now on. Held weakly; the one before hears nothing more.
     public var delegate: (any LiveDataManagerDelegate)? {
         get { delegation.delegate as? any LiveDataManagerDelegate }
         set {

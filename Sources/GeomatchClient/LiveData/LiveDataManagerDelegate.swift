@@ -1,4 +1,4 @@
-/// Told what happens on a ``LiveDataManager``, one call after the other in order; all have an empty default.
+/// Is notified of what happens on a ``LiveDataManager``, one call after the other in order; all have an empty default.
 ///
 /// The calls come on a task of their own, never while the manager is at work, so each may call it. A delegate on the main
 /// actor is called there. One that is slow loses the oldest updates (``GeomatchConfiguration/bufferSize``), never a change
@@ -8,7 +8,7 @@ public protocol LiveDataManagerDelegate: AnyObject, Sendable {
     func liveDataManager(_ manager: LiveDataManager, didChange state: ConnectionState) async
     func liveDataManager(_ manager: LiveDataManager, didSubscribe subscription: LiveSubscription) async
     func liveDataManager(_ manager: LiveDataManager, didUnsubscribe subscription: LiveSubscription) async
-    /// It does not stand, and is not tried again.
+    /// It is not active, and not tried again.
     func liveDataManager(
         _ manager: LiveDataManager, didFailToSubscribe subscription: LiveSubscription, error: GeomatchError) async
     func liveDataManager(

@@ -1,4 +1,4 @@
-/// Told what a ``LiveDataManager`` is told, at once and on the connection's thread: what it takes long for slows the connection down.
+/// Observes a ``LiveDataManager``, at once and on the connection's thread: a slow observer slows the connection down.
 ///
 /// It is called under the session's lock, which guards its state too; it asks nothing of the client meanwhile.
 package protocol LiveDataObserver: AnyObject, Sendable {
@@ -7,7 +7,7 @@ package protocol LiveDataObserver: AnyObject, Sendable {
     /// After the last message of what came together.
     func receivedAll()
     func happened(_ event: LiveDataEvent)
-    /// A subscription stands again, after the connection or the daemon was lost.
+    /// A subscription is active again, after the connection or the daemon was lost.
     func restored()
     /// The daemon said that it goes, or the broker that it is gone.
     func daemonLeft()
@@ -16,6 +16,6 @@ package protocol LiveDataObserver: AnyObject, Sendable {
 }
 
 extension LiveDataManager {
-    /// Tells `observer` everything from now on, before anybody else.
+    /// Notifies `observer` of everything from now on, before anybody else.
     package func observe(_ observer: some LiveDataObserver) { withLive { live, _ in live.observer = observer } }
 }

@@ -6,7 +6,7 @@ internal import LiveTopics
 public struct LiveUpdateTopic: Sendable, Hashable {
     let levels: LiveTopic
 
-    /// - Parameter domain: `-` and the empty text stand for a level that does not apply, here and in every level.
+    /// - Parameter domain: `-` and the empty text mean a level that does not apply, here and in every level.
     public init(
         dataset: String, venue: String? = nil, building: String? = nil, floor: String? = nil, room: String? = nil,
         location: String? = nil, domain: LiveDomain
@@ -31,7 +31,7 @@ public struct LiveUpdateTopic: Sendable, Hashable {
     public var location: String? { Self.present(levels.location) }
     public var domain: LiveDomain { LiveDomain(rawValue: levels.domain) }
 
-    /// As it stands on the wire: seven percent-encoded levels, `-` for those that do not apply.
+    /// As it is on the wire: seven percent-encoded levels, `-` for those that do not apply.
     public var encoded: String { levels.encoded }
 
     private static func present(_ level: String) -> String? { level == LiveTopic.notApplicable ? nil : level }

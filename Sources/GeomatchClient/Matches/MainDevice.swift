@@ -65,7 +65,7 @@ public actor MainDevice {
         return true
     }
 
-    /// Deletes the device and what hangs on it, and forgets it here.
+    /// Deletes the device and its child objects, and forgets it here.
     public func delete() async throws(GeomatchError) {
         try await client.devices.delete(id)
         try Memory(file, client.configuration).remember(nil)

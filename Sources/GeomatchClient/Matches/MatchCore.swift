@@ -12,16 +12,16 @@ final class MatchCore: SessionComponent {
         /// The list that is under way; what comes live meanwhile waits, so that all come in order.
         var request: [UInt8]?
         var held: [GeoMatch] = []
-        /// Ids told, newest last.
-        var told: [String] = []
-        var isTold: Set<String> = []
+        /// Ids of reported matches, newest last.
+        var reported: [String] = []
+        var isReported: Set<String> = []
     }
 
     /// As many as the daemon keeps, and as ``MatchMonitor/recent`` has.
     static let recentMax = 100
-    /// Ids remembered for each device, so that none is told twice.
-    static let toldMax = 1000
-    /// Matches that may wait for a list; beyond, the oldest are found in it or told as missed.
+    /// Ids remembered for each device, so that none is reported twice.
+    static let reportedMax = 1000
+    /// Matches that may wait for a list; beyond, the oldest are found in it or reported as missed.
     static let heldMax = 1000
 
     var number = 0
@@ -47,7 +47,7 @@ final class MatchCore: SessionComponent {
             return done(.failure(.closed))
         }
         if state == .closed, core.phase == .connected || core.phase.state == .connecting {
-            // A connection that stood already: the way there is told all the same.
+            // An open connection: the states on the way there are reported all the same.
             move(to: .connecting)
             move(to: core.phase.state)
         }
@@ -117,24 +117,24 @@ final class MatchCore: SessionComponent {
         watches[key]?.isActive = true
         watches[key]?.request = nil
         let isGap =
-            watch.isActive && listed.count >= Self.recentMax && !watch.told.isEmpty
-            && !listed.contains { watch.isTold.contains($0.id) }
+            watch.isActive && listed.count >= Self.recentMax && !watch.reported.isEmpty
+            && !listed.contains { watch.isReported.contains($0.id) }
         if isGap { events.send(.missed(deviceID: watch.device)) }
-        for match in listed { tell(match, key) }
+        for match in listed { report(match, key) }
         let held = watches[key]?.held ?? []
         watches[key]?.held.removeAll()
-        for match in held { tell(match, key) }
+        for match in held { report(match, key) }
         done(.success(()))
     }
 
-    private func tell(_ match: GeoMatch, _ key: [UInt8]) {
-        guard watches[key]?.isTold.insert(match.id).inserted == true else { return }
-        watches[key]?.told.append(match.id)
-        if let told = watches[key]?.told, told.count > 2 * Self.toldMax {
+    private func report(_ match: GeoMatch, _ key: [UInt8]) {
+        guard watches[key]?.isReported.insert(match.id).inserted == true else { return }
+        watches[key]?.reported.append(match.id)
+        if let reported = watches[key]?.reported, reported.count > 2 * Self.reportedMax {
             // In blocks, so that each match costs the same on average.
-            let kept = Array(told.suffix(Self.toldMax))
-            watches[key]?.told = kept
-            watches[key]?.isTold = Set(kept)
+            let kept = Array(reported.suffix(Self.reportedMax))
+            watches[key]?.reported = kept
+            watches[key]?.isReported = Set(kept)
         }
         recent.append(match)
         if recent.count > Self.recentMax { recent.removeFirst(recent.count - Self.recentMax) }
@@ -142,7 +142,7 @@ final class MatchCore: SessionComponent {
         events.send(.matched(match))
     }
 
-    // MARK: What the session tells
+    // MARK: What the session reports
 
     func received(_ message: InboundMessage, _ core: SessionCore) {
         let topic = String(decoding: message.topic, as: UTF8.self)
@@ -151,7 +151,7 @@ final class MatchCore: SessionComponent {
         else { return }
         do throws(GeomatchError) {
             let match = try MatchRequests.match(core.parse(message.payload))
-            guard watches[key]?.request != nil else { return tell(match, key) }
+            guard watches[key]?.request != nil else { return report(match, key) }
             watches[key]?.held.append(match)
             if let held = watches[key]?.held, held.count > Self.heldMax { watches[key]?.held.removeFirst() }
         } catch {
@@ -186,7 +186,7 @@ final class MatchCore: SessionComponent {
     func filterRefused(_ filter: String, _ error: GeomatchError, _ core: SessionCore) {
         guard let (key, watch) = watches.first(where: { $0.value.filter.utf8.elementsEqual(filter.utf8) }) else { return }
         if let request = watch.request {
-            // Its completion removes and tells.
+            // Its completion removes and reports.
             core.cancelRequest(request, with: error)
         } else {
             remove(key, core)

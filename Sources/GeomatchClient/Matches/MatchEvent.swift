@@ -1,4 +1,4 @@
-/// What a ``MatchMonitor`` tells, in the order in which it happened. More cases may come: have a `default`.
+/// What a ``MatchMonitor`` reports, in the order in which it happened. More cases may come: have a `default`.
 public enum MatchEvent: Sendable {
     case matched(GeoMatch)
     /// More than a hundred matches of this device came while the connection was away: the daemon keeps no more, and those
@@ -16,7 +16,7 @@ public enum MatchEvent: Sendable {
     }
 }
 
-/// Told what happens on a ``MatchMonitor``, one call after the other in order; all have an empty default.
+/// Is notified of what happens on a ``MatchMonitor``, one call after the other in order; all have an empty default.
 ///
 /// The calls come on a task of their own. A delegate on the main actor is called there.
 public protocol MatchMonitorDelegate: AnyObject, Sendable {

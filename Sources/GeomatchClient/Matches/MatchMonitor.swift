@@ -1,6 +1,6 @@
 internal import Wire
 
-/// Tells of the matches of devices as they happen, each once, also across lost connections.
+/// Reports the matches of devices as they happen, each once, also across lost connections.
 ///
 /// ```swift
 /// let monitor = MatchMonitor(client)
@@ -9,7 +9,7 @@ internal import Wire
 /// for try await match in matches { print(match.publication.properties) }
 /// ```
 ///
-/// Starting tells the newest hundred matches the daemon has of the device, oldest first, then each new one. After a lost
+/// Starting reports the newest hundred matches the daemon has of the device, oldest first, then each new one. After a lost
 /// connection, what happened meanwhile is fetched. Letting the last reference go stops it, as ``close()`` does.
 public final class MatchMonitor: Sendable {
     private let session: Session
@@ -36,7 +36,7 @@ public final class MatchMonitor: Sendable {
     /// The newest hundred matches, oldest first.
     public var recent: [GeoMatch] { withMonitor { monitor, _ in monitor.recent } ?? [] }
 
-    /// Begins with a device, and returns when what the daemon has of it was told. Without effect for one that is monitored.
+    /// Begins with a device, and returns when what the daemon has of it was reported. Without effect for one that is monitored.
     ///
     /// - Throws: `notFound` or `forbidden` for a device that is not there or another's, or `timeout`, `refused`, `topicRefused`.
     public func start(_ deviceID: String) async throws(GeomatchError) {
@@ -75,7 +75,7 @@ public final class MatchMonitor: Sendable {
         return mailbox
     }
 
-    /// Told everything from now on. Held weakly; the one before hears nothing more.
+    /// Is notified of everything from now on. Held weakly; the one before hears nothing more.
     public var delegate: (any MatchMonitorDelegate)? {
         get { delegation.delegate as? any MatchMonitorDelegate }
         set {

@@ -1,6 +1,6 @@
 internal import Wire
 
-/// What the daemon knows of matches. ``MatchMonitor`` tells of them as they happen.
+/// What the daemon knows of matches. ``MatchMonitor`` reports them as they happen.
 public struct MatchRequests: Sendable {
     let client: GeomatchClient
 

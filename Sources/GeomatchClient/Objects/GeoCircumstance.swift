@@ -1,8 +1,8 @@
 public import Foundation
 
-/// A rule over places, time and movement: ``GeomatchClient/circumstanceEvents`` tells when it becomes true of a device.
+/// A rule over places, time and movement: ``GeomatchClient/circumstanceEvents`` reports when it becomes true of a device.
 public struct GeoCircumstance: GeomatchAnswer, Identifiable {
-    /// What is told of.
+    /// What is reported.
     public enum Trigger: String, Sendable {
         /// That it becomes true.
         case arriving
@@ -100,7 +100,7 @@ public struct CircumstanceRequests: Sendable {
         try GeoCircumstance(members: await client.request("circumstance/enable", parameters: ["id": .string(id)]))
     }
 
-    /// It tells of nothing until it is enabled.
+    /// It reports nothing until it is enabled.
     @discardableResult
     public func disable(_ id: String) async throws(GeomatchError) -> GeoCircumstance {
         try GeoCircumstance(members: await client.request("circumstance/disable", parameters: ["id": .string(id)]))

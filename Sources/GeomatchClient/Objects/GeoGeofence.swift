@@ -1,6 +1,6 @@
 public import Foundation
 
-/// An area that devices enter, dwell in and leave; ``GeomatchClient/geofenceEvents`` tells of it.
+/// An area that devices enter, dwell in and leave; ``GeomatchClient/geofenceEvents`` reports it.
 public struct GeoGeofence: GeomatchObject, Identifiable {
     public static let resource = "geofence"
     public let members: [String: PropertyValue]
@@ -52,7 +52,7 @@ extension GeoGeofence {
         public var parameters: [String: PropertyValue] = [:]
 
         /// - Parameters:
-        ///   - devices: Ids (a `*` at the end stands for any rest) or groups; default: all of yours.
+        ///   - devices: Ids (a `*` at the end matches any rest) or groups; default: all of yours.
         ///   - exitMargin: Metres outside before somebody has left. Default: 10.
         ///   - dwell: How long a stay is before it counts as one; nil: it does not.
         public init(

@@ -56,7 +56,7 @@ public struct ObjectCollection<Object: GeomatchObject>: Sendable {
         return try Object(members: await client.request("\(Object.resource)/update", parameters: parameters))
     }
 
-    /// Deletes an object and what hangs on it.
+    /// Deletes an object and its child objects.
     public func delete(_ id: String, revision: String? = nil) async throws(GeomatchError) {
         var parameters: [String: PropertyValue] = ["id": .string(id)]
         if let revision { parameters["revision"] = .string(revision) }

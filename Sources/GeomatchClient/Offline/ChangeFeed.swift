@@ -2,7 +2,7 @@ package import Wire
 
 /// The dataset's change feed as it comes in on a client's connection, until ``end()``.
 ///
-/// The daemon is asked for it with `changes/follow`, by whoever reads it.
+/// Its reader requests it from the daemon with `changes/follow`.
 package struct ChangeFeed: Sendable {
     package enum News: Sendable {
         /// `{"storeId","since","last","rows":[…]}`

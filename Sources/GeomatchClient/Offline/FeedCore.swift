@@ -3,7 +3,7 @@ internal import Wire
 
 /// The dataset's change feed as it comes in. Guarded by the session's lock, as everything on it.
 ///
-/// It only collects: a page that is left out because nobody takes it leaves a gap, which whoever takes the next one sees.
+/// It only collects: a page that is left out because nobody takes it leaves a gap, which the reader of the next one sees.
 final class FeedCore: SessionComponent {
     /// Pages of up to 256 KiB that may wait; beyond, the daemon is asked again.
     private static let pagesMax = 16

@@ -13,7 +13,7 @@ struct LocalDatabase: Sendable {
             configuration.label = "geomatch.offline"
             configuration.foreignKeysEnabled = false
             configuration.busyMode = .timeout(5)
-            // It may tell where people are. SQLite gives its other files the same mode.
+            // It may say where people are. SQLite gives its other files the same mode.
             if !FileManager.default.fileExists(atPath: file.path) {
                 _ = FileManager.default.createFile(atPath: file.path, contents: nil, attributes: [.posixPermissions: 0o600])
             }
@@ -36,7 +36,7 @@ struct LocalDatabase: Sendable {
         }
     }
 
-    /// `document` is the daemon's truth. In `outbox` stands what was written here, the oldest first; `isSent` once it may have arrived,
+    /// `document` is the daemon's truth. `outbox` holds what was written here, the oldest first; `isSent` once it may have arrived,
     /// from then on it is not changed any more. `isAside` where it ends a revision that lost, and is not what the document is.
     private static let migrator: DatabaseMigrator = {
         var migrator = DatabaseMigrator()

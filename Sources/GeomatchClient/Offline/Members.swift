@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Wire
 
-/// The members of a document as they stand in the file.
+/// The members of a document as they are in the file.
 enum Members {
     static func parse(_ content: Data) throws(GeomatchError) -> JSONObject {
         do throws(JSONError) {
@@ -11,7 +11,7 @@ enum Members {
         }
     }
 
-    /// Without what stands in columns of its own.
+    /// Without what has columns of its own.
     static func content(_ object: JSONObject) -> Data {
         var rest = object
         for key in ["id", "type", "revision", "parent", "deleted"] { rest[key] = nil }

@@ -60,7 +60,7 @@ extension OfflineStore {
 
     /// Keeps the store and the daemon together until ``stop()``: continuously, across lost connections, for weeks.
     ///
-    /// It returns at once; ``progress`` tells what happens. Without effect where it runs already.
+    /// It returns at once; ``progress`` reports what happens. Without effect where it runs already.
     ///
     /// - Parameter client: Of this store's dataset and name; its connection is held meanwhile.
     public func start(with client: GeomatchClient) throws(GeomatchError) {
@@ -107,7 +107,7 @@ extension OfflineStore {
     /// Something is to be pushed.
     func wake() { replication.withLock { $0.news }?.send(.turn) }
 
-    /// Changes how far the replication is, and tells who looks.
+    /// Changes how far the replication is, and notifies its observers.
     func tell(_ change: (inout Replication) -> Void) {
         let pending = (try? database.pendingCount()) ?? 0
         let (before, after, observers) = replication.withLock { replication in

@@ -71,7 +71,7 @@ public final class GeomatchFake: Sendable {
     public func answer(_ name: String, with answer: @escaping Answer) { state.withLock { $0.answers[name] = answer } }
 
     /// Sends a message below a client's own topics, as the daemon would: `geofence/home`, `circumstance/coffee`, `beacon/gallery`.
-    /// It waits for whoever listens first.
+    /// It waits for the first listener.
     public func send(_ members: [String: PropertyValue], to client: String, on path: String) {
         deliver(PropertyValue.object(members).json, to: client, on: path)
     }
@@ -100,7 +100,7 @@ public final class GeomatchFake: Sendable {
         for target in targets { deliver(.object(update), to: target) }
     }
 
-    /// Tells the owner of a subscription that a publication matched it; both were created before.
+    /// Notifies the owner of a subscription that a publication matched it; both were created before.
     ///
     /// - Returns: The id of the match.
     /// - Throws: `notFound`

@@ -27,7 +27,7 @@ final class Notebook: Sendable {
     /// In step with the daemon from here on, across lost connections; ends with `stop()` or with the store.
     func keepInStep(with client: GeomatchClient) throws { try store.start(with: client) }
 
-    /// Each change from now on, whoever made it; iterate with `for await`.
+    /// Each change from now on, regardless of who made it; iterate with `for await`.
     var changes: BufferedSequence<OfflineChange, Never> { store.changes }
 
     var status: String { "\(store.progress.status.rawValue), \(store.progress.pending) to go" }
