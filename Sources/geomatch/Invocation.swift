@@ -3,7 +3,7 @@ import Wire
 
 /// The order in which the argument parser wants what people write.
 enum Invocation {
-    /// Moves the common options that stand before the subcommand behind it, and names the subcommand of a request.
+    /// Moves the common options before the subcommand behind it, and names the subcommand of a request.
     ///
     /// `--dataset d watch matches` becomes `watch --dataset d matches`, and `--json device list` becomes
     /// `request --json device list`. What cannot be understood stays as it is, for the parser to refuse.
@@ -15,7 +15,7 @@ enum Invocation {
         guard let word = rest.first else { return leading.isEmpty ? [] : ["request"] + leading }
         if isAboutTheProgram(word) || word == "help" { return Array(rest) }
         guard !word.hasPrefix("-") || word == "-" || word == "--" else {
-            throw .usage("unknown option \(PlainText.printable(word)); geomatch --help tells the known ones")
+            throw .usage("unknown option \(PlainText.printable(word)); geomatch --help lists the known ones")
         }
         guard var command = subcommand(word, of: Geomatch.self) else {
             if !isNearResource(word) { try suggest(word, of: Geomatch.self, before: "there is no such command") }

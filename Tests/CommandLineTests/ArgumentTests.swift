@@ -69,7 +69,7 @@ struct ArgumentTests {
             Row(
                 words: ["places", "near", "-91", "-7"],
                 error: "Error: -91.0 -7.0 is no position: ±90 and ±180 degrees are allowed"),
-            Row(words: ["--bogus", "x"], error: "geomatch: unknown option --bogus; geomatch --help tells the known ones"),
+            Row(words: ["--bogus", "x"], error: "geomatch: unknown option --bogus; geomatch --help lists the known ones"),
             Row(
                 words: ["device", "list", "--bogus"],
                 error: "geomatch: device list has no option --bogus; parameters are key=value words"),

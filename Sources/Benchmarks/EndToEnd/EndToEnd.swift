@@ -47,7 +47,7 @@ struct EndToEnd: ParsableCommand {
         }
     }
 
-    /// A `live/…` message is that much longer than the position it tells.
+    /// A `live/…` message is that much longer than the position in it.
     fileprivate static let growth = 170
 
     private var cases: [Case] { Case.allCases.filter { $0 != .fenced || geofences > 0 } }

@@ -68,11 +68,11 @@ struct FenceNoise {
             visits.count += 1
             visits.entered += wasInside ? 1 : 0
             distance = middle
-            var wasTold = !isInside
+            var wasReported = !isInside
             while distance < 1000 {
                 _ = fix(at: distance)
-                if !wasTold, !isInside {
-                    wasTold = true
+                if !wasReported, !isInside {
+                    wasReported = true
                     visits.exits.append((distance - Self.radius) / speed)
                 }
                 distance += step

@@ -94,11 +94,11 @@ struct FenceTest {
     ) {
         var effects: [Effect] = []
         let before = engine.tally
-        var told = 0
+        var seen = 0
         let elapsed = seconds {
             for number in 0..<count {
                 step(number, &effects)
-                told += effects.count
+                seen += effects.count
                 effects.removeAll(keepingCapacity: true)
             }
         }
@@ -107,6 +107,6 @@ struct FenceTest {
         report.add(
             name, each / elapsed, "1/s",
             note: "\(fences) fences of 5 km; each: \(figure(Double(after.candidates - before.candidates) / each)) candidates, "
-                + "\(figure(Double(after.arrivals - before.arrivals) / each)) entered, \(figure(Double(told) / each)) effects")
+                + "\(figure(Double(after.arrivals - before.arrivals) / each)) entered, \(figure(Double(seen) / each)) effects")
     }
 }

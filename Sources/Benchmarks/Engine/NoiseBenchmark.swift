@@ -6,16 +6,16 @@ struct NoiseBenchmark: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "noise",
         abstract:
-            "Counts the false events of a device that stands still inside a fence, for geofences and for several options of a visit.",
+            "Counts the false events of a device at rest inside a fence, for geofences and for several options of a visit.",
         discussion: """
             The fence's reach is 100 m. The device reports a fix every 10 s; its noise is normal in both directions with the given \
             sigma and a correlation of 60 s, and one fix in a hundred is off by another 40 to 150 m in any direction. It reports \
-            1.5 sigma as its accuracy, the radius of 68 %; a fix that is off tells as much more as --honesty says. Every begin and end after the first \
+            1.5 sigma as its accuracy, the radius of 68 %; a fix that is off reports as much more as --honesty says. Every begin and end after the first \
             begin is a false event. Coarse fixes are off by a sigma of 200 to 1,700 m and report it; visits to a geofence are walks at \
             1.4 m/s with stays of 2 to 30 minutes. The delay is that of the end, for a device that walks out at 1.4 m/s or drives out at 14 m/s.
             """)
 
-    @Option(help: "Hours the device stands still, for each case.")
+    @Option(help: "Hours the device is at rest, for each case.")
     var hours = 2000
 
     @Option(help: "How much of its error a fix that is off reports as its accuracy, 0 to 1.")
@@ -50,7 +50,7 @@ struct NoiseBenchmark: ParsableCommand {
     }
 }
 
-/// Options whose false events are counted, beside the published figures for the rule they stand for.
+/// Options whose false events are counted, beside the published figures for the rule they represent.
 struct NoiseRule {
     var name: String
     var options: MatchOptions
@@ -84,7 +84,7 @@ struct NoiseRule {
     ]
 }
 
-/// How noisy the fixes are and where the device stands.
+/// How noisy the fixes are and where the device is.
 struct NoiseScene {
     var name: String
     /// Metres, in each direction.

@@ -63,7 +63,7 @@ struct GeofenceBenchmark: ParsableCommand {
             (Double.random(in: -1e-4...1e-4, using: &random), Double.random(in: -1.4e-4...1.4e-4, using: &random))
         }
         var rates: [Double] = []
-        var told = 0
+        var seen = 0
         for round in 0..<rounds {
             let elapsed = seconds {
                 for device in 0..<updates {
@@ -72,7 +72,7 @@ struct GeofenceBenchmark: ParsableCommand {
                     places[device].latitude += step.0
                     places[device].longitude += step.1
                     engine.move(UInt32(device), to: fix(places[device], Int64(round + 1) * 10_000), into: &effects)
-                    told += effects.count
+                    seen += effects.count
                     effects.removeAll(keepingCapacity: true)
                 }
             }
@@ -82,7 +82,7 @@ struct GeofenceBenchmark: ParsableCommand {
         report.add(
             "geofences: a step, \(name)", rate, "1/s",
             note:
-                "\(fences) fences of 100 m, \(devices) devices; median of \(rounds) rounds with \(told) events; circles at least 1,000,000"
+                "\(fences) fences of 100 m, \(devices) devices; median of \(rounds) rounds with \(seen) events; circles at least 1,000,000"
         )
         return rate
     }
@@ -173,11 +173,11 @@ struct GeofenceBenchmark: ParsableCommand {
             engine.set(UInt32(device), FenceDevice(id: String(device), owner: "me"), at: 0, into: &effects)
         }
         effects = []
-        var told = 0
+        var seen = 0
         let elapsed = seconds {
             for (device, place) in places.enumerated() {
                 engine.move(UInt32(device), to: fix((place.latitude, place.longitude), 0), into: &effects)
-                told += effects.count
+                seen += effects.count
                 effects.removeAll(keepingCapacity: true)
             }
         }
@@ -185,7 +185,7 @@ struct GeofenceBenchmark: ParsableCommand {
         report.add(
             "geofences: a new point on each place", each / elapsed, "1/s",
             note:
-                "\(large) fences of 5 km; each: \(figure(Double(told) / each)) entered; \(figure(each / elapsed / 6000)) times Tile38's; at least 150,000"
+                "\(large) fences of 5 km; each: \(figure(Double(seen) / each)) entered; \(figure(each / elapsed / 6000)) times Tile38's; at least 150,000"
         )
     }
 }

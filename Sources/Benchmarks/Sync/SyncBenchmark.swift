@@ -82,7 +82,7 @@ struct SyncBenchmark: ParsableCommand {
         if let error = outcome.error { throw error }
     }
 
-    /// Written before the semaphore that whoever reads it waits for.
+    /// Written before the semaphore that its reader waits for.
     private final class Outcome: @unchecked Sendable {
         var error: (any Error)?
     }

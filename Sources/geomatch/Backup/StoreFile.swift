@@ -17,7 +17,7 @@ enum StoreFile {
             let origin = try opened(source)
             try check(origin, source)
             try? FileManager.default.removeItem(atPath: partial)
-            // Before SQLite makes it: the file tells where people are.
+            // Before SQLite makes it: the file says where people are.
             guard FileManager.default.createFile(atPath: partial, contents: nil, attributes: [.posixPermissions: 0o600]) else {
                 throw CommandFailure.failed("\(target) cannot be written: \(String(cString: strerror(errno)))")
             }

@@ -23,7 +23,7 @@ enum BeaconText {
         guard let beacons = message.member("properties")?.member("beacons")?.asArray else { return nil }
         let at = message.member("timestamp")?.asInt64.map(PlainText.instant) ?? "-"
         let who = message.member("itemId").map(PlainText.of) ?? "?"
-        // What is told with `left` are the last ones: it sees none any more.
+        // What is sent with `left` are the last ones: it sees none any more.
         if message.member("left")?.asBool == true { return "\(at) \(who): gone" }
         let seen = beacons.map { beacon in
             let name = beacon.member("deviceId").map(PlainText.of) ?? identity(beacon)

@@ -2,7 +2,7 @@ import Foundation
 import Geodesy
 import Ranging
 
-/// A walk with a beacon as a file tells it.
+/// A walk with a beacon as a file has it.
 struct CalibrationWalk {
     typealias Place = (latitude: Double, longitude: Double)
 
@@ -16,7 +16,7 @@ struct CalibrationWalk {
     private(set) var refusals: [Trace.Refusal] = []
     private var readings: [(gateway: String, rssi: Double, where: Reading)] = []
 
-    /// Where the gateways are in the walk's own frame, by name; empty where it tells places on earth.
+    /// Where the gateways are in the walk's own frame, by name; empty where it gives places on earth.
     private(set) var plan: [String: LocalPlane.Point] = [:]
 
     private static let refusalsMax = 20

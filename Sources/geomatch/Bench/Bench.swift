@@ -1,7 +1,7 @@
 import GeomatchClient
 import Wire
 
-/// Moves devices of its own past a pin of its own, and takes the time until the daemon tells of it.
+/// Moves devices of its own past a pin of its own, and measures the time until the daemon reports it.
 struct Bench {
     let updates: Int
     let rate: Double?

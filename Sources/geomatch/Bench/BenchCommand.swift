@@ -11,7 +11,7 @@ struct BenchCommand: AsyncParsableCommand {
             pin, waits for what comes of it, and deletes them again. Everything goes through the broker, so its time counts, too.
 
             Without --rate as many updates are on their way as --window allows, which shows what throughput can be reached; the \
-            time one takes is told best by a --rate well below that. With --json: {"requests":{"objects","seconds"},\
+            time one takes is measured best with a --rate well below that. With --json: {"requests":{"objects","seconds"},\
             "updates":{"sent","missing","seconds","perSecond","p50","p99","most"},"matches":{"expected","missing","p50","p99",\
             "most"}}, p50, p99 and most in milliseconds, null where nothing came.
 
@@ -61,7 +61,7 @@ struct BenchCommand: AsyncParsableCommand {
             for line in figures.lines { StandardOutput.print(line) }
         }
         if figures.updates.count == 0 {
-            throw CommandFailure.unavailable("no live update came back; `geomatch status` tells whether the daemon is online")
+            throw CommandFailure.unavailable("no live update came back; `geomatch status` shows whether the daemon is online")
         }
     }
 }

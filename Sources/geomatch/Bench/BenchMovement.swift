@@ -78,7 +78,7 @@ final class BenchMovement: ConnectionWorker, @unchecked Sendable {
     private func publish(_ number: Int, on link: WorkerLink) throws(GeomatchError) -> Bool {
         let device = number % devices.count
         let isInRange = number % Self.passing == 0
-        // Never where it stood before.
+        // Never where it was before.
         let step = Double(number % 800) * 1e-6
         var writer = JSONWriter()
         writer.beginObject()

@@ -14,7 +14,7 @@ final class Interrupt: Sendable {
         let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
         source.setEventHandler {
             let handlers = handlers.withLock { Array($0.values) }
-            // As the shell tells an end by a signal.
+            // As the shell reports an end by a signal.
             if handlers.isEmpty { _exit(128 + number) }
             for handler in handlers { handler() }
         }

@@ -10,7 +10,7 @@ struct BuildingDemoCommand: AsyncParsableCommand {
         usage: "geomatch demo building [OPTION]…",
         discussion: """
             The building's structure is imported first, which an administrator may; without a name the client is `admin`. Then \
-            people come in by the lobby, sit down at desks, meet, eat and go home (position), desks tell whether they are free \
+            people come in by the lobby, sit down at desks, meet, eat and go home (position), desks report whether they are free \
             (availability) and rooms how many people are in them (occupancy) and how the air is (temperature, humidity, co2). \
             One sensor falls silent in the middle of the day and one flaps.
 
@@ -49,7 +49,7 @@ struct BuildingDemoCommand: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Import the building's structure first.")
     var structure = true
 
-    @Flag(help: "Tell the progress each second, also where standard error is no terminal.")
+    @Flag(help: "Report the progress each second, also where standard error is no terminal.")
     var progress = false
 
     func validate() throws {

@@ -47,7 +47,7 @@ struct CityDemoCommand: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Make blocks, shops, publications and subscriptions first.")
     var objects = true
 
-    @Flag(help: "Tell the progress each second, also where standard error is no terminal.")
+    @Flag(help: "Report the progress each second, also where standard error is no terminal.")
     var progress = false
 
     func validate() throws {

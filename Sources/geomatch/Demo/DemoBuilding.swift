@@ -17,7 +17,7 @@ struct DemoBuilding {
         /// From 0.
         var floor: Int
         var west, south, east, north: Double
-        /// Where desks stand; empty but in offices.
+        /// Where desks are; empty but in offices.
         var desks: [Point] = []
 
         /// People who fit; 0 where nobody stays.

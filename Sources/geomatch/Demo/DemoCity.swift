@@ -4,7 +4,7 @@ import Wire
 
 /// Walkers and vehicles on a grid of streets, as a value: time in, updates out, the same for the same seed.
 ///
-/// Blocks of houses lie between the streets, with shops at some corners. Whoever comes to a crossing goes on somewhere, seldom back.
+/// Blocks of houses lie between the streets, with shops at some corners. A mover that comes to a crossing goes on somewhere, seldom back.
 struct DemoCity: DemoScene {
     /// Who is on the way.
     struct Mover {
@@ -57,7 +57,6 @@ struct DemoCity: DemoScene {
     let shops: [Shop]
     private let walkers: Int
     private var random: DemoRandom
-    private var told = 0
 
     /// - Parameters:
     ///   - walkers: At least 0.

@@ -3,7 +3,7 @@ import Wire
 
 /// A day of a building as a value: time in, updates out, the same for the same seed.
 ///
-/// People come in the morning, sit down at desks that are free, meet, eat at noon and go home. Sensors tell of desks and rooms;
+/// People come in the morning, sit down at desks that are free, meet, eat at noon and go home. Sensors report desks and rooms;
 /// one falls silent in the middle of the day, and one flaps.
 struct DemoDay {
     struct Update: Equatable {
@@ -38,7 +38,7 @@ struct DemoDay {
     private var updates: [Update] = []
     private var takenDesks: [[Bool]]
     private var occupants: [Int]
-    private var toldOccupants: [Int?]
+    private var publishedOccupants: [Int?]
     private var co2: [Double]
     private var isInside = 0
     /// The room whose CO₂ sensor dies, and when.
@@ -57,7 +57,7 @@ struct DemoDay {
         let rooms = building.rooms
         takenDesks = rooms.map { Array(repeating: false, count: $0.desks.count) }
         occupants = Array(repeating: 0, count: rooms.count)
-        toldOccupants = Array(repeating: nil, count: rooms.count)
+        publishedOccupants = Array(repeating: nil, count: rooms.count)
         co2 = Array(repeating: 430, count: rooms.count)
         let offices = rooms.indices.filter { rooms[$0].kind == .office }
         dead = (offices[random.below(offices.count)], seconds / 2)
@@ -85,13 +85,13 @@ struct DemoDay {
 
     /// Goes on by a second.
     ///
-    /// - Returns: What is told in it, in order; nothing after the end of the day.
+    /// - Returns: What is published in it, in order; nothing after the end of the day.
     mutating func next() -> [Update] {
         guard !isOver else { return [] }
         updates.removeAll(keepingCapacity: true)
-        if second == 0 { tellAllDesks() }
+        if second == 0 { publishAllDesks() }
         for index in people.indices { move(index) }
-        for room in building.rooms.indices { tellRoom(room) }
+        for room in building.rooms.indices { publishRoom(room) }
         flap()
         second += 1
         figures.updates += updates.count
@@ -127,16 +127,16 @@ struct DemoDay {
         }
         guard let before = people[index].room else { return }
         let isWalking = !people[index].way.isEmpty
-        var isTold = second >= people[index].tellsAt
+        var isDue = second >= people[index].publishesAt
         if isWalking, people[index].walk(at: second), let room = people[index].room {
             occupants[before] -= 1
             occupants[room] += 1
-            isTold = true
+            isDue = true
         }
         if isWalking, people[index].way.isEmpty, arrive(index) { return }
-        guard isTold else { return }
-        people[index].tellsAt = second + (people[index].way.isEmpty ? 60 : 2)
-        tellPosition(index, isWalking: isWalking)
+        guard isDue else { return }
+        people[index].publishesAt = second + (people[index].way.isEmpty ? 60 : 2)
+        publishPosition(index, isWalking: isWalking)
     }
 
     private mutating func begin(_ place: DemoPerson.Place, _ index: Int) {
@@ -161,7 +161,7 @@ struct DemoDay {
     private mutating func enter(_ index: Int) {
         people[index].room = building.lobby
         people[index].point = building.entrance
-        people[index].tellsAt = second
+        people[index].publishesAt = second
         occupants[building.lobby] += 1
         isInside += 1
         let free = takenDesks.indices.flatMap { room in
@@ -188,7 +188,7 @@ struct DemoDay {
         case .desk:
             guard let desk = people[index].desk else { return false }
             people[index].sitsAtDesk = true
-            tellDesk(desk.room, desk.number, isFree: false)
+            publishDesk(desk.room, desk.number, isFree: false)
         case .room: break
         }
         return false
@@ -198,7 +198,7 @@ struct DemoDay {
     private mutating func stand(_ index: Int) {
         guard people[index].sitsAtDesk, let desk = people[index].desk else { return }
         people[index].sitsAtDesk = false
-        tellDesk(desk.room, desk.number, isFree: true)
+        publishDesk(desk.room, desk.number, isFree: true)
     }
 
     private mutating func somewhere(in room: Int) -> DemoBuilding.Point {
@@ -208,7 +208,7 @@ struct DemoDay {
             y: room.south + 0.5 + random.unit() * (room.north - room.south - 1))
     }
 
-    private mutating func tellPosition(_ index: Int, isWalking: Bool) {
+    private mutating func publishPosition(_ index: Int, isWalking: Bool) {
         guard let room = people[index].room else { return }
         let accuracy = 1 + (random.unit() * 40).rounded() / 10
         // Measured within the accuracy of where they are.
@@ -227,13 +227,13 @@ struct DemoDay {
 
     // MARK: Sensors
 
-    private mutating func tellAllDesks() {
+    private mutating func publishAllDesks() {
         for room in building.rooms.indices {
-            for desk in building.rooms[room].desks.indices { tellDesk(room, desk, isFree: true) }
+            for desk in building.rooms[room].desks.indices { publishDesk(room, desk, isFree: true) }
         }
     }
 
-    private mutating func tellDesk(_ room: Int, _ desk: Int, isFree: Bool) {
+    private mutating func publishDesk(_ room: Int, _ desk: Int, isFree: Bool) {
         updates.append(
             Update(levels: levels(room, DemoBuilding.deskID(desk), "availability"), properties: ["available": .bool(isFree)]))
     }
@@ -241,17 +241,17 @@ struct DemoDay {
     private mutating func flap() {
         guard flapping.seconds.contains(second), second % 3 == 0 else { return }
         figures.flaps += 1
-        tellDesk(flapping.room, flapping.desk, isFree: second % 2 == 0)
+        publishDesk(flapping.room, flapping.desk, isFree: second % 2 == 0)
     }
 
     /// Occupancy when it changed and each ten minutes, the climate each five; every room at another second.
-    private mutating func tellRoom(_ index: Int) {
+    private mutating func publishRoom(_ index: Int) {
         let room = building.rooms[index]
         guard room.capacity > 0 else { return }
         let people = occupants[index]
-        if (second + index) % 5 == 0, toldOccupants[index] != people || (second + index) % 600 == 0 {
-            toldOccupants[index] = people
-            tell(index, "occupancy", ["nrOfPeople": .integer(Int64(people)), "capacity": .integer(Int64(room.capacity))])
+        if (second + index) % 5 == 0, publishedOccupants[index] != people || (second + index) % 600 == 0 {
+            publishedOccupants[index] = people
+            publish(index, "occupancy", ["nrOfPeople": .integer(Int64(people)), "capacity": .integer(Int64(room.capacity))])
         }
         if (second + index) % 60 == 0 {
             // A minute of a ventilated room: each person adds 4 ppm in one of 50 m², and a twentieth of what is above the air
@@ -262,13 +262,13 @@ struct DemoDay {
         guard (second + index) % 300 == 0 else { return }
         let noon = sin(Double(second) / Double(max(1, seconds)) * .pi)
         let tenth = { (value: Double) in JSONValue.double((value * 10).rounded() / 10) }
-        tell(index, "temperature", ["temperature": tenth(20 + 2 * noon + 0.1 * Double(people) + random.unit() * 0.2)])
-        tell(index, "humidity", ["humidity": tenth(min(90, 42 + 0.6 * Double(people) + random.unit()))])
+        publish(index, "temperature", ["temperature": tenth(20 + 2 * noon + 0.1 * Double(people) + random.unit() * 0.2)])
+        publish(index, "humidity", ["humidity": tenth(min(90, 42 + 0.6 * Double(people) + random.unit()))])
         guard index != dead.room || second < dead.at else { return figures.silences += 1 }
-        tell(index, "co2", ["co2": .integer(Int64(co2[index].rounded()))])
+        publish(index, "co2", ["co2": .integer(Int64(co2[index].rounded()))])
     }
 
-    private mutating func tell(_ room: Int, _ domain: String, _ properties: JSONObject) {
+    private mutating func publish(_ room: Int, _ domain: String, _ properties: JSONObject) {
         updates.append(Update(levels: levels(room, "-", domain), properties: properties))
     }
 

@@ -39,8 +39,8 @@ struct DemoPerson {
     /// What the way leads to.
     var goal = Place.outside
     var sitsAtDesk = false
-    /// When the next position is told.
-    var tellsAt = 0
+    /// When the next position is published.
+    var publishesAt = 0
 
     /// Walks for a second.
     ///
@@ -74,7 +74,7 @@ struct DemoPerson {
 }
 
 extension DemoBuilding {
-    /// From where somebody stands to a point in a room: through doors, along corridors, by the stairs.
+    /// From where somebody is to a point in a room: through doors, along corridors, by the stairs.
     func way(from start: Int, to end: Int, _ point: Point) -> ArraySlice<DemoPerson.Step> {
         guard start != end else { return [DemoPerson.Step(point: point, room: end)] }
         var steps: [DemoPerson.Step] = []

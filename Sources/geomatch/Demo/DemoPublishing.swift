@@ -13,7 +13,7 @@ protocol DemoScene {
     var outcome: String { get }
     /// Goes on by a second.
     ///
-    /// - Returns: What is told in it, in order.
+    /// - Returns: What is published in it, in order.
     mutating func next() -> [DemoDay.Update]
 }
 
@@ -37,7 +37,7 @@ extension DemoDay: DemoScene {
 
 /// Publishes a day at a multiple of real time, each update with the moment it goes out.
 ///
-/// What the broker had not acknowledged when a connection was lost goes out again, in order, and the day stands still meanwhile.
+/// What the broker had not acknowledged when a connection was lost goes out again, in order, and the day does not go on meanwhile.
 /// Guarded by the connection's lock until it is done.
 final class DemoPublishing<Scene: DemoScene>: ConnectionWorker, @unchecked Sendable {
     private let topics: ClientTopics
@@ -50,7 +50,7 @@ final class DemoPublishing<Scene: DemoScene>: ConnectionWorker, @unchecked Senda
     private var published: UInt64 = 0
 
     private var startedAt: Int64?
-    /// From where the day is counted: later than its start by as long as it stood still.
+    /// From where the day is counted: later than its start by as long as it did not go on.
     private var dayStart: Int64 = 0
     private var lostAt: Int64?
     private var finishedAt: Int64?

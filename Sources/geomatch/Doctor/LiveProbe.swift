@@ -4,7 +4,7 @@ import Wire
 
 /// An update of a domain of its own, which the daemon takes in and publishes as live state; it is cleared again.
 ///
-/// Requests take other topics than live data: an access list may let through the ones and not the others, and nobody is told.
+/// Requests take other topics than live data: an access list may let through the ones and not the others, and nobody is notified.
 struct LiveProbe {
     private let configuration: GeomatchConfiguration
     /// Below the location that is the client's own, which the narrowest rules allow.

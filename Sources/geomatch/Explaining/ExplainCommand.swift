@@ -11,7 +11,7 @@ struct ExplainCommand: AsyncParsableCommand {
             One line for each rule of matching, with its figures, and last what comes of them. Nothing is changed. What expired or \
             was deleted within the last 24 hours is explained, too. Only the subscription's owner may ask.
 
-            Ends with 0 when it could be explained, match or not: `--json` and `.matches` tell scripts.
+            Ends with 0 when it could be explained, match or not: scripts read `.matches` of `--json`.
 
             Examples:
               geomatch explain espresso-at-the-door anns-phone

@@ -2,7 +2,7 @@ import Wire
 
 /// An explanation for people: a line for each check, and last what comes of them.
 enum ExplanationText {
-    /// - Parameter result: The `result` of `match/explain`; what a newer daemon tells besides is passed over.
+    /// - Parameter result: The `result` of `match/explain`; what a newer daemon says besides is passed over.
     static func of(_ result: JSONValue) -> String {
         let checks = (result.asObject?["checks"]?.asArray ?? []).compactMap(\.asObject)
         let names = checks.map { $0["check"].map(PlainText.of) ?? "?" }

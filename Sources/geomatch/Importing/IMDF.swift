@@ -10,7 +10,7 @@ struct IMDF {
     enum Naming: String, CaseIterable {
         /// The feature ids of the archive (UUIDs).
         case ids
-        /// Names, where they are there and told apart; else ids.
+        /// Names, where they are there and distinct; else ids.
         case names
     }
 

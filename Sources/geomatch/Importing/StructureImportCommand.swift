@@ -33,7 +33,7 @@ struct StructureImportCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Of an IMDF archive: the features' ids, or their names as ids.", valueName: "ids|names"))
     var ids: IMDF.Naming = .ids
 
-    @Flag(help: "Tell the progress each second, also where standard error is no terminal.")
+    @Flag(help: "Report the progress each second, also where standard error is no terminal.")
     var progress = false
 
     @Argument(help: ArgumentHelp("A GeoJSON file, an IMDF folder or zip file, or - for standard input.", valueName: "file"))

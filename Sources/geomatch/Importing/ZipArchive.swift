@@ -3,7 +3,7 @@ import CZlib
 /// Reads the entries of a zip file that is held in memory.
 ///
 /// Source: PKWARE, APPNOTE.TXT 6.3.10. What is read: stored and deflated entries, found by the central directory. Not read, and
-/// told as such: encryption, ZIP64, several disks, other methods. Nothing that the file says of sizes is believed: an entry that
+/// reported as such: encryption, ZIP64, several disks, other methods. Nothing that the file says of sizes is believed: an entry that
 /// grows beyond its bound, or beyond what its directory entry says, is refused while it is being unpacked.
 struct ZipArchive {
     struct Entry: Equatable {

@@ -1,6 +1,6 @@
 import Wire
 
-/// What a live subscription has told so far: the newest update of each topic that has not left.
+/// What a live subscription has reported so far: the newest update of each topic that has not left.
 struct LiveRows {
     struct Row: Equatable {
         /// The topic's levels, as they are encoded.

@@ -5,7 +5,7 @@ import struct GeomatchClient.LiveUpdate
 
 /// A live subscription of which every message is shown until the command ends.
 ///
-/// The lease is short, so that little is left behind where the end cannot be told. Guarded by the connection's lock.
+/// The lease is short, so that little is left behind where the end cannot be reported. Guarded by the connection's lock.
 final class LiveWatching: LiveDataObserver, @unchecked Sendable {
     private let selection: LiveSelection
     private let output: any LiveOutput
@@ -117,7 +117,7 @@ extension LiveSelection {
     func watch(_ configuration: GeomatchConfiguration, count: Int?, asJSON: Bool, lines: (any LiveOutput)? = nil) async throws {
         var configuration = configuration
         configuration.leaseSeconds = LiveWatching.leaseSeconds
-        // The output tells of it, in its place.
+        // The output reports it, in its place.
         configuration.connectionLost = nil
         let terminal = asJSON || count != nil || lines != nil ? nil : TerminalScreen()
         guard let terminal else {

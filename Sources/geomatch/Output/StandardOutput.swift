@@ -1,7 +1,7 @@
 import Glibc
 import Wire
 
-/// Standard output, written in large pieces. Whoever waits for something calls ``flush()`` first.
+/// Standard output, written in large pieces. A caller that waits for something calls ``flush()`` first.
 struct StandardOutput {
     private var bytes: [UInt8] = []
     private let descriptor: Int32

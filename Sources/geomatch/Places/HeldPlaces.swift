@@ -1,6 +1,6 @@
 import Wire
 
-/// Places that wait for the end of the input, because what comes may tell more about them.
+/// Places that wait for the end of the input, because what comes may say more about them.
 struct HeldPlaces {
     private var places: [(place: OSMPlace, bytes: Int)?] = []
     private var first = 0

@@ -105,7 +105,7 @@ struct OSMPlace {
 
     private static func categories(of tags: Tags) -> [Category] {
         var found: [(key: String, value: String)] = keys.compactMap { key in tags[key].map { (key, $0) } }
-        // Some extracts tell the main tag as one text.
+        // Some extracts have the main tag as one text.
         if let main = tags["category"]?.split(separator: "=", maxSplits: 1), main.count == 2, keys.contains(String(main[0])) {
             found.append((String(main[0]), String(main[1])))
         }

@@ -18,7 +18,7 @@ struct PlaceImportCommand: AsyncParsableCommand {
 
             With --osm the properties are OpenStreetMap's tags, or hold them in `tags`. amenity, shop, tourism, leisure, historic, \
             office, craft, healthcare, sport and stations become categories (amenity=cafe below amenity), which are imported too; \
-            brand:wikidata becomes the chain, and stands for those of the same brand that lack it; where no place or several tell it, \
+            brand:wikidata becomes the chain, also of those of the same brand that lack it; where no place or several name it, \
             the brand does. opening_hours become the opening hours. What has none of these tags is left out.
 
             Rejected features are listed on standard error; the exit code is then 1. Importing again replaces by id, so an import that was cut off is \
@@ -43,7 +43,7 @@ struct PlaceImportCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The IANA time zone of places that name none.", valueName: "ZONE"))
     var timeZone: String?
 
-    @Flag(help: "Tell the progress each second, also where standard error is no terminal.")
+    @Flag(help: "Report the progress each second, also where standard error is no terminal.")
     var progress = false
 
     @Argument(help: ArgumentHelp("GeoJSON files, or - for standard input.", valueName: "file"))

@@ -33,7 +33,7 @@ struct PlaceRequests {
     private var knownCategories: Set<String> = []
     private var waiting: Feature?
     private var brands = OSMBrands()
-    /// Places whose brand's item another place may tell.
+    /// Places whose brand's item another place may name.
     private var held = HeldPlaces()
     /// Not yet in a request.
     private var freshCategories: [OSMPlace.Category] = []
@@ -42,7 +42,7 @@ struct PlaceRequests {
     /// Features that were read so far.
     private var featureCount = 0
 
-    /// Features that never were sent: `{"id","error"}` each, as the daemon tells of those it refuses.
+    /// Features that never were sent: `{"id","error"}` each, as the daemon reports those it refuses.
     private(set) var unreadable: [JSONValue] = []
     private(set) var unreadableCount = 0
     /// Features without a tag that makes them a place.
@@ -175,7 +175,7 @@ struct PlaceRequests {
         return .object(feature)
     }
 
-    /// Refuses the feature that was read last. What it calls itself is not known, so its place among all is told.
+    /// Refuses the feature that was read last. What it calls itself is not known, so its position in the input is reported.
     private mutating func refuse(_ error: WireError) {
         unreadableCount += 1
         guard unreadable.count < Self.unreadableMax else { return }
@@ -186,7 +186,7 @@ struct PlaceRequests {
         unreadable.append(["id": .null, "error": (try? JSONValue.parse(writer.bytes)) ?? .null])
     }
 
-    /// A refusal of a feature without an id: the daemon tells its place in the request, and people look for it in their files.
+    /// A refusal of a feature without an id: the daemon reports its position in the request, and people look for it in their files.
     static func located(_ refusal: JSONValue, in request: Request) -> JSONValue {
         guard refusal.member("id") ?? .null == .null, case .object(var outer) = refusal,
             case .object(var error)? = outer["error"],

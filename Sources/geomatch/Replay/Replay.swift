@@ -102,7 +102,7 @@ final class Replay: ConnectionWorker, @unchecked Sendable {
             progress.finish()
             return nil
         }
-        // What was published is written after this; only then the bound tells whether the broker takes more.
+        // What was published is written after this; only then the bound shows whether the broker takes more.
         return place > before ? now : min(wanted, progress.next)
     }
 

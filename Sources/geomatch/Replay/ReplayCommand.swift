@@ -47,7 +47,7 @@ struct ReplayCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("csv, gpx or geojson. (default: by the file's ending)", valueName: "FORMAT"))
     var format: TraceFormat?
 
-    @Flag(help: "Tell the progress each second, also where standard error is no terminal.")
+    @Flag(help: "Report the progress each second, also where standard error is no terminal.")
     var progress = false
 
     @Argument(help: ArgumentHelp("The file, or - for standard input.", valueName: "file"))

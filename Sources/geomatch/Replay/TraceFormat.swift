@@ -5,7 +5,7 @@ import Foundation
 enum TraceFormat: String, ExpressibleByArgument, CaseIterable {
     case csv, gpx, geojson
 
-    /// By the ending of the name; CSV where it tells nothing.
+    /// By the ending of the name; CSV where it says nothing.
     init(path: String) {
         switch (path as NSString).pathExtension.lowercased() {
         case "gpx": self = .gpx

@@ -62,7 +62,7 @@ struct SyncCommand: AsyncParsableCommand {
             guard !offline else { return }
             let syncing = Syncing(store, asJSON: output.json)
             try await withClient(configuration) { try await syncing.run($0, once: once) }
-            try syncing.tellRefusals(once: once)
+            try syncing.reportRefusals(once: once)
         } catch let error as GeomatchError {
             throw CommandFailure(error)
         }

@@ -1,6 +1,6 @@
 import GeomatchClient
 
-/// An exchange with the daemon, told line by line.
+/// An exchange with the daemon, reported line by line.
 struct Syncing: Sendable {
     private let store: OfflineStore
     private let asJSON: Bool
@@ -13,10 +13,10 @@ struct Syncing: Sendable {
     /// - Parameter once: It ends when everything is exchanged.
     func run(_ client: GeomatchClient, once: Bool) async throws {
         let changes = store.changes
-        let telling = Task { await tell(changes) }
-        let progressing = Task { await tell(store.progressUpdates) }
+        let reporting = Task { await report(changes) }
+        let progressing = Task { await report(store.progressUpdates) }
         defer {
-            telling.cancel()
+            reporting.cancel()
             progressing.cancel()
         }
         if once {
@@ -29,13 +29,13 @@ struct Syncing: Sendable {
             }
             store.stop()
         }
-        // What waits to be told is told.
+        // Lets the tasks report what waits.
         await Task.yield()
         let progress = store.progress
         StandardError.line("geomatch: \((try? store.count()) ?? 0) documents, \(progress.pending) pending")
     }
 
-    func tellRefusals(once: Bool) throws {
+    func reportRefusals(once: Bool) throws {
         let refusals = try store.refusals
         for refusal in refusals {
             StandardError.line("geomatch: refused \(PlainText.printable("\(refusal.type) \(refusal.id)")): \(refusal.error)")
@@ -43,7 +43,7 @@ struct Syncing: Sendable {
         if once, !refusals.isEmpty { throw CommandFailure.failed("\(refusals.count) documents were refused") }
     }
 
-    private func tell(_ changes: BufferedSequence<OfflineChange, Never>) async {
+    private func report(_ changes: BufferedSequence<OfflineChange, Never>) async {
         var output = StandardOutput()
         for await change in changes {
             output.line(line(change))
@@ -70,7 +70,7 @@ struct Syncing: Sendable {
             + (change.isDeleted ? " deleted" : "") + (change.isInConflict ? " in conflict" : "")
     }
 
-    private func tell(_ updates: BufferedSequence<SyncProgress, Never>) async {
+    private func report(_ updates: BufferedSequence<SyncProgress, Never>) async {
         var status = SyncProgress.Status.stopped
         for await progress in updates where progress.status != status {
             status = progress.status

@@ -3,7 +3,7 @@ import Wire
 
 /// The change feed of the client, followed until the command ends.
 ///
-/// It goes on where it was after a lost connection and when the daemon has been started anew, so that each change is told once.
+/// It goes on where it was after a lost connection and when the daemon has been started anew, so that each change is shown once.
 struct ChangeWatching {
     /// Where it goes on; nil before the daemon has said where its feed ends.
     private var since: Int64?

@@ -57,7 +57,7 @@ struct WatchCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "For live: only inside of this box, circle or polygon; leaving it is told too.", valueName: "JSON"))
+            "For live: only inside of this box, circle or polygon; leaving it is reported too.", valueName: "JSON"))
     var within: String?
 
     @Option(

@@ -11,7 +11,7 @@ final class Watching: ConnectionWorker, @unchecked Sendable {
     private var left: Int?
     private let asJSON: Bool
     private var output = StandardOutput()
-    private var wasTold = false
+    private var wasConnected = false
 
     /// - Parameter count: nil for no end.
     init(_ configuration: GeomatchConfiguration, subject: WatchSubject, filters: [String], count: Int?, asJSON: Bool) {
@@ -24,10 +24,10 @@ final class Watching: ConnectionWorker, @unchecked Sendable {
 
     func connected() {
         StandardError.line(
-            wasTold
+            wasConnected
                 ? "geomatch: connected again"
                 : "geomatch: watching \(filters[0]) at \(configuration.brokerName), Ctrl-C ends")
-        wasTold = true
+        wasConnected = true
     }
 
     func received(_ message: InboundMessage) {
