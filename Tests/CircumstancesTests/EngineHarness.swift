@@ -1,7 +1,7 @@
 import Circumstances
 import Testing
 
-/// One device among a few places east of (43.7384, 7.4246), told by what fires.
+/// One device among a few places east of (43.7384, 7.4246), observed by what fires.
 struct EngineHarness {
     let world = TownWorld()
     var engine = CircumstanceEngine()

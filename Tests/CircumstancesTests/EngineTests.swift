@@ -225,7 +225,7 @@ struct EngineTests {
         #expect(town.engine.evaluate(rule, for: 0, at: town.now, in: town.world).value == isMoving)
     }
 
-    @Test("Live data of the room count when the engine is told that they changed")
+    @Test("Live data of the room count when the engine is notified that they changed")
     func live() throws {
         var town = EngineHarness()
         town.move(0)

@@ -288,7 +288,7 @@ extension TwinRun {
 
 extension TwinRun {
     mutating func check(_ effects: [CircumstanceEffect], _ what: String) {
-        var told: Set<NaiveCircumstances.Fired> = []
+        var seen: Set<NaiveCircumstances.Fired> = []
         for effect in effects {
             switch effect {
             case .held(let ref, let device, let value):
@@ -302,13 +302,13 @@ extension TwinRun {
             case .stay(let device, let row): rows.stays[device] = row
             case .occurred(let occurrence):
                 #expect(occurrence.timestamp == now)
-                told.insert(.init(device: occurrence.device, circumstance: occurrence.circumstance.index))
+                seen.insert(.init(device: occurrence.device, circumstance: occurrence.circumstance.index))
             }
         }
         let expected = naive.step(at: now)
         fired += expected.count
-        let different = told.symmetricDifference(expected).sorted()
-        for pair in different { differ("\(told.contains(pair) ? "told" : "silent")", what, pair.circumstance, pair.device) }
+        let different = seen.symmetricDifference(expected).sorted()
+        for pair in different { differ("\(seen.contains(pair) ? "reported" : "silent")", what, pair.circumstance, pair.device) }
         for (number, rule) in naive.rules where rule.isEnabled && rule.rule.trigger != nil {
             for device in (rows.held[number] ?? []).symmetricDifference(rule.held).sorted() {
                 differ(rule.held.contains(device) ? "does not hold" : "holds", what, number, device)

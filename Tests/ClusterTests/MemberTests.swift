@@ -187,7 +187,7 @@ struct MemberTests {
                     for (shard, epoch) in node.member.serving where store.holds(shard, epoch: epoch) {
                         #expect(speakers.updateValue(node.member.node, forKey: shard) == nil)
                     }
-                    // Whoever may speak owns what it serves.
+                    // A node that may speak owns what it serves.
                     #expect(node.member.serving.allSatisfy { store.holds($0.key, epoch: $0.value) })
                 }
             }
@@ -208,7 +208,7 @@ struct MemberTests {
     }
 }
 
-/// A node that does what its member says, 50 ms after it was told where that takes time.
+/// A node that does what its member says, 50 ms after it was called where that takes time.
 final class SimulatedNode {
     var member: Member
     var entry: NodeEntry

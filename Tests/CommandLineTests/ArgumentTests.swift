@@ -266,7 +266,7 @@ struct ArgumentTests {
     }
 
     @Test(
-        "A context is named by a flag or a variable; the flag goes before other variables, an unknown one is told its neighbour")
+        "A context is named by a flag or a variable; the flag goes before other variables, an unknown one gets its neighbour")
     func contexts() throws {
         let home = FileManager.default.temporaryDirectory.appendingPathComponent("geomatch-contexts-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: home) }

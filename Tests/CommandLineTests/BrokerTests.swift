@@ -94,7 +94,7 @@ struct BrokerTests {
         }
     }
 
-    @Test("A broker where nobody takes requests is told at once")
+    @Test("A broker where nobody takes requests is reported at once")
     func nobodyThere() throws {
         try withBroker { broker throws in
             #expect(

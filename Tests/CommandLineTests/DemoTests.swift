@@ -36,7 +36,7 @@ struct DemoTests {
             let id = update.levels[4]
             let room = try #require(rooms.firstIndex { "\($0.floor)" == update.levels[2] && $0.id == update.levels[3] })
             guard let properties = update.properties else {
-                // Cleared where they were told last: on the topic that holds their state.
+                // Cleared where they were published last: on the topic that holds their state.
                 #expect(at.removeValue(forKey: id)?.room == room && room == day.building.lobby)
                 continue
             }
@@ -95,7 +95,7 @@ struct DemoTests {
         #expect(free.count == day.building.deskCount && free.count == 24 + 42)
         #expect(free.values.count { $0 } >= free.count - 1)
         #expect(leastFree < free.count - 20)
-        // A change is told within five seconds: who walks from one room to another may be counted in both.
+        // A change is published within five seconds: who walks from one room to another may be counted in both.
         #expect(mostInRooms > 30 && mostInRooms <= 45)
         #expect(inRooms.values.allSatisfy { $0 == 0 })
         #expect(co2.allSatisfy { (400...3000).contains($0) } && co2.contains { $0 > 600 })

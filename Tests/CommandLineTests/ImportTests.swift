@@ -52,7 +52,7 @@ struct ImportTests {
         }
     }
 
-    @Test("Names serve as ids where they are told apart")
+    @Test("Names serve as ids where they are distinct")
     func names() throws {
         try withFolder { folder in
             try Data(IMDFSample.zip()).write(to: URL(fileURLWithPath: folder + "/mall.zip"))

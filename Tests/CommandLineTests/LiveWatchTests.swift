@@ -66,7 +66,7 @@ struct LiveWatchTests {
         }
     }
 
-    @Test("A daemon started anew is asked again under the same id, and what its snapshot lacks is told as left")
+    @Test("A daemon started anew is asked again under the same id, and what its snapshot lacks is reported as left")
     func restarted() throws {
         try withDaemon(filters: filters, answer: Self.subscriptions()) { broker, daemon in
             daemon.tell("geomatch/status", Self.online, retain: true)
@@ -84,7 +84,7 @@ struct LiveWatchTests {
     }
 
     @Test(
-        "An error reply ends it with 1 and is not tried again; a daemon without live subscriptions is told as such",
+        "An error reply ends it with 1 and is not tried again; a daemon without live subscriptions is reported as such",
         arguments: [
             (#"{"code":400,"error":"invalid","field":"where","position":2,"message":"no"}"#, "invalid (400) where 2: no"),
             (#"{"code":400,"error":"invalid","field":"where","position":2,"message":"no"}"#, "\n  a + 1\n    ^"),

@@ -48,7 +48,7 @@ struct PlaceImportTests {
     }
 
     @Test(
-        "What is not JSON is told with its place",
+        "What is not JSON is reported with its place",
         arguments: [
             "[]", "x", #"{"features":[{}"#, #"{"features":[{"a]}"#, #"{"a""#, #"{"a":}"#, #"{"features":[{}:1]}"#, "{\"a",
         ])
@@ -201,7 +201,7 @@ struct PlaceImportTests {
         #expect(order.filter { $0 == "category" }.count == 2 && order.first == "category" && requests.unreadableCount == 0)
     }
 
-    @Test("A feature without an id that is refused is told by its place in the input, not in its request")
+    @Test("A feature without an id that is refused is reported by its place in the input, not in its request")
     func refusedWithoutID() throws {
         let filler = String(repeating: "x", count: 100_000)
         let text = (0..<5).map { #"{"properties":{"shop":"a\#($0 == 0 ? #"","brand":"B"# : "")"},"n":"\#(filler)"}"# }
@@ -221,7 +221,7 @@ struct PlaceImportTests {
         }
         func said(_ numbers: [Int]) -> [String] { numbers.map { "`id` is required (feature \($0))" } }
         #expect(try numbers(isOSM: false) == [said([0, 1]), said([2, 3]), said([4])])
-        // The one that waits for what may be told of its brand goes last.
+        // The one that waits for what may be said of its brand goes last.
         #expect(try numbers(isOSM: true) == [said([1, 2, 3, 4, 0])])
         let named: JSONValue = ["id": "a", "error": ["message": "m (feature 0)"]]
         #expect(PlaceRequests.located(named, in: .init(resource: "place", parameters: [], numbers: [7])) == named)

@@ -21,13 +21,13 @@ struct ConfigurationFileTests {
         #expect(!error.description.contains("hunter2") && !error.description.contains("\n"), "\(error)")
     }
 
-    @Test("A line of broken YAML is told with its number")
+    @Test("A line of broken YAML is reported with its number")
     func line() throws {
         #expect(try #require(refusal(file: "listen: 127.0.0.1:1\n# more\nusers: [off\n")).problem.contains("line "))
         #expect(try #require(refusal(file: "http: off\nlisten: a: b\n")).problem.contains("line 2,"))
     }
 
-    @Test("A key that stands twice in YAML is refused, at the top and below")
+    @Test("A key that is given twice in YAML is refused, at the top and below")
     func twice() throws {
         for text in ["listen: a:1\nlisten: a:1", "live:\n  qos: 1\n  qos: 1", "live: {qos: 1}\nlive: {readers: a}"] {
             #expect(try #require(refusal(file: text)).problem.contains("twice"), "\(text)")
@@ -73,7 +73,7 @@ struct ConfigurationFileTests {
             #expect(try read(file: text).datasets == ["a"], "\(text)")
         }
         #expect(refusal(file: "datasets: [a, '']") != nil)
-        // Names are told as they were read, not put together from their parts.
+        // Names are reported as they were read, not put together from their parts.
         #expect(try #require(refusal(file: "datasets: [my dataset]")).problem.contains("`my dataset`"))
     }
 

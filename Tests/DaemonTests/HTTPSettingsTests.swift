@@ -31,7 +31,7 @@ struct HTTPSettingsTests {
         #expect(refusal(file: "http: {tls: {key-file: b}}") != nil)
     }
 
-    @Test("Whoever asks from this machine is trusted only where the broker trusts them, too")
+    @Test("Callers on this machine are trusted only where the broker trusts them, too")
     func trust() throws {
         #expect(try read().httpConfiguration?.trustsLoopback == true)
         #expect(try read(flags: ["users": "f"]).httpConfiguration?.trustsLoopback == false)

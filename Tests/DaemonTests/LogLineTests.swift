@@ -69,7 +69,7 @@ struct LogLineTests {
         }
     }
 
-    @Test("A logger's own metadata is told too, and a record's goes before it")
+    @Test("A logger's own metadata is logged too, and a record's goes before it")
     func ownMetadata() {
         var handler = LineLogHandler(format: .text)
         #expect(handler[metadataKey: "a"] == nil)

@@ -164,7 +164,7 @@ struct ProgramTests {
         }
     }
 
-    @Test("A file that cannot be read, or is none, is configuration, 78, and named, whoever named it")
+    @Test("A file that cannot be read, or is none, is configuration, 78, and named, regardless of who named it")
     func unreadableFiles() throws {
         for path in ["missing.yaml", ".", "binary.yaml", "list.yaml"] {
             let files = ["list.yaml": "- a\n", "binary.yaml": "a\u{0}b"]

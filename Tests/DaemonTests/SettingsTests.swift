@@ -194,7 +194,7 @@ struct SettingsTests {
         #expect(old.keysThatDiffer(from: old).isEmpty)
     }
 
-    @Test("A key that stands twice is refused, however it is nested")
+    @Test("A key that is given twice is refused, however it is nested")
     func duplicates() {
         #expect(refusal(file: "listen: 127.0.0.1:1\nlisten: 127.0.0.1:2") != nil)
         #expect(refusal(file: "live.qos: 1\nlive:\n  qos: 0") != nil)
@@ -362,7 +362,7 @@ struct SettingsTests {
         #expect(refusal(file: String(repeating: "{a: ", count: 20_000)) != nil)
     }
 
-    @Test("A file that is missing, a folder, or not UTF-8 is told with its name")
+    @Test("A file that is missing, a folder, or not UTF-8 is reported with its name")
     func unreadableFiles() {
         for path in ["/nowhere/geomatch.yaml", "/tmp"] {
             let error = #expect(throws: SettingsError.self) { _ = try ConfigurationFile(path: path) }

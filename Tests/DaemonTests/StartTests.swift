@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The daemon's start")
 struct StartTests {
-    @Test("Who waits is told when the daemon is online, and who comes later at once")
+    @Test("Who waits is notified when the daemon is online, and who comes later at once")
     func online() async {
         let health = Health()
         async let waiting = health.firstOnline()
@@ -84,7 +84,7 @@ struct StartTests {
         #expect(why.contains("not online after") && why.contains("last reason") && !why.contains("first reason"))
     }
 
-    @Test("A broker that never answered is told as that")
+    @Test("A broker that never answered is reported as that")
     func silence() async throws {
         let error = await #expect(throws: Daemon.Failure.self) {
             try await StartService(health: Health(), timeoutSeconds: 0.02).run()
@@ -96,7 +96,7 @@ struct StartTests {
         #expect(why.contains("did not answer"))
     }
 
-    @Test("Whoever is stopped before it is online has not failed")
+    @Test("A daemon that is stopped before it is online has not failed")
     func stopped() async throws {
         let group = ServiceGroup(
             configuration: .init(

@@ -49,7 +49,7 @@ struct AccessTests {
         #expect(harness.refusal("live/subscribe", #"{"criteria":"d/#"}"#) == "unauthorized")
     }
 
-    @Test("Where devices without an owner are is told to those who read such live data")
+    @Test("Where devices without an owner are is reported to those who read such live data")
     func strayDevices() {
         for (reach, ids) in [(LiveReach.all, ["alice", "bob", "watch"]), (.own, ["alice", "watch"]), (.none, ["watch"])] {
             let devices = harness(reach).result("device/list")?["devices"]?.elements ?? []

@@ -30,21 +30,21 @@ struct AdaptedMessageTests {
         #expect(harness.retained["live/d/-/-/-/-/jane%2Fphone/position"] == nil)
     }
 
-    @Test("A refusal is told like a live update's, with the topic as published, by the adapter or behind it")
+    @Test("A refusal is reported like a live update's, with the topic as published, by the adapter or behind it")
     func refused() throws {
         let harness = HubHarness()
         _ = harness.request("dataset/create", client: "admin")
         harness.adapt(Self.owntracks, #"{"_type":"location","lat":91,"lon":1}"#, by: try adapters())
-        let told = try #require(diagnostics(harness).first)
-        #expect(told["topic"]?.text == Self.owntracks && told["field"]?.text == "lat" && told["error"]?.text == "invalid")
+        let seen = try #require(diagnostics(harness).first)
+        #expect(seen["topic"]?.text == Self.owntracks && seen["field"]?.text == "lat" && seen["error"]?.text == "invalid")
         #expect(harness.counters.updates.received == 1 && harness.counters.updates.refused == 1)
         // Late and skewed name it, too.
         harness.adapt("owntracks/a/b", Self.location, by: try adapters())
         harness.adapt("owntracks/a/b", Self.location.replacing("1700000000", with: "1600000000"), by: try adapters())
         harness.adapt("owntracks/a/c", Self.location.replacing("1700000000", with: "1800000000"), by: try adapters())
         for (kind, topic) in [("late", "owntracks/a/b"), ("skewed", "owntracks/a/c")] {
-            let told = harness.published.last { $0.topic == "geomatch/d/diagnostics/\(kind)" }
-            #expect(told?.json?["topic"]?.text == topic)
+            let seen = harness.published.last { $0.topic == "geomatch/d/diagnostics/\(kind)" }
+            #expect(seen?.json?["topic"]?.text == topic)
         }
     }
 

@@ -14,7 +14,7 @@ struct AdoptionTests {
         return retained
     }
 
-    @Test("A position told in the last second before a kill comes back, and meets what it has not met")
+    @Test("A position published in the last second before a kill comes back, and meets what it has not met")
     func positionComesBack() throws {
         let harness = HubHarness()
         harness.makePair()
@@ -27,8 +27,8 @@ struct AdoptionTests {
         harness.restart(killed: true)
         #expect(harness.hub.liveStates["d/v/b/f/r/-/co2"] == nil)
         for (topic, payload) in broker.sorted(by: { $0.key < $1.key }) { harness.adopt(topic, payload) }
-        let told = retained(harness)
-        for (topic, payload) in broker { #expect(told[topic] == payload) }
+        let reported = retained(harness)
+        for (topic, payload) in broker { #expect(reported[topic] == payload) }
         #expect(
             harness.hub.liveStates["d/v/b/f/r/-/co2"]?.payload.map { String(decoding: $0, as: UTF8.self) }
                 == broker["live/d/v/b/f/r/-/co2"])
@@ -72,7 +72,7 @@ struct AdoptionTests {
     }
 
     @Test("A movement that was matched before a kill is not matched again with matchTTL 0; one that was not is")
-    func movementIsToldOnce() {
+    func movementIsReportedOnce() {
         let harness = HubHarness()
         harness.makePair("", #","matchTTL":0"#)
         harness.advance(milliseconds: 2000)

@@ -68,7 +68,7 @@ struct BeaconMonitorTests {
         #expect(events("staff").count == 1 && events("mine").count == 2 && events("bobs", client: "bob").count == 2)
     }
 
-    @Test("who is in the region when it is asked for is told, and a restart tells nobody twice")
+    @Test("who is in the region when it is asked for is reported, and a restart reports nobody twice")
     func present() {
         see()
         _ = monitor()
@@ -82,7 +82,7 @@ struct BeaconMonitorTests {
         #expect(events() == ["exited"])
     }
 
-    @Test("what happens while the broker is away is told once it is back, in order, also after a restart")
+    @Test("what happens while the broker is away is reported once it is back, in order, also after a restart")
     func brokerAway() {
         _ = monitor()
         harness.loseBroker()
@@ -99,7 +99,7 @@ struct BeaconMonitorTests {
         #expect(events() == [])
     }
 
-    @Test("what a broker does not take for long is bounded, counted and told")
+    @Test("what a broker does not take for long is bounded, counted and reported")
     func bounded() {
         let harness = HubHarness { $0.limits.pendingMatchesPerClient = 3 }
         _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"phone"}"#)

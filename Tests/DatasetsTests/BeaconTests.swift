@@ -99,7 +99,7 @@ struct SightingTests {
             .elements ?? []
     }
 
-    @Test("are told nearest first, with the device where there is one")
+    @Test("are reported nearest first, with the device where there is one")
     func nearestFirst() {
         _ = harness.request(
             "device/create", #"{"deviceType":"IBeaconDevice","id":"b2","uuid":"\#(Sample.uuid)","major":7,"minor":2}"#)
@@ -107,12 +107,12 @@ struct SightingTests {
             Sample.sighting(1, #""distance":4"#), Sample.sighting(2, #""proximity":"immediate""#),
             Sample.sighting(3, #""rssi":0"#),
             Sample.sighting(4, #""rssi":-59"#))
-        let told = beacons()
-        #expect(told.map { $0["minor"]?.number } == [2, 4, 1, 3])
-        #expect(told.map { $0["proximity"]?.text } == ["immediate", "near", "far", "unknown"])
-        #expect(told.map { $0["distance"]?.number } == [0.5, 1, 4, nil])
-        #expect(told[0]["deviceId"]?.text == "b2" && told[1]["deviceId"] == nil)
-        #expect(told[1]["rssi"]?.number == -59 && told[3]["rssi"] == nil && told[0]["age"]?.number == 0)
+        let reported = beacons()
+        #expect(reported.map { $0["minor"]?.number } == [2, 4, 1, 3])
+        #expect(reported.map { $0["proximity"]?.text } == ["immediate", "near", "far", "unknown"])
+        #expect(reported.map { $0["distance"]?.number } == [0.5, 1, 4, nil])
+        #expect(reported[0]["deviceId"]?.text == "b2" && reported[1]["deviceId"] == nil)
+        #expect(reported[1]["rssi"]?.number == -59 && reported[3]["rssi"] == nil && reported[0]["age"]?.number == 0)
         #expect(harness.payloads("live/d/-/-/-/-/phone/proximity").count == 1)
     }
 
@@ -126,7 +126,7 @@ struct SightingTests {
         #expect(message?["properties"]?.keys == ["beacons", "battery"] && beacons().count == 2)
     }
 
-    @Test("a fact lives ninety seconds, and its age is told")
+    @Test("a fact lives ninety seconds, and its age is reported")
     func expiry() {
         send(Sample.sighting(1, #""distance":1"#))
         harness.advance(milliseconds: 60_000, step: 1000)
@@ -174,17 +174,17 @@ struct SightingTests {
         #expect(beacons().last?["distance"]?.number == 2)
     }
 
-    @Test("of one message count in the order in which they were made, whatever the order they are told in")
+    @Test("of one message count in the order in which they were made, whatever the order they are reported in")
     func order() throws {
         let readings = [-60, -75, -62, -80, -64, -71, -66].enumerated().map { second, rssi in
             Sample.sighting(1, #""rssi":\#(rssi),"timestamp":\#(harness.now - 7000 + Int64(second) * 1000)"#)
         }
         send(readings.joined(separator: ","))
-        let told = try #require(beacons().first)
-        #expect(told["rssi"]?.number == -66 && told["age"]?.number == 1)
+        let reported = try #require(beacons().first)
+        #expect(reported["rssi"]?.number == -66 && reported["age"]?.number == 1)
         harness.send("d/-/-/-/-/phone/proximity", "")
         send(readings.reversed().joined(separator: ","))
-        #expect(beacons().first == told)
+        #expect(beacons().first == reported)
     }
 
     @Test("a burst from one observer is bounded and counted, and others are heard meanwhile")
@@ -200,7 +200,7 @@ struct SightingTests {
         #expect(harness.counters.updates.accepted == 12)
     }
 
-    @Test("an observer sees so many beacons at a time, and what is beyond is told")
+    @Test("an observer sees so many beacons at a time, and what is beyond is reported")
     func tooMany() {
         let harness = HubHarness { $0.limits.beaconsPerObserver = 3 }
         harness.send("d/-/-/-/-/x/temperature", #"{"temperature":1}"#)
@@ -237,7 +237,7 @@ struct SightingTests {
         #expect(harness.hub.datasets["d"]?.beacons.table.count == 0)
     }
 
-    @Test("an observer that goes on to another topic is told there only")
+    @Test("an observer that goes on to another topic is reported there only")
     func topics() {
         harness.send("d/v/b/f/one/phone/proximity", Sample.sighting(1, #""distance":1"#))
         harness.send("d/v/b/f/two/phone/proximity", Sample.sighting(2, #""distance":2"#))

@@ -162,7 +162,7 @@ struct DeliveryTests {
         #expect(harness.hub.outbox.outdated.isEmpty && delivery(harness)["delivered"] == 150)
     }
 
-    @Test("The status message has the figures of the contract, is told when they change, and every ten seconds at most")
+    @Test("The status message has the figures of the contract, is published when they change, and every ten seconds at most")
     func status() {
         let (harness, _) = matching(count: 1)
         harness.published.removeAll()

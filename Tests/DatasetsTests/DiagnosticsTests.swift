@@ -6,7 +6,7 @@ import Wire
 
 @Suite("Diagnostics")
 struct DiagnosticsTests {
-    @Test("The first refusal of a topic is told at once, the rest with a count when its second ends")
+    @Test("The first refusal of a topic is reported at once, the rest with a count when its second ends")
     func rest() {
         let harness = HubHarness()
         _ = harness.request("dataset/create", client: "admin")
@@ -25,7 +25,7 @@ struct DiagnosticsTests {
     }
 
     @Test(
-        "A request topic with too few or too many levels was told nowhere",
+        "A request topic with too few or too many levels was reported nowhere",
         arguments: [
             ("d/bob/request/device", true), ("d/bob/request", true), ("d/bob/request/", true), ("d/bob/request/device/", true),
             ("d/bob/request/device/list/x", true), ("d/request", false), ("d/request/device", false),
@@ -36,8 +36,8 @@ struct DiagnosticsTests {
         _ = harness.request("dataset/create", client: "admin")
         harness.published.removeAll()
         harness.send("geomatch/" + topic, "{}")
-        let told = harness.diagnostics("request")
-        #expect(told.map { $0["topic"]?.text } == ["geomatch/" + topic] && told.first?["error"]?.text == "invalid", "\(told)")
+        let seen = harness.diagnostics("request")
+        #expect(seen.map { $0["topic"]?.text } == ["geomatch/" + topic] && seen.first?["error"]?.text == "invalid", "\(seen)")
         #expect(harness.takeReply(client: "bob")?["error"]?["error"]?.text == (isAnswered ? "notFound" : nil))
         harness.send("geomatch/d/bob/request/device/lst", "{}")
         #expect(harness.diagnostics("request").count == 1)
@@ -56,25 +56,25 @@ struct DiagnosticsTests {
         #expect(harness.counters.updates.refused == 250)
     }
 
-    @Test("No topic is told twice within a second, no more than a hundred topics, and every refusal is told")
+    @Test("No topic is reported twice within a second, no more than a hundred topics, and every refusal is reported")
     func bounds() {
         var random = SplitMix64(seed: SplitMix64.seed())
         var window = DiagnosticsWindow()
         var now: Int64 = 1_000_000
-        var told: [(topic: String, at: Int64)] = []
+        var seen: [(topic: String, at: Int64)] = []
         var reported = 0
         var count = 0
         for step in 0..<20_000 {
             now += Int64.random(in: 0...20, using: &random)
             for diagnostic in window.end(at: now) {
-                told.append((diagnostic.topic, now))
+                seen.append((diagnostic.topic, now))
                 count += diagnostic.count
             }
             let topic = String(Int.random(in: 0..<(step % 4000 < 2000 ? 5 : 300), using: &random))
             reported += 1
             let diagnostic = DiagnosticsWindow.Diagnostic(kind: .update, topic: topic, error: "invalid", message: "", count: 1)
             if let first = window.report(diagnostic, at: now) {
-                told.append((first.topic, now))
+                seen.append((first.topic, now))
                 count += first.count
             }
         }
@@ -86,15 +86,15 @@ struct DiagnosticsTests {
         #expect(window.isIdle)
         var last: [String: Int64] = [:]
         var first = 0
-        for (index, entry) in told.enumerated() {
+        for (index, entry) in seen.enumerated() {
             if let before = last[entry.topic] { #expect(entry.at - before >= 1000) }
             last[entry.topic] = entry.at
-            while told[first].at <= entry.at - 1000 { first += 1 }
+            while seen[first].at <= entry.at - 1000 { first += 1 }
             #expect(index - first < DiagnosticsWindow.reportedMaximum + 1)
         }
     }
 
-    @Test("Datasets that do not exist are told too, and only so many of them")
+    @Test("Datasets that do not exist are reported too, and only so many of them")
     func strangers() {
         let harness = HubHarness { $0.autoCreateDatasets = false }
         for number in 0..<3000 { harness.send("x\(number)/-/-/-/-/l/co2", #"{"co2":1}"#) }

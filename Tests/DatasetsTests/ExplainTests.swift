@@ -106,7 +106,7 @@ struct ExplainTests {
         if row.check != "suppression" { #expect(detail(explanation, row.check) == row.detail) }
     }
 
-    @Test("The last match stands in the way until its time or its place is left")
+    @Test("The last match prevents another until its time or its place is left")
     func suppression() {
         let harness = HubHarness()
         harness.makePair("", #","matchTTL":60,"matchDTL":30"#)
@@ -135,7 +135,7 @@ struct ExplainTests {
             detail(explain(harness, "own"), "suppression") == "both belong to the same device, and excludeSelf is set")
     }
 
-    @Test("A visit under way stands in the way of another, and so do its dwell and a silent side")
+    @Test("A visit under way prevents another, and so do its dwell and a silent side")
     func visits() {
         let harness = HubHarness()
         harness.makePair("", #","mode":"visit","dwell":30,"staleAfter":60"#)
@@ -281,10 +281,10 @@ struct ExplainTests {
         }
         for (subscription, metres) in [("hidden", 900.0), ("coffee", 20), ("coffee", 900)] {
             harness.move("bobs", metres: metres)
-            let told = details(subscription)
-            #expect(!told.contains("600 "), "\(told)")
-            #expect(!told.contains("43.73") && !told.contains("7.42") && !told.contains("distance") && !told.contains("pin"))
-            if subscription == "coffee" { #expect(!told.contains("hidden")) }
+            let seen = details(subscription)
+            #expect(!seen.contains("600 "), "\(seen)")
+            #expect(!seen.contains("43.73") && !seen.contains("7.42") && !seen.contains("distance") && !seen.contains("pin"))
+            if subscription == "coffee" { #expect(!seen.contains("hidden")) }
         }
         harness.move("bobs", metres: 20)
         #expect(details("hidden").contains("price 600 < 500 is false") && details("hidden").contains("distance 20.0 m"))
@@ -306,7 +306,7 @@ struct ExplainTests {
     @Test("It says a match would be made exactly where evaluating the pair makes one")
     func againstEngine() throws {
         var random = SplitMix64.forTest()
-        var told = (yes: 0, no: 0)
+        var seen = (yes: 0, no: 0)
         for _ in 0..<30 {
             var world = ExplainWorld(&random)
             for _ in 0..<25 {
@@ -325,11 +325,11 @@ struct ExplainTests {
                     return message.json?["subscription"]?["id"]?.text
                 }
                 #expect(Set(made) == expected, "\(publication)")
-                told.yes += expected.count
-                told.no += world.subscriptions.count - expected.count
+                seen.yes += expected.count
+                seen.no += world.subscriptions.count - expected.count
             }
         }
-        #expect(told.yes > 100 && told.no > 500, "\(told)")
+        #expect(seen.yes > 100 && seen.no > 500, "\(seen)")
     }
 }
 

@@ -44,7 +44,7 @@ struct FairnessTests {
         #expect(numbers == numbers.sorted() && numbers.count == 50)
     }
 
-    @Test("A client over its maximum of waiting matches loses its own only, and is told")
+    @Test("A client over its maximum of waiting matches loses its own only, and is notified")
     func clientMaximum() {
         let harness = twoClients { $0.limits.pendingMatchesPerClient = 20 }
         for _ in 0..<10 { harness.move(metres: 1) }
@@ -62,7 +62,7 @@ struct FairnessTests {
         #expect(delivery("alice0")?.matched == 11 && delivery("alice0")?.pending == 1)
     }
 
-    @Test("What a subscription has too many partners for counts as dropped, and is told")
+    @Test("What a subscription has too many partners for counts as dropped, and is reported")
     func crowd() {
         let harness = HubHarness { $0.limits.partnersPerSubscription = 3 }
         harness.acknowledges = true
@@ -101,7 +101,7 @@ struct FairnessTests {
         harness.clockStep = 1
         harness.core.woken()
         #expect(1..<10 ~= replies().count && harness.wakes > wakes)
-        // One that is answered while some are left: nobody calls but whoever was asked to.
+        // One that is answered while some are left: nobody calls but who was asked to.
         harness.send("geomatch/d/late/request/changes/get", #"{"since":0}"#)
         harness.log.work()
         harness.send("d/-/-/-/-/phone/position", #"{"lat":50,"lon":7.42}"#)

@@ -98,8 +98,8 @@ struct FloorTests {
             ]))
         // The phone was not heard of by that.
         harness.advance(milliseconds: 1000)
-        let told = harness.matches.compactMap(\.json)
-        #expect(told.map { $0["reason"]?.text } == ["lost", "left"])
-        #expect(told.map { $0["subscription"]?["id"]?.text } == ["silent", "s"])
+        let reported = harness.matches.compactMap(\.json)
+        #expect(reported.map { $0["reason"]?.text } == ["lost", "left"])
+        #expect(reported.map { $0["subscription"]?["id"]?.text } == ["silent", "s"])
     }
 }

@@ -14,7 +14,7 @@ struct ForgettingTests {
         return harness
     }
 
-    @Test("erases where a device is and what it matched, and keeps the device and what hangs on it", arguments: [false, true])
+    @Test("erases where a device is and what it matched, and keeps the device and its child objects", arguments: [false, true])
     func erases(restarts: Bool) {
         let harness = met()
         let matches = harness.matches

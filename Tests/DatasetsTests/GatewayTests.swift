@@ -34,13 +34,13 @@ struct GatewayTests {
     func located() {
         hear("one", 2)
         harness.advance(milliseconds: 200)
-        let told = position("one")
-        #expect(told?["derived"] == true && told?["itemId"]?.text == "tag")
-        #expect(told?["properties"]?["room"]?.text == "one" && told?["properties"]?["gateway"]?.text == "gw-one")
-        #expect(told?["properties"]?["horizontalAccuracy"]?.number == 2)
-        #expect(told?["properties"]?["latitude"]?.number == 43.73)
-        #expect(told?["properties"]?["roomReason"]?.text == "first heard by gw-one at 2.0 m")
-        #expect(told?["properties"]?["roomProbability"]?.number == 1)
+        let seen = position("one")
+        #expect(seen?["derived"] == true && seen?["itemId"]?.text == "tag")
+        #expect(seen?["properties"]?["room"]?.text == "one" && seen?["properties"]?["gateway"]?.text == "gw-one")
+        #expect(seen?["properties"]?["horizontalAccuracy"]?.number == 2)
+        #expect(seen?["properties"]?["latitude"]?.number == 43.73)
+        #expect(seen?["properties"]?["roomReason"]?.text == "first heard by gw-one at 2.0 m")
+        #expect(seen?["properties"]?["roomProbability"]?.number == 1)
         #expect(harness.result("device/get", #"{"id":"tag"}"#)?["location"]?["longitude"]?.number == 7.42)
     }
 
@@ -99,7 +99,7 @@ struct GatewayTests {
         #expect(position("one") != nil)
     }
 
-    @Test("after a restart it is in the room it was in, whoever is the first to hear it")
+    @Test("after a restart it is in the room it was in, regardless of who is the first to hear it")
     func restart() {
         for _ in 0..<3 {
             hear("one", 3)
@@ -146,11 +146,11 @@ struct GatewayTests {
             harness.send("d/v/b/1/one/gw-one/proximity", Sample.sighting(1, angles))
             harness.advance(milliseconds: 1000)
         }
-        let told = try #require(position("one")?["properties"])
+        let seen = try #require(position("one")?["properties"])
         let place = LocalPlane(around: Position(latitude: 43.73, longitude: 7.42)).point(
-            Position(latitude: try #require(told["latitude"]?.number), longitude: try #require(told["longitude"]?.number)))
+            Position(latitude: try #require(seen["latitude"]?.number), longitude: try #require(seen["longitude"]?.number)))
         #expect(abs(place.x - 4) < 0.15 && abs(place.y - 0.09) < 0.15)
-        #expect(try #require(told["horizontalAccuracy"]?.number) < 0.3)
+        #expect(try #require(seen["horizontalAccuracy"]?.number) < 0.3)
     }
 
     @Test("two directions cross where it is, without any distance")
@@ -161,8 +161,8 @@ struct GatewayTests {
             harness.send("d/v/b/1/two/gw-two/proximity", Sample.sighting(1, #""azimuth":-45,"angleAccuracy":2"#))
             harness.advance(milliseconds: 1000)
         }
-        let told = harness.retained.first { $0.key.hasSuffix("/tag/position") && !$0.value.isEmpty }?.value
-        let properties = try #require(told.flatMap { try? JSONValue.parse($0) }?["properties"])
+        let seen = harness.retained.first { $0.key.hasSuffix("/tag/position") && !$0.value.isEmpty }?.value
+        let properties = try #require(seen.flatMap { try? JSONValue.parse($0) }?["properties"])
         let place = LocalPlane(around: Position(latitude: 43.73, longitude: 7.42)).point(
             Position(
                 latitude: try #require(properties["latitude"]?.number), longitude: try #require(properties["longitude"]?.number)))
@@ -186,8 +186,8 @@ struct GatewayTests {
         }
         func hearLevel() -> Double? {
             harness.send("d/v/b/1/one/gw-one/proximity", Sample.sighting(1, #""rssi":-69"#))
-            let told = harness.retained["live/d/v/b/1/one/gw-one/proximity"].flatMap { try? JSONValue.parse($0) }
-            return told?["properties"]?["beacons"]?.elements.first?["distance"]?.number
+            let seen = harness.retained["live/d/v/b/1/one/gw-one/proximity"].flatMap { try? JSONValue.parse($0) }
+            return seen?["properties"]?["beacons"]?.elements.first?["distance"]?.number
         }
         #expect(try document("tag").doc["carries"] != nil && document("gw-one").doc["ranging"] != nil)
         // 20 dB of loss at an exponent of 2.
@@ -239,9 +239,9 @@ struct GatewayTests {
                 harness.send(
                     "d/home/flat/0/\(flat.rooms[number])/gw\(number)/proximity", Sample.sighting(1, #""rssi":\#(level)"#))
             }
-            let told = harness.published.last { $0.topic.hasSuffix("/tag/position") && !$0.payload.isEmpty }?.json?["properties"]
-            guard let told, let latitude = told["latitude"]?.number, let longitude = told["longitude"]?.number else { continue }
-            if let room = told["room"]?.text, room != rooms.last { rooms.append(room) }
+            let seen = harness.published.last { $0.topic.hasSuffix("/tag/position") && !$0.payload.isEmpty }?.json?["properties"]
+            guard let seen, let latitude = seen["latitude"]?.number, let longitude = seen["longitude"]?.number else { continue }
+            if let room = seen["room"]?.text, room != rooms.last { rooms.append(room) }
             errors.append(
                 plane.point(Position(latitude: latitude, longitude: longitude)).distance(to: row.place))
         }

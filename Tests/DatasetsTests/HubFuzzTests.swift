@@ -104,10 +104,10 @@ struct HubFuzzTests {
             harness.published.removeAll(keepingCapacity: true)
             harness.batch([.init(bytes: mutate(Array(topic.utf8), &random), mutate(Array(payload.utf8), &random))])
             if number % 211 == 0 { harness.restart(killed: number % 422 == 0) }
-            let told = harness.published.filter {
+            let reported = harness.published.filter {
                 $0.topic.hasPrefix("live/d/") && !$0.payload.isEmpty || $0.topic == "geomatch/d/eve/live/l"
             }
-            #expect(!told.contains { $0.payload.contains(#""latitude":"#) || $0.payload.contains(#""beacons":"#) })
+            #expect(!reported.contains { $0.payload.contains(#""latitude":"#) || $0.payload.contains(#""beacons":"#) })
         }
         #expect(harness.hub.datasets["d"]?.hidesPositions == true)
     }

@@ -212,10 +212,10 @@ final class HubHarness {
         didSet { settleLog() }
     }
 
-    /// Has the disk take the oldest commit and find what it is asked; the core hears of it later where it is not told now.
-    func writeNext(isTold: Bool = true) {
+    /// Has the disk take the oldest commit and find what it is asked; the core hears of it later where it is not notified now.
+    func writeNext(isNotified: Bool = true) {
         log.work(count: 1)
-        if isTold { core.woken() }
+        if isNotified { core.woken() }
     }
 
     /// Lets the disk do all it has to.

@@ -9,7 +9,7 @@ struct LiveSubscriptionFaultTests {
 
     private func lose(_ harness: HubHarness) { harness.loseBroker() }
 
-    /// The broker is back and holds what was told up to a number.
+    /// The broker is back and holds what was published up to a number.
     private func comeBack(_ harness: HubHarness, holding number: Int64) {
         harness.published.removeAll()
         harness.hub.doorHolds(through: number)
@@ -32,7 +32,7 @@ struct LiveSubscriptionFaultTests {
         #expect(harness.result("live/list")?["subscriptions"]?.elements.isEmpty == true)
     }
 
-    @Test("What left an area after a restart, before the broker was reached, is told as left", arguments: [true, false])
+    @Test("What left an area after a restart, before the broker was reached, is reported as left", arguments: [true, false])
     func leftBeforeTheBroker(snapshot: Bool) {
         let harness = HubHarness()
         let subscription = #"{"criteria":"d/#","within":{"bbox":[-1,0,1,1]},"snapshot":\#(snapshot),"id":"l"}"#
@@ -62,7 +62,7 @@ struct LiveSubscriptionFaultTests {
         #expect(harness.hub.liveSubscribers.all.map(\.record.id).isEmpty)
     }
 
-    @Test("What changed while the broker was away is told once it is back, the newest only, and what left")
+    @Test("What changed while the broker was away is reported once it is back, the newest only, and what left")
     func brokerAway() {
         let harness = HubHarness()
         func move(_ id: String, _ latitude: Double) {
@@ -82,7 +82,7 @@ struct LiveSubscriptionFaultTests {
         #expect(news(harness) == ["a 0.59", "b 7 left", "c 0.5 left"])
     }
 
-    @Test("A message on its way when the connection was lost is told again, also that something left")
+    @Test("A message on its way when the connection was lost is sent again, also that something left")
     func lostOnTheWay() {
         let harness = HubHarness()
         harness.send("d/-/-/-/-/a/position", #"{"latitude":0.5,"longitude":0}"#)
@@ -106,9 +106,9 @@ struct LiveSubscriptionFaultTests {
         lose(harness)
         harness.send("d/v/b/0/r2999/-/count", #"{"count":-1}"#)
         comeBack(harness, holding: harness.hub.liveNumber)
-        let told = news(harness)
-        #expect(told.count == 3000)
-        #expect(told.contains("r2999 -1") && told.contains("r0 0"))
+        let reported = news(harness)
+        #expect(reported.count == 3000)
+        #expect(reported.contains("r2999 -1") && reported.contains("r0 0"))
     }
 
     @Test("An update that comes in the middle of a snapshot follows what the snapshot says of its topic")
@@ -122,12 +122,12 @@ struct LiveSubscriptionFaultTests {
         harness.send("d/v/b/0/new/-/count", #"{"count":-4}"#)
         harness.send("d/v/b/0/r2401/-/count", "")
         harness.settle()
-        let told = news(harness)
-        #expect(told.filter { $0.hasPrefix("r2400 ") } == ["r2400 2400", "r2400 -1", "r2400 -2"])
-        #expect(told.filter { $0.hasPrefix("r3 ") } == ["r3 3", "r3 -3"])
-        #expect(told.filter { $0.hasPrefix("new ") } == ["new -4"])
-        #expect(told.filter { $0.hasPrefix("r2401 ") } == ["r2401 2401", "r2401 2401 left"])
-        #expect(told.count == 2500 + 5)
+        let reported = news(harness)
+        #expect(reported.filter { $0.hasPrefix("r2400 ") } == ["r2400 2400", "r2400 -1", "r2400 -2"])
+        #expect(reported.filter { $0.hasPrefix("r3 ") } == ["r3 3", "r3 -3"])
+        #expect(reported.filter { $0.hasPrefix("new ") } == ["new -4"])
+        #expect(reported.filter { $0.hasPrefix("r2401 ") } == ["r2401 2401", "r2401 2401 left"])
+        #expect(reported.count == 2500 + 5)
     }
 
     @Test("Where the link cannot keep up, the newest of each topic waits and the rest is counted")
@@ -165,7 +165,7 @@ struct LiveSubscriptionFaultTests {
         #expect(harness.result("live/list")?["subscriptions"]?.elements.first?["dropped"]?.number == 1)
     }
 
-    @Test("What the link did not take is counted as dropped and told anew")
+    @Test("What the link did not take is counted as dropped and sent anew")
     func returned() throws {
         let harness = LiveSubscriptionTests.harness()
         _ = harness.request("live/subscribe", #"{"criteria":"d/v/b/0/hall/#","qos":1,"id":"l"}"#)

@@ -117,7 +117,7 @@ struct LiveSubscriptionTests {
         #expect(harness.result("live/list")?["subscriptions"]?.elements.isEmpty == true)
     }
 
-    @Test("A mistake in `where` is told with its position, and a huge polygon is refused")
+    @Test("A mistake in `where` is reported with its position, and a huge polygon is refused")
     func conditionErrors() {
         let harness = Self.harness()
         let error = harness.request("live/subscribe", #"{"criteria":"d/#","where":"nrOfPeople > > 2"}"#)?["error"]
@@ -140,7 +140,7 @@ struct LiveSubscriptionTests {
         #expect(harness.hub.datasetNames == ["d"])
     }
 
-    @Test("`where` alone is a plain filter; what is cleared is told to whoever saw it")
+    @Test("`where` alone is a plain filter; what is cleared is reported to those who saw it")
     func plainFilter() {
         let harness = Self.harness()
         _ = harness.request("live/subscribe", #"{"criteria":"d/#","where":"temperature > 21 OR nrOfPeople > 5","id":"l"}"#)

@@ -19,9 +19,9 @@ struct LiveSubscriptionTwinTests {
                 let action = NaiveLiveSubscriptions.Action.random(&random)
                 let expected = twin.apply(action)
                 perform(action, on: harness)
-                let told = messages(harness)
-                #expect(told == expected, "round \(round), step \(step): \(action)")
-                if told != expected { return }
+                let reported = messages(harness)
+                #expect(reported == expected, "round \(round), step \(step): \(action)")
+                if reported != expected { return }
             }
         }
     }
@@ -52,16 +52,16 @@ struct LiveSubscriptionTwinTests {
         harness.settle()
     }
 
-    /// What each subscription was told of each topic, in order.
+    /// What each subscription was sent of each topic, in order.
     private func messages(_ harness: HubHarness) -> [NaiveLiveSubscriptions.Stream: [String]] {
-        var told: [NaiveLiveSubscriptions.Stream: [String]] = [:]
+        var reported: [NaiveLiveSubscriptions.Stream: [String]] = [:]
         for message in harness.published where message.topic.hasPrefix("geomatch/d/alice/live/") {
             guard let json = message.json, let topic = json["topic"]?.text else { continue }
             let id = String(message.topic.dropFirst("geomatch/d/alice/live/".count))
             let value = Int(json["properties"]?["v"]?.number ?? -1)
-            told[.init(id: id, topic: topic), default: []].append(json["left"] == nil ? "\(value)" : "\(value) left")
+            reported[.init(id: id, topic: topic), default: []].append(json["left"] == nil ? "\(value)" : "\(value) left")
         }
-        return told
+        return reported
     }
 }
 
@@ -116,7 +116,7 @@ struct NaiveLiveSubscriptions {
         var value: Int
         /// nil: nowhere.
         var latitude: Int?
-        /// When it was told, counted in changes.
+        /// When it was published, counted in changes.
         var at: Int
     }
 
@@ -142,12 +142,12 @@ struct NaiveLiveSubscriptions {
     private var isAway = false
     /// What changed while the broker was away, by topic: the last message before it was cleared, or nil.
     private var changed: [String: Update?] = [:]
-    private var told: [Stream: [String]] = [:]
+    private var reported: [Stream: [String]] = [:]
 
     mutating func apply(_ action: Action) -> [Stream: [String]] {
-        told = [:]
+        reported = [:]
         perform(action)
-        return told
+        return reported
     }
 
     private mutating func perform(_ action: Action) {
@@ -217,7 +217,7 @@ struct NaiveLiveSubscriptions {
             let lets = subscription.lets(update, of: Self.companion)
             guard lets != subscription.inside.contains(Self.companion) else { continue }
             if lets { subscriptions[id]?.inside.insert(Self.companion) } else { subscriptions[id]?.inside.remove(Self.companion) }
-            told[Stream(id: id, topic: Self.companion), default: []].append(lets ? "\(update.value)" : "\(update.value) left")
+            reported[Stream(id: id, topic: Self.companion), default: []].append(lets ? "\(update.value)" : "\(update.value) left")
         }
     }
 
@@ -225,7 +225,7 @@ struct NaiveLiveSubscriptions {
         shownAt[id] = changes
         for (topic, update) in updates where subscriptions[id]?.lets(update, of: topic) == true {
             if subscriptions[id]?.north != nil { subscriptions[id]?.inside.insert(topic) }
-            told[Stream(id: id, topic: topic), default: []].append("\(update.value)")
+            reported[Stream(id: id, topic: topic), default: []].append("\(update.value)")
         }
     }
 
@@ -249,14 +249,14 @@ struct NaiveLiveSubscriptions {
             guard let subscription = subscriptions[id], subscription.filter.matches(topic) else { continue }
             if let update = updates[topic], subscription.lets(update, of: topic) {
                 if subscription.north != nil { subscriptions[id]?.inside.insert(topic) }
-                told[Stream(id: id, topic: topic), default: []].append("\(update.value)")
+                reported[Stream(id: id, topic: topic), default: []].append("\(update.value)")
             } else if subscription.north != nil {
                 guard subscriptions[id]?.inside.remove(topic) != nil else { continue }
-                told[Stream(id: id, topic: topic), default: []].append("\((updates[topic] ?? former)?.value ?? -1) left")
+                reported[Stream(id: id, topic: topic), default: []].append("\((updates[topic] ?? former)?.value ?? -1) left")
             } else if updates[topic] == nil, let former, subscription.lets(former, of: topic),
                 subscription.snapshot || former.at > subscription.at
             {
-                told[Stream(id: id, topic: topic), default: []].append("\(former.value) left")
+                reported[Stream(id: id, topic: topic), default: []].append("\(former.value) left")
             }
         }
     }

@@ -93,7 +93,7 @@ struct LiveTopicRulesTests {
     }
 
     @Test(
-        "A malformed or reserved dataset is counted and told nowhere",
+        "A malformed or reserved dataset is counted and reported nowhere",
         arguments: ["", "-", "a b", "é", "a%2Fb", "$SYS", String(repeating: "x", count: 65)])
     func malformedDataset(_ name: String) {
         let harness = HubHarness()

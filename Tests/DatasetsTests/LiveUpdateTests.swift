@@ -53,7 +53,7 @@ struct LiveUpdateTests {
                 testDescription: "a skewed replay has no time of its own",
                 steps: [Step(1, 400_000), Step(2, 0), Step(1, 400_000, retained: true)], co2: 2, skewed: 1, accepted: 2),
             Row(testDescription: "cleared", steps: [Step(1), Step(nil)], co2: nil, accepted: 2),
-            Row(testDescription: "cleared, then told again", steps: [Step(1), Step(nil), Step(2)], co2: 2, accepted: 3),
+            Row(testDescription: "cleared, then published again", steps: [Step(1), Step(nil), Step(2)], co2: 2, accepted: 3),
             Row(
                 testDescription: "cleared, then replayed", steps: [Step(1), Step(nil), Step(2, retained: true)], co2: nil,
                 accepted: 2),
@@ -147,7 +147,7 @@ struct LiveUpdateTests {
         #expect(co2(harness) == 2)
     }
 
-    @Test("Topics told and cleared do not fill the memory")
+    @Test("Topics published and cleared do not fill the memory")
     func clearedStatesAreBounded() {
         let harness = HubHarness { $0.limits.liveTopics = 50 }
         for number in 0..<2000 {
@@ -174,7 +174,7 @@ struct LiveUpdateTests {
     }
 
     @Test(
-        "What is refused is told, and has no effect",
+        "What is refused is reported, and has no effect",
         arguments: [
             Refused("position", "rubbish", "invalid"), Refused("position", "[]", "invalid"),
             Refused("position", "{}", "invalid latitude"),
@@ -215,7 +215,7 @@ struct LiveUpdateTests {
         #expect(harness.result("dataset/get")?["activeDomains"]?.elements.isEmpty == true)
     }
 
-    @Test("Without auto-creation an unknown dataset is told, and its replays are not")
+    @Test("Without auto-creation an unknown dataset is reported, and its replays are not")
     func unknownDataset() {
         let harness = HubHarness { $0.autoCreateDatasets = false }
         harness.send(Self.topic, #"{"co2":1}"#, retained: true)

@@ -70,7 +70,7 @@ struct LogTests {
         }
     }
 
-    @Test("Administrators who mistype a dataset are told the one that was meant, and nobody else is")
+    @Test("A refusal names the dataset that was meant to administrators who mistype it, and to nobody else")
     func nearDataset() {
         let harness = harness()
         _ = harness.request("dataset/create", client: "admin", dataset: "museum")

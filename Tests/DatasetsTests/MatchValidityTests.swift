@@ -52,7 +52,7 @@ struct MatchValidityTests {
                 isFull.toggle()
             case 21..<23 where !isFull:
                 harness.restart(killed: random.chance(50))
-                // Whoever kept them ended, too.
+                // Who kept them ended, too.
                 kept = [:]
             case 23..<30: harness.advance(milliseconds: 300)
             default: harness.move(device, metres: Double(random.below(150)))

@@ -71,7 +71,7 @@ struct ObjectTests {
         var testDescription: String { request }
     }
 
-    @Test("A deletion takes with it what hangs on it, ends matches, and is durable", arguments: [true, false])
+    @Test("A deletion deletes child objects, ends matches, and is durable", arguments: [true, false])
     func deletions(_ restarts: Bool) {
         let harness = HubHarness()
         harness.makePair()
@@ -283,9 +283,9 @@ struct ObjectTests {
         }
         let listed = lister.result("dataset/list", client: "admin", dataset: "none")?["datasets"]?.elements ?? []
         #expect(listed.map { $0["name"]?.text } == ["elsewhere", nil])
-        let told = owner.result("dataset/get")
-        #expect(listed.first?["counts"] == told?["counts"] && listed.first?["activeDomains"] == told?["activeDomains"])
-        #expect(told?["counts"]?["devices"]?.number == 1 && listed.last?["counts"] == nil)
+        let reported = owner.result("dataset/get")
+        #expect(listed.first?["counts"] == reported?["counts"] && listed.first?["activeDomains"] == reported?["activeDomains"])
+        #expect(reported?["counts"]?["devices"]?.number == 1 && listed.last?["counts"] == nil)
         // No more is read than a page shows.
         _ = lister.result("dataset/list", #"{"limit":1,"after":"d"}"#, client: "admin", dataset: "none")
         #expect(asked.withLock { $0 } == [["d", "e"], ["e"]])

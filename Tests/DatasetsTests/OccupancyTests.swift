@@ -17,7 +17,7 @@ struct OccupancyTests {
         harness.send("d/-/-/-/-/\(id)/position", FloorPlan.payload(x, y, #","floorIndex":0\#(extra)"#))
     }
 
-    @Test("Every declared room and floor is told from the beginning, with its capacity, as derived")
+    @Test("Every declared room and floor is published from the beginning, with its capacity, as derived")
     func beginning() {
         let harness = house()
         #expect(harness.retained.keys.filter { $0.hasSuffix("/occupancy") }.count == 11)
@@ -146,7 +146,7 @@ struct OccupancyTests {
         #expect(harness.occupancy("v/h/0/a") == 1)
     }
 
-    @Test("A room is told at most once a second, however many come and go, and the last figure is the right one")
+    @Test("A room is published at most once a second, however many come and go, and the last figure is the right one")
     func rate() {
         let harness = house()
         harness.published.removeAll()
@@ -154,8 +154,8 @@ struct OccupancyTests {
             walk(harness, "p\(number % 40)", number % 3 == 0 ? 40 : 5)
             harness.advance(milliseconds: 100)
         }
-        let told = harness.payloads("live/d/v/h/0/a/-/occupancy").count
-        #expect((5...10).contains(told))
+        let reported = harness.payloads("live/d/v/h/0/a/-/occupancy").count
+        #expect((5...10).contains(reported))
         harness.advance(milliseconds: 1000)
         let expected = (0..<95).reduce(into: [Int: Bool]()) { $0[$1 % 40] = $1 % 3 != 0 }.values.filter { $0 }.count
         #expect(harness.occupancy("v/h/0/a") == Double(expected))
@@ -200,7 +200,7 @@ struct OccupancyTests {
         }
     }
 
-    @Test("After a restart, gentle or not, the figures are right again and nothing is told that did not change")
+    @Test("After a restart, gentle or not, the figures are right again and nothing is published that did not change")
     func restart() {
         for killed in [false, true] {
             let harness = house()
@@ -252,7 +252,7 @@ struct OccupancyTests {
         #expect(harness.occupancy("v/h/0/a") == 1)
     }
 
-    @Test("With no room for another live topic it is told why, and the rest goes on")
+    @Test("With no room for another live topic the reason is reported, and the rest goes on")
     func limit() {
         let harness = house { $0.limits.liveTopics = 9 }
         harness.published.removeAll()

@@ -78,7 +78,7 @@ struct OccupancyTwinTests {
         harness.advance(milliseconds: 1000)
         var twin = NaiveOccupancy()
         var places: [String: (Double, Double)] = [:]
-        var told = 0
+        var reported = 0
         for step in 0..<400 {
             for _ in 0..<random.below(6) {
                 let id = "p\(random.below(12))"
@@ -106,11 +106,11 @@ struct OccupancyTwinTests {
                     let expected = twin.count(room)
                     #expect(harness.hub.datasets["d"]?.occupancy?.place(["v", "h", "0", room]).count == expected)
                     if isSettled { #expect(harness.occupancy("v/h/0/\(room)") == Double(expected)) }
-                    told += expected
+                    reported += expected
                 }
             }
             harness.published.removeAll()
         }
-        #expect(told > 20)
+        #expect(reported > 20)
     }
 }

@@ -165,10 +165,10 @@ struct PrivatePositionTests {
     @Test("What a broker retained of a position over a kill is cleared, not taken back")
     func adopted() {
         let harness = harness("all")
-        let told = harness.retained["live/" + Self.phone] ?? ""
+        let reported = harness.retained["live/" + Self.phone] ?? ""
         hide(harness)
         harness.restart(killed: true)
-        harness.adopt("live/" + Self.phone, told)
+        harness.adopt("live/" + Self.phone, reported)
         #expect(harness.payloads("live/" + Self.phone).last == "")
     }
 
@@ -200,7 +200,7 @@ struct PrivatePositionTests {
         #expect(harness.payloads("geomatch/d/admin/live/l").count == 2)
     }
 
-    @Test("Who saw a position before it became private is told that it left, and sees it again when it is public")
+    @Test("Who saw a position before it became private is notified that it left, and sees it again when it is public")
     func leaving() {
         let harness = harness("all")
         _ = harness.request("live/subscribe", #"{"id":"l","criteria":"d/#"}"#, client: "eve")
@@ -320,9 +320,9 @@ struct PrivatePositionTests {
         #expect(probed("phone") == true && probed("stray") == .null)
         harness.published.removeAll()
         walk(harness)
-        let told = harness.published.filter { $0.topic == "geomatch/d/ann/circumstance/in" }.compactMap(\.json)
-        #expect(told.map { $0["deviceId"]?.text } == ["phone", "stray"])
-        #expect(told.map { $0["location"] != nil } == [true, false])
+        let reported = harness.published.filter { $0.topic == "geomatch/d/ann/circumstance/in" }.compactMap(\.json)
+        #expect(reported.map { $0["deviceId"]?.text } == ["phone", "stray"])
+        #expect(reported.map { $0["location"] != nil } == [true, false])
     }
 
     @Test("Occupancy counts as ever")
@@ -336,7 +336,7 @@ struct PrivatePositionTests {
         #expect(harness.retained["live/d/v/h/0/a/stray/position"] == nil)
     }
 
-    @Test("What is lost of a client's matches is told to that client alone")
+    @Test("What is lost of a client's matches is reported to that client alone")
     func diagnosticsOfDelivery() {
         let harness = HubHarness { $0.limits.pendingMatchesPerClient = 0 }
         harness.makePair()

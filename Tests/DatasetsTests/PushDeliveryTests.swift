@@ -132,7 +132,7 @@ struct PushDeliveryTests {
         #expect(harness.diagnostics("delivery", client: "alice").last?["error"] == "dropped")
     }
 
-    @Test("A gone token ends what waits for it, marks the device until its token changes, and is told to the owner")
+    @Test("A gone token ends what waits for it, marks the device until its token changes, and is reported to the owner")
     func gone() throws {
         let harness = HubHarness.pushing()
         _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"phone","deviceToken":"old"}"#)

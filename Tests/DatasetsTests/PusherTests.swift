@@ -125,16 +125,16 @@ struct PusherTests {
         }
     }
 
-    @Test("are told back as they were given, and null removes them")
+    @Test("are answered as they were given, and null removes them")
     func roundTrip() {
         let harness = HubHarness()
         harness.makePair("", #","pushers":["mqtt:geomatch/d/alice/a","ws","http://Example.com"]"#)
-        func told() -> JSONValue? { harness.result("subscription/get", #"{"id":"s"}"#)?["pushers"] }
-        #expect(told() == ["mqtt:geomatch/d/alice/a", "ws", "http://Example.com"])
+        func reported() -> JSONValue? { harness.result("subscription/get", #"{"id":"s"}"#)?["pushers"] }
+        #expect(reported() == ["mqtt:geomatch/d/alice/a", "ws", "http://Example.com"])
         harness.restart(killed: true)
-        #expect(told()?.elements.count == 3)
+        #expect(reported()?.elements.count == 3)
         _ = harness.request("subscription/update", #"{"id":"s","pushers":null}"#)
-        #expect(told() == [])
+        #expect(reported() == [])
         harness.move(metres: 1)
         #expect(harness.matches.count == 1 && harness.posts.isEmpty)
     }

@@ -99,7 +99,7 @@ struct RequestIdTests {
         #expect(harness.hub.waitingForAnswer.isEmpty)
     }
 
-    @Test("is told apart by its bytes")
+    @Test("is distinguished by its bytes")
     func bytes() {
         let harness = HubHarness()
         let first = reply(harness, "device/create", "{\"requestId\":\"\u{E9}\",\"deviceType\":\"MobileDevice\"}")

@@ -62,7 +62,7 @@ final class RequestQueueTests {
         #expect(serve(at: 2) == "eve" && serve(at: 2) == nil && serve(at: 10_003) == "eve")
     }
 
-    @Test("Whoever uses more of the loop's time than a share is queued, and served in turn with others")
+    @Test("A client that uses more of the loop's time than a share is queued, and served in turn with others")
     func time() {
         queues = RequestQueues(RequestQueues.Bounds(burstMilliseconds: 50))
         let eve = request("eve")
@@ -140,7 +140,7 @@ final class RequestQueueTests {
         #expect(harness.core.isSettled)
     }
 
-    @Test("Refusals to a client that takes no replies pushed out the replies to others; such requests are dropped and told of")
+    @Test("Refusals to a client that takes no replies pushed out the replies to others; such requests are dropped and reported")
     func flood() {
         let harness = HubHarness()
         _ = harness.result("dataset/create", client: "admin")
@@ -153,8 +153,8 @@ final class RequestQueueTests {
         for _ in 0..<50 { harness.send("geomatch/d/eve/request/changes/get", #"{"since":0}"#) }
         #expect(refused > 30 && harness.payloads("geomatch/d/eve/reply").count == refused)
         harness.advance(milliseconds: 2000)
-        let told = harness.payloads("geomatch/d/eve/diagnostics/overload")
-        #expect(told.count == 2 && told.last?.contains(#""count":49"#) == true, "\(told)")
+        let reported = harness.payloads("geomatch/d/eve/diagnostics/overload")
+        #expect(reported.count == 2 && reported.last?.contains(#""count":49"#) == true, "\(reported)")
         harness.untakenReplyBytes = 0
         harness.isDiskSlow = false
         harness.advance(milliseconds: 2000)

@@ -191,7 +191,7 @@ struct RequestTests {
         let before = harness.changes.count
         harness.published.removeAll()
         harness.send("geomatch/d/\(row.client)/request\(row.request.isEmpty ? "" : "/" + row.request)", row.payload)
-        // Where it has not two levels it is told on diagnostics, too.
+        // Where it has not two levels it is reported on diagnostics, too.
         let replies = harness.published.filter { $0.topic != "geomatch/d/diagnostics/request" }
         #expect(replies.count == 1)
         let reply = replies.first
@@ -241,7 +241,7 @@ struct RequestTests {
         #expect(harness.request("device/list", "{\"requestId\":\"\(requestId)\"}")?["requestId"]?.text == requestId)
     }
 
-    @Test("A parameter nobody knows is refused wherever it stands, and nothing is made; a mistyped request is told its neighbour")
+    @Test("A parameter nobody knows is refused wherever it is, and nothing is made; a mistyped request gets its neighbour")
     func unknownParameters() {
         let harness = HubHarness()
         #expect(harness.refusal("device/create", #"{"deviceType":"MobileDevice","nmae":"x"}"#) == "invalid nmae")
@@ -277,7 +277,7 @@ struct RequestTests {
         #expect(harness.hub.datasetNames == ["d"])
     }
 
-    @Test("A request to an unknown dataset is told so at the client's reply topic, and only a creation creates it")
+    @Test("A request to an unknown dataset is refused at the client's reply topic, and only a creation creates it")
     func unknownDataset() {
         let harness = HubHarness()
         for row in RequestTable.rows

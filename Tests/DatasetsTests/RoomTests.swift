@@ -52,7 +52,7 @@ struct RoomTests {
         #expect(added.joined(separator: "/") == row.added)
     }
 
-    @Test("Where only one floor is there, no floor has to be told; a floor without an outline has its building's")
+    @Test("Where only one floor is there, no floor has to be given; a floor without an outline has its building's")
     func oneFloor() {
         let harness = HubHarness()
         harness.importStructure(
@@ -110,7 +110,7 @@ struct RoomTests {
         #expect(whereabouts == nil)
     }
 
-    @Test("Ids are told apart by their bytes and may hold any character")
+    @Test("Ids are distinguished by their bytes and may hold any character")
     func ids() {
         let harness = HubHarness()
         harness.importStructure(

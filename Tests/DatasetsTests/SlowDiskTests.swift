@@ -28,8 +28,8 @@ struct SlowDiskTests {
         harness.writeNext()
         position(harness, "x", 2)
         harness.isDiskSlow = false
-        let told = harness.published.filter { $0.topic.hasPrefix("geomatch/d/alice/live") }
-        #expect(told.compactMap { $0.json?["properties"]?["latitude"]?.number } == [1, 2])
+        let reported = harness.published.filter { $0.topic.hasPrefix("geomatch/d/alice/live") }
+        #expect(reported.compactMap { $0.json?["properties"]?["latitude"]?.number } == [1, 2])
     }
 
     @Test("keeps the order of a push, a deletion and an update of what was deleted")
@@ -65,7 +65,7 @@ struct SlowDiskTests {
         _ = harness.result("dataset/create", client: "admin")
         harness.isDiskSlow = true
         post(harness, "changes/push", Self.note, client: "bob")
-        harness.writeNext(isTold: false)
+        harness.writeNext(isNotified: false)
         harness.isDiskFull = true
         harness.send("geomatch/d/alice/request/dataset/list", "{}")
         harness.send("geomatch/e/alice/request/device/create", #"{"id":"y","deviceType":"MobileDevice"}"#)
@@ -104,7 +104,7 @@ struct SlowDiskTests {
         #expect(harness.hub.live.recentMoves.isEmpty)
     }
 
-    @Test("answers whoever follows the changes when that is durable, and with internal where it cannot be")
+    @Test("answers a client that follows the changes when that is durable, and with internal where it cannot be")
     func following() {
         let harness = HubHarness()
         _ = harness.result("dataset/create", client: "admin")

@@ -30,7 +30,7 @@ struct StrictPolicyTests {
     }
 
     @Test(
-        "Updates of declared structure are let in, others are told which level is not declared",
+        "Updates of declared structure are let in, refusals of others name the level that is not declared",
         arguments: [
             Row("v/h/0/a/desk/co2"), Row("v/h/0/a/-/co2"), Row("v/h/1/c/-/co2"), Row("v/-/-/-/-/co2"), Row("-/-/-/a/-/co2"),
             Row("-/-/-/-/desk/co2"), Row("v//0///co2"), Row("v/h/1/a/-/custom"), Row("w/x/-/-/-/co2"),

@@ -184,9 +184,9 @@ struct StructureImportTests {
         let reply = harness.published.first { $0.topic == "geomatch/d/admin/reply" }
         #expect(reply?.payload.utf8.count ?? .max < 256 << 10)
         let result = reply?.json?["result"]
-        let told = result?["refused"]?.elements.count ?? 0
-        #expect(told > 500)
-        #expect(result?["warnings"]?.elements.last?.text == "\(50_000 - told) more features were refused")
+        let reported = result?["refused"]?.elements.count ?? 0
+        #expect(reported > 500)
+        #expect(result?["warnings"]?.elements.last?.text == "\(50_000 - reported) more features were refused")
     }
 
     @Test("An import that the store refuses leaves the structure as it was")

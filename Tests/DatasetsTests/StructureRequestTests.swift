@@ -78,7 +78,7 @@ struct StructureRequestTests {
         #expect(ids(harness, "{}").count == 11)
     }
 
-    @Test("Buildings and venues are counted, too; what is deleted is told no longer")
+    @Test("Buildings and venues are counted, too; what is deleted is listed no longer")
     func occupancy() {
         let harness = house()
         _ = harness.request("dataset/update", #"{"derivedOccupancy":true}"#, client: "admin")

@@ -9,7 +9,7 @@ struct SubscriptionOptionTests {
 
     private func options(_ object: JSONValue?) -> [JSONValue?] { Self.keys.map { object?[$0] } }
 
-    @Test("Defaults are told; given ones are kept, in mode once too; null brings each default back; all survive a restart")
+    @Test("Defaults are answered; given ones are kept, in mode once too; null brings each default back; all survive a restart")
     func roundTrip() {
         let harness = HubHarness()
         harness.makePair()

@@ -254,7 +254,7 @@ struct WaitingInputsTests {
         #expect(!waiting.end(isReady: true) && !waiting.hasReady && waiting.isWaiting("a"))
     }
 
-    @Test("is bounded by the topics there may be, however often they are told")
+    @Test("is bounded by the topics there may be, however often they are published")
     func bounds() {
         var limits = HubLimits()
         limits.waitingUpdates = 10

@@ -179,7 +179,7 @@ struct VisitTests {
         #expect(ends.allSatisfy { $0.json?["visit"] == begin.json?["id"] })
         guard row.reason != nil else { return }
         // The end stands in the changes before what ended it goes.
-        let told = harness.changes.firstIndex {
+        let reported = harness.changes.firstIndex {
             if case .put(let record as MatchRecord) = $0 {
                 String(decoding: record.body, as: UTF8.self).contains("ended")
             } else {
@@ -193,7 +193,7 @@ struct VisitTests {
             default: false
             }
         }
-        #expect(told != nil && gone.map { $0 > told ?? .max } != false)
+        #expect(reported != nil && gone.map { $0 > reported ?? .max } != false)
         // It is owed, whatever became of its subscription.
         harness.restart(killed: true)
         #expect(harness.matches.map(\.payload).filter { $0.contains("ended") } == ends.map(\.payload))

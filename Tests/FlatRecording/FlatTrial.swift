@@ -4,7 +4,7 @@ import Ranging
 public struct FlatTrial: Sendable {
     /// Metres, one for each row.
     public private(set) var errors: [Double] = []
-    /// How many of them lie within the accuracy that was told.
+    /// How many of them lie within the accuracy that was reported.
     public private(set) var withinAccuracy = 0
     /// Windows of 20 s that lie wholly within one room, and those in which the room was mostly the right one.
     public private(set) var windows = 0
@@ -69,10 +69,10 @@ public struct FlatTrial: Sendable {
                 }
             }
             guard counts else { continue }
-            if let told = filter.estimate {
-                let error = told.place.distance(to: row.place)
+            if let reported = filter.estimate {
+                let error = reported.place.distance(to: row.place)
                 errors.append(error)
-                if error <= told.accuracy { withinAccuracy += 1 }
+                if error <= reported.accuracy { withinAccuracy += 1 }
             }
             let number = row.at / Self.windowMilliseconds
             if number != window.number {

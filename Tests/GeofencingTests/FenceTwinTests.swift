@@ -114,7 +114,7 @@ struct FenceTwinTests {
         var random = SplitMix64.forTest()
         var engine = GeofenceEngine()
         var naive = NaiveFences()
-        var told: [Int32: Set<UInt32>] = [:]
+        var reported: [Int32: Set<UInt32>] = [:]
         var effects: [FenceEffect] = []
         for device in 0..<UInt32(24) {
             let identity = FenceDevice(
@@ -163,16 +163,16 @@ struct FenceTwinTests {
             for effect in effects {
                 switch effect {
                 case .entered(let fence, let device, _, _):
-                    #expect(told[fence, default: []].insert(device).inserted)
+                    #expect(reported[fence, default: []].insert(device).inserted)
                 case .exited(let fence, let device, _, _, _, _):
-                    #expect(told[fence, default: []].remove(device) != nil)
+                    #expect(reported[fence, default: []].remove(device) != nil)
                 case .dwelled: Issue.record("nobody asked for dwelling")
                 }
             }
             for number in Int32(0)..<30 {
                 let expected = (naive.stays[number] ?? [:]).keys.sorted()
                 let found = engine.members(of: number)
-                guard found == expected, told[number, default: []].sorted() == expected else {
+                guard found == expected, reported[number, default: []].sorted() == expected else {
                     Issue.record("step \(step), fence \(number): \(found), not \(expected)")
                     return
                 }

@@ -93,7 +93,7 @@ struct ArticleTests {
         }
     }
 
-    @Test("Errors are told to a person, and the connection is followed")
+    @Test("Errors are shown to a person, and the connection is followed")
     func errors() async throws {
         try await withDaemon { broker, daemon in
             let client = try GeomatchClient(broker.configuration())

@@ -7,7 +7,7 @@ import enum Wire.JSONValue
 
 @Suite("Live data", .timeLimit(.minutes(5)))
 struct LiveDataTests {
-    @Test("The first subscription connects, the last one to end disconnects, and everything is told in order")
+    @Test("The first subscription connects, the last one to end disconnects, and everything is reported in order")
     func lifecycle() async throws {
         try await withDaemon { broker, daemon in
             daemon.update("museum/v/-/2/-/guide/position", #"{"latitude":43.5,"longitude":7.5}"#)
@@ -25,13 +25,13 @@ struct LiveDataTests {
             try await manager.unsubscribe(second)
             #expect(manager.subscriptions.isEmpty)
 
-            let told = await lines(events, count: 10)
+            let reported = await lines(events, count: 10)
             #expect(
-                told.filter { !$0.hasPrefix("received") } == [
+                reported.filter { !$0.hasPrefix("received") } == [
                     "connecting", "connected", "subscribed", "subscribed", "unsubscribed", "unsubscribed", "disconnecting",
                     "closed",
                 ])
-            #expect(told.count { $0 == "received guide" } == 2)
+            #expect(reported.count { $0 == "received guide" } == 2)
 
             // And once more from the beginning.
             try await manager.subscribe(to: LiveCriteria())
@@ -131,7 +131,7 @@ struct LiveDataTests {
         }
     }
 
-    @Test("After the broker was killed the state comes anew, and what is gone is told as left")
+    @Test("After the broker was killed the state comes anew, and what is gone is reported as left")
     func brokerRestart() async throws {
         try await withDaemon { broker, daemon in
             let manager = try LiveDataManager(broker.configuration())
@@ -157,7 +157,7 @@ struct LiveDataTests {
         }
     }
 
-    @Test("Another instance of the daemon is told the subscriptions again while the connection stands")
+    @Test("Another instance of the daemon is sent the subscriptions again while the connection is open")
     func daemonRestart() async throws {
         try await withBroker { broker in
             let first = try FakeDaemon(broker)
@@ -231,7 +231,7 @@ struct LiveDataTests {
         }
     }
 
-    @Test("What does not follow the contract is told as an error and breaks nothing")
+    @Test("What does not follow the contract is reported as an error and breaks nothing")
     func malformed() async throws {
         try await withDaemon { broker, daemon in
             let manager = try LiveDataManager(broker.configuration())
@@ -248,7 +248,7 @@ struct LiveDataTests {
         }
     }
 
-    @Test("A delegate is told the same, in order")
+    @Test("A delegate is notified of the same, in order")
     func delegate() async throws {
         try await withDaemon { broker, daemon in
             let delegate = Recorder()
@@ -257,10 +257,10 @@ struct LiveDataTests {
             let subscription = try await manager.subscribe(to: LiveCriteria())
             daemon.update("museum/v/-/-/-/x/count", #"{"count":3}"#)
             try await manager.unsubscribe(subscription)
-            var told: [String] = []
-            while told.last != "closed", let next = await delegate.told.next() { told.append(next) }
+            var reported: [String] = []
+            while reported.last != "closed", let next = await delegate.reported.next() { reported.append(next) }
             #expect(
-                told.filter { $0 != "received x" } == [
+                reported.filter { $0 != "received x" } == [
                     "connecting", "connected", "subscribed", "unsubscribed", "disconnecting", "closed",
                 ])
         }
@@ -302,14 +302,14 @@ struct LiveDataTests {
     }
 }
 
-/// A delegate that notes what it is told.
+/// A delegate that notes what it is notified of.
 private final class Recorder: LiveDataManagerDelegate {
-    let told = Mailbox<String, Never>(capacity: 1000)
+    let reported = Mailbox<String, Never>(capacity: 1000)
 
-    func liveDataManager(_ manager: LiveDataManager, didReceive update: LiveUpdate) { told.send("received \(update.itemID)") }
-    func liveDataManager(_ manager: LiveDataManager, didChange state: ConnectionState) { told.send("\(state)") }
-    func liveDataManager(_ manager: LiveDataManager, didSubscribe subscription: LiveSubscription) { told.send("subscribed") }
+    func liveDataManager(_ manager: LiveDataManager, didReceive update: LiveUpdate) { reported.send("received \(update.itemID)") }
+    func liveDataManager(_ manager: LiveDataManager, didChange state: ConnectionState) { reported.send("\(state)") }
+    func liveDataManager(_ manager: LiveDataManager, didSubscribe subscription: LiveSubscription) { reported.send("subscribed") }
     func liveDataManager(_ manager: LiveDataManager, didUnsubscribe subscription: LiveSubscription) {
-        told.send("unsubscribed")
+        reported.send("unsubscribed")
     }
 }

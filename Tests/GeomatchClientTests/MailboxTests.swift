@@ -44,7 +44,7 @@ struct MailboxTests {
         #expect(mailbox.dropped > 0)
     }
 
-    @Test("Its failure is told once, after what was sent before it")
+    @Test("Its failure is reported once, after what was sent before it")
     func failing() async throws {
         let mailbox = Mailbox<Int, GeomatchError>(capacity: 3)
         mailbox.send(1)

@@ -65,7 +65,7 @@ struct MatchMonitorTests {
         }
     }
 
-    @Test("More matches than the daemon keeps are told as missed")
+    @Test("More matches than the daemon keeps are reported as missed")
     func missed() async throws {
         try await withDaemon { broker, daemon in
             let client = try GeomatchClient(broker.configuration())
@@ -112,7 +112,7 @@ struct MatchMonitorTests {
         }
     }
 
-    @Test("A delegate is told of matches and of the rest")
+    @Test("A delegate is notified of matches and of the rest")
     func delegate() async throws {
         try await withDaemon { broker, daemon in
             let client = try GeomatchClient(broker.configuration())
@@ -121,8 +121,8 @@ struct MatchMonitorTests {
             monitor.delegate = delegate
             daemon.answer("match/list", Self.list(["1"]))
             try await monitor.start("phone")
-            let told = [await delegate.told.next(), await delegate.told.next(), await delegate.told.next()]
-            #expect(told == ["connecting", "connected", "1"])
+            let reported = [await delegate.reported.next(), await delegate.reported.next(), await delegate.reported.next()]
+            #expect(reported == ["connecting", "connected", "1"])
             await client.close()
         }
     }
@@ -174,10 +174,10 @@ struct MatchMonitorTests {
 }
 
 private final class Recorder: MatchMonitorDelegate {
-    let told = Mailbox<String, Never>(capacity: 100)
+    let reported = Mailbox<String, Never>(capacity: 100)
 
-    func matchMonitor(_ monitor: MatchMonitor, didFind match: GeoMatch) { told.send(match.id) }
+    func matchMonitor(_ monitor: MatchMonitor, didFind match: GeoMatch) { reported.send(match.id) }
     func matchMonitor(_ monitor: MatchMonitor, didNotice event: MatchEvent) {
-        if case .stateChanged(let state) = event { told.send("\(state)") }
+        if case .stateChanged(let state) = event { reported.send("\(state)") }
     }
 }

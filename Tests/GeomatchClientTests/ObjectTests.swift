@@ -16,9 +16,9 @@ struct ObjectTests {
             #expect(device.kind == .pin && device.location?.latitude == 43.73)
             try await handle.delete()
             try await handle.delete()
-            var told: [String] = []
-            for await state in states { told.append(state.name) }
-            #expect(told == ["creating", "created", "deleting", "deleted"])
+            var reported: [String] = []
+            for await state in states { reported.append(state.name) }
+            #expect(reported == ["creating", "created", "deleting", "deleted"])
             #expect(try await handle.value.id == "cafe")
             await client.close()
         }
@@ -34,9 +34,9 @@ struct ObjectTests {
             let states = handle.states
             #expect(await failure { () throws(GeomatchError) in try await handle.value }?.kind == .limit)
             #expect(await failure { () throws(GeomatchError) in try await handle.delete() }?.kind == .limit)
-            var told: [String] = []
-            for await state in states { told.append(state.name) }
-            #expect(told == ["creating", "failed: limit"])
+            var reported: [String] = []
+            for await state in states { reported.append(state.name) }
+            #expect(reported == ["creating", "failed: limit"])
             await client.close()
         }
     }
@@ -50,9 +50,9 @@ struct ObjectTests {
             let states = handle.states
             #expect(await failure { () throws(GeomatchError) in try await handle.delete() }?.kind == .internal)
             try await handle.delete()
-            var told: [String] = []
-            for await state in states { told.append(state.name) }
-            #expect(told == ["created", "deleting", "failed: internal", "deleting", "deleted"])
+            var reported: [String] = []
+            for await state in states { reported.append(state.name) }
+            #expect(reported == ["created", "deleting", "failed: internal", "deleting", "deleted"])
             await client.close()
         }
     }

@@ -154,7 +154,7 @@ struct RequestTests {
             let error = await failure { () throws(GeomatchError) in try await manager.subscribe(to: LiveCriteria()) }
             #expect(error?.kind == .refused)
             #expect(error?.message.contains("secret") == false)
-            // Closed is told when the connection's loop has ended: nothing can come after it.
+            // Closed is reported when the connection's loop has ended: nothing can come after it.
             #expect(
                 await lines(events, count: 5) == [
                     "connecting", "disconnecting", "subscription failed: refused", "failed: refused", "closed",

@@ -57,7 +57,7 @@ struct DescribingTests {
         }
     }
 
-    @Test("Without datasets in the labels the sums are told")
+    @Test("Without datasets in the labels the sums are reported")
     func sums() async throws {
         try await withHTTP({ $0.tellsDatasets = false }) { house in
             let connection = try Connection(to: house.port)
@@ -99,8 +99,8 @@ struct DescribingTests {
             let connection = try Connection(to: house.port)
             func counters() throws -> [String: Double] {
                 let lines = try connection.ask("GET", "/metrics").text.split(separator: "\n")
-                let told = lines.filter { $0.contains("_total{dataset=\"d\"") }.map { $0.split(separator: " ") }
-                return Dictionary(uniqueKeysWithValues: told.map { (String($0[0]), Double($0[1]) ?? -1) })
+                let reported = lines.filter { $0.contains("_total{dataset=\"d\"") }.map { $0.split(separator: " ") }
+                return Dictionary(uniqueKeysWithValues: reported.map { (String($0[0]), Double($0[1]) ?? -1) })
             }
             func live() throws {
                 for _ in 0..<2 {
@@ -171,7 +171,7 @@ struct DescribingTests {
         }
     }
 
-    @Test("A port that is taken is told with what to do")
+    @Test("A port that is taken is reported with what to do")
     func taken() async throws {
         try await withHTTP { house in
             var configuration = HTTPDoorConfiguration()

@@ -64,13 +64,13 @@ struct HostileTests {
         }
     }
 
-    @Test("A body beyond its bound is 413, whether its length is told or not, and the connection is closed")
+    @Test("A body beyond its bound is 413, whether its length is stated or not, and the connection is closed")
     func bodies() async throws {
         try await withHTTP { house in
-            let told = try Connection(to: house.port)
-            told.write("POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000000\r\n\r\n{")
-            #expect(try told.answer().status == 413)
-            #expect(told.ends())
+            let stated = try Connection(to: house.port)
+            stated.write("POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000000\r\n\r\n{")
+            #expect(try stated.answer().status == 413)
+            #expect(stated.ends())
             let chunked = try Connection(to: house.port)
             chunked.write("POST /api/d/device/list HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
             let chunk = "10000\r\n" + String(repeating: " ", count: 65_536) + "\r\n"
@@ -101,7 +101,7 @@ struct HostileTests {
         }
     }
 
-    @Test("More connections than allowed are told so with 503, and room is made by those that go")
+    @Test("More connections than allowed are refused with 503, and room is made by those that go")
     func connections() async throws {
         try await withHTTP({ $0.limits.connections = 3 }) { house in
             var held = try (0..<3).map { _ in try Connection(to: house.port) }

@@ -90,7 +90,7 @@ struct ImportTests {
         }
     }
 
-    @Test("Where a file breaks all that came before is kept, and told")
+    @Test("Where a file breaks all that came before is kept, and reported")
     func broken() async throws {
         try await withHTTP { house in
             let connection = try Connection(to: house.port)
@@ -130,7 +130,7 @@ struct ImportTests {
     }
 
     @Test(
-        "Where the stream of a file breaks all that came before is kept, and told",
+        "Where the stream of a file breaks all that came before is kept, and reported",
         arguments: ["zz\r\n", "ffffffffffffffffff\r\n"])
     func brokenStream(_ rest: String) async throws {
         try await withHTTP { house in

@@ -187,13 +187,13 @@ struct LiveUpdateTests {
                 #"{"_type":"location","lat":43.7,"lon":7.4}"#, #"{"_type":"location","lat":1,"lon":1,"topic":"owntracks/a"}"#,
                 #"{"_type":"location""#,
             ] {
-                // One of a kind is told at once, others of the same second later.
+                // One of a kind is reported at once, others of the same second later.
                 let socket = try Socket(to: house.port, "/api/d/socket?client=me")
                 socket.send(#"{"request":"dataset/watch"}"#)
                 _ = try socket.next { $0.json["request"]?.asString == "dataset/watch" }
                 #expect(try connection.ask("POST", "/in/owntracks?dataset=d", body).text == "[]")
-                let told = try socket.next { $0.json["topic"] == "diagnostics/update" }.json["payload"]?.asObject
-                #expect(told?["topic"] == "in/owntracks" && told?["error"] == "invalid", "\(String(describing: told))")
+                let seen = try socket.next { $0.json["topic"] == "diagnostics/update" }.json["payload"]?.asObject
+                #expect(seen?["topic"] == "in/owntracks" && seen?["error"] == "invalid", "\(String(describing: seen))")
             }
         }
     }

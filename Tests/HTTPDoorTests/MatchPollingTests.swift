@@ -37,8 +37,8 @@ struct MatchPollingTests {
         }
     }
 
-    @Test("Whoever is told that an update was taken finds its match in the next list, by whatever way the update came")
-    func toldAndListed() async throws {
+    @Test("A caller whose update was answered finds its match in the next list, by whatever way the update came")
+    func answeredAndListed() async throws {
         try await withHTTP { house in
             let client = try OldClient(to: house.port)
             let pair = try client.pair(matchTTL: 0)
@@ -60,8 +60,8 @@ struct MatchPollingTests {
         }
     }
 
-    @Test("An update's match is made, and the list before it void, when its sender is told")
-    func voidWhenTold() async throws {
+    @Test("An update's match is made, and the list before it void, when its sender is answered")
+    func voidWhenAnswered() async throws {
         try await withHTTP { house in
             let client = try OldClient(to: house.port)
             let pair = try client.pair()
@@ -70,12 +70,12 @@ struct MatchPollingTests {
             #expect(house.door.knownMatches(key) == Array("[]".utf8))
             let arrival = LiveArrival(
                 topic: "world/-/-/-/-/\(pair.device)/position", payload: Array(#"{"latitude":54.35,"longitude":18.55}"#.utf8))
-            let known = await withCheckedContinuation { told in
+            let known = await withCheckedContinuation { answered in
                 house.door.submit { door in
                     door.proceed(
                         LiveBatch(
                             dataset: "world", client: "http", arrivals: [arrival], until: .max,
-                            done: { _ in told.resume(returning: door.knownMatches(key)) }))
+                            done: { _ in answered.resume(returning: door.knownMatches(key)) }))
                 }
             }
             #expect(known == nil)

@@ -56,7 +56,7 @@ struct MatchSocketTests {
         }
     }
 
-    @Test("A keyless socket of a device without an owner hears what waited, whoever subscribed for it")
+    @Test("A keyless socket of a device without an owner hears what waited, regardless of who subscribed for it")
     func ownerless() async throws {
         try await withHTTP { house in
             let client = try OldClient(to: house.port)

@@ -190,7 +190,7 @@ struct MatchmoreTests {
         }
     }
 
-    @Test("The newest hundred matches are listed, oldest first, whoever asked before")
+    @Test("The newest hundred matches are listed, oldest first, regardless of who asked before")
     func newestMatches() async throws {
         try await withHTTP { house in
             let client = try OldClient(to: house.port)

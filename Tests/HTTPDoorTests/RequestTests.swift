@@ -45,7 +45,7 @@ struct RequestTests {
         }
     }
 
-    @Test("A path or a method that is not there is told as an error object, with what is allowed")
+    @Test("A path or a method that is not there is reported as an error object, with what is allowed")
     func paths() async throws {
         try await withHTTP { house in
             let connection = try Connection(to: house.port)

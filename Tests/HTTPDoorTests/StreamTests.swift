@@ -90,7 +90,7 @@ struct StreamTests {
         }
     }
 
-    @Test("Replies come on the event streams of whoever asked, over any door, that name them in a filter")
+    @Test("Replies come on the event streams of the caller, over any door, that name them in a filter")
     func replies() async throws {
         let elsewhere = DoorElsewhere.shared
         try await withHTTP { house in
@@ -126,7 +126,7 @@ struct StreamTests {
             #expect(try event(other).contains(#""requestId":"yours""#))
             try move(connection, 43.7301)
             #expect(try unnamed.read(until: "event: match").contains("event: reply") == false)
-            // A key is shown to whoever asked for it, this once.
+            // A key is shown to the caller that asked for it, this once.
             let admin = try stream(house, "client=admin&topics=reply")
             #expect(try connection.ask("POST", "/api/d/key/create?client=admin", #"{"client":"guide"}"#).status == 200)
             _ = try connection.ask("POST", "/api/d/device/list?client=admin")
@@ -186,7 +186,7 @@ struct StreamTests {
         }
     }
 
-    @Test("A live subscription made on a socket is told there alone, and ends with it")
+    @Test("A live subscription made on a socket is sent there alone, and ends with it")
     func live() async throws {
         try await withHTTP { house in
             let connection = try Connection(to: house.port)
@@ -439,7 +439,7 @@ struct StreamTests {
         #expect(stream.append(message("6"), replacing: 7) == .waits)
     }
 
-    @Test("A reader with 8 MiB waiting is ended, and told so though it takes nothing")
+    @Test("A reader with 8 MiB waiting is ended, and notified though it reads nothing")
     func bound() {
         let stream = EventStream(dataset: "d", caller: Caller(client: "c"))
         for _ in 0..<9 { stream.append(message("x", bytes: 1 << 20)) }
@@ -473,7 +473,7 @@ struct StreamTests {
         #expect(DurableMessages(MessageFile.Contents(), startedAfter: 3, at: 2000).messages(after: 0, for: key).isGap)
     }
 
-    @Test("What was sent in the last hour can be resumed, 10,000 for a client, and what is gone is told")
+    @Test("What was sent in the last hour can be resumed, 10,000 for a client, and what is gone is reported")
     func durable() {
         var messages = DurableMessages(startedAfter: 100)
         let (key, other) = (StreamKey(dataset: "d", client: "a"), StreamKey(dataset: "d", client: "b"))
@@ -496,7 +496,7 @@ struct StreamTests {
         #expect(messages.messages(after: 0, for: key).isGap && !messages.messages(after: 10_299, for: key).isGap)
     }
 
-    @Test("Where too much is kept for those who resume, whoever has most loses its oldest")
+    @Test("Where too much is kept for those who resume, the client that has most loses its oldest")
     func share() {
         var messages = DurableMessages(startedAfter: 0, bytesMax: 100_000)
         let (large, small) = (StreamKey(dataset: "d", client: "large"), StreamKey(dataset: "d", client: "small"))

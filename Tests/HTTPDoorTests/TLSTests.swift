@@ -41,7 +41,7 @@ struct TLSTests {
         }) { try body($0) }
     }
 
-    @Test("A connection too many is told so with 503 within its encryption", .enabled(if: hasPrograms), arguments: ["1.1", "2"])
+    @Test("A connection too many is refused with 503 within its encryption", .enabled(if: hasPrograms), arguments: ["1.1", "2"])
     func refused(_ version: String) async throws {
         try await withTLS({ $0.limits.connections = 0 }) { house in
             let answer = try Self.run(

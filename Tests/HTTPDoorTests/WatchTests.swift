@@ -106,7 +106,7 @@ struct WatchTests {
         }
     }
 
-    @Test("Whoever may see live data hears the diagnostics of a dataset")
+    @Test("A caller that may see live data hears the diagnostics of a dataset")
     func diagnostics() async throws {
         try await withHTTP { house in
             let connection = try Connection(to: house.port)

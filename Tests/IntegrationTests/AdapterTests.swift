@@ -81,7 +81,7 @@ extension Integration {
             }
         }
 
-        @Test("With users, whoever has a login may publish what adapters read")
+        @Test("With users, a client that has a login may publish what adapters read")
         func users() throws {
             try withFolder { folder in
                 let users = try Tool.passwordFile(["alice"], in: folder)

@@ -63,9 +63,9 @@ extension Integration {
                             }
                             place += 1
                         }
-                        let told = try client.first(on: topic) { !$0.payload.isEmpty }.json
-                        #expect(told["derived"] == true && told["properties"]?["room"]?.asString == "\(room)")
-                        #expect(told["properties"]?["horizontalAccuracy"]?.asDouble ?? 0 >= 1)
+                        let reported = try client.first(on: topic) { !$0.payload.isEmpty }.json
+                        #expect(reported["derived"] == true && reported["properties"]?["room"]?.asString == "\(room)")
+                        #expect(reported["properties"]?["horizontalAccuracy"]?.asDouble ?? 0 >= 1)
                     }
                 }
             }

@@ -119,7 +119,7 @@ extension Integration.Cluster {
         }
     }
 
-    @Test("Streams and sockets at one node carry what another owns, and are told when it goes")
+    @Test("Streams and sockets at one node carry what another owns, and are notified when it goes")
     func streams() throws {
         try withHTTPNodes { nodes, ports, owners, client in
             let port = try #require(ports["a"])
@@ -246,7 +246,7 @@ extension Integration.Cluster {
             let upgraded = try Socket(
                 to: port, "/pusher/v5/ws/\(id)", fields: ["Sec-WebSocket-Protocol": "api-key,\(dataset)"])
             withExtendedLifetime(upgraded) {}
-            // A dataset that nobody has yet is made by whoever would have it.
+            // A dataset that nobody has yet is made by the node that would have it.
             for index in 0..<4 {
                 let path = "/api/new\(index)"
                 #expect(try Connection(to: port).ask("GET", "\(path)/device/list?client=admin").error == "unknownDataset")

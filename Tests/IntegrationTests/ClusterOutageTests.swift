@@ -23,7 +23,7 @@ extension Integration.Cluster {
         return nil
     }
 
-    @Test("A dataset that is deleted while its owner is dead is gone for everybody, and whoever asks is answered")
+    @Test("A dataset that is deleted while its owner is dead is gone for everybody, and callers are answered")
     func deletionWhileNobodyServes() throws {
         try withShares { _, nodes, client in
             nodes["a"]?.program.end(SIGKILL)

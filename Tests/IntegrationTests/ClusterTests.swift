@@ -205,7 +205,7 @@ extension Integration {
             try withNodes(["a", "b"]) { _, nodes, client in
                 try createAll(client)
                 #expect(eventually { (try? loads(client)) == [3, 4] })
-                // Whoever lists them says what the others' hold, too.
+                // The node that lists them says what the others' hold, too.
                 #expect(
                     eventually {
                         let listed = try? client.request("dataset/list", dataset: "home")["datasets"]?.asArray

@@ -51,7 +51,7 @@ extension Integration {
                     _ = try late.first(on: "homeassistant/device/geomatch/home__new/config", seconds: 10)
                     #expect(late.messages(on: phone).count == 1)
                 }
-                // Datasets come and go with a reload, and whoever is connected hears of it.
+                // Datasets come and go with a reload, and connected clients hear of it.
                 try withClient(daemon.endpoint, name: "ha", filters: ["homeassistant/#"]) { connected in
                     let other = "homeassistant/device/geomatch/work__phone/config"
                     _ = try connected.first(on: phone)

@@ -25,7 +25,7 @@ extension Integration {
         }
 
         @Test(
-            "A wrong flag is usage, a wrong environment or file configuration; the key, what was read and what is allowed are told",
+            "A wrong flag is usage, a wrong environment or file configuration; the key, what was read and what is allowed are reported",
             arguments: [
                 Refusal(arguments: ["--nonsense"], code: 64, says: ["--nonsense"]),
                 Refusal(arguments: ["extra"], code: 64, says: ["extra"]),

@@ -125,11 +125,11 @@ extension Integration {
                         isLibraryRight, "GeomatchClient ended with \(library().count) topics, the snapshot with \(expected.count)"
                     )
                     #expect(manager.state == .connected && manager.subscriptions.count == 1)
-                    // One row a topic at least, and the daemon's and the broker's ends told between them.
+                    // One row a topic at least, and the daemon's and the broker's ends reported between them.
                     let rows = example.lines
                     #expect(rows.count > expected.count)
                     #expect(rows.count { $0.contains("connection") } > 2)
-                    // Whoever goes leaves no subscription behind.
+                    // A client that goes leaves no subscription behind.
                     for (program, name) in [(watching, "cli"), (example, "example")] {
                         #expect(program.end(SIGINT) == 0)
                         try withClient(daemon.endpoint, name: name) { other in

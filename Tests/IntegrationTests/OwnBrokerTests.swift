@@ -24,7 +24,7 @@ extension Integration {
             return (code, daemon.log)
         }
 
-        @Test("A broker that forgot everything is told everything again: live states, statuses, subscriptions")
+        @Test("A broker that forgot everything is sent everything again: live states, statuses, subscriptions")
         func brokerForgets() throws {
             try withBroker { broker in
                 try withDaemon(at: broker) { daemon in
@@ -121,7 +121,7 @@ extension Integration {
             try IntegrationTests.withDaemon(arguments: ["--datasets", "d"], body)
         }
 
-        @Test("Refused credentials are an error at each try and end the start with 69, without being told in the log")
+        @Test("Refused credentials are an error at each try and end the start with 69, without being logged")
         func wrongPassword() throws {
             try withBroker(lines: { "allow_anonymous false\npassword_file \(try Tool.passwordFile(["geomatchd"], in: $0))" }) {
                 broker in
@@ -234,7 +234,7 @@ extension Integration {
             }
         }
 
-        @Test("A second daemon at the embedded broker of a first was told of a wrong password: both are told what it is")
+        @Test("A second daemon at the embedded broker of a first was refused for a wrong password: both report what it is")
         func secondDaemonAtEmbeddedBroker() throws {
             try withDaemonOfItsOwn { daemon in
                 try withFolder { folder in

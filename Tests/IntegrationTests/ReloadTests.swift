@@ -33,7 +33,7 @@ extension Integration {
             }
         }
 
-        @Test("Adapters that a dataset stands in the way of stay as they were, and are not logged as changed")
+        @Test("Adapters that a dataset prevents stay as they were, and are not logged as changed")
         func refusedAdapters() throws {
             try withFolder { folder in
                 let file = folder + "/geomatch.yaml"

@@ -185,8 +185,8 @@ extension Integration {
             let far = try explain(car, bus)
             #expect(far.failing == ["range"])
             let places = (try #require(course.places[car.id]), try #require(course.places[bus.id]))
-            let told = far.details["range"].flatMap { Double($0.dropFirst("distance ".count).prefix { $0 != " " }) }
-            #expect(abs((told ?? 0) - vincentyDistance(places.0, places.1)) < 0.1)
+            let reported = far.details["range"].flatMap { Double($0.dropFirst("distance ".count).prefix { $0 != " " }) }
+            #expect(abs((reported ?? 0) - vincentyDistance(places.0, places.1)) < 0.1)
 
             let picky = try #require(buses.first { !$0.selector.isEmpty })
             let small = try #require(vehicles.first { $0.seats <= 20 && $0.id != picky.id })

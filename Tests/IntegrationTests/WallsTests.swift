@@ -27,7 +27,7 @@ extension Integration {
             try #require(try client.first(on: "geomatch/status").json["instance"]?.asString)
         }
 
-        @Test("Whoever knows the instance can neither put the daemon out nor take its session")
+        @Test("A client that knows the instance can neither disconnect the daemon nor take its session")
         func impersonation() throws {
             try withUsers { daemon in
                 try withClient(daemon.endpoint(user: "ann"), name: "ann", filters: ["geomatch/status"]) { ann in
@@ -44,7 +44,7 @@ extension Integration {
             }
         }
 
-        @Test("Beside a broker of one's own the daemon's client id is another name than what is told")
+        @Test("Beside a broker of one's own the daemon's client id is another name than what is published")
         func secretName() throws {
             try withBroker { broker in
                 let daemon = try Daemon(folder: broker.folder, broker: broker.url, arguments: ["--datasets", "d"])

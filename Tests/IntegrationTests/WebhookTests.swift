@@ -37,9 +37,9 @@ extension Integration {
                         try CrashLoad.prepare(client, ["pushers": [.string(hook.url)], "secret": "s"])
                         try publish(client, count: 25)
                         try waitDelivered(client, "reader", 25)
-                        let told = client.messages(on: "geomatch/d/alice/match/pin/reader").map(\.json)
-                        #expect(told.count == 25)
-                        for match in told {
+                        let reported = client.messages(on: "geomatch/d/alice/match/pin/reader").map(\.json)
+                        #expect(reported.count == 25)
+                        for match in reported {
                             let publication = try #require(match["publication"]?["id"]?.asString)
                             #expect(hook.matches[publication]?.ids == [match["id"]?.asString ?? ""])
                         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MQTTDoor
 
-/// What the contract says the daemon reads, told without filters.
+/// What the contract says the daemon reads, written without filters.
 private struct Reading {
     var datasets: [String]
     var readsEveryDataset: Bool

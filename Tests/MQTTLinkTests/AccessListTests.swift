@@ -35,7 +35,7 @@ struct AccessListTests {
     ]
 
     @Test(
-        "Two users write and read as themselves only, whoever decides: the plugin, or mosquitto itself",
+        "Two users write and read as themselves only, regardless of who decides: the plugin, or mosquitto itself",
         arguments: ["", "site1/", "a/b"], [true, false])
     func embedded(prefix: String, withPlugin: Bool) throws {
         try withFolder { folder in
@@ -170,7 +170,7 @@ struct AccessListTests {
         #expect(!mosquitto.contains("pattern read live/#"))
     }
 
-    @Test("Whoever does not read all that is discovered does not read discovery, which names its things")
+    @Test("A user who does not read all that is discovered does not read discovery, which names its things")
     func discovery() {
         func reads(_ grants: [(dataset: String, reads: AccessList.Reach)], _ discovered: [String]) -> Bool {
             var list = AccessList(
@@ -187,7 +187,7 @@ struct AccessListTests {
     }
 
     @Test(
-        "What users are granted holds at the broker, whoever decides: the plugin, or mosquitto itself", arguments: [true, false])
+        "What users are granted holds at the broker, whether the plugin or mosquitto itself decides", arguments: [true, false])
     func grantsHold(withPlugin: Bool) throws {
         try withFolder { folder in
             for (index, name) in ["ann", "bob", "eve"].enumerated() {

@@ -240,7 +240,7 @@ struct BrokerWallsTests {
     }
 
     @Test(
-        "A users file that turns wrong, or goes, changes nothing and is told", arguments: ["ann/match:$7$101$eA==$eA==\n", nil])
+        "A users file that turns wrong, or goes, changes nothing and is logged", arguments: ["ann/match:$7$101$eA==$eA==\n", nil])
     func usersTurnWrong(_ text: String?) throws {
         try withEmbedded(users: ["ann"]) { _, login, lines, folder in
             try withLink(login("ann")) { ann in
@@ -272,7 +272,7 @@ struct BrokerWallsTests {
     }
 
     @Test("Whose login and whose message was refused stands in the log, some lines a second")
-    func refusalsTold() throws {
+    func refusalsLogged() throws {
         try withEmbedded { _, login, lines, _ in
             try withLink(login("eve")) { eve in
                 #expect(eve.waitConnected())
@@ -390,7 +390,7 @@ struct BrokerWallsTests {
     }
 }
 
-/// A TCP connection that says what it is told to, and nothing else.
+/// A TCP connection that sends what it is given, and nothing else.
 struct RawConnection {
     private let descriptor: Int32
 

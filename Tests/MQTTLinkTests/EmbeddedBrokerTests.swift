@@ -161,7 +161,7 @@ struct EmbeddedBrokerTests {
         }
     }
 
-    @Test("A taken port is told with who has it")
+    @Test("A taken port is reported with who has it")
     func portTaken() throws {
         try withBroker { other in
             try withFolder { folder in
@@ -177,7 +177,7 @@ struct EmbeddedBrokerTests {
         }
     }
 
-    @Test("What prevents a start is told with the way out")
+    @Test("What prevents a start is reported with the way out")
     func startErrors() throws {
         try withFolder { folder in
             let missing = startError(configuration(folder) { $0.executable = "/no/mosquitto" })
@@ -201,7 +201,7 @@ struct EmbeddedBrokerTests {
         }
     }
 
-    @Test("A program that ends at once is told with its last lines")
+    @Test("A program that ends at once is reported with its last lines")
     func endsAtOnce() throws {
         try withFolder { folder in
             let program = folder + "/mosquitto"

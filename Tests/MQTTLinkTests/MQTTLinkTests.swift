@@ -115,7 +115,7 @@ struct MQTTLinkTests {
         }
     }
 
-    @Test("A refused subscription is told with its code and the link stays", arguments: [4, 5])
+    @Test("A refused subscription is reported with its code and the link stays", arguments: [4, 5])
     func refusedSubscription(version: Int) throws {
         let plugin = "/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so"
         try withBroker(lines: { folder in
@@ -151,7 +151,7 @@ struct MQTTLinkTests {
         }
     }
 
-    @Test("Refused credentials are told at each try, at the slow end", arguments: [4, 5])
+    @Test("Refused credentials are reported at each try, at the slow end", arguments: [4, 5])
     func refusedCredentials(version: Int) throws {
         try withBroker(lines: passwords) { broker in
             var endpoint = broker.endpoint
@@ -211,7 +211,7 @@ struct MQTTLinkTests {
         }
     }
 
-    @Test("A name that does not resolve is told")
+    @Test("A name that does not resolve is reported")
     func unknownHost() throws {
         try withLink(MQTTEndpoint(host: "no-such-host.invalid")) { link in
             #expect(link.wait { events, _ in !events.isEmpty })

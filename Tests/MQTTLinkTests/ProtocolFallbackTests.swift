@@ -27,7 +27,7 @@ struct ProtocolFallbackTests {
         }
     }
 
-    @Test("A broker that closes on both versions is told as unreachable, and both are tried again")
+    @Test("A broker that closes on both versions is reported as unreachable, and both are tried again")
     func closesOnBoth() throws {
         let broker = FakeBroker { _ in .close }
         defer { broker.end() }

@@ -43,7 +43,7 @@ struct TLSTests {
         MQTTEndpoint(host: host, port: broker.port, tls: tls)
     }
 
-    @Test("Messages pass with the right CA, many at QoS 1 too; with the wrong one the reason is told")
+    @Test("Messages pass with the right CA, many at QoS 1 too; with the wrong one the reason is reported")
     func certificateAuthority() throws {
         try withTLSBroker(clientCertificates: false) { broker, folder in
             for host in ["127.0.0.1", "localhost"] {

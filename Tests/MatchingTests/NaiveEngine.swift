@@ -2,7 +2,7 @@ import Geodesy
 import Matching
 import Selectors
 
-/// The engine's naive twin: the same inputs into plain loops over everything. It is told the references the engine gave out.
+/// The engine's naive twin: the same inputs into plain loops over everything. It is given the references of the engine.
 ///
 /// It has its own notion of distance (geodesics in double precision). Where the engine's decision may rightly differ, within
 /// 2 cm of a boundary, it says so (``isAmbiguous(_:at:)``), and the run takes another position. What it remembers is brought up
@@ -565,7 +565,7 @@ final class NaiveEngine {
         return false
     }
 
-    /// Whether what hangs on two devices would be within 2 cm of such a boundary at this distance.
+    /// Whether the objects of two devices would be within 2 cm of such a boundary at this distance.
     func isAmbiguous(_ one: DeviceRef, _ other: DeviceRef, distance: Double) -> Bool {
         publications.values.contains { p in
             subscriptions.values.contains { s in

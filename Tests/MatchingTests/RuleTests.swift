@@ -115,7 +115,7 @@ struct RuleTests {
         #expect(meridian.matches() == 1)
     }
 
-    @Test("A side that stands matchDTL from where it stood at the match matches again; its path does not count")
+    @Test("A side that is matchDTL from where it was at the match matches again; its path does not count")
     func matchDTL() throws {
         let meridian = try Meridian(at: 0, matchDTL: 30)
         #expect(meridian.matches() == 1)
@@ -136,7 +136,7 @@ struct RuleTests {
         #expect(meridian.stand(101, at: 4) == 1)
     }
 
-    @Test("Lives are half open: at its end an entry no longer matches, told or not")
+    @Test("Lives are half open: at its end an entry no longer matches, reported or not")
     func expiry() throws {
         let meridian = try Meridian(at: 1000, expiresAt: (500, 600))
         #expect(meridian.stand(10, at: 500) == 0)
@@ -240,13 +240,13 @@ struct RuleTests {
         #expect(effects.count == 1)
     }
 
-    @Test("A selector that can never be TRUE of what is there is told once")
+    @Test("A selector that can never be TRUE of what is there is reported once")
     func mismatch() throws {
         let meridian = try Meridian(at: 10, selector: "k = '1'", properties: Properties([(name: "k", value: .integer(2))]))
-        let told = meridian.effects
-        #expect(told.count == 1)
-        guard case .mismatch(meridian.subscription, let hints) = told.first else {
-            Issue.record("No mismatch: \(told)")
+        let reported = meridian.effects
+        #expect(reported.count == 1)
+        guard case .mismatch(meridian.subscription, let hints) = reported.first else {
+            Issue.record("No mismatch: \(reported)")
             return
         }
         #expect(!hints.isEmpty)

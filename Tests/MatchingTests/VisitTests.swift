@@ -36,7 +36,7 @@ final class Fence {
     }
 
     /// What happened since the last time.
-    var told: [String] {
+    var reported: [String] {
         defer { effects = [] }
         return effects.map { effect in
             switch effect {
@@ -54,18 +54,18 @@ final class Fence {
     func stand(_ metres: Double, accuracy: Double? = nil, floor: UInt32 = 0, at now: Int64) -> [String] {
         engine.move(
             subscriber, to: Fence.position(metres, accuracy: accuracy), floor: FloorRef(number: floor), at: now, into: &effects)
-        return told
+        return reported
     }
 
     func hear(_ device: DeviceRef, at now: Int64) -> [String] {
         guard let position = engine.position(of: device) else { return ["nowhere"] }
         engine.move(device, to: position, at: now, into: &effects)
-        return told
+        return reported
     }
 
     func advance(to now: Int64) -> [String] {
         engine.advance(to: now, into: &effects)
-        return told
+        return reported
     }
 
     func update(_ options: MatchOptions, topic: String = "t", range: Double = 50, selector: String = "", at now: Int64) throws
@@ -75,7 +75,7 @@ final class Fence {
             subscription, topic: topic, range: range, expiresAt: .max, selector: try Selector(selector), options: options,
             at: now,
             into: &effects)
-        return told
+        return reported
     }
 
     var visits: Int { engine.visits(of: subscription).count }
@@ -109,7 +109,7 @@ struct VisitTests {
         ])
     func margin(_ row: (margin: Double, at: Double, began: Bool, next: Double, ended: Bool)) throws {
         let fence = try Fence(.visit(margin: row.margin), at: row.at)
-        #expect(fence.told == (row.began ? ["began"] : []))
+        #expect(fence.reported == (row.began ? ["began"] : []))
         #expect(fence.visits == (row.began ? 1 : 0))
         #expect(fence.stand(row.next, at: 1) == (row.ended ? ["left"] : []))
     }
@@ -117,7 +117,7 @@ struct VisitTests {
     @Test("Neither time nor movement within the margin repeats a visit; coming back after its end begins another")
     func again() throws {
         let fence = try Fence(.visit(), at: 10)
-        #expect(fence.told == ["began"])
+        #expect(fence.reported == ["began"])
         for (now, metres) in [20.0, 155, 140, 0, 0].enumerated() { #expect(fence.stand(metres, at: Int64(now) + 1) == []) }
         #expect(fence.advance(to: 1_000_000) == [])
         #expect(fence.stand(400, at: 1_000_001) == ["left"])
@@ -143,7 +143,7 @@ struct VisitTests {
     @Test("A visit with a dwell begins by time alone, when the pair has stayed in range for it")
     func dwell() throws {
         let fence = try Fence(.visit(dwell: 60_000), at: 10)
-        #expect(fence.told == [])
+        #expect(fence.reported == [])
         #expect(fence.engine.nextDeadline == 60_000)
         #expect(fence.stand(20, at: 30_000) == [])
         #expect(fence.advance(to: 59_999) == [])
@@ -174,21 +174,21 @@ struct VisitTests {
     @Test("The end of either side's time ends the visit first", arguments: [true, false])
     func expired(_ isPublication: Bool) throws {
         let fence = try Fence(.visit(), at: 10, expiresAt: isPublication ? (500, .max) : (.max, 500))
-        #expect(fence.told == ["began"])
+        #expect(fence.reported == ["began"])
         #expect(fence.advance(to: 500) == ["expired", isPublication ? "publication expired" : "subscription expired"])
     }
 
     @Test("Removing a side or its device ends the visit", arguments: 0..<4)
     func deleted(_ what: Int) throws {
         let fence = try Fence(.visit(), at: 10)
-        #expect(fence.told == ["began"])
+        #expect(fence.reported == ["began"])
         switch what {
         case 0: fence.engine.removePublication(fence.publication, at: 9, into: &fence.effects)
         case 1: fence.engine.removeSubscription(fence.subscription, at: 9, into: &fence.effects)
         case 2: _ = fence.engine.removeDevice(fence.publisher, at: 9, into: &fence.effects)
         default: _ = fence.engine.removeDevice(fence.subscriber, at: 9, into: &fence.effects)
         }
-        #expect(fence.told == ["deleted"])
+        #expect(fence.reported == ["deleted"])
         #expect(fence.engine.pairCount == 0)
     }
 
@@ -220,13 +220,13 @@ struct VisitTests {
         #expect(end.subscriptionPosition == Fence.position(10))
         fence.effects = []
         fence.engine.move(fence.publisher, to: Fence.position(0), at: 6, into: &fence.effects)
-        #expect(fence.told == ["began"])
+        #expect(fence.reported == ["began"])
     }
 
     @Test("A side that is not heard of for staleAfter loses its visit, and begins another once heard in range")
     func stale() throws {
         let fence = try Fence(.visit(staleAfter: 60_000), at: 10)
-        #expect(fence.told == ["began"])
+        #expect(fence.reported == ["began"])
         #expect(fence.hear(fence.publisher, at: 50_000) == [])
         #expect(fence.advance(to: 59_999) == [])
         #expect(fence.advance(to: 60_000) == ["lost"])
@@ -249,7 +249,7 @@ struct VisitTests {
         arguments: ["topic", "selector", "their topic", "their range", "floor", "mode"])
     func impossible(_ what: String) throws {
         let fence = try Fence(.visit(), at: 100)
-        #expect(fence.told == ["began"])
+        #expect(fence.reported == ["began"])
         let expected = ["left"]
         switch what {
         case "topic": #expect(try fence.update(.visit(), topic: "u", at: 1) == expected)
@@ -259,11 +259,11 @@ struct VisitTests {
         case "their topic":
             fence.engine.update(
                 fence.publication, topic: "v", range: 100, expiresAt: .max, properties: .none, at: 1, into: &fence.effects)
-            #expect(fence.told == expected)
+            #expect(fence.reported == expected)
         default:
             fence.engine.update(
                 fence.publication, topic: "t", range: 20, expiresAt: .max, properties: .none, at: 1, into: &fence.effects)
-            #expect(fence.told == expected)
+            #expect(fence.reported == expected)
         }
         #expect(fence.visits == 0)
     }
@@ -271,26 +271,26 @@ struct VisitTests {
     @Test("An update that leaves a visit possible changes nothing")
     func possibleUpdate() throws {
         let fence = try Fence(.visit(), at: 100)
-        #expect(fence.told == ["began"])
+        #expect(fence.reported == ["began"])
         #expect(try fence.update(.visit(margin: 50, dwell: 1_000_000), range: 40, selector: "absent IS NULL", at: 1) == [])
         #expect(fence.visits == 1)
     }
 
     @Test("Where an accuracy counts, it decides both ends of a visit and a match")
     func accuracy() throws {
-        #expect(try Fence(.once(.possible), at: 180, accuracy: (20, 15)).told == ["met"])
-        #expect(try Fence(.once(.possible), at: 180, accuracy: (20, 5)).told == [])
-        #expect(try Fence(.once(.possible), at: 149, accuracy: (nil, nil)).told == ["met"])
-        #expect(try Fence(.once(.certain), at: 120, accuracy: (20, 15)).told == [])
-        #expect(try Fence(.once(.certain), at: 120, accuracy: (20, 5)).told == ["met"])
-        #expect(try Fence(.once(.centre), at: 149, accuracy: (2000, 2000)).told == ["met"])
+        #expect(try Fence(.once(.possible), at: 180, accuracy: (20, 15)).reported == ["met"])
+        #expect(try Fence(.once(.possible), at: 180, accuracy: (20, 5)).reported == [])
+        #expect(try Fence(.once(.possible), at: 149, accuracy: (nil, nil)).reported == ["met"])
+        #expect(try Fence(.once(.certain), at: 120, accuracy: (20, 15)).reported == [])
+        #expect(try Fence(.once(.certain), at: 120, accuracy: (20, 5)).reported == ["met"])
+        #expect(try Fence(.once(.centre), at: 149, accuracy: (2000, 2000)).reported == ["met"])
         let possible = try Fence(.visit(accuracy: .possible), at: 180, accuracy: (20, 15))
-        #expect(possible.told == ["began"])
+        #expect(possible.reported == ["began"])
         #expect(possible.stand(190, accuracy: 15, at: 1) == [])
         #expect(possible.stand(190, accuracy: 5, at: 2) == ["left"])
         #expect(possible.stand(190, accuracy: 30, at: 3) == ["began"])
         let certain = try Fence(.visit(accuracy: .certain), at: 140, accuracy: (nil, 5))
-        #expect(certain.told == ["began"])
+        #expect(certain.reported == ["began"])
         #expect(certain.stand(140, accuracy: 19, at: 1) == [])
         #expect(certain.stand(140, accuracy: 21, at: 2) == ["left"])
     }
@@ -298,7 +298,7 @@ struct VisitTests {
     @Test("A likely visit begins well inside; coarse fixes decide nothing, and fixes of a minute outside end it")
     func likely() throws {
         let fence = try Fence(.visit(accuracy: .likely), at: 149, accuracy: (nil, 20))
-        #expect(fence.told == [])
+        #expect(fence.reported == [])
         #expect(fence.stand(10, accuracy: 101, at: 1_000) == [])
         #expect(fence.stand(139, accuracy: 20, at: 2_000) == ["began"])
         #expect(fence.stand(400, accuracy: 20, at: 10_000) == [])
@@ -318,7 +318,7 @@ struct VisitTests {
             fence.engine.move(
                 fence.subscriber, to: Fence.position(metres, accuracy: 20), fixedAt: seconds * 1000, at: 10_000_000,
                 into: &fence.effects)
-            return fence.told
+            return fence.reported
         }
         #expect(fix(0, of: 0) == [])
         #expect(fix(0, of: 200) == [])
@@ -333,29 +333,29 @@ struct VisitTests {
 
     @Test("A position whose accuracy is hundreds of kilometres may be anywhere within them")
     func coarse() throws {
-        #expect(try Fence(.once(.possible), at: 300_000, accuracy: (nil, 300_000)).told == ["met"])
-        #expect(try Fence(.once(.possible), at: 300_000, accuracy: (299_000, nil)).told == [])
-        #expect(try Fence(.once(.possible), at: 900_000, accuracy: (.infinity, -3)).told == ["met"])
+        #expect(try Fence(.once(.possible), at: 300_000, accuracy: (nil, 300_000)).reported == ["met"])
+        #expect(try Fence(.once(.possible), at: 300_000, accuracy: (299_000, nil)).reported == [])
+        #expect(try Fence(.once(.possible), at: 900_000, accuracy: (.infinity, -3)).reported == ["met"])
     }
 
     @Test(
         "On the same floor means both known and equal",
         arguments: [(1, 1, true), (1, 2, false), (0, 0, false), (0, 1, false)] as [(UInt32, UInt32, Bool)])
     func floors(_ publisher: UInt32, _ subscriber: UInt32, _ isMatch: Bool) throws {
-        #expect(try Fence(.once(sameFloor: true), at: 10, floors: (publisher, subscriber)).told == (isMatch ? ["met"] : []))
-        #expect(try Fence(.once(), at: 10, floors: (publisher, subscriber)).told == ["met"])
+        #expect(try Fence(.once(sameFloor: true), at: 10, floors: (publisher, subscriber)).reported == (isMatch ? ["met"] : []))
+        #expect(try Fence(.once(), at: 10, floors: (publisher, subscriber)).reported == ["met"])
     }
 
     @Test("Changing the floor ends a visit and begins one, without a step")
     func stairs() throws {
         let fence = try Fence(.visit(sameFloor: true), at: 10, floors: (1, 1))
-        #expect(fence.told == ["began"])
+        #expect(fence.reported == ["began"])
         #expect(fence.engine.floor(of: fence.subscriber) == FloorRef(number: 1))
         #expect(fence.stand(10, floor: 2, at: 1) == ["left"])
         #expect(fence.stand(10, floor: 1, at: 2) == ["began"])
     }
 
-    @Test("Beyond a limit a pair is not remembered, and told once for each input and subscription with a count")
+    @Test("Beyond a limit a pair is not remembered, and reported once for each input and subscription with a count")
     func crowded() throws {
         let fence = try Fence(.visit(), limits: EngineLimits(partnersPerSubscription: 2))
         for _ in 0..<4 {
@@ -376,8 +376,8 @@ struct VisitTests {
             on: fence.publisher, topic: "t", range: 10, expiresAt: .max, properties: .none, at: 0, into: &fence.effects)
         #expect(fence.stand(10, at: 1) == ["began", "crowded 1"])
         fence.engine.removePublication(fence.publication, at: 2, into: &fence.effects)
-        #expect(fence.told == ["deleted"])
+        #expect(fence.reported == ["deleted"])
         fence.engine.update(other, topic: "t", range: 10, expiresAt: .max, properties: .none, at: 3, into: &fence.effects)
-        #expect(fence.told == ["began"])
+        #expect(fence.reported == ["began"])
     }
 }

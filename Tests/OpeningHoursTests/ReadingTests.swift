@@ -132,7 +132,7 @@ struct ReadingTests {
     }
 
     @Test(
-        "A guess is told by a warning",
+        "A guess is reported by a warning",
         arguments: [
             "week 40-30", "week 30-40/1", "week 30-40/27", "week week 05", "2014-2014", "2014-2020/1", "Jan,,Dec", "Mo,,Th",
             "We 12:00-18:00,,", "Mo 10:00-12:00,,13:00-14:00", "„x„", "»x«", "\"x«", "|| open", "open ||", "Mo off;; Tu off",
@@ -148,7 +148,7 @@ struct ReadingTests {
     }
 
     @Test(
-        "What is not understood is unknown all the time, and told",
+        "What is not understood is unknown all the time, and reported",
         arguments: [
             "", " ", ";;", "summer", "call us", "Mo-Fr 10", "10:00", "10:00-25:61", "Mo-Fr 25:00-26:00", "Mo-Fr 10:00-49:00",
             "10:00-18:00/30",
@@ -168,7 +168,7 @@ struct ReadingTests {
         #expect(OpeningHours(hours.normalised).normalised == hours.normalised)
     }
 
-    @Test("A rule that is not understood makes unknown what may hang on it, and nothing else")
+    @Test("A rule that is not understood makes unknown what may depend on it, and nothing else")
     func partly() throws {
         let expected = [
             "Mo 10:00-12:00; summer off": ["10-01 00:00 10-04 00:00 unknown"],

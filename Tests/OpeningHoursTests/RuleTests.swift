@@ -264,7 +264,7 @@ struct RuleTests {
         try check(row, in: context)
     }
 
-    @Test("Without a list holidays never match, and this is told")
+    @Test("Without a list holidays never match, and this is reported")
     func noHolidays() throws {
         let hours = OpeningHours("24/7; PH,SH off")
         let context = HoursContext(zone: .utc)

@@ -78,7 +78,7 @@ struct SunTests {
                 "12-21 05:59 open") == true)
     }
 
-    @Test("Without coordinates, and where the sun does not set, the day is unknown; without coordinates this is told")
+    @Test("Without coordinates, and where the sun does not set, the day is unknown; without coordinates this is reported")
     func unknown() throws {
         let hours = OpeningHours("Mo sunrise-sunset; Tu 10:00-12:00")
         let expected = ["10-01 00:00 10-02 00:00 unknown", "10-02 10:00 10-02 12:00 open"]

@@ -73,7 +73,7 @@ class PushService {
   close() { this.server.close(); }
 }
 
-test('the page has the browser told of matches, also by a notification, until it is told to stop', {timeout: 60000}, async (t) => {
+test('the page notifies the browser of matches, also by a notification, until it is turned off', {timeout: 60000}, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'geomatch-push-'));
   const file = join(folder, 'geomatchd.yaml');
   writeFileSync(file, 'push:\n  web:\n    subject: mailto:test@example.org\nwebhooks-allow-private: true\n');

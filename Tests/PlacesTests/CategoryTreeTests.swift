@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Categories know their descendants")
 struct CategoryTreeTests {
-    @Test("A descendant is told as by following the parents, in random forests that change")
+    @Test("A descendant is recognised as by following the parents, in random forests that change")
     func twin() throws {
         var random = SplitMix64.forTest()
         let table = PlaceTable()
@@ -65,7 +65,7 @@ struct CategoryTreeTests {
         #expect(table.categories.list().map(\.parentID) == [nil, "a"])
     }
 
-    @Test("A parent that is not declared is told, and holds as soon as it is")
+    @Test("A parent that is not declared is reported, and holds as soon as it is")
     func unknownParents() throws {
         let table = PlaceTable()
         let first = try table.declare([

@@ -140,7 +140,7 @@ struct PlaceCandidatesTests {
     }
 
     @Test(
-        "Whoever is inside the only outline there is, is at it, however large it is", arguments: [5.0, 25, 100, 250, 1000, 9000])
+        "A device inside the only outline there is, is at it, however large it is", arguments: [5.0, 25, 100, 250, 1000, 9000])
     func loneOutline(halfMetres: Double) throws {
         let table = PlaceTable()
         try table.upsert(try Self.square("park", halfMetres: halfMetres))

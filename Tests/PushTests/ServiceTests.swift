@@ -251,7 +251,7 @@ struct ServiceTests {
         await google.stop()
     }
 
-    @Test("A token service that refuses the account, is away or talks nonsense is told apart, and asked again")
+    @Test("A token service that refuses the account, is away or talks nonsense is distinguished, and asked again")
     func tokenService() async throws {
         let google = try Google(
             try Folder(),

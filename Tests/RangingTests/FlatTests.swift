@@ -67,7 +67,7 @@ struct FlatTests {
         #expect(Double(switches) <= 0.05 * Double(milliseconds) / 60_000)
     }
 
-    @Test("the accuracy that is told holds in about two of three cases")
+    @Test("the accuracy that is reported holds in about two of three cases")
     func accuracy() throws {
         for calibrated in [true, false] {
             for trial in try trials(calibrated: calibrated) { #expect((0.55...0.75).contains(trial.accuracyHolds)) }

@@ -59,7 +59,7 @@ struct SelectorAdviceTests {
     ])
 
     @Test(
-        "is told where it is so for these properties",
+        "is reported where it is so for these properties",
         arguments: [
             ("age > 30", "age > 30 cannot be true here: age is a string and 30 is a number."),
             ("test = true", "test = TRUE cannot be true here: test is a string and TRUE is a boolean."),
@@ -81,7 +81,7 @@ struct SelectorAdviceTests {
     }
 
     @Test(
-        "is not told where types agree or a value is missing",
+        "is not reported where types agree or a value is missing",
         arguments: [
             "age = '31'", "i > 30", "x > 30", "x + 1 > 30", "x = age", "age IS NULL", "1 = ANY (tags)", "1 = ANY (none)",
             "'a' = ALL (none)",

@@ -35,18 +35,18 @@ struct SelectorFuzzTests {
     @Test("A selector whose comparisons types decide is never true by them")
     func advice() throws {
         var maker = RandomSelector(random: .forTest("advice"))
-        var told = 0
+        var reported = 0
         for _ in 0..<6000 {
             let selector = try Selector(maker.text(maker.condition(0)))
             let properties = Properties(maker.properties())
             // What is said of a name in double quotes is a doubt, not a decision.
             let sentences = selector.hints.filter { !$0.contains("in double quotes") } + selector.mismatches(in: properties)
             guard let sentence = sentences.first else { continue }
-            told += 1
+            reported += 1
             let impossible = !sentence.contains(" be false")
             #expect(selector.evaluate(properties) != impossible, "\(selector.text): \(sentence)")
         }
-        #expect(told > 500)
+        #expect(reported > 500)
     }
 
     private func position(_ text: String) -> Int? {

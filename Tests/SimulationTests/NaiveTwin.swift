@@ -2,7 +2,7 @@ import Geodesy
 
 /// What the daemon should have done, by the shortest code that says so.
 ///
-/// It is told what the daemon was handed, in that order, and which of it a crash undid. Where it cannot know (a position after a
+/// It is given what the daemon was handed, in that order, and which of it a crash undid. Where it cannot know (a position after a
 /// crash, until the device tells another) it expects nothing.
 struct NaiveTwin {
     struct Publication {
@@ -53,7 +53,7 @@ struct NaiveTwin {
     private(set) var met: Set<Pair> = []
     /// When the last crash was.
     private var knowsSince: Int64 = .min
-    /// Every place a device has told of.
+    /// Every position a device has reported.
     private(set) var visited: [String: Set<Int>] = [:]
 
     static let metresBetweenPlaces = 25.0

@@ -120,7 +120,7 @@ extension Simulation {
             ids[match.pair, default: []].append(match.id)
         }
         for (pair, ids) in ids.sorted(by: { $0.key < $1.key }) where ids.count > 1 { wrong.append("\(pair) matched as \(ids)") }
-        for pair in twin.met.sorted() where ids[pair] == nil { wrong.append("\(pair) met and was never told") }
+        for pair in twin.met.sorted() where ids[pair] == nil { wrong.append("\(pair) met and was never reported") }
         return wrong
     }
 

@@ -36,16 +36,16 @@ final class Simulation {
     private(set) var replies: [String: String] = [:]
     private var repliesRead = 0
     private var liveRead = 0
-    /// Where whoever follows the circle knows devices in it.
+    /// Where followers of the circle know devices in it.
     private(set) var followed: [String: Int64] = [:]
-    /// Devices that were shown in the circle shortly before a crash undid that, and have not been told of since.
+    /// Devices that were shown in the circle shortly before a crash undid that, and have not been reported since.
     private(set) var unsure: Set<String> = []
     private var lastRequest = 0
     private var lastObject = 0
     /// What was seen to be wrong while it ran.
     private(set) var faults: [String] = []
     private var lastRequestHanded: SimulatedBroker.Message?
-    /// Told line by line what happens, to read after a failure.
+    /// What happens, line by line, to read after a failure.
     var trace: ((String) -> Void)?
 
     static let devices = ["a", "b", "c", "d"]
@@ -355,7 +355,7 @@ final class Simulation {
     }
 }
 
-/// The time the daemon is told; single-threaded like everything here.
+/// The time the daemon is given; single-threaded like everything here.
 final class VirtualClock: @unchecked Sendable {
     var now: Int64 = 0
     var coreClock: CoreClock { CoreClock(now: { self.now }, monotonic: { self.now }) }

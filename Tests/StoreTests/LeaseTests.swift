@@ -95,7 +95,7 @@ struct LeaseTests {
         }
     }
 
-    @Test("Who is to have a shard has what was written since it restored it, where the owner knew; else it is told to begin anew")
+    @Test("Who is to have a shard has what was written since it restored it, where the owner knew; else it has to begin anew")
     func following() throws {
         try withCluster { join in
             let (cluster, other) = (try join("c"), try join("c"))
@@ -215,7 +215,7 @@ struct LeaseTests {
         }
     }
 
-    @Test("Whoever has lost a shard commits nothing of it any more, and loses no commit of another")
+    @Test("A node that has lost a shard commits nothing of it any more, and loses no commit of another")
     func fence() throws {
         try withCluster { join in
             let cluster = try join("c")
@@ -237,7 +237,7 @@ struct LeaseTests {
         }
     }
 
-    @Test("Whoever has lost a shard removes nothing of a deleted dataset any more, and nobody removes what is another shard's")
+    @Test("A node that lost a shard removes nothing of a deleted dataset any more, and nobody removes what is another shard's")
     func fenceOfDebris() throws {
         try withCluster { join in
             let cluster = try join("c")
@@ -261,7 +261,7 @@ struct LeaseTests {
         }
     }
 
-    @Test("Whoever has lost a shard does not note that its life ended well")
+    @Test("A node that has lost a shard does not note that its life ended well")
     func fenceOfMetadata() throws {
         try withCluster { join in
             let cluster = try join("c")

@@ -92,7 +92,7 @@ struct PlaceRowsTests {
         }
     }
 
-    @Test("A dataset with a great many places is gone at once for whoever asks, and from the disk piece by piece")
+    @Test("A dataset with a great many places is gone at once for callers, and from the disk piece by piece")
     func condemned() throws {
         try withScratch { scratch in
             var store = try scratch.store()

@@ -39,7 +39,7 @@ struct PostgresStoreTests {
 
     // MARK: Large datasets
 
-    @Test("A dataset with a great many documents is gone at once for whoever asks, and from the tables piece by piece")
+    @Test("A dataset with a great many documents is gone at once for callers, and from the tables piece by piece")
     func condemned() throws {
         try PostgresServer.shared.get().withStore { first in
             first.debris.atOnce = 10

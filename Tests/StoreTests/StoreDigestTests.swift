@@ -40,7 +40,7 @@ struct StoreDigestTests {
         }
     }
 
-    @Test("One that was cut off, emptied or put back from elsewhere is refused; whoever did it on purpose removes the digest")
+    @Test("One that was cut off, emptied or put back from elsewhere is refused; who did it on purpose removes the digest")
     func replaced() throws {
         try withScratch { scratch in
             try closed(scratch)

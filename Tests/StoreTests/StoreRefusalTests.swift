@@ -57,7 +57,7 @@ struct StoreRefusalTests {
         }
     }
 
-    @Test("A database that was cut off is told as damaged, at the latest when it is read")
+    @Test("A database that was cut off is reported as damaged, at the latest when it is read")
     func cutOff() throws {
         try withScratch { scratch in
             let store = try scratch.store()
@@ -71,7 +71,7 @@ struct StoreRefusalTests {
         }
     }
 
-    @Test("Overwritten pages are told as damaged, or read as what they are, and stop nothing")
+    @Test("Overwritten pages are reported as damaged, or read as what they are, and stop nothing")
     func overwritten() throws {
         try withScratch { scratch in
             let store = try scratch.store()

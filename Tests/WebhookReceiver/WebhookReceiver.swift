@@ -3,7 +3,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// An HTTP server on a free port that answers each post as it is told, for tests and measurements.
+/// An HTTP server on a free port that answers each post as configured, for tests and measurements.
 public final class WebhookReceiver: Sendable {
     public struct Post: Sendable {
         public var method: String

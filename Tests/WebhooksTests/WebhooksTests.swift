@@ -86,7 +86,7 @@ struct WebhooksTests {
         }
     }
 
-    @Test("What an endpoint answers is not told, only its status; when to come again is")
+    @Test("What an endpoint answers is not reported, only its status; when to come again is")
     func reasons() async throws {
         try await withWebhooks(reply: { _ in .status(503, headers: [("Retry-After", "120")], body: "hunter2") }) {
             poster, port, _ async throws in
@@ -111,7 +111,7 @@ struct WebhooksTests {
         }
     }
 
-    @Test("No answer, a closed connection, a dead port and an unknown name are told apart")
+    @Test("No answer, a closed connection, a dead port and an unknown name are distinguished")
     func failures() async throws {
         try await withWebhooks(limits: { $0.postMilliseconds = 300 }, reply: { _ in .silence }) { poster, port, _ async throws in
             #expect(
@@ -182,7 +182,7 @@ struct WebhooksTests {
     }
 
     @Test(
-        "A name that leads to a private address is refused before anything is connected, over https too, and its address is not told",
+        "A name that leads to a private address is refused before anything is connected, over https too, and its address is not reported",
         arguments: ["http", "https"])
     func resolvedFirst(_ scheme: String) async throws {
         for addresses: [IPAddress] in [[.v4(0x7F00_0001)], [.v4(0x5DB8_D822), .v4(0x7F00_0001)], [.v6(high: 0, low: 1)]] {
@@ -203,7 +203,7 @@ struct WebhooksTests {
         }
     }
 
-    @Test("A name is connected to at the address that was checked, asked for once, and told as Host")
+    @Test("A name is connected to at the address that was checked, asked for once, and sent as Host")
     func checkedAddress() async throws {
         let lookups = Mutex(0)
         try await withWebhooks(lookup: { name in

@@ -50,7 +50,7 @@ struct JSONTests {
         #expect(throws: JSONError.self) { try JSONValue.parse(text) }
     }
 
-    @Test("Errors are told apart")
+    @Test("Errors are distinguished")
     func errors() {
         #expect(throws: JSONError.empty) { try JSONValue.parse([UInt8]()) }
         #expect(throws: JSONError.notUTF8) { try JSONValue.parse([0x22, 0xFF, 0x22]) }

@@ -54,7 +54,7 @@ struct RequestCatalogueTests {
     }
 
     @Test(
-        "A request that there is not is told its neighbour",
+        "The refusal of a request that there is not names its neighbour",
         arguments: [
             ("device/creat", "device/create"), ("devices/list", "device/list"), ("subscriptions/creat", "subscription/create"),
             ("Device/create", "device/create"), ("zebra/ride", nil), ("device", nil),
@@ -99,7 +99,7 @@ struct JSONFaultTests {
         #expect(refusal.error.message == "the payload is not JSON: " + expected)
     }
 
-    @Test("An update that is no JSON is told where; one that is large is not looked through again")
+    @Test("The error of an update that is no JSON says where; one that is large is not looked through again")
     func update() {
         let broken = "{\"latitude\":1,\n\"longitude\":}"
         var properties: [UInt8] = []

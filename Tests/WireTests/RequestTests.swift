@@ -32,7 +32,7 @@ struct RequestTests {
     }
 
     @Test(
-        "What cannot be read as a whole is told to who waits for it",
+        "What cannot be read as a whole is answered to who waits for it",
         arguments: [
             (#"{"requestId":"r","x":1e999}"#, "r"), (#"{"x":NaN, "requestId" : "é\u0041" }"#, "éA"),
             (#"{"requestId":"r","places":"#, "r"),
@@ -145,7 +145,7 @@ struct ParametersTests {
         #expect(parameters.value("half") == 0.5)
     }
 
-    @Test("Absent and null are told apart only where asked")
+    @Test("Absent and null are distinguished only where asked")
     func absent() throws {
         for key in ["none", "missing"] {
             #expect(try parameters.optionalString(key) == nil)

@@ -105,7 +105,7 @@ final class ClusterSimulation {
         time.after(Int64(random.below(100))) { self.ask(until: end) }
     }
 
-    /// Whoever has no reply asks again.
+    /// A client without a reply asks again.
     private func send(_ request: Int) {
         guard !answered.contains(request) else { return }
         broker.publish(request, shard: shards[request])

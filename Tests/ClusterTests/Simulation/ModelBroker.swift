@@ -1,6 +1,6 @@
 import Cluster
 
-/// A broker with one persistent session for each shard: connecting cuts whoever was connected and inherits what waits.
+/// A broker with one persistent session for each shard: connecting cuts the connected client and inherits what waits.
 final class ModelBroker {
     private struct Session {
         var waiting: [Int] = []

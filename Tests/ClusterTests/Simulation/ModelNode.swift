@@ -153,7 +153,7 @@ final class ModelNode {
         }
     }
 
-    /// It left, or its name is another's; whoever started it starts it again.
+    /// It left, or its name is another's; who started it starts it again.
     private func end() {
         kill()
         world.time.after(1000) { self.start() }

@@ -5,7 +5,7 @@ import MemoryStore
 final class ModelStore {
     struct Row {
         var request: Int
-        /// Given once, by whoever carried the request out.
+        /// Given once, by the node that carried the request out.
         var match: String
     }
 

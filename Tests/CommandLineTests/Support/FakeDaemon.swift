@@ -3,7 +3,7 @@ import MQTTLink
 import Testing
 import Wire
 
-/// Stands in for geomatchd: subscribes to `filters`, notes what comes, and answers as it is told.
+/// Stands in for geomatchd: subscribes to `filters`, notes what comes, and answers as configured.
 final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
     struct Message: Equatable {
         var topic: String

@@ -83,7 +83,7 @@ final class SpawnedProgram {
         waitpid(processID, &status, 0)
         close(out)
         close(errors)
-        // A signal's number is told as the shell tells it.
+        // A signal's number is reported as the shell does.
         let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
         return Said(out: said, error: error, code: code)
     }

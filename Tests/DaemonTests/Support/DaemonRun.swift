@@ -5,7 +5,7 @@ import Testing
 struct Said: Equatable {
     var out: String
     var error: String
-    /// A signal's number is told as the shell tells it: 128 and it.
+    /// A signal's number is reported as the shell does: 128 and it.
     var code: Int32
 }
 
@@ -14,7 +14,7 @@ struct Said: Equatable {
 /// - Parameters:
 ///   - environment: All there is in its environment.
 ///   - files: Written into the folder it starts in, by name.
-///   - left: Is told what stands in the folder at the end.
+///   - left: Is called with what is in the folder at the end.
 func geomatchd(
     _ arguments: [String], environment: [String: String] = [:], files: [String: String] = [:], left: ([String]) -> Void = { _ in }
 ) throws -> Said {

@@ -27,7 +27,7 @@ struct ChangeFeedTests {
         #expect(harness.feed() == feed)
     }
 
-    @Test("What is deleted, or went with its device, or expired, is told as deleted")
+    @Test("What is deleted, or went with its device, or expired, is reported as deleted")
     func deletions() {
         let harness = HubHarness()
         harness.makePair()

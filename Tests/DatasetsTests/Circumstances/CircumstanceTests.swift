@@ -268,8 +268,8 @@ struct CircumstanceTests {
         #expect(harness.result("circumstance/list", client: "admin")?["circumstances"]?.elements.count == 2)
         harness.published = []
         for device in ["bobs", "mine", "stray"] { harness.move(device, metres: 5) }
-        let told = incidents(harness).map { "\($0["circumstanceId"]?.text ?? "") \($0["deviceId"]?.text ?? "")" }
-        #expect(told == ["all mine", "staff mine", "all stray"])
+        let reported = incidents(harness).map { "\($0["circumstanceId"]?.text ?? "") \($0["deviceId"]?.text ?? "")" }
+        #expect(reported == ["all mine", "staff mine", "all stray"])
         #expect(harness.refusal("circumstance/evaluate", #"{"id":"all","deviceId":"bobs"}"#) == "forbidden deviceId")
         _ = harness.request("device/update", #"{"id":"mine","group":[]}"#)
         harness.move("mine", metres: 500)
@@ -285,7 +285,7 @@ struct CircumstanceTests {
         _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"lost"}"#)
         _ = register(harness, "near", #"(near (= category-id "cafe"))"#, "")
         _ = register(harness, "open", "(at is-open)", "")
-        _ = register(harness, "told", "true")
+        _ = register(harness, "reported", "true")
         func value(_ id: String, _ device: String, _ more: String = "") -> JSONValue? {
             harness.result("circumstance/evaluate", #"{"id":"\#(id)","deviceId":"\#(device)"\#(more)}"#)
         }
@@ -348,7 +348,7 @@ struct CircumstanceTests {
         #expect(ids(harness) == ["out"])
     }
 
-    @Test("What time did while the daemon was away is told when it is back")
+    @Test("What time did while the daemon was away is reported when it is back")
     func away() {
         let harness = harness()
         harness.now = Self.noon - 4 * 3_600_000
@@ -431,7 +431,7 @@ struct CircumstanceTests {
         #expect(value("place") == true && value("hours") == false && value("open") == .null)
     }
 
-    @Test("What cannot be told because its trace is too long is told as a failure, and not traced when asked")
+    @Test("What cannot be reported because its trace is too long is reported as a failure, and not traced when asked")
     func longTrace() throws {
         let harness = harness()
         harness.move(metres: 5)

@@ -70,9 +70,9 @@ struct GeofenceFaultTests {
                 return
             }
             for number in 0..<4 {
-                let told = listener.inside["f\(number)", default: []].sorted()
-                guard harness.inside("f\(number)") == told else {
-                    Issue.record("step \(step): f\(number) holds \(harness.inside("f\(number)")), events say \(told)")
+                let reported = listener.inside["f\(number)", default: []].sorted()
+                guard harness.inside("f\(number)") == reported else {
+                    Issue.record("step \(step): f\(number) holds \(harness.inside("f\(number)")), events say \(reported)")
                     return
                 }
             }

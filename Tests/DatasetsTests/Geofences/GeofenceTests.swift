@@ -117,7 +117,7 @@ struct GeofenceTests {
         #expect(harness.inside("group") == ["free", "van/1"])
         #expect(
             harness.refusal("geofence/create", #"{"area":\#(HubHarness.circle()),"devices":["bobs"]}"#) == "forbidden devices")
-        // It would never fire, whoever asks.
+        // It would never fire, regardless of who asks.
         for (request, parameters) in [
             ("geofence/create", #""area":\#(HubHarness.circle())"#), ("circumstance/register", #""id":"c","expression":"true""#),
             ("beacon/monitor", #""id":"m","uuid":"\#(Sample.uuid)""#),

@@ -98,8 +98,8 @@ struct MalformedRequestTests {
         let harness = HubHarness()
         _ = harness.request("dataset/create", client: "admin")
         harness.send(topic, "{}")
-        let told = harness.diagnostics("request").first
-        #expect(told?["topic"]?.text == topic && told?["error"]?.text == "invalid" && told?["count"]?.number == 1)
+        let reported = harness.diagnostics("request").first
+        #expect(reported?["topic"]?.text == topic && reported?["error"]?.text == "invalid" && reported?["count"]?.number == 1)
         harness.published.removeAll()
         harness.send(topic, "{}", retained: true)
         // The diagnostics themselves were read as a request, and answered.

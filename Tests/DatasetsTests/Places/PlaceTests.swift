@@ -135,7 +135,7 @@ struct PlaceTests {
         #expect(geometry?["coordinates"] == [[[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]])
     }
 
-    @Test("Hours that were guessed or not understood are told with what was made of them, and kept as they are")
+    @Test("Hours that were guessed or not understood are reported with what was made of them, and kept as they are")
     func hours() {
         let harness = HubHarness()
         let result = importPlaces(
@@ -179,7 +179,7 @@ struct PlaceTests {
         #expect(listed?["warnings"]?.elements.isEmpty == true)
     }
 
-    @Test("A radius of a place, as other systems have it, was dropped without a word: it is told once")
+    @Test("A radius of a place, as other systems have it, was dropped without a word: it is reported once")
     func radius() {
         let harness = HubHarness()
         let result = importPlaces(
@@ -324,7 +324,7 @@ struct PlaceTests {
         #expect(list?.first?["revision"]?.text?.hasPrefix("2-") == true && list?.first?["parentId"] == nil)
     }
 
-    @Test("A configured maximum is told")
+    @Test("A configured maximum is reported")
     func limits() {
         let harness = HubHarness {
             $0.limits.places = 2

@@ -5,7 +5,7 @@ import Testing
 @Suite("Where webhooks may be posted to")
 struct AddressPolicyTests {
     @Test(
-        "Addresses of the operator's own networks are told from public ones",
+        "Addresses of the operator's own networks are distinguished from public ones",
         arguments: [
             ("127.0.0.1", "loopback"), ("127.255.255.255", "loopback"), ("126.255.255.255", nil), ("128.0.0.0", nil),
             ("0.0.0.0", "unspecified"), ("0.1.2.3", "private"), ("1.0.0.0", nil),
@@ -55,7 +55,7 @@ struct AddressPolicyTests {
         }
     }
 
-    @Test("A name is refused where one of its addresses is, and none of them is told")
+    @Test("A name is refused where one of its addresses is, and none of them is named")
     func resolved() {
         let strict = AddressPolicy(allowsPrivate: false)
         let (inside, outside) = (IPAddress.v4(0x0A00_0001), IPAddress.v4(0x0808_0808))
@@ -69,7 +69,7 @@ struct AddressPolicyTests {
     }
 
     @Test(
-        "Names of this machine are told from others",
+        "Names of this machine are distinguished from others",
         arguments: [
             ("localhost", true), ("LocalHost.", true), ("a.localhost", true), ("localhost.localdomain", true),
             ("ip6-loopback", true),

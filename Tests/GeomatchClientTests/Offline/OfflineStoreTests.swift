@@ -45,9 +45,9 @@ struct OfflineStoreTests {
             #expect(try again.document(type: "note", id: "o") == nil)
             #expect(try again.documents(type: "note").map(\.id) == ["n"])
             #expect(again.progress == SyncProgress(status: .stopped, pending: 3))
-            var told: [String] = []
-            for _ in 0..<5 { if let change = await changes.next() { told.append("\(change.id) \(change.isDeleted)") } }
-            #expect(told == ["n false", "n false", "o false", "o true", "\(made.id) false"])
+            var reported: [String] = []
+            for _ in 0..<5 { if let change = await changes.next() { reported.append("\(change.id) \(change.isDeleted)") } }
+            #expect(reported == ["n false", "n false", "o false", "o true", "\(made.id) false"])
         }
     }
 

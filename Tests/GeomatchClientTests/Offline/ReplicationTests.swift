@@ -118,7 +118,7 @@ struct ReplicationTests {
         }
     }
 
-    @Test("Running continuously, each change is told once here and there, and the status says how it stands")
+    @Test("Running continuously, each change is reported once here and there, and the status says how it is")
     func continuous() async throws {
         try await withPhones { broker, hub, a, b in
             let (seenByA, seenByB) = (a.store.changes, b.store.changes)

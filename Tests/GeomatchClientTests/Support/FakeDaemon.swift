@@ -6,7 +6,7 @@ import enum Wire.JSONValue
 @testable import GeomatchClient
 @testable import MQTTLink
 
-/// Stands in for geomatchd: answers requests as it is told, carries each request id out once, and keeps live
+/// Stands in for geomatchd: answers requests as configured, carries each request id out once, and keeps live
 /// subscriptions and live states in their simplest form.
 final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
     struct Request: Sendable, Equatable {
@@ -133,13 +133,13 @@ final class FakeDaemon: MQTTLinkHandler, @unchecked Sendable {
         if let known = state.withLock({ $0.replies[key] }) {
             return publish(reply, String(decoding: known, as: UTF8.self), correlation: correlation)
         }
-        let told = state.withLock { state -> Answer? in
+        let given = state.withLock { state -> Answer? in
             guard state.answers[request.name]?.isEmpty == false else { return nil }
             return state.answers[request.name]?.removeFirst()
         }
         state.withLock { $0.carriedOut.append(request.name) }
         var members: JSONObject = ["requestId": .string(request.id), "request": .string(request.name)]
-        switch told ?? itself(request) {
+        switch given ?? itself(request) {
         case .result(let result): members["result"] = .object(result)
         case .error(let error): members["error"] = .object(error)
         case .silence: return

@@ -35,7 +35,7 @@ struct CouchTests {
 
     // MARK: The server and the database
 
-    @Test("The server and the database say who they are, and what is missing is told with CouchDB's names")
+    @Test("The server and the database say who they are, and what is missing is reported with CouchDB's names")
     func greeting() async throws {
         try await withCouch { client in
             let server = try Connection(to: client.house.port).ask("GET", "/couch/")
@@ -377,7 +377,7 @@ struct CouchTests {
             let beyond = last.replacingOccurrences(of: "0-", with: "50-")
             _ = try client.ask("PUT", "_local/stale", #"{"last_seq":"\#(beyond)"}"#)
             #expect(try client.ask("GET", "_local/stale").status == 404)
-            // That of whoever pushes is a place in another feed.
+            // That of a client that pushes is a position in another feed.
             _ = try client.ask("PUT", "_local/push", #"{"last_seq":"50-g1AAA"}"#)
             #expect(try client.ask("GET", "_local/push").status == 200)
         }
@@ -431,7 +431,7 @@ struct CouchTests {
             // What is there already is answered at once; where nothing comes, an empty answer when the time is over.
             #expect(try client.changes(since: since, "&feed=longpoll").rows.count == 1)
             let last = try #require(answer["last_seq"]?.asString)
-            // As PouchDB 5 sends it, which takes five seconds from what it was told.
+            // As PouchDB 5 sends it, which subtracts five seconds from its configured timeout.
             #expect(try client.changes(since: since, "&feed=longpoll&timeout=-2000&heartbeat=10000").rows.count == 1)
             let idle = try client.stream("GET", "_changes?feed=longpoll&since=\(last)&timeout=50")
             _ = try idle.head()

@@ -19,7 +19,7 @@ final class Hook: @unchecked Sendable {
     private var taken: [String: Taken] = [:]
     private var postCount = 0
 
-    /// - Parameter failures: Of a hundred posts; failing is told by a status, by closing the connection, or by closing it after the
+    /// - Parameter failures: Of a hundred posts; failing is shown by a status, by closing the connection, or by closing it after the
     ///   match was taken.
     init(port: Int = 0, failures: UInt64 = 0, random: SplitMix64) throws {
         self.random = random

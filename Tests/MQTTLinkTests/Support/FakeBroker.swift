@@ -2,7 +2,7 @@ import Foundation
 
 @testable import MQTTLink
 
-/// A listener that answers CONNECT as it is told, for the brokers mosquitto is not.
+/// A listener that answers CONNECT as configured, for the brokers mosquitto is not.
 final class FakeBroker: @unchecked Sendable {
     enum Answer: Sendable {
         case close

@@ -126,7 +126,7 @@ struct AdapterRuleTests {
     }
 
     @Test(
-        "A filter that overlaps with the daemon's topics, a dataset's or another adapter's is told with both",
+        "A filter that overlaps with the daemon's topics, a dataset's or another adapter's is reported with both",
         arguments: [
             (["geomatch/+/x"], "", "geomatch/#"), (["live/#"], "", "live/#"), (["d/a"], "", "d/#"), (["+/x"], "", "{dataset}/#"),
             (["x/+/a", "x/b/#"], "", "x/+/a"), (["x/a", "y/a", "x/a"], "", "x/a"), (["s/+/a"], "s/", "s/{dataset}/#"),
@@ -140,7 +140,7 @@ struct AdapterRuleTests {
     }
 
     @Test(
-        "A filter whose first level is the dataset that it fills is told: no dataset could have that name", arguments: ["", "s/"])
+        "A filter whose first level is its dataset is reported: no dataset could have that name", arguments: ["", "s/"])
     func ownDataset(_ prefix: String) throws {
         func rule(_ filter: String, _ dataset: String) throws -> AdapterRule {
             try AdapterRule([("filter", prefix + filter), ("format", "owntracks"), ("dataset", dataset)])

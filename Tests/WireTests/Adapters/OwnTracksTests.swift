@@ -156,7 +156,7 @@ struct OwnTracksTests {
         }
     }
 
-    @Test("A sighting that the broker kept without a time is no sighting of now; one with its time is told")
+    @Test("A sighting that the broker kept without a time is no sighting of now; one with its time is reported")
     func retained() throws {
         let bare = #"{"_type":"beacon","uuid":"\#(Self.uuid)","major":1,"minor":2}"#
         try AdapterRow("owntracks", Self.filter, Self.base + "/beacon", bare, retained: true).check()

@@ -115,7 +115,7 @@ struct TrackerTests {
     }
 
     @Test(
-        "Meshtastic: degrees times 10^7, zeros left out, node numbers also signed, an accuracy from the bits told",
+        "Meshtastic: degrees times 10^7, zeros left out, node numbers also signed, an accuracy from the bits sent",
         arguments: [
             mesh(
                 #"{"id":1,"from":2712847316,"type":"position","timestamp":1700000009,"payload":{"latitude_i":475000000,"longitude_i":85000000,"altitude":400,"time":1700000000,"ground_speed":5,"ground_track":9000,"sats_in_view":7,"PDOP":120,"precision_bits":32}}"#,
@@ -193,7 +193,7 @@ struct TrackerTests {
         ])
     func readsPlainJSON(_ row: AdapterRow) throws { try row.check() }
 
-    @Test("What is compressed or too large is told as that")
+    @Test("What is compressed or too large is reported as that")
     func bytes() throws {
         let adapters = Adapters([try AdapterRow("json", "cars/+", "", "").rule])
         let compressed = try #require(adapters.read(topic: "cars/a", payload: [0x1F, 0x8B, 8, 0, 1, 2, 3]))
