@@ -54,9 +54,9 @@ public struct Member: Sendable {
     public static let farewellMilliseconds: Int64 = 15_000
 
     /// By shard, the renewal that was seen last, and since when by this node's clock.
-    private var stands: [(renewal: Int64, since: Int64)] = []
+    private var lastRenewals: [(renewal: Int64, since: Int64)] = []
     /// A lease that ended by the store's clock and was renewed within this is not taken: the clock was set.
-    private static let standingMilliseconds = silenceMilliseconds + 100
+    private static let unrenewedMilliseconds = silenceMilliseconds + 100
     /// Until then nothing is taken that somebody may still renew.
     private var patientUntil: Int64 = .min
     public static let patienceMilliseconds: Int64 = 1500
@@ -110,8 +110,7 @@ public struct Member: Sendable {
         let placement = Placement(view)
         let isHere = view.candidates.contains(node)
         for shard in view.leases.indices {
-            if view.leases[shard].owner != nil, view.leases[shard].isExpired, sentAt < patientUntil || !stands(shard, at: sentAt)
-            {
+            if view.leases[shard].owner != nil, view.leases[shard].isExpired, sentAt < patientUntil || !isSilent(shard, sentAt) {
                 continue
             }
             let isCutOff = cutOffAt.map { sentAt - $0 >= Self.cutOffMilliseconds }
@@ -154,13 +153,15 @@ public struct Member: Sendable {
     }
 
     private mutating func note(_ renewals: [Int64], at now: Int64) {
-        if stands.count != renewals.count { stands = renewals.map { ($0, now) } }
-        for shard in renewals.indices where stands[shard].renewal != renewals[shard] { stands[shard] = (renewals[shard], now) }
+        if lastRenewals.count != renewals.count { lastRenewals = renewals.map { ($0, now) } }
+        for shard in renewals.indices where lastRenewals[shard].renewal != renewals[shard] {
+            lastRenewals[shard] = (renewals[shard], now)
+        }
     }
 
     /// Whether a lease was not renewed for so long that its owner has fallen silent, by a clock that nobody sets.
-    private func stands(_ shard: Int, at now: Int64) -> Bool {
-        stands.isEmpty || now - stands[shard].since >= Self.standingMilliseconds
+    private func isSilent(_ shard: Int, _ now: Int64) -> Bool {
+        lastRenewals.isEmpty || now - lastRenewals[shard].since >= Self.unrenewedMilliseconds
     }
 
     /// What this node will have where the silent stay silent.
