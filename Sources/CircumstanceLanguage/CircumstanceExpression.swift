@@ -1,6 +1,6 @@
 /// The expression of a circumstance.
 ///
-/// S-expressions; `;` begins a comment up to the end of the line, texts stand in `"…"` or “…”:
+/// S-expressions; `;` begins a comment up to the end of the line, texts are in `"…"` or “…”:
 ///
 ///     (and (at (= category-id "museum")) (not is-open) (> local-minute-of-day 1080))
 ///

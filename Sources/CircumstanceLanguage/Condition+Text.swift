@@ -1,4 +1,4 @@
-// The normalised text. Ids stand in quotes, days are numbers, what has two names has the first.
+// The normalised text. Ids are in quotes, days are numbers, what has two names has the first.
 
 extension Condition {
     public var text: String {

@@ -63,7 +63,7 @@ extension ConditionParser {
             return Vocabulary.joins.contains(form.description) || Vocabulary.comparisons.contains(form.description)
                 ? refused("\(form.description) begins a list: (\(form.description) …)", form) : nil
         }
-        return refused("\(form.description) cannot stand inside \(place)", form)
+        return refused("\(form.description) cannot be inside \(place)", form)
     }
 
     private func comparedRule(_ word: String, _ head: Form, _ rest: ArraySlice<Form>) throws(CircumstanceError) -> PlaceRule {

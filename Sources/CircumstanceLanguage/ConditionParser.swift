@@ -63,7 +63,7 @@ struct ConditionParser {
 
     private func outsidePlace(_ form: Form) -> CircumstanceError {
         refused(
-            "\(form.description) is said of a place and stands inside at or near"
+            "\(form.description) is said of a place and belongs inside at or near"
                 + (Vocabulary.placeWords[1...2].contains(form.description) ? ", or beside exactly one of them in an and" : ""),
             form)
     }

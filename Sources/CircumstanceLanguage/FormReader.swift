@@ -47,7 +47,7 @@ struct FormReader {
         if scalar == "(" { return try list(depth: depth) }
         if scalar == ")" { throw refused("this parenthesis closes nothing", start) }
         if scalar.opensText { return Form(kind: .quoted(try quoted()), position: start) }
-        if scalar == "'" { throw refused("a text stands in double quotes", start) }
+        if scalar == "'" { throw refused("a text is written in double quotes", start) }
         while index < scalars.count, !scalars[index].endsWord { index += 1 }
         return Form(kind: .word(text(scalars[start..<index])), position: start)
     }
@@ -69,7 +69,7 @@ struct FormReader {
         return Form(kind: .list(items), position: start)
     }
 
-    /// Between its quotes; `\"` and `\\` stand for the character itself. What a phone's keyboard opened with “ ends at ” or ".
+    /// Between its quotes; `\"` and `\\` mean the character itself. What a phone's keyboard opened with “ ends at ” or ".
     private mutating func quoted() throws(CircumstanceError) -> String {
         let start = index
         let isPlain = scalars[start] == "\""

@@ -9,6 +9,6 @@ enum Vocabulary {
     static let deviceForms = ["at", "near", "visited", "frequents", "dwelling", "moving", "live"]
     static let days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
-    /// What may begin a list or stand alone.
+    /// What may begin a list or be alone.
     static let heads = deviceForms + joins + comparisons + placeWords + ["true"]
 }

@@ -28,7 +28,7 @@ struct Geomatch: AsyncParsableCommand {
               broker = mqtts://guide:secret@museum.example
               dataset = museum
 
-            Options may stand before or after the words; `--` ends them. Every subcommand takes --json, which makes its result or \
+            Options may come before or after the words; `--` ends them. Every subcommand takes --json, which makes its result or \
             each of its messages one line of JSON on standard output.
 
             Exit codes: 0 done, 1 an error was the answer, 64 wrong arguments, 69 no broker, no daemon or refused by the broker, \

@@ -7,7 +7,7 @@ enum Invocation {
     ///
     /// `--dataset d watch matches` becomes `watch --dataset d matches`, and `--json device list` becomes
     /// `request --json device list`. What cannot be understood stays as it is, for the parser to refuse.
-    /// - Throws: `usage` for an unknown option where the resource or subcommand would stand, for a word that is nearly a
+    /// - Throws: `usage` for an unknown option where the resource or subcommand would be, for a word that is nearly a
     ///   subcommand and no resource, and for a request without a verb or with parameters written as options.
     static func arranged(_ arguments: [String]) throws(CommandFailure) -> [String] {
         var rest = arguments[...]
@@ -90,7 +90,7 @@ enum Invocation {
         throw .usage("\"\(PlainText.printable(word))\": \(reason); did you mean \(near)?")
     }
 
-    /// The common options, with their values, that stand first.
+    /// The common options, with their values, that come first.
     static func takeOptions(from rest: inout ArraySlice<String>) -> [String] {
         var options: [String] = []
         while let first = rest.first {

@@ -77,7 +77,7 @@ struct ArgumentTests {
                 words: ["device", "list", "--dataste", "d"], error: "Error: Unknown option '--dataste'. Did you mean '--dataset'?"
             ),
             Row(words: ["device", "list", "x"], error: "geomatch: \"x\" is neither key=value nor a JSON object"),
-            Row(words: ["device", "list", "{", "a=1"], error: "geomatch: a JSON object stands alone; \"a=1\" follows it"),
+            Row(words: ["device", "list", "{", "a=1"], error: "geomatch: a JSON object must be alone; \"a=1\" follows it"),
             Row(
                 words: ["device", "list", "{]"],
                 error:

@@ -19,7 +19,7 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Instead of a broker the daemon's own HTTP, for requests and watch. A key stands in the password's place.",
+            "Instead of a broker the daemon's own HTTP, for requests and watch. A key takes the password's place.",
             valueName: "http[s]://client:key@host:port"))
     var http: String?
 

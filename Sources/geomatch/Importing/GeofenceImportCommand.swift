@@ -9,7 +9,7 @@ struct GeofenceImportCommand: AsyncParsableCommand {
         abstract: "Import geofences from a GeoJSON file.",
         usage: "geomatch import geofences FILE",
         discussion: """
-            FILE is a GeoJSON FeatureCollection. A Polygon or MultiPolygon is an area as it stands; a Point needs a radius in metres \
+            FILE is a GeoJSON FeatureCollection. A Polygon or MultiPolygon is an area as it is; a Point needs a radius in metres \
             among its properties; without a geometry the property area is taken, as in `geofence create`. The properties may have what `geomatch geofence create --help` lists: id, name, devices, \
             exitMargin, dwell, staleAfter, accuracy, floor, pushers, enabled; others are left out. A geofence of the same id is \
             replaced; without an id a new one is created each time.

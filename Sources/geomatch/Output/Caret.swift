@@ -8,7 +8,7 @@ enum Caret {
         let place = max(0, min(position, scalars.count))
         let start = scalars[..<place].lastIndex(of: "\n").map { $0 + 1 } ?? 0
         let end = scalars[place...].firstIndex(of: "\n") ?? scalars.count
-        // Of a long line, what stands around the place.
+        // Of a long line, the text around the position.
         let from = max(start, place - columnsMax / 2)
         let to = min(end, from + columnsMax)
         let before = (from > start ? "…" : "") + shown(scalars[from..<place])

@@ -43,7 +43,7 @@ struct StandardOutput {
 enum StandardError {
     static func line(_ text: String) { write(text + "\n") }
 
-    /// How it goes; on a terminal in place of a bar that stands there.
+    /// How it goes; on a terminal in place of a bar that is there.
     static func note(_ text: String) { line((isTerminal ? "\r\u{1B}[K" : "") + "geomatch: \(PlainText.printable(text))") }
 
     static func write(_ text: String) {

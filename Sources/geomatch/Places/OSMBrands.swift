@@ -1,6 +1,6 @@
 import Foundation
 
-/// Which Wikidata item stands for which brand, as the places of one import name it.
+/// Which Wikidata item belongs to which brand, as the places of one import name it.
 ///
 /// Many a place names its brand and not the item: it belongs to the same chain as those that name both, where all of these name the
 /// same item. Names are compared without case, accents, spaces and punctuation: `Mc Donald’s` is `McDonald's`.

@@ -3,7 +3,7 @@ import Wire
 /// What OpenStreetMap says of one place, as the daemon wants it.
 ///
 /// Understood are features whose properties are the tags (as `osmium export` and overpass turbo write them), or hold them in
-/// `tags`. The main keys become a tree of two levels: `amenity=cafe` below `amenity`; `yes` stands for the key alone. A chain is
+/// `tags`. The main keys become a tree of two levels: `amenity=cafe` below `amenity`; `yes` means the key alone. A chain is
 /// known by its `brand:wikidata`, else by its `brand`. Source: the map features of wiki.openstreetmap.org.
 struct OSMPlace {
     private let geometry: JSONValue

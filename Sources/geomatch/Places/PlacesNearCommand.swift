@@ -104,7 +104,7 @@ struct PlacesNearCommand: AsyncParsableCommand {
     }
 }
 
-/// A number that may be negative although nothing stands before it that ends the options.
+/// A number that may be negative although nothing before it ends the options.
 struct Degrees: ExpressibleByArgument, Sendable {
     var number: Double
 

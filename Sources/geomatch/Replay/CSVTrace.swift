@@ -45,7 +45,7 @@ enum CSVTrace {
         let header = header.map { $0.lowercased() }
         var layout: [(WritableKeyPath<TraceRow, String?>, Int)] = []
         for (names, field, isRequired) in columns {
-            // The names stand in the order of precedence.
+            // The names are in the order of precedence.
             if let column = names.lazy.compactMap({ header.firstIndex(of: $0) }).first {
                 layout.append((field, column))
             } else if isRequired {

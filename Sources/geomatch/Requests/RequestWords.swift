@@ -11,7 +11,7 @@ enum RequestWords {
 
     private static let depthMax = 60
 
-    /// The parameter that a first word alone stands for: the id of what the request is about, else all that it must have.
+    /// The parameter that a first word alone gives: the id of what the request is about, else all that it must have.
     private static func subject(of request: String) -> String? {
         let required = (RequestCatalogue.byName[request]?.fields ?? []).filter(\.isRequired).map(\.name)
         if required.contains("id") { return "id" }
@@ -33,7 +33,7 @@ enum RequestWords {
     static func parameters(_ words: [String], of request: String = "") throws(CommandFailure) -> JSONObject {
         if let first = words.first, first.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
             guard words.count == 1 else {
-                throw .usage("a JSON object stands alone; \"\(shown(words[1]))\" follows it")
+                throw .usage("a JSON object must be alone; \"\(shown(words[1]))\" follows it")
             }
             return try object(of: Array(first.utf8))
         }
@@ -88,7 +88,7 @@ enum RequestWords {
 
     private static func json(_ text: String, of word: String) throws(CommandFailure) -> JSONValue {
         guard let value = try? JSONValue.parse(text) else {
-            throw .usage("\"\(shown(word))\": after \":=\" stands JSON")
+            throw .usage("\"\(shown(word))\": JSON must follow \":=\"")
         }
         return value
     }
@@ -112,7 +112,7 @@ enum RequestWords {
         return count * unit
     }
 
-    /// False where a value stands there already, or on the way.
+    /// False where a value is there already, or on the way.
     private static func insert(_ value: JSONValue, at path: ArraySlice<String>, in object: inout JSONObject) -> Bool {
         guard let key = path.first else { return false }
         guard path.count > 1 else {

@@ -26,7 +26,7 @@ struct StoreCopyCommand: ParsableCommand {
             names and filters are copied as they are; FROM stays as it was, but for being brought to the version of this program. TO \
             gets all or nothing, and must have no objects yet.
 
-            The password may stand in PGPASSWORD or ~/.pgpass instead. What the embedded broker holds in a data directory is not \
+            The password may be in PGPASSWORD or ~/.pgpass instead. What the embedded broker holds in a data directory is not \
             copied: keep using that directory beside PostgreSQL.
 
             Do not run a daemon on FROM afterwards: to the broker both are the same.

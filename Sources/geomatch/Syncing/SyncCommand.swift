@@ -49,7 +49,7 @@ struct SyncCommand: AsyncParsableCommand {
 
     func validate() throws {
         if offline, put.isEmpty { throw ValidationError("--offline without --put does nothing") }
-        if show != nil, once || offline || !put.isEmpty { throw ValidationError("--show stands alone") }
+        if show != nil, once || offline || !put.isEmpty { throw ValidationError("--show excludes --once, --offline and --put") }
     }
 
     func run() async throws {

@@ -83,7 +83,7 @@ extension AccessRules {
         }
     }
 
-    /// A pattern for the names that both stand for; nil for none, and where no pattern says it: then the access list grants less.
+    /// A pattern for the names that both match; nil for none, and where no pattern says it: then the access list grants less.
     private static func common(_ one: String, _ other: String) -> String? {
         if one == other || other == "*" { return one }
         if one == "*" { return other }

@@ -66,7 +66,7 @@ struct ConfigurationFile {
             if value.null != nil, Self.isSection(key) { continue }
             guard SettingsKey.all.contains(where: { $0.name == key }) else { throw unknown(key) }
             guard values[key] == nil else {
-                throw SettingsError(key: key, source: .file(path), problem: "stands twice", isAlone: true)
+                throw SettingsError(key: key, source: .file(path), problem: "is given twice", isAlone: true)
             }
             if let list = value.sequence {
                 let items = list.map { $0.scalar?.string }
@@ -122,14 +122,14 @@ struct ConfigurationFile {
         SettingsKey.all.contains { $0.name.hasPrefix(key + ".") }
     }
 
-    /// What is wrong and where; never the line itself, in which a password may stand.
+    /// What is wrong and where; never the line itself, which may hold a password.
     private static func problem(_ error: any Error) -> String {
         switch error as? YamlError {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _), .composer(_, let problem, let mark, _):
             "line \(mark.line), column \(mark.column): \(problem)"
         case .reader(let problem, _, _, _): problem
         case .duplicatedKeysInMapping(_, let context):
-            "\(context.mark.line > 0 ? "line \(context.mark.line): " : "")a key stands twice"
+            "\(context.mark.line > 0 ? "line \(context.mark.line): " : "")a key is given twice"
         default: "it cannot be read"
         }
     }

@@ -7,7 +7,7 @@ struct HTTPSettings: Sendable {
     var port = 8080
     /// Patterns of origins whose pages may use a trusted address, and read answers.
     var origins: [String] = []
-    /// A proxy stands before it: no address is trusted.
+    /// It is behind a proxy: no address is trusted.
     var isBehindProxy = false
     /// The match sockets of Matchmore's clients open with a key only.
     var matchSocketsNeedKeys = false

@@ -145,7 +145,7 @@ extension SettingsReader {
         return values
     }
 
-    /// It stands in a header, a token or a path.
+    /// It is used in a header, a token or a path.
     private static func word(_ text: String) -> String? {
         text.isEmpty || text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) ? nil : text
     }

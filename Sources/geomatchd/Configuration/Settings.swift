@@ -111,7 +111,7 @@ struct SettingsError: Error, Equatable, CustomStringConvertible {
         case flag, environment
         /// What several sources say does not go together.
         case together
-        /// A variable that stands for no key.
+        /// A variable of no key.
         case variable(String)
         case file(String)
 

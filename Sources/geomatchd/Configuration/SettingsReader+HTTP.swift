@@ -106,7 +106,7 @@ extension SettingsReader {
             guard let client = values["client"], Name.isClient(client) else {
                 throw wrong("client", "`\((values["client"] ?? "").prefix(80))` was read, allowed is a client's name")
             }
-            guard !keys.contains(where: { $0.key == key }) else { throw wrong("key", "stands twice") }
+            guard !keys.contains(where: { $0.key == key }) else { throw wrong("key", "is given twice") }
             keys.append(FileKey(key: key, dataset: dataset, client: client))
         }
         return keys

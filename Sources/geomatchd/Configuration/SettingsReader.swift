@@ -24,7 +24,7 @@ struct SettingsReader {
     /// - Parameters:
     ///   - flags: Key to value, of the flags that were given.
     ///   - environment: The process's environment.
-    ///   - isForAccessList: Nothing is started: `users` may stand beside `broker`.
+    ///   - isForAccessList: Nothing is started: `users` may be given beside `broker`.
     init(flags: [String: String], environment: [String: String], file: ConfigurationFile?, isForAccessList: Bool = false) {
         self.isForAccessList = isForAccessList
         layers = [
@@ -155,7 +155,7 @@ struct SettingsReader {
         SettingsError(key: key, source: .together, problem: problem)
     }
 
-    /// `http://10.0.0.1:8080`, without the slash that may stand behind it.
+    /// `http://10.0.0.1:8080`, without the slash that may follow it.
     private static func advertised(_ text: String) -> String? {
         let text = text.hasSuffix("/") ? String(text.dropLast()) : text
         for scheme in ["http://", "https://"] where text.hasPrefix(scheme) {
