@@ -21,7 +21,7 @@ struct access {
     size_t count;
 };
 
-/// By user, patterns first; within one as they stand in the file.
+/// By user, patterns first; within one in the order of the file.
 static int byUser(const void *a, const void *b) {
     const struct rule *one = a, *other = b;
     int order = !one->user || !other->user ? (one->user != NULL) - (other->user != NULL) : strcmp(one->user, other->user);

@@ -1,6 +1,6 @@
 /// Which part of a service a dataset belongs to.
 ///
-/// The numbers stand in stores and in sessions at brokers: they never change.
+/// The numbers are in stores and in sessions at brokers: they never change.
 public enum Sharding {
     public static let count = 64
 

@@ -52,7 +52,7 @@ extension Core {
         }
     }
 
-    /// A reply without its result, which may be long; the key cannot stand in a text before it, where its quotes were escaped.
+    /// A reply without its result, which may be long; the key cannot be in a text before it, where its quotes were escaped.
     private static func head(of payload: ArraySlice<UInt8>) -> JSONObject? {
         let start = String(decoding: payload.prefix(1024), as: UTF8.self)
         guard let result = start.firstRange(of: ",\"result\":") else {

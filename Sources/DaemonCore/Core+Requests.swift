@@ -26,7 +26,7 @@ extension Core {
             isConfined: envelope.isConfined)
         guard !queues.append(request, to: number) else { return }
         envelope.answer.load = 0
-        // Its refusals would stand before the replies to others.
+        // Its refusals would be before the replies to others.
         if queues.hasManyReplies(number, doorBytes: bytesAtDoors(of: number)), doors.indices.contains(envelope.answer.door),
             doors[envelope.answer.door].door.isFlooded(by: envelope.client, in: envelope.dataset)
         {

@@ -2,8 +2,8 @@ import Datasets
 import Glibc
 import Records
 
-// What the core stands between: doors, a log of what is durable, who posts, a clock. The daemon gives it the real ones, tests others that
-// lose, repeat, refuse and crash as they are made to.
+// What the core needs from outside: doors, a log of what is durable, who posts, a clock. The daemon gives it the real ones, tests others
+// that lose, repeat, refuse and crash as they are made to.
 
 /// Where things come in and leave, over one transport.
 public protocol Door: AnyObject {

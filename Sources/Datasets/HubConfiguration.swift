@@ -172,7 +172,7 @@ public struct HubLimits: Sendable {
     func share(of maximum: Int) -> Int { maximum / 100 * clientShare + (maximum % 100 * clientShare + 99) / 100 }
 }
 
-/// Patterns of a client (`admin`, `ops-*`), or of a dataset and a client (`museum/ops-*`); `*` stands for any run of characters.
+/// Patterns of a client (`admin`, `ops-*`), or of a dataset and a client (`museum/ops-*`); `*` matches any run of characters.
 public struct AccessPatterns: Equatable, Sendable {
     public let patterns: [String]
 

@@ -288,7 +288,7 @@ struct EdgeFan: Sendable {
     fileprivate static func length(_ metres: SIMD2<Double>) -> Double { (metres * metres).sum().squareRoot() }
 }
 
-/// A direction as a number of sectors that grows to the left, from the south: along the sides of a square that stands on a corner, so
+/// A direction as a number of sectors that grows to the left, from the south: along the sides of a square on its corner, so
 /// that a quotient is enough. It grows by a quarter of all sectors a radian at most.
 private struct Direction {
     var turn: Double

@@ -3,7 +3,7 @@ public struct Criteria: Equatable, Sendable {
     public let dataset: String
     /// Venue, building, floor, room, location and domain, decoded; nil is open. `-` is the level that does not apply.
     public let levels: [String?]
-    /// How many of ``levels`` stand before a `#` in ``encoded``; 6 where there is none.
+    /// How many of ``levels`` are before a `#` in ``encoded``; 6 where there is none.
     private let writtenLevels: Int
 
     /// How many levels there are below the dataset.

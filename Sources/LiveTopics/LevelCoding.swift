@@ -3,7 +3,7 @@
 /// Encoded are exactly `/ + # %`, the control characters U+0000–001F and U+007F–009F and the Unicode
 /// noncharacters U+FDD0–FDEF and U+xxFFFE–xxFFFF: what a topic may not contain, or a broker may refuse. Upper-case
 /// hexadecimal is written, any case is read. Every id therefore has one encoded form, and two topics are the same
-/// exactly when their canonical bytes are. U+0000 cannot stand in a topic, but `%00` can, so an id may hold it.
+/// exactly when their canonical bytes are. U+0000 cannot be in a topic, but `%00` can, so an id may hold it.
 public enum LevelCoding {
     /// The level of an id, never failing: what needs no encoding is left as it is.
     public static func encode(_ id: String) -> String {
@@ -56,7 +56,7 @@ public enum LevelCoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Whether a scalar value may not stand in a level as it is.
+    /// Whether a scalar value may not be in a level unencoded.
     static func mustEncode(_ value: UInt32) -> Bool {
         switch value {
         case 0...0x1F, 0x7F...0x9F, 0xFDD0...0xFDEF: true

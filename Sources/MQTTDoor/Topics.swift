@@ -61,7 +61,7 @@ public struct Topics: Sendable {
         return .request(dataset: dataset.text, client: client.text, name: name.text)
     }
 
-    /// Whether what stands behind `request` is `{resource}/{verb}`, known or not.
+    /// Whether what follows `request` is `{resource}/{verb}`, known or not.
     package static func isRequestName(_ name: String) -> Bool {
         let levels = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return levels.count == 2 && levels.allSatisfy { !$0.isEmpty }

@@ -12,7 +12,7 @@ extension MQTTLink {
     public func subscribe(_ filters: [(filter: String, qos: Int32)]) -> Int32 {
         guard phase == .connected, !filters.isEmpty else { return -1 }
         let id = nextRequestID()
-        // 0x80 stands where a broker answers with fewer codes than there were filters.
+        // 0x80 is used where a broker answers with fewer codes than there were filters.
         var pending = PendingSubscription(granted: Array(repeating: 0x80, count: filters.count), packetsLeft: 0)
         var placesOfQoS: [(qos: Int32, places: [Int])] = []
         for (place, (filter, qos)) in filters.enumerated() {

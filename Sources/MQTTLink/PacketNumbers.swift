@@ -1,4 +1,4 @@
-/// Which packet number stands for which token.
+/// Which packet number belongs to which token.
 ///
 /// libmosquitto numbers every publish, QoS 0 too, from 1 to 65535 and round again, and does not look whether a number is
 /// still in use. So this does.

@@ -1,7 +1,7 @@
 extension MQTTEndpoint {
     /// Reads `[mqtt[s]://][user[:password]@]host[:port][,host[:port]…][/]`; without a scheme it is `mqtt`, and `tcp://` means the same.
     ///
-    /// User, password and hosts are percent-decoded. IPv6 addresses stand in brackets. Without a port it is 1883, with
+    /// User, password and hosts are percent-decoded. IPv6 addresses are in brackets. Without a port it is 1883, with
     /// `mqtts` 8883. The last `@` ends the credentials, so that one within a password does no harm.
     ///
     /// - Throws: ``MQTTEndpointError`` naming what is wrong, never with the password.
@@ -38,7 +38,7 @@ extension MQTTEndpoint {
         where url.prefix(prefix.count).lowercased() == prefix {
             return (encrypted, url.dropFirst(prefix.count))
         }
-        // Only what stands before "://" is shown: behind it there may be a password.
+        // Only the text before "://" is shown: behind it there may be a password.
         guard let end = url.firstRange(of: "://")?.lowerBound else { return (false, url[...]) }
         let shown = url[..<end]
         throw .scheme(shown.contains("@") || shown.contains(":") ? "" : String(shown.prefix(32)))

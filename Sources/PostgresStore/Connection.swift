@@ -16,7 +16,7 @@ final class Connection {
 
     /// - Parameter url: As libpq takes it: `postgres://user:password@host:port,host/database?options`.
     init(url: String) throws(StoreError) {
-        // What stands in the address goes before these; what stands behind it does not.
+        // What is in the address goes before these; what follows it does not.
         let before = [
             ("application_name", "geomatchd"), ("connect_timeout", "3"), ("keepalives_idle", "5"), ("keepalives_interval", "2"),
             ("keepalives_count", "3"), ("tcp_user_timeout", "8000"),
@@ -152,7 +152,7 @@ final class Connection {
         var silences = 0
         reading: while true {
             guard let result = PQgetResult(handle) else {
-                // One stands behind each answer; two mean that nothing is left to come.
+                // One follows each answer; two mean that nothing is left to come.
                 silences += 1
                 if silences > 1 || PQstatus(handle) == CONNECTION_BAD { throw failure ?? lost() }
                 continue

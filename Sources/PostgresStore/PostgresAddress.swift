@@ -8,7 +8,7 @@ public struct PostgresAddress: Sendable, Equatable {
     public let name: String
     public let hasPassword: Bool
 
-    /// - Parameter url: `postgres://user:password@host:port,host/database`, or `postgresql://…`; any option of libpq may stand behind a `?`.
+    /// - Parameter url: `postgres://user:password@host:port,host/database`, or `postgresql://…`; any option of libpq may follow a `?`.
     /// - Returns: nil where libpq does not understand it, or it names no database.
     public init?(_ url: String) {
         guard url.hasPrefix("postgres://") || url.hasPrefix("postgresql://") else { return nil }

@@ -9,7 +9,7 @@ import Store
 /// returned without an error is durable as the server is configured. Reads run beside them on a connection of their own. A connection
 /// that was lost is made again by the next call.
 ///
-/// One daemon at a time: it holds a lock for as long as it is connected, and the number that it drew at its start stands in the store until
+/// One daemon at a time: it holds a lock for as long as it is connected, and the number that it drew at its start is in the store until
 /// another daemon draws one, whose predecessor then writes nothing any more. Daemons of a cluster share the lock, and each has the store of
 /// the shards that it serves: see ``PostgresCluster``.
 public final class PostgresStore: Sendable {
@@ -29,7 +29,7 @@ public final class PostgresStore: Sendable {
     ///
     /// - Parameters:
     ///   - url: `postgres://user:password@host:port,host/database`; of several hosts the one that can be written is used. Any option of
-    ///     libpq may stand behind a `?`.
+    ///     libpq may follow a `?`.
     ///   - schema: The PostgreSQL schema of its tables.
     ///   - repliesMax: How many replies of one client are kept, the newest ones; at least 0.
     init(url: String, schema: String = "geomatch", repliesMax: Int = 10_000) throws(StoreError) {
@@ -170,7 +170,7 @@ public final class PostgresStore: Sendable {
         for index in indexes where !known.contains(index.name) { try connection.send(index.sql) }
     }
 
-    /// What stands beside the tables of the kinds. The feed's documents are named in full wherever they stand: nothing has to be read
+    /// The schema beside the tables of the kinds. The feed's documents are named in full wherever they are: nothing has to be read
     /// before it can be written.
     private static let foundation = [
         "CREATE SEQUENCE IF NOT EXISTS position CACHE 100",

@@ -49,7 +49,7 @@ enum Value {
 }
 
 extension Field {
-    /// The bytes of its column: what it is, and its value so that whole numbers stand in their order.
+    /// The bytes of its column: what it is, and its value so that whole numbers are in their order.
     ///
     /// All columns of records are bytes: a text may hold the character 0, which PostgreSQL's texts may not, and names are compared by
     /// their bytes and not by a language's rules.
@@ -63,7 +63,7 @@ extension Field {
         }
     }
 
-    /// As it stands in a statement.
+    /// As it is written in a statement.
     var literal: String {
         let digits = (stored ?? []).map { byte in
             let text = String(byte, radix: 16)

@@ -54,7 +54,7 @@ struct LikeMatcher {
         return advance(&position, over: piece, limit: limit) == piece.bytes.count ? position : nil
     }
 
-    /// Moves the position past the bytes of the piece that stand there, and returns their number.
+    /// Moves the position past the bytes of the piece that are there, and returns their number.
     @inline(__always)
     private func advance(_ position: inout Int, over piece: Piece, limit: Int) -> Int {
         var matched = 0

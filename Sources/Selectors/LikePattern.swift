@@ -1,6 +1,6 @@
 /// A LIKE pattern, cut at its `%`.
 ///
-/// The first piece must stand at the start of the text, the last at its end, the others are found leftmost one after the other;
+/// The first piece must be at the start of the text, the last at its end, the others are found leftmost one after the other;
 /// so nothing is tried twice, and exact, prefix, suffix and contains patterns are the cases of one and two `%`.
 struct LikePattern {
     struct Piece {

@@ -83,7 +83,7 @@ extension Parser {
         else { throw refused("ESCAPE takes one character in single quotes, neither % nor _") }
         guard LikePattern(pattern, escape: escape) != nil else {
             throw SelectorError(
-                message: "the escape character of the pattern must stand before %, _ or itself", position: patternPosition)
+                message: "the escape character of the pattern must be before %, _ or itself", position: patternPosition)
         }
         try advance()
         return .like(left, pattern: pattern, escape: escape, isNegated: isNegated)

@@ -4,7 +4,7 @@
 /// more by bisection.
 public struct Properties: Sendable {
     /// The number of properties, then for each of them a slot: the datum of its name and that of its value. Above
-    /// ``linearLimit`` the slots stand in the order of ``isOrdered(_:_:in:_:)`` and the given order follows, two indices a word.
+    /// ``linearLimit`` the slots are in the order of ``isOrdered(_:_:in:_:)`` and the given order follows, two indices a word.
     /// Last come long strings and the elements of arrays.
     let words: ContiguousArray<UInt64>
 

@@ -8,7 +8,7 @@ final class KindStatements: Sendable {
     let put: String
     /// Writes what is kept apart. Parameters: the key, the field.
     let putApart: String?
-    /// How many fields stand in the row itself.
+    /// How many fields are in the row itself.
     let storedCount: Int32
     /// By the fields of its key; a record that is owed is only no longer listed.
     let delete: String

@@ -22,7 +22,7 @@ extension Store {
         cutLog()
     }
 
-    /// Writes the log back where what was forgotten stands in it. Where somebody reads it just then, the next commit tries again.
+    /// Writes the log back where what was forgotten is in it. Where somebody reads it just then, the next commit tries again.
     private func cutLog() {
         _ = try? access { db in
             guard logIsToBeCut else { return }

@@ -17,7 +17,7 @@ extension Store {
         }
     }
 
-    /// A path is known once: the parents stand in it as a list, since an id may hold any character.
+    /// A path is known once: the parents are in it as a list, since an id may hold any character.
     static func registerStructure(in migrator: inout DatabaseMigrator) {
         migrator.registerMigration("structure") { db in
             try db.execute(

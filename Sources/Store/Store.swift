@@ -20,7 +20,7 @@ public final class Store: Sendable {
     /// Only while `placesLock` is held, which a transaction holds to its end.
     nonisolated(unsafe) let places = PlaceRows()
     private let placesLock = NSLock()
-    /// What was forgotten still stands in the log. Only while `placesLock` is held.
+    /// What was forgotten is still in the log. Only while `placesLock` is held.
     nonisolated(unsafe) var logIsToBeCut = false
 
     /// Opens the database, creates it where there is none, and brings an older one to this version's schema.

@@ -13,7 +13,7 @@ struct CircumstanceBenchmark: ParsableCommand {
             every second one is always open. A hundred clients have the circumstances: two of three are at one place, the third is near \
             one; of the broad ones two of three are at any open place of a category, the third near one of a chain. A \
             tenth of the devices is nobody's, so that all circumstances see it. Updates are of random devices, every ten seconds: some \
-            stand still with 3 m of noise, some go 10 m, some 140 m, each in a direction of its own. Each update is timed alone, from \
+            do not move, with 3 m of noise, some go 10 m, some 140 m, each in a direction of its own. Each update is timed alone, from \
             its JSON on, with and without circumstances; what takes a millisecond is the machine's and left out.
             """)
 

@@ -85,7 +85,7 @@ struct City {
         return Move(device: devices[number], position: next)
     }
 
-    /// The next fixes of randomly chosen devices, of which four of five stand still.
+    /// The next fixes of randomly chosen devices, of which four of five are at rest.
     mutating func fixes(_ count: Int, noise metres: Double) -> [Move] {
         (0..<count).map { _ in
             let number = Int.random(in: devices.indices, using: &random)

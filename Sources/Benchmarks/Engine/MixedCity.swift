@@ -1,10 +1,10 @@
 import Geodesy
 import Matching
 
-/// A city in which four of five devices stand still or dawdle, their fixes off by the noise of GPS, and one of five drives.
+/// A city in which four of five devices are at rest or dawdle, their fixes off by the noise of GPS, and one of five drives.
 ///
 /// Half of the devices have a publication and half a subscription, as in ``City``. Each update is a fix of a random device:
-/// one that stands still is 5 m (standard deviation in each direction) from where it is, one that drives goes on by 10 m.
+/// one at rest is 5 m (standard deviation in each direction) from where it is, one that drives goes on by 10 m.
 struct MixedCity {
     var devices: Int
     var reach: Double

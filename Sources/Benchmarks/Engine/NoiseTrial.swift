@@ -70,7 +70,7 @@ struct NoiseTrial {
         return (end - Self.reach) / speed
     }
 
-    /// One fix of a device that stands so far from the fence's centre; how many events it led to.
+    /// One fix of a device so far from the fence's centre; how many events it led to.
     private mutating func fix(at distance: Double) -> Int {
         now += Self.interval
         effects.removeAll(keepingCapacity: true)

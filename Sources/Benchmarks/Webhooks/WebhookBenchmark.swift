@@ -24,7 +24,7 @@ struct WebhookBenchmark: ParsableCommand {
     @Option(help: "Moving devices for each endpoint.")
     var devices = 100
 
-    /// What stands beside the endpoint that answers.
+    /// The endpoints beside the one that answers.
     private enum Neighbour: String, CaseIterable {
         case none = "alone"
         case refusing = "beside a closed port"

@@ -67,7 +67,7 @@ int geomatch_json_parse(
 
 typedef struct geomatch_plain_json_parser geomatch_plain_json_parser;
 
-/// The same without simdjson, which stands behind the calls above where that is not linked.
+/// The same without simdjson, which the calls above use where that is not linked.
 geomatch_plain_json_parser *geomatch_plain_json_create(void);
 void geomatch_plain_json_destroy(geomatch_plain_json_parser *parser);
 int geomatch_plain_json_parse(

@@ -93,7 +93,7 @@ extension LiveTopic {
 }
 
 extension LiveMessage {
-    /// The properties of a stored message as they stand in it.
+    /// The properties of a stored message as they are in it.
     fileprivate static func properties(inPayload payload: [UInt8], using parser: JSONParser) -> [UInt8]? {
         guard case .object(let message)? = try? JSONValue.parse(payload, using: parser) else { return nil }
         return message["properties"]?.serialised()

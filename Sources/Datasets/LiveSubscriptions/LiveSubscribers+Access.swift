@@ -1,6 +1,6 @@
 import Records
 
-// Who may read what may change while subscriptions stand.
+// Who may read what may change while subscriptions are active.
 
 extension LiveSubscribers {
     /// Access has changed: a subscription whose client may read nothing by now ends, any other shows what its client may see.

@@ -90,7 +90,7 @@ extension StructureBook {
 }
 
 extension StructureNode {
-    /// Whether all levels that are given stand above it; `-` gives none.
+    /// Whether all levels that are given are above it; `-` gives none.
     func lies(below levels: [String]) -> Bool {
         for (depth, level) in levels.enumerated() where level != LiveTopic.notApplicable {
             guard depth < record.parents.count, record.parents[depth].hasSameBytes(as: level) else { return false }

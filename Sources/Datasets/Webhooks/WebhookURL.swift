@@ -88,7 +88,7 @@ extension WebhookURL {
         if authority.utf8.first == UInt8(ascii: "[") {
             guard let bracket = authority.utf8.firstIndex(of: UInt8(ascii: "]")) else { throw Fault("[ without ]") }
             let inside = authority[authority.utf8.index(after: authority.startIndex)..<bracket]
-            guard let address = IPAddress(v6: inside) else { throw Fault("in brackets stands an IPv6 address, without a zone") }
+            guard let address = IPAddress(v6: inside) else { throw Fault("brackets hold an IPv6 address, without a zone") }
             let rest = authority[authority.utf8.index(after: bracket)...]
             guard rest.isEmpty || rest.utf8.first == UInt8(ascii: ":") else { throw Fault("after ] comes only a port") }
             return (.address(address), try parse(port: rest.dropFirst(), scheme: scheme))

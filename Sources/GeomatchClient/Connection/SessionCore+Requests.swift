@@ -153,7 +153,7 @@ extension SessionCore {
         case .accepted: requests.removeValue(forKey: Self.publicationKey(number))?.completion(.success(JSONObject()))
         case .notConnected: break
         case .tooLarge: failRequest(number, GeomatchError(.tooLarge, "larger than the broker takes"))
-        case .invalidTopic: failRequest(number, GeomatchError(.invalid, "this cannot stand in a topic", field: "request"))
+        case .invalidTopic: failRequest(number, GeomatchError(.invalid, "this cannot be in a topic", field: "request"))
         case .windowFull: failRequest(number, GeomatchError(.limit, "too much waits for the broker's acknowledgement"))
         case .failed(let code): failRequest(number, GeomatchError(.connectionLost, "the MQTT library failed with \(code)"))
         }

@@ -1,4 +1,4 @@
-/// Text as it stands in a URL.
+/// Text as it is in a URL.
 enum PercentCoding {
     private static let parametersMax = 100
 
@@ -25,7 +25,7 @@ enum PercentCoding {
         return parameters
     }
 
-    /// A percent sign that begins no code stands for itself.
+    /// A percent sign that begins no code is itself.
     private static func decode(_ text: some Collection<UInt8>, plusIsSpace: Bool) -> String? {
         guard text.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else {
             return String(validating: text, as: UTF8.self)

@@ -5,7 +5,7 @@ import NIOHTTP2
 ///
 /// NIO ends a connection whose client sends larger heads than a setting of ours says, and a setting counts only when the client has
 /// acknowledged it: behind its first requests. So NIO gets the acknowledgements right behind the client's own settings, and not those
-/// that the client sends: all they change are limits of ours. This stands before NIO's handler, and belongs to its event loop.
+/// that the client sends: all they change are limits of ours. This comes before NIO's handler, and belongs to its event loop.
 ///
 /// Source: RFC 9113, sections 3.4, 4.1, 6.5.3.
 final class EarlySettings: ChannelInboundHandler {

@@ -19,7 +19,7 @@ public final class HTTPCertificate: Sendable {
     private let keyFile: String
     private let content: Mutex<Content>
 
-    /// Reads two PEM files; the certificate stands with its chain.
+    /// Reads two PEM files; the certificate is given with its chain.
     public init(certificateFile: String, keyFile: String) throws(Failure) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile

@@ -6,7 +6,7 @@ import NIOWebSocket
 /// Makes a WebSocket of a connection where a request asks for it and may; one that may not goes on as a plain request, which is answered
 /// with why not.
 ///
-/// Any request may ask, not only the first: clients do so on connections that they kept. What stands behind the socket's handlers then
+/// Any request may ask, not only the first: clients do so on connections that they kept. What is behind the socket's handlers then
 /// gets no data any more. It belongs to its event loop.
 final class UpgradeGate: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart

@@ -4,7 +4,7 @@ import Wire
 struct CouchBulk {
     /// The revisions were made elsewhere.
     var isReplicated = false
-    /// Where each document stands in the body.
+    /// Where each document is in the body.
     private(set) var documents: [Range<Int>] = []
 
     init(_ bytes: [UInt8]) throws(WireError) {
@@ -70,7 +70,7 @@ struct JSONScanner {
 
     private static let elementsMax = 50_000
 
-    /// Where each element of a list stands.
+    /// Where each element of a list is.
     mutating func elements() throws(WireError) -> [Range<Int>] {
         var elements: [Range<Int>] = []
         try expect(UInt8(ascii: "["))
@@ -90,7 +90,7 @@ struct JSONScanner {
         return elements
     }
 
-    /// Where the next value stands.
+    /// Where the next value is.
     mutating func value() throws(WireError) -> Range<Int> {
         var depth = 0
         let first = try next()

@@ -104,7 +104,7 @@ struct CouchRange: Sendable {
             for name in names {
                 if let value = body[name] { return value }
                 guard let text = head.parameter(name) else { continue }
-                // Only texts are keys here: one without quotation marks is meant as it stands.
+                // Only texts are keys here: one without quotation marks is meant as it is.
                 return (try? JSONValue.parse(text)) ?? .string(text)
             }
             return nil

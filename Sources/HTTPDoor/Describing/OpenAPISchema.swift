@@ -2,7 +2,7 @@ import Wire
 
 /// What values of parameters may be, as JSON Schema: read off the catalogue.
 ///
-/// What no schema can say (bytes of a text, what depends on other parameters) stands in the descriptions.
+/// What no schema can say (bytes of a text, what depends on other parameters) is in the descriptions.
 enum OpenAPISchema {
     typealias Members = [(String, JSONValue)]
 

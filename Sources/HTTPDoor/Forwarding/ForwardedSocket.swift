@@ -159,7 +159,7 @@ struct NodeAddress {
     }
 }
 
-/// Follows what a WebSocket's server sends, to know where a frame may stand.
+/// Follows what a WebSocket's server sends, to know where a frame may begin.
 struct FrameBoundary {
     private enum State {
         /// How much of the empty line behind the answer's head has come.

@@ -123,7 +123,7 @@ public final class Forwarding: Sendable {
     }
 }
 
-/// The target of a request as a client of ours sends it on: what may stand in no URL is percent-encoded, which means the same.
+/// The target of a request as a client of ours sends it on: what may be in no URL is percent-encoded, which means the same.
 enum ForwardedTarget {
     static func encode(_ target: String) -> String {
         let bytes = Array(target.utf8)

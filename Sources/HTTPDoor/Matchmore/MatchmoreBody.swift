@@ -4,7 +4,7 @@ import Wire
 /// refused.
 struct MatchmoreBody {
     private let object: JSONObject
-    /// What stands before the names of members in errors.
+    /// The text before the names of members in errors.
     private let path: String
 
     init(_ bytes: [UInt8]) throws(HTTPRefusal) {

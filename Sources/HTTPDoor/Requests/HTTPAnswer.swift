@@ -43,7 +43,7 @@ enum ReplyStatus {
         }
     }
 
-    /// - Returns: The status, and where the name of the request stands.
+    /// - Returns: The status, and where the name of the request is.
     private static func read(_ bytes: UnsafeRawBufferPointer) -> (status: Int, request: Range<Int>?) {
         var place = 1
         var request: Range<Int>?

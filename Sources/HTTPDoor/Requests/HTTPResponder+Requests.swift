@@ -28,7 +28,7 @@ extension HTTPResponder {
         return .reply(reply)
     }
 
-    /// The parameters of a query: text as it stands, anything else as JSON.
+    /// The parameters of a query: text as it is, anything else as JSON.
     private func parameters(_ head: RequestHead, of row: RequestRow) throws(HTTPRefusal) -> [UInt8] {
         var members: [(String, JSONValue)] = []
         for (name, value) in head.query where name != "key" && name != "client" {

@@ -188,7 +188,7 @@ struct HTTPResponder: Sendable {
         return answer()
     }
 
-    /// So long the core's loop may stand, in milliseconds.
+    /// So long the core's loop may stand still, in milliseconds.
     private static let standstillMilliseconds: Int64 = 5000
 
     private var isTurning: Bool {

@@ -28,11 +28,11 @@ public struct AccessList: Sendable {
     public enum Reader: Sendable {
         /// geomatch's plugin, which knows patterns.
         case plugin
-        /// mosquitto, which does not: a pattern stands for those of these datasets that it matches, and `*` for all.
+        /// mosquitto, which does not: a pattern means those of these datasets that it matches, and `*` for all.
         case mosquitto(datasets: [String])
     }
 
-    /// What stands before each of the three trees, with or without its last `/`.
+    /// The prefix of each of the three trees, with or without its last `/`.
     public var prefix: String
     /// The users known by name; each gets the exceptions a pattern cannot express.
     public var users: [String]
@@ -75,7 +75,7 @@ public struct AccessList: Sendable {
         """
         # geomatch: who may read and write what. The client level of a topic is the name of the user (%u).
         # mosquitto grants nothing that no line grants. For each message it looks at the lines of the user first, then at the
-        # patterns, and among these at the denials first, wherever they stand.
+        # patterns, and among these at the denials first, wherever they are.
 
         """
     }
@@ -213,7 +213,7 @@ public struct AccessList: Sendable {
         return lines
     }
 
-    /// What stands for a pattern of datasets at the level of the dataset.
+    /// The level of the dataset for a pattern of datasets.
     private func levels(for pattern: String, _ reader: Reader) -> [String] {
         if pattern == "*" { return ["+"] }
         guard pattern.contains("*") else { return [pattern] }

@@ -8,7 +8,7 @@ public struct EmbeddedBrokerConfiguration: Sendable {
     public var port: Int
     /// A mosquitto password file; without one everybody who reaches the TCP listener is trusted.
     public var usersFile: String?
-    /// What stands before each of geomatch's three topic trees, such as `site1/`; empty for nothing.
+    /// The prefix of each of geomatch's three topic trees, such as `site1/`; empty for nothing.
     public var topicsPrefix: String
     /// Topic filters of other ecosystems on which users may publish, too.
     public var adapterFilters: [String] = []

@@ -213,7 +213,7 @@ struct DatesReader {
         return number <= 31 && cursor.digits(ahead) <= 2 && !TimesReader.isTime(cursor, ahead)
     }
 
-    /// Whether a day of the month stands here, after the month.
+    /// Whether a day of the month is next, after the month.
     private func hasDay(after ahead: Int) -> Bool {
         let place = cursor.isSymbol(".", ahead) ? ahead + 1 : ahead
         guard let number = cursor.number(place), cursor.digits(place) <= 2, (1...31).contains(number) else { return false }

@@ -181,7 +181,7 @@ struct DaysReader {
 }
 
 extension TokenCursor {
-    /// Whether ` +1 day` stands there.
+    /// Whether ` +1 day` is next.
     func isDayOffset(_ ahead: Int = 0) -> Bool {
         (isSymbol("+", ahead) || isSymbol("-", ahead)) && number(ahead + 1) != nil && word(ahead + 2) == .day
     }

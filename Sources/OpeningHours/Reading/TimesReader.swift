@@ -124,7 +124,7 @@ extension TimesReader {
     /// Whether a number is a time and no day or week that a colon joins to one.
     static func isTime(_ cursor: TokenCursor, _ ahead: Int = 0) -> Bool { isClock(cursor, ahead) && !isJoined(cursor, ahead) }
 
-    /// Whether a number and the colon after it stand before a time: the 24 in `Dec 24:10:00-14:00`. Where both ends have seconds it is
+    /// Whether a number and the colon after it are before a time: the 24 in `Dec 24:10:00-14:00`. Where both ends have seconds it is
     /// an hour.
     private static func isJoined(_ cursor: TokenCursor, _ ahead: Int) -> Bool {
         let next = ahead + 5

@@ -4,7 +4,7 @@ struct Token: Sendable {
         case number(Int, digits: Int)
         /// Lower case.
         case word(String)
-        /// What stood between quotation marks.
+        /// The text between quotation marks.
         case comment(String)
         /// An ASCII character.
         case symbol(Character)
@@ -14,7 +14,7 @@ struct Token: Sendable {
     }
 
     var kind: Kind
-    /// Whether white space stood before it.
+    /// Whether white space was before it.
     var isApart: Bool
     /// Its place in the scalars of the text.
     var range: Range<Int>
@@ -26,7 +26,7 @@ struct Lexer {
     private var position = 0
     /// Whether a comment had no closing mark.
     private(set) var hasOpenComment = false
-    /// Whether other marks than `"` stood around a comment.
+    /// Whether other marks than `"` were around a comment.
     private(set) var hasOtherQuotes = false
 
     init(_ scalars: [Unicode.Scalar]) {

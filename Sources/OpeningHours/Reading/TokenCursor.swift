@@ -12,7 +12,7 @@ struct TokenCursor {
 
     var kind: Token.Kind { self[0].kind }
 
-    /// What stands before this place.
+    /// The token before this position.
     var previous: Token.Kind? { position > 0 ? self[-1].kind : nil }
 
     mutating func advance(_ count: Int = 1) { position = min(position + count, tokens.count - 1) }

@@ -11,7 +11,7 @@ struct CandidateNoise {
     private static let deviationsOfAccuracy = 1.515
     /// Of a device that sends no accuracy, in metres.
     private static let usualAccuracy = 15.0
-    /// Points of shops are some metres off, and visitors do not stand on them; outlines are off by less. Metres.
+    /// Points of shops are some metres off, and visitors are not on them; outlines are off by less. Metres.
     private static let pointDeviation = 7.0
     private static let outlineDeviation = 2.0
 

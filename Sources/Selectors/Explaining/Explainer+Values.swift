@@ -134,7 +134,7 @@ extension Explainer {
         return open + first + rest + close
     }
 
-    /// Cut before it is quoted, so that the quotes of a long one stand, too.
+    /// Cut before it is quoted, so that a long one has its quotes, too.
     private static func quoted(_ text: String) -> String {
         Expression.literal(.string(text.cut(to: valueLengthMaximum))).text(.spaced)
     }

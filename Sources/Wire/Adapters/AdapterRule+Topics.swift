@@ -38,7 +38,7 @@ extension AdapterRule {
     }
 
     private func firstLevel(_ prefix: String) -> String {
-        prefix.isEmpty ? "its first level" : "what stands there up to the first level behind `\(prefix)`"
+        prefix.isEmpty ? "its first level" : "every level up to the first behind `\(prefix)`"
     }
 
     /// The name that no dataset can have, as the topics below it are this adapter's; nil where there is none.

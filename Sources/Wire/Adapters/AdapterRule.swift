@@ -39,7 +39,7 @@ public struct AdapterRule: Equatable, Sendable {
                 throw Problem("there is no such key; the keys are \(Self.keys.joined(separator: ", "))", key: member.key)
             }
             guard !given[..<index].contains(where: { $0.key == member.key }) else {
-                throw Problem("stands twice", key: member.key)
+                throw Problem("is given twice", key: member.key)
             }
         }
         func value(_ key: String) -> String? { given.first { $0.key == key }?.value }

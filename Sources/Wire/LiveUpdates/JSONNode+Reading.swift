@@ -22,7 +22,7 @@ extension JSONNode {
         return asBool
     }
 
-    /// Whether a property of this value can stand in a free domain: a scalar or an array of scalars.
+    /// Whether a property of this value can be in a free domain: a scalar or an array of scalars.
     var isPlain: Bool {
         switch kind {
         case .object: false

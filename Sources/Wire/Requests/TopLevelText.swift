@@ -1,7 +1,7 @@
 /// Finds a text at the top of what was meant as a JSON object and cannot be read as a whole: it is nested too deep, holds what cannot
 /// be represented, or lacks its end.
 ///
-/// Each byte is looked at once, without a stack. Nothing is checked beyond what that needs: what is found may stand in what is no JSON.
+/// Each byte is looked at once, without a stack. Nothing is checked beyond what that needs: what is found may be in what is no JSON.
 enum TopLevelText {
     /// The value of the last member with this name; nil where that is no string, or no object begins the bytes.
     static func last(_ name: String, of bytes: UnsafeRawBufferPointer, using parser: JSONParser) -> String? {

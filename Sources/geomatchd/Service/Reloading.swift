@@ -117,7 +117,7 @@ extension Settings {
         return settings
     }
 
-    /// The keys at the top of the printed configuration under which another stands, in their order.
+    /// The keys at the top of the printed configuration under which another is, in their order.
     func keysThatDiffer(from other: Settings) -> [String] {
         let (mine, others) = (sections, other.sections)
         let names = mine.map(\.key) + others.map(\.key).filter { key in !mine.contains { $0.key == key } }

@@ -74,7 +74,7 @@ export function showPairs(list, pairs) {
   list.replaceChildren(...pairs.flatMap(([term, value]) => [el('dt', {}, term), el('dd', {}, value instanceof Node ? value : plain(value))]));
 }
 
-/** What stands at the bottom of the map: what the colours mean. */
+/** The legend at the bottom of the map: what the colours mean. */
 export function showLegend(legend, model, now, isDark) {
   const hasRooms = model.rooms.size > 0;
   const colours = fills[isDark ? 'dark' : 'light'];

@@ -52,5 +52,5 @@ export function el(name, attributes = {}, ...children) {
   return element;
 }
 
-/** A name from outside: whichever way it is written, what stands around it keeps its order. */
+/** A name from outside: whichever way it is written, the text around it keeps its order. */
 export const name = (text, length) => el('bdi', {title: String(text)}, short(text, length));

@@ -1,4 +1,4 @@
-// What is looked at, as it stands in the address: #dataset/zoom/lat/lon/floor
+// What is looked at, as it is in the address: #dataset/zoom/lat/lon/floor
 
 const decode = (part) => {
   try { return decodeURIComponent(part); } catch { return part; }

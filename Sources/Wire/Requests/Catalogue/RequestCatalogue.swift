@@ -1,4 +1,4 @@
-/// What each request takes. The table of requests says who carries it out; this says what may stand in it.
+/// What each request takes. The table of requests says who carries it out; this says what may be in it.
 public enum RequestCatalogue {
     public static let all: [RequestDescription] =
         datasets + keys + structure + devices + geofences + publications + subscriptions + matches + live + beacons + places
