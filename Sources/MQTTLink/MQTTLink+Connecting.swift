@@ -225,6 +225,15 @@ extension MQTTLink {
         lastErrorText = String(cString: strerror(code))
     }
 
+    /// Whether the socket has nobody at its other end.
+    var isUnconnected: Bool {
+        var address = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(mosquitto_socket(client), $0, &size) != 0 }
+        }
+    }
+
     /// DISCONNECT, and at most two seconds for a socket that does not take it.
     func sayGoodbye() {
         if phase == .connected {

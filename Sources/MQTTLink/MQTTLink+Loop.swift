@@ -68,7 +68,14 @@ extension MQTTLink {
     private func serve(revents: Int32, paused: Bool) {
         let tls = configuration.endpoint.usesTLS
         let failed = revents & (POLLERR | POLLHUP | POLLNVAL) != 0
-        if failed { noteSocketError() }
+        if failed {
+            noteSocketError()
+            // Over TLS the library goes on with the handshake of a connection that was refused, and takes the error from the socket.
+            if tls, phase != .connected, !connectWasSent, isUnconnected {
+                lastErrorText = lastErrorText ?? String(cString: strerror(ECONNREFUSED))
+                return connectionEnded(0)
+            }
+        }
         if revents & POLLOUT != 0 || failed || (tls && phase != .connected) {
             writeBlocked = false
             flush()

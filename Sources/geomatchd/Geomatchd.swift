@@ -114,12 +114,12 @@ struct Geomatchd: AsyncParsableCommand {
         }
         if printConfig { print(settings.text) }
         if checkConfig {
-            try Self.checkFiles(of: settings)
+            try Self.end(where: settings.mistakesInFiles)
             if !printConfig { print("the configuration is right") }
         }
         if printAcl { print(try Self.accessList(of: settings), terminator: "") }
         if printConfig || checkConfig || printAcl { return }
-        try Self.checkCertificates(of: settings)
+        try Self.end(where: settings.mistakesInCertificates)
         let format = settings.logFormat
         LogThreshold.level = settings.logLevel
         // The reader of the log may go away: that is a failed write, not the end.
@@ -157,31 +157,9 @@ struct Geomatchd: AsyncParsableCommand {
             isForAccessList: printAcl)
     }
 
-    /// Files that the configuration names must be there and right, as at a start.
-    private static func checkFiles(of settings: Settings) throws {
-        if settings.broker == nil, settings.usersFile != nil { _ = try users(of: settings) }
-        for path in settings.filesToRead where access(path, R_OK) != 0 {
-            let unreadable = EmbeddedBrokerError.fileUnreadable(path: path, reason: String(cString: strerror(errno)))
-            throw ended(ExitCode(78), unreadable.description)
-        }
-        try checkCertificates(of: settings)
-    }
-
-    /// What encrypts must fit together before anything is started with it; files that are missing are reported by their readers.
-    private static func checkCertificates(of settings: Settings) throws {
-        let listener = settings.broker == nil ? settings.encryptedListener : nil
-        let pairs = [
-            ("listen-tls", listener.map { ($0.certificateFile, $0.keyFile) }),
-            ("http.tls", settings.http?.tls.map { ($0.certificateFile, $0.keyFile) }),
-        ]
-        for (key, files) in pairs {
-            guard let (certificate, keyFile) = files, access(certificate, R_OK) == 0, access(keyFile, R_OK) == 0 else { continue }
-            do throws(HTTPCertificate.Failure) {
-                try HTTPCertificate.check(certificateFile: certificate, keyFile: keyFile, of: key)
-            } catch {
-                throw ended(ExitCode(78), error.description)
-            }
-        }
+    private static func end(where mistakes: [String]) throws {
+        guard !mistakes.isEmpty else { return }
+        throw ended(ExitCode(78), mistakes.joined(separator: "\ngeomatchd: "))
     }
 
     private static func users(of settings: Settings) throws -> [String] {

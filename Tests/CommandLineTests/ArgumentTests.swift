@@ -169,6 +169,38 @@ struct ArgumentTests {
                         """, code: 69))
     }
 
+    @Test("A file of certificates that is not there left a command waiting for ever")
+    func missingAuthority() throws {
+        for (option, address) in [("--broker", "mqtts://127.0.0.1:1"), ("--http", "https://127.0.0.1:1")] {
+            let said = try geomatch(option, address, "--ca-file", "/no/ca.pem", "device", "list")
+            #expect(
+                said
+                    == Said(
+                        out: "", error: "geomatch: --ca-file: /no/ca.pem cannot be read: No such file or directory\n", code: 64))
+        }
+    }
+
+    @Test(
+        "What answers, and is something else, is named with what to write instead",
+        arguments: [
+            (
+                "mqtts://h:1: broker not reached: OpenSSL Error[0]: error:0A000126:SSL routines::unexpected eof while reading",
+                "mqtt://"
+            ),
+            ("mqtts://h:1: broker not reached: OpenSSL Error[0]: error:0A00010B:SSL routines::wrong version number", "mqtt://"),
+            ("https://h:1: broker not reached: no TLS is spoken there", "http://"),
+            ("mqtt://h:1: broker not reached: Connection reset by peer", "mqtts://"),
+            ("mqtt://h:1: broker not reached: the other side closed the connection", "mqtts://"),
+            ("http://h:1: connection lost: the connection ended", "https://"),
+            ("mqtt://h:1: broker not reached: A network protocol error occurred", "--http http://"),
+            ("mqtts://h:1: broker not reached: certificate verify failed", "--ca-file"),
+            ("mqtt://h:1: broker not reached: Connection refused", "running there?"),
+        ])
+    func otherProtocols(_ message: String, _ advice: String) {
+        let failure = CommandFailure(GeomatchError(.connectionLost, message))
+        #expect(failure.message.hasPrefix(message + "\n") && failure.message.contains(advice), "\(failure.message)")
+    }
+
     @Test("Version, help and completion scripts")
     func about() throws {
         #expect(try geomatch("--version") == Said(out: "\(Geomatch.release)\n", error: "", code: 0))
@@ -289,6 +321,13 @@ struct ArgumentTests {
         #expect(try read([]) == ["mqtt://127.0.0.1:1883", "default", "cli"])
         #expect(try read(["--context", "home"]) == ["mqtt://127.0.0.1:1884", "flat", "ann"])
         #expect(try read(["--context", "home", "--dataset", "d"], ["GEOMATCH_DATASET": "e"])[1] == "d")
+        // The client of a context that nobody named made another out of the user of a broker that was named.
+        try "[default]\nclient = me\ndataset = d\n".write(toFile: home + "/geomatch/contexts", atomically: true, encoding: .utf8)
+        #expect(try read(["--broker", "mqtt://ann:pw@h"]) == ["mqtt://h:1883", "d", "ann"])
+        #expect(try read(["--broker", "mqtt://h"]) == ["mqtt://h:1883", "d", "me"])
+        #expect(try read(["--broker", "mqtt://ann:pw@h", "--client", "bob"])[2] == "bob")
+        #expect(try read(["--broker", "mqtt://ann:pw@h"], ["GEOMATCH_CLIENT": "eve"])[2] == "eve")
+        try file.write(toFile: home + "/geomatch/contexts", atomically: true, encoding: .utf8)
         #expect(try read(["--context", "home"], ["GEOMATCH_DATASET": "e", "GEOMATCH_CONTEXT": "museum"])[1] == "flat")
         #expect(
             try read([], ["GEOMATCH_CONTEXT": "museum", "GEOMATCH_DATASET": "e"]) == [

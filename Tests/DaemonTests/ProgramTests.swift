@@ -110,6 +110,19 @@ struct ProgramTests {
         #expect(said.code == 78 && said.out.isEmpty && said.error.contains("nope"), "\(said)")
     }
 
+    @Test("Checking the configuration named one missing file, and not by its key")
+    func allMissingFiles() throws {
+        let text = "users: missing\nlisten-tls: {listen: \"127.0.0.1:1\", certificate-file: a, key-file: b}\npage: {mbtiles: c}\n"
+        let said = try geomatchd(["--check-config", "--config", "f.yaml"], files: ["f.yaml": text])
+        #expect(said.code == 78 && said.out.isEmpty, "\(said)")
+        for line in [
+            "geomatchd: the users file missing cannot be read: No such file or directory",
+            "geomatchd: listen-tls.certificate-file: a cannot be read: No such file or directory",
+            "geomatchd: listen-tls.key-file: b cannot be read: No such file or directory",
+            "geomatchd: page.mbtiles: c cannot be read: No such file or directory",
+        ] { #expect(said.error.contains(line), "\(said)") }
+    }
+
     @Test("Checking the configuration names all mistakes, a start the first one")
     func mistakes() throws {
         let files = [

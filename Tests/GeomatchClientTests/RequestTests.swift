@@ -21,6 +21,18 @@ struct RequestTests {
         }
     }
 
+    @Test("A connection that cannot even be begun left its request waiting for ever")
+    func unopened() async throws {
+        var configuration = GeomatchConfiguration(broker: "mqtts://127.0.0.1:1", dataset: "d", client: "c")
+        configuration.tls = GeomatchConfiguration.TLS(caFile: "/no/ca.pem")
+        let client = try GeomatchClient(configuration)
+        for _ in 1...2 {
+            let error = await failure { () throws(GeomatchError) in try await client.devices.get("x") }
+            #expect(error?.kind == .invalid && error?.field == "tls", "\(String(describing: error))")
+        }
+        await client.close()
+    }
+
     @Test("An error reply is thrown with all it says")
     func errorReply() async throws {
         try await withDaemon { broker, daemon in

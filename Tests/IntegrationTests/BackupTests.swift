@@ -32,7 +32,9 @@ extension Integration {
                 #expect(mode == 0o600)
                 #expect(try run(["restore", file, "--data-dir", daemon.folder + "/data"]).text.contains("in use by a daemon"))
                 #expect(try run(["restore", file, "--data-dir", daemon.folder]).text.contains("is not empty"))
-                #expect(try run(["restore", Self.geomatch, "--data-dir", daemon.folder + "/x"]).code == 1)
+                #expect(try run(["restore", Self.geomatch, "--data-dir", daemon.folder + "/x"]).text.contains("is no backup"))
+                #expect(try run(["restore", daemon.folder, "--data-dir", daemon.folder + "/x"]).text.contains("is a directory"))
+                #expect(try run(["backup", file, "--data-dir", daemon.folder]).text.contains("name the daemon's data directory"))
 
                 try withFolder { folder in
                     let restored = try run(["--json", "restore", file, "--data-dir", folder + "/data"])
@@ -69,6 +71,9 @@ extension Integration {
                 #expect(status.code == 0 && status.text.contains("no dataset was named"), "\(status.text)")
                 let typo = try run(["--broker", broker, "--dataset", "dmeo", "--client", "admin", "doctor"])
                 #expect(typo.code == 1 && typo.text.contains("did you mean demo?"), "\(typo.text)")
+                // Before its first use a dataset is not there, and that is no fault.
+                let fresh = try run(["--broker", broker, "--dataset", "tutorial", "doctor"])
+                #expect(fresh.code == 0 && fresh.text.contains("tutorial does not exist: its first use"), "\(fresh.text)")
                 daemon.program.end(SIGTERM)
                 let gone = try run(["--broker", broker, "doctor", "--json"])
                 #expect(gone.code == 1)

@@ -31,6 +31,19 @@ extension Integration {
                 #expect(watch.lines.contains { $0.contains("cafe") && $0.contains("43.73") }, "\(watch.lines)")
                 let wrong = try geomatch(["device", "list"], login: "ann:wrong@")
                 #expect(wrong.waitForExit() == 69 && wrong.lines.joined().contains("unknown"), "\(wrong.lines)")
+                #expect(wrong.lines.joined().contains("key create") && !wrong.lines.joined().contains("broker is there"))
+                // Over HTTP it showed nothing of what nobody's client published.
+                let diagnostics = try geomatch(["watch", "diagnostics", "--count", "1"])
+                defer { diagnostics.end() }
+                #expect(diagnostics.waitForLine("watching "), "\(diagnostics.lines)")
+                try withClient(daemon.endpoint) { client in
+                    #expect(
+                        eventually {
+                            client.publish("d/-/-/-/-/p1/position", "hello")
+                            return !diagnostics.isRunning
+                        })
+                }
+                #expect(diagnostics.lines.joined().contains("p1/position: invalid"), "\(diagnostics.lines)")
                 let publish = try geomatch(["pub", "d/-/-/-/-/a/position", #"{"lat":43.73,"lon":7.42}"#])
                 #expect(publish.waitForExit() == 0, "\(publish.lines)")
                 let refused = try geomatch(["pub", "d/-/-/-/-/a/position", #"{"lat":143.73,"lon":7.42}"#])

@@ -21,7 +21,6 @@ extension Integration {
                 kill(daemon.program.processID, SIGHUP)
                 #expect(daemon.program.waitForLine("configuration reloaded changed=\"log-level access\""), "\(daemon.log)")
                 #expect(daemon.program.waitForLine("changes that need a restart keys=limits"), "\(daemon.log)")
-                #expect(daemon.program.waitForLine("reloaded: users, access and certificates"), "\(daemon.log)")
                 let refusal = try withClient(daemon.endpoint, name: "bob") { try $0.refusal("device/list", dataset: "demo") }
                 #expect(refusal == "unauthorized")
 
@@ -95,7 +94,7 @@ extension Integration {
                 #expect(try isTrusted(by: "first"))
                 try writeCertificate(in: folder, as: "second")
                 kill(daemon.program.processID, SIGHUP)
-                #expect(daemon.program.waitForLine("reloaded: users, access and certificates"), "\(daemon.log)")
+                #expect(daemon.program.waitForLine("reloaded: certificates"), "\(daemon.log)")
                 #expect(eventually { (try? isTrusted(by: "second")) == true })
                 #expect(try !isTrusted(by: "first"))
 
@@ -103,6 +102,47 @@ extension Integration {
                 kill(daemon.program.processID, SIGHUP)
                 #expect(daemon.program.waitForLine("has no -----BEGIN CERTIFICATE"), "\(daemon.log)")
                 #expect(try isTrusted(by: "second"))
+            }
+        }
+
+        @Test("Access that SIGHUP took away stayed at the broker where a certificate or the users file could not be read")
+        func takenAccessBesideWrongFiles() throws {
+            try withFolder { folder in
+                try writeCertificate(in: folder, as: "first")
+                let users = try Tool.passwordFile(["ann", "bob"], in: folder)
+                let file = folder + "/geomatch.yaml"
+                func write(_ access: String) throws {
+                    try """
+                    users: \(users)
+                    datasets: [demo]
+                    access: [{users: "*", \(access)}]
+                    listen-tls:
+                      listen: 127.0.0.1:\(Loopback.freePort())
+                      certificate-file: \(folder)/certificate.pem
+                      key-file: \(folder)/key.pem
+                    """.write(toFile: file, atomically: true, encoding: .utf8)
+                }
+                try write("read: all, write: all")
+                let daemon = try Daemon(folder: folder, arguments: ["--config", file])
+                defer { daemon.end() }
+                try daemon.waitOnline()
+                try withClient(daemon.endpoint(user: "bob"), name: "bob", filters: ["live/demo/#"]) { bob in
+                    bob.publish("demo/-/-/-/-/phone/position", #"{"lat":1,"lon":1}"#)
+                    _ = try bob.first(on: "live/demo/-/-/-/-/phone/position")
+                }
+                try FileManager.default.removeItem(atPath: folder + "/certificate.pem")
+                try FileManager.default.removeItem(atPath: users)
+                try write("read: none, write: none")
+                kill(daemon.program.processID, SIGHUP)
+                #expect(daemon.program.waitForLine("the certificate of listen-tls stays as it was"), "\(daemon.log)")
+                #expect(daemon.program.waitForLine("the users stay as they were"), "\(daemon.log)")
+                #expect(daemon.program.waitForLine("reloaded: access"), "\(daemon.log)")
+                try withClient(daemon.endpoint(user: "bob"), name: "bob", filters: ["live/demo/#"]) { bob throws in
+                    // What is retained comes before the reply.
+                    #expect(eventually { !bob.grantedCodes.isEmpty })
+                    _ = try bob.refusal("device/list", dataset: "demo")
+                    #expect(bob.messages(on: "live/demo/-/-/-/-/phone/position").isEmpty)
+                }
             }
         }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Loopback
 import Testing
 
 @testable import MQTTLink
@@ -77,6 +78,22 @@ struct TLSTests {
             tls.certificateFile = folder + "/client.crt"
             tls.keyFile = folder + "/client.key"
             try withLink(endpoint(broker, tls)) { #expect($0.waitConnected()) }
+        }
+    }
+
+    @Test("A connection over TLS that was refused went on until its time was over, with a core of its own")
+    func refusedConnection() throws {
+        try withFolder { folder in
+            try makeCertificates(folder)
+            let endpoint = MQTTEndpoint(host: "127.0.0.1", port: Loopback.freePort(), tls: .init(caFile: folder + "/ca.crt"))
+            try withLink(endpoint) { link in
+                #expect(link.wait { events, _ in !events.isEmpty })
+                guard case .disconnected(.unreachable(let text)) = link.noted.first else {
+                    Issue.record("\(link.noted)")
+                    return
+                }
+                #expect(text == "Connection refused")
+            }
         }
     }
 

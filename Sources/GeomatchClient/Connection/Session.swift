@@ -21,7 +21,9 @@ final class Session: @unchecked Sendable {
     func change<Result>(_ body: (SessionCore) -> Result) -> Result {
         lock.lock()
         defer { lock.unlock() }
-        return body(core)
+        let result = body(core)
+        core.failUnopened()
+        return result
     }
 
     /// Ends everything: what waits gets `closed`.

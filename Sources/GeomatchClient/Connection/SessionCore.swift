@@ -50,6 +50,7 @@ final class SessionCore {
     /// Who needs the connection. It is kept as long as somebody does.
     private var holders: Set<Int> = []
     private var loop: LinkLoop?
+    private var openFailure: GeomatchError?
     private var hasConnected = false
     /// Counts connections, so that a request knows whether it was sent on this one.
     var connection = 0
@@ -129,6 +130,13 @@ final class SessionCore {
         for component in sortedComponents { component.failed(error, self) }
     }
 
+    /// Fails with what kept a connection from being begun: after everything that wanted it has been noted.
+    func failUnopened() {
+        guard let error = openFailure else { return }
+        openFailure = nil
+        fail(error)
+    }
+
     private func open() {
         guard let session else { return }
         do throws(GeomatchError) {
@@ -137,7 +145,7 @@ final class SessionCore {
             move(to: .connecting)
             loop.start()
         } catch {
-            fail(error)
+            openFailure = error
         }
     }
 

@@ -96,7 +96,10 @@ enum SocketConnection {
             configuration: NIOUpgradableHTTPClientPipelineConfiguration(upgradeConfiguration: upgrade))
         let timer = channel.eventLoop.scheduleTask(in: timeout) { channel.close(promise: nil) }
         upgraded.whenComplete { _ in timer.cancel() }
-        upgraded.whenFailure { _ in channel.close(promise: nil) }
+        upgraded.whenFailure { error in
+            if let text = handshakeText(of: error) { report(.closed(.unreachable(text))) }
+            channel.close(promise: nil)
+        }
         channel.closeFuture.whenComplete { _ in report(.closed(.lost("the connection ended"))) }
     }
 
@@ -112,6 +115,18 @@ enum SocketConnection {
         let frame = WebSocketFrame(fin: true, opcode: .connectionClose, maskKey: .random(), data: data)
         channel.writeAndFlush(frame).whenComplete { _ in
             channel.eventLoop.scheduleTask(in: .milliseconds(Int64(seconds * 1000))) { channel.close(promise: nil) }
+        }
+    }
+
+    /// Why TLS did not come about; nil for other errors.
+    private static func handshakeText(of error: any Error) -> String? {
+        switch error {
+        case is NIOSSLExtraError: "certificate verify failed: it is for another name"
+        case NIOSSLError.handshakeFailed(let reason) where "\(reason)".contains("CERTIFICATE_VERIFY_FAILED"):
+            "certificate verify failed"
+        case NIOSSLError.handshakeFailed: "no TLS is spoken there"
+        case NIOSSLError.uncleanShutdown: "no TLS is spoken there"
+        default: nil
         }
     }
 

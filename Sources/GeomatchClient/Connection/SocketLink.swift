@@ -190,6 +190,7 @@ final class SocketLink: ClientLink, @unchecked Sendable {
         lastHeardAt = WallClock.now()
         guard bytes.count > 2, let object = (try? JSONValue.parse(bytes))?.asObject else { return }
         guard let path = object["topic"]?.asString, let payload = object["payload"] else {
+            if object["requestId"]?.asString == Self.watchID { return }
             if let token = Self.update(of: object), updates.remove(token) != nil { return answered(token, object["error"]) }
             return handler.linkReceived(topic: Array(topics.reply.utf8), payload: bytes, isKept: false)
         }
@@ -224,6 +225,8 @@ final class SocketLink: ClientLink, @unchecked Sendable {
     // MARK: Live updates
 
     private static let updatePrefix = "update-"
+    /// Of a request of our own, whose reply nobody waits for.
+    private static let watchID = "geomatch-watch"
 
     /// A live update, whose answer is its acknowledgement.
     private func update(_ message: Publication, token: UInt64, _ channel: any Channel) -> MQTTPublishResult {
@@ -270,6 +273,11 @@ final class SocketLink: ClientLink, @unchecked Sendable {
             let isOurs = text == topics.status || text.hasPrefix(topics.own)
             if isOurs { filters[text] = try? TopicFilter(text) }
             granted.append(isOurs ? 0 : 0x87)
+        }
+        // Diagnostics of the dataset come to a socket that asks for them, beside the client's own.
+        if let channel, wanted.contains(where: { $0.filter == topics.ownDiagnostics }) {
+            let request: JSONValue = ["request": "dataset/watch", "requestId": .string(Self.watchID)]
+            SocketConnection.write(request.serialised(), to: channel)
         }
         let id = lastID
         answers.append { $0.linkSubscribed(id: id, granted: granted) }

@@ -19,7 +19,12 @@ extension GeomatchError {
     }
 
     init(_ disconnect: MQTTDisconnect, broker: String) {
-        self.init(disconnect.needsAction ? .refused : .connectionLost, "\(broker): \(disconnect)")
+        // A code of MQTT's says nothing of HTTP.
+        if case .refused(_, _, let text) = disconnect.cause, broker.hasPrefix("http") {
+            self.init(.refused, "\(broker): refused: \(text)")
+        } else {
+            self.init(disconnect.needsAction ? .refused : .connectionLost, "\(broker): \(disconnect)")
+        }
     }
 
     static func malformed(_ field: String, _ rule: String) -> GeomatchError {

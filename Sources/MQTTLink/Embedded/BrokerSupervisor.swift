@@ -115,22 +115,36 @@ final class BrokerSupervisor {
         }
     }
 
-    /// Users and certificates as their files are now; where one is wrong, all stay.
+    /// Users and certificates as their files are now, and access. A file that is wrong keeps back nothing else: access that is taken
+    /// away ends.
     private func reload(_ child: ChildProcess) {
         let configuration = broker.configuration
-        do throws(EmbeddedBrokerError) {
-            try files.writeCertificates(configuration)
-            if let path = configuration.usersFile {
-                let now = try BrokerFiles.readUsers(path)
-                try files.writeUsers(now, configuration)
-                users?.take(now)
+        var taken: [String] = []
+        if configuration.encryptedListener != nil {
+            do throws(EmbeddedBrokerError) {
+                try files.writeCertificates(configuration)
+                taken.append("certificates")
+            } catch {
+                configuration.log("Error: the certificate of listen-tls stays as it was: \(error)")
             }
-        } catch {
-            return configuration.log("Warning: users, access and certificates stay as they were: \(error)")
+        }
+        if let path = configuration.usersFile {
+            do throws(EmbeddedBrokerError) {
+                users?.take(try BrokerFiles.readUsers(path))
+                taken.append("users")
+            } catch {
+                configuration.log("Error: the users stay as they were: \(error)")
+            }
+            do throws(EmbeddedBrokerError) {
+                if let users = users?.users { try files.writeUsers(users, configuration) }
+                taken.append("access")
+            } catch {
+                configuration.log("Error: access stays as it was: \(error)")
+            }
         }
         if configuration.usersFile != nil, configuration.pluginFile != nil { reloadPlugin() }
         if configuration.pluginFile == nil || configuration.encryptedListener != nil { hangUp(child) }
-        configuration.log("reloaded: users, access and certificates")
+        if !taken.isEmpty { configuration.log("reloaded: \(taken.joined(separator: ", "))") }
     }
 
     /// Has mosquitto read its certificates again, and without the plugin users and access, too; who may no longer connect is cut off.

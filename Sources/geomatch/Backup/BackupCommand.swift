@@ -30,6 +30,11 @@ struct BackupCommand: ParsableCommand {
     var output: OutputOptions
 
     func run() throws {
+        guard FileManager.default.fileExists(atPath: dataDir + "/" + StoreFile.name) else {
+            throw CommandFailure.failed(
+                "there is no \(dataDir)/\(StoreFile.name): name the daemon's data directory with --data-dir (the package's is /var/lib/geomatch)"
+            )
+        }
         // What the daemon does comes first.
         _ = nice(10)
         let bytes = try StoreFile.copy(dataDir + "/" + StoreFile.name, to: file)

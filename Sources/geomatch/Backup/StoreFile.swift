@@ -42,11 +42,23 @@ enum StoreFile {
     }
 
     private static func opened(_ path: String) throws -> DatabaseQueue {
-        guard FileManager.default.fileExists(atPath: path) else { throw CommandFailure.failed("there is no \(path)") }
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+            throw CommandFailure.failed("there is no \(path)")
+        }
+        guard !isDirectory.boolValue else { throw CommandFailure.failed("\(path) is a directory") }
+        guard try isDatabase(path) else { throw CommandFailure.failed("\(path) is no backup or store of geomatch") }
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(5)
         return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    /// By the first bytes, which SQLite writes into each database; an empty file is none.
+    private static func isDatabase(_ path: String) throws -> Bool {
+        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        defer { try? file.close() }
+        return try file.read(upToCount: 15) == Data("SQLite format 3".utf8)
     }
 
     private static func check(_ queue: DatabaseQueue, _ path: String) throws {

@@ -103,14 +103,12 @@ extension CommandFailure {
         switch error.kind {
         case .unread: self = .unavailable("\(error.message).\(status)")
         case .timeout: self = .unavailable(isConnected ? "\(error.message).\(status)" : error.message)
-        case .connectionLost where error.message.contains("certificate"):
-            self = .unavailable("\(error.message)\n--ca-file names the certificate of an authority of your own.")
         case .connectionLost:
-            self = .unavailable(
-                "\(error.message)\nIs geomatchd, or your broker, running there? --broker, --http or --context names another one.")
-        case .refused:
-            self = .unavailable(
-                "\(error.message)\nThe broker is there: check the user and the password in --broker or the context.")
+            let advice =
+                error.connectionAdvice
+                ?? "Is geomatchd, or your broker, running there? --broker, --http or --context names another one."
+            self = .unavailable("\(error.message)\n\(advice)")
+        case .refused: self = .unavailable("\(error.message)\n\(error.loginAdvice)")
         case .topicRefused, .closed: self = .unavailable(error.message)
         case .file: self = .failed(error.message)
         case .internal where error.code == 0: self = .internal(error.message)
@@ -118,5 +116,34 @@ extension CommandFailure {
         case _ where error.code > 0: self = .errorReply(ErrorText.of(error))
         default: self = .errorReply(error.description)
         }
+    }
+}
+
+extension GeomatchError {
+    /// What to change where the other side speaks something else, by what was read of it; nil: nothing says so.
+    var connectionAdvice: String? {
+        let isHTTP = message.hasPrefix("http")
+        let isEncrypted = message.hasPrefix("mqtts://") || message.hasPrefix("https://")
+        func says(_ words: String...) -> Bool { words.contains { message.contains($0) } }
+        if says("certificate verify failed") {
+            return "The certificate must be for this name, and of an authority that is trusted here: --ca-file names your own."
+        }
+        if isEncrypted, says("unexpected eof", "wrong version number", "no TLS is spoken there") {
+            return "This port does not speak TLS: write \(isHTTP ? "http" : "mqtt")://, or the port that does "
+                + "(\(isHTTP ? "http.tls" : "listen-tls"))."
+        }
+        if says("protocol error") { return "This port does not speak MQTT: for geomatch's HTTP write --http http://…" }
+        if !isEncrypted, says("reset by peer", "closed the connection", "the connection ended") {
+            return "Is it a port with TLS? Then write \(isHTTP ? "https" : "mqtts")://. "
+                + "Is it \(isHTTP ? "geomatchd's HTTP" : "geomatchd, or your broker,") that runs there?"
+        }
+        return nil
+    }
+
+    /// What to change where the login was refused.
+    var loginAdvice: String {
+        message.hasPrefix("http")
+            ? "Check the key, which takes the password's place: --http http://CLIENT:KEY@HOST; `geomatch key create` makes one."
+            : "The broker is there: check the user and the password in --broker or the context."
     }
 }

@@ -73,16 +73,19 @@ struct ConnectionOptions: ParsableArguments {
         }
         let settings = try Settings(context: context, environment: environment)
         let broker = try address(in: settings, needsBroker: needsBroker)
-        let files = TLSFiles(
-            authority: settings.setting(caFile, "ca-file")?.value,
-            certificate: settings.setting(certificateFile, "certificate-file")?.value,
-            key: settings.setting(keyFile, "key-file")?.value)
+        let files = try TLSFiles(
+            authority: Self.file(settings.setting(caFile, "ca-file")),
+            certificate: Self.file(settings.setting(certificateFile, "certificate-file")),
+            key: Self.file(settings.setting(keyFile, "key-file")))
         let user = try user(of: broker, with: files)
         var dataset = try Self.level(settings.setting(dataset, "dataset")) ?? "default"
         if self.dataset == nil, let first = criteria?.split(separator: "/", omittingEmptySubsequences: false).first {
             if Self.isLevel(String(first)) { dataset = String(first) }
         }
-        var client = try Self.level(settings.setting(client, "client"))
+        var named = settings.setting(client, "client")
+        // Who is named with the broker is not the client of a context that nobody named.
+        if user != nil, broker?.isFlag == true, named?.isOfDefault == true { named = nil }
+        var client = try Self.level(named)
         if client == nil, let user {
             client = try Self.level(Setting(value: user, source: "the user in the broker's address", isFlag: self.broker != nil))
         }
@@ -150,6 +153,8 @@ struct ConnectionOptions: ParsableArguments {
         var value: String
         var source: String
         var isFlag: Bool
+        /// Of the context that counts where none is named.
+        var isOfDefault = false
 
         func refused(_ reason: String) -> CommandFailure {
             isFlag ? .usage("\(source): \(reason)") : .configuration("\(source): \(reason)")
@@ -183,7 +188,9 @@ struct ConnectionOptions: ParsableArguments {
             if ConnectionOptions.variables.contains(variable), let value = environment[variable], !value.isEmpty {
                 return Setting(value: value, source: variable, isFlag: false)
             }
-            return setting(key, of: fallback)
+            var setting = setting(key, of: fallback)
+            setting?.isOfDefault = true
+            return setting
         }
 
         private func setting(_ key: String, of context: ConnectionContext?) -> Setting? {
@@ -201,6 +208,15 @@ struct ConnectionOptions: ParsableArguments {
         guard let setting else { return nil }
         guard isLevel(setting.value) else {
             throw setting.refused("\"\(PlainText.printable(setting.value))\" is not one level of a topic: not empty, no / + #")
+        }
+        return setting.value
+    }
+
+    /// A file that must be there.
+    private static func file(_ setting: Setting?) throws(CommandFailure) -> String? {
+        guard let setting else { return nil }
+        guard access(setting.value, R_OK) == 0 else {
+            throw setting.refused("\(setting.value) cannot be read: \(String(cString: strerror(errno)))")
         }
         return setting.value
     }

@@ -134,7 +134,12 @@ struct DoctorCommand: AsyncParsableCommand {
                     Finding("dataset", "none was named, so none was checked\(known): geomatch --dataset NAME doctor")
                 ]
             }
-            let known = names.flatMap { Nearness.nearest(to: name, of: $0) }.map { "; did you mean \($0)?" } ?? ""
+            let near = names.flatMap { Nearness.nearest(to: name, of: $0) }
+            if near == nil, error.member("error") == "unknownDataset" {
+                let use = "its first use creates it where auto-create-datasets is on, else an administrator does"
+                return findings + [Finding("dataset", "\(name) does not exist: \(use)")]
+            }
+            let known = near.map { "; did you mean \($0)?" } ?? ""
             findings.append(
                 Finding(
                     "dataset", ErrorText.of(error) + known,

@@ -37,6 +37,7 @@ extension Finding {
             case .topicRefused:
                 configuration.loginHint ?? "the access list forbids a topic: geomatchd --print-acl prints what it must allow"
             case .invalid: "write it as mqtt://user:password@host:port"
+            case .connectionLost where error.connectionAdvice != nil: error.connectionAdvice ?? ""
             default: "start the broker (geomatchd runs one by itself), or name another with --broker or --context"
             }
         self.init("broker", error.message, advice: advice)

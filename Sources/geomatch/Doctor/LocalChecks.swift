@@ -28,7 +28,9 @@ enum LocalChecks {
                     advice: "name the daemon's data directory, as a user who may read it")
             ]
         }
-        var findings = [Finding("store", "\(path) has \(status.st_size) bytes"), integrity(of: path)]
+        var log = stat()
+        let bytes = status.st_size + (stat(path + "-wal", &log) == 0 ? log.st_size : 0)
+        var findings = [Finding("store", "\(path) has \(bytes) bytes with its log"), integrity(of: path)]
         if !StoreFile.isInUse(directory) {
             findings.append(
                 Finding("store", "no daemon uses \(directory)", advice: "start geomatchd with --data-dir \(directory)"))

@@ -155,7 +155,7 @@ struct WatchCommand: AsyncParsableCommand {
         let topics = configuration.topics
         switch subject {
         case .matches: return [device.map(topics.matches) ?? topics.matches]
-        // What names nobody's things is published at the broker only.
+        // Over HTTP those of the dataset come with the client's own.
         case .diagnostics: return configuration.isHTTP ? [topics.ownDiagnostics] : [topics.diagnostics, topics.ownDiagnostics]
         case .circumstances: return [topics.circumstances]
         case .geofences: return [topics.geofences]

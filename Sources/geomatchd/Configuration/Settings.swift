@@ -83,17 +83,6 @@ struct Settings: Sendable {
         return { rules.grants(user: $0, administrators: administrators, liveReaders: readers) }
     }
 
-    /// Files that must be there at a start, beside the users' one.
-    var filesToRead: [String] {
-        let listener = broker == nil ? encryptedListener : nil
-        let tilesFile: String? = if case .file(let path) = tiles { path } else { nil }
-        return [
-            broker?.tls?.caFile, broker?.tls?.certificateFile, broker?.tls?.keyFile, listener?.certificateFile, listener?.keyFile,
-            http?.tls?.certificateFile, http?.tls?.keyFile, push.caFile, push.apns?.keyFile, push.fcm?.serviceAccountFile,
-            tilesFile,
-        ].compactMap { $0 }
-    }
-
     /// Only an address that cannot be another machine's: a name such as `127.example.org` can.
     static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" || host == "::1" { return true }
