@@ -72,7 +72,7 @@ public final class Selector: Sendable {
     /// Reads the text anew; meant for explaining, not for matching.
     public func mismatches(in properties: Properties) -> [String] { Advisor(self).mismatches(in: properties) }
 
-    /// A selector's text, read once to look at several publications.
+    /// A selector's text, read once more for what is said about it.
     public struct Advisor {
         private let expression: Expression?
 
@@ -80,6 +80,9 @@ public final class Selector: Sendable {
             var parser = try? Parser(Array(selector.normalised.unicodeScalars))
             expression = try? parser?.parse()
         }
+
+        /// The properties that the selector names, in the order of its text, each once.
+        public var names: [String] { expression?.names ?? [] }
 
         /// See ``Selector/mismatches(in:)``.
         public func mismatches(in properties: Properties) -> [String] {

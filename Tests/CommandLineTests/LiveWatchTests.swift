@@ -16,7 +16,7 @@ struct LiveWatchTests {
     }
 
     /// Takes subscriptions as the daemon does; the first snapshot has two topics, each later one only the first of them.
-    private static func subscriptions(refusing error: String? = nil) -> FakeDaemon.Answer {
+    private static func subscriptions(refusing error: String? = nil, hint: String? = nil) -> FakeDaemon.Answer {
         let count = Mutex(0)
         return { daemon, message, correlation in
             let levels = message.topic.split(separator: "/").map(String.init)
@@ -29,7 +29,7 @@ struct LiveWatchTests {
             let isFirst = count.withLock { $0 == 1 }
             let lease = request.member("lease")?.asInt64 ?? 0
             let result =
-                #""result":{"id":"\#(id)","topic":"\#(own)live/\#(id)","criteria":"","leaseUntil":\#(1000 + lease * 1000),"snapshot":\#(isFirst ? 2 : 1)}"#
+                #""result":{"id":"\#(id)","topic":"\#(own)live/\#(id)","criteria":"","leaseUntil":\#(1000 + lease * 1000),"snapshot":\#(isFirst ? 2 : 1)\#(hint.map { #","hints":["\#($0)"]"# } ?? "")}"#
             daemon.publish(
                 own + "reply",
                 #"{"requestId":"\#(requestID)","request":"live/\#(levels[5])",\#(error.map { #""error":\#($0)"# } ?? result)}"#,
@@ -95,6 +95,17 @@ struct LiveWatchTests {
             let said = try geomatch("--broker", broker.url, "watch", "live", "--where", "a + 1")
             #expect(said.code == 1 && said.out.isEmpty && said.error.contains(text))
             #expect(daemon.received(1).count == 1)
+        }
+    }
+
+    @Test("Hints of the daemon were not shown: they are on standard error, of watch live and of requests")
+    func hints() throws {
+        let hint = "`latitde` is no property"
+        try withDaemon(filters: filters, answer: Self.subscriptions(hint: hint)) { broker, _ in
+            let watched = try geomatch("--broker", broker.url, "watch", "live", "--count", "1")
+            #expect(watched.code == 0 && watched.error.hasSuffix("Ctrl-C ends\ngeomatch: hint: \(hint)\n"))
+            let asked = try geomatch("--broker", broker.url, "--json", "live", "subscribe", "criteria=default/#", "id=i")
+            #expect(asked.code == 0 && asked.error == "geomatch: hint: \(hint)\n")
         }
     }
 

@@ -71,6 +71,48 @@ struct LiveSubscriptionTests {
     }
 
     @Test(
+        "A misspelt property, a misspelt domain or a text in double quotes was silent",
+        arguments: [
+            ("d/#", "latitde > 1", ["`latitde` is no property of an update of a known domain; did you mean `latitude`?"]),
+            ("d/#", "lat > 1", ["`lat` is no property of an update of a known domain; did you mean `latitude`?"]),
+            (
+                "d/+/+/+/+/+/occupancy", "nrOfPeple > capacty",
+                [
+                    "`nrOfPeple` is no property of an update of a known domain; did you mean `nrOfPeople`?",
+                    "`capacty` is no property of an update of a known domain; did you mean `capacity`?",
+                ]
+            ),
+            ("d/#", #"kind = "x""#, [#""x" in double quotes is the name of a property; write 'x' for a text."#]),
+            ("d/+/+/+/+/+/positon", "", ["`positon` is a domain of its own; did you mean `position`?"]),
+            // What is right, of a domain of the user's own, of another domain, or far from all of them.
+            ("d/#", "latitude > 1 and nrOfPeople = 2 and level = 'x'", []), ("d/+/+/+/+/+/noise", "latitde > 1", []),
+            ("d/+/+/+/+/+/temperature", "latitde > 1", []), ("d/+/+/+/+/+/noise", "", []),
+        ] as [(String, String, [String])])
+    func hints(criteria: String, condition: String, hints: [String]) {
+        let harness = Self.harness()
+        let parameters = String(
+            decoding: JSONValue.object(["criteria": .string(criteria), "where": .string(condition)]).serialised(), as: UTF8.self)
+        for request in ["live/subscribe", "live/snapshot"] {
+            let result = harness.result(request, parameters)
+            #expect(result?["hints"]?.elements.compactMap(\.text) ?? [] == hints)
+            #expect(result?["hints"] != nil || hints.isEmpty)
+        }
+    }
+
+    @Test("A domain that the dataset declares is meant, however near it is to a known one; a further page has no hints")
+    func hintsOnce() {
+        let harness = Self.harness()
+        _ = harness.request("dataset/update", #"{"domains":["positon"]}"#, client: "admin")
+        #expect(harness.result("live/snapshot", #"{"criteria":{"domain":"positon"}}"#)?["hints"] == nil)
+        let question = #""criteria":"d/#","where":"temprature > 1 or temperature > 1","limit":1"#
+        let first = harness.result("live/snapshot", "{\(question)}")
+        #expect(first?["hints"]?.elements.count == 1)
+        let next = first?["next"]?.text ?? ""
+        let second = harness.result("live/snapshot", #"{\#(question),"after":"\#(next)"}"#)
+        #expect(second?["updates"]?.elements.count == 1 && second?["hints"] == nil)
+    }
+
+    @Test(
         "What is wrong is refused with its field",
         arguments: [
             (#"{}"#, "invalid criteria"), (#"{"criteria":7}"#, "invalid criteria"), (#"{"criteria":"d/v"}"#, "invalid criteria"),

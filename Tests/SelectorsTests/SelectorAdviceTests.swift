@@ -58,6 +58,15 @@ struct SelectorAdviceTests {
         ("t", .boolean(true)), ("none", .array([])), ("nan", .double(.nan)),
     ])
 
+    @Test("The names of a selector are those of its properties, in the order of the text, each once")
+    func names() throws {
+        let text =
+            #"NOT (b + -a > 1) AND c IN (1) OR d LIKE 'x' OR e IS NULL AND 1 = ANY (f) AND ALL (g) = h AND "i j" AND a BETWEEN k AND l"#
+        #expect(
+            try Selector.Advisor(Selector(text)).names == ["b", "a", "c", "d", "e", "f", "g", "h", "i j", "k", "l"])
+        #expect(try Selector.Advisor(Selector("")).names.isEmpty)
+    }
+
     @Test(
         "is reported where it is so for these properties",
         arguments: [

@@ -35,7 +35,7 @@ extension LiveSubscribers {
         turn.effects.sequels.append(.liveSubscription(subscription.handle, serial: subscription.serial))
         let count = snapshot ? snapshotCount(of: subscription) : 0
         if snapshot { beginSnapshot(of: subscription) }
-        return encodeReply(record, snapshot: count)
+        return encodeReply(record, snapshot: count, hints: filter.hints(in: dataset))
     }
 
     func renew(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
@@ -74,13 +74,14 @@ extension LiveSubscribers {
         return subscription
     }
 
-    private func encodeReply(_ record: LiveSubscriptionRecord, snapshot: Int) -> [UInt8] {
+    private func encodeReply(_ record: LiveSubscriptionRecord, snapshot: Int, hints: [String] = []) -> [UInt8] {
         JSONWriter.object { writer in
             writer.member("id", record.id)
             writer.member("topic", naming.name(of: record.recipient))
             writer.member("criteria", record.criteria)
             writer.member("leaseUntil", record.leaseUntil)
             writer.member("snapshot", snapshot)
+            if !hints.isEmpty { writer.member("hints", hints) }
         }
     }
 

@@ -20,7 +20,9 @@ extension LiveSubscribers {
             view(of: call.client.name, in: call.dataset))
         let states = firstTopics(of: probe, after: page.after, count: page.limit + 1)
         call.dataset.shared.noteExceeded(call.dataset.matchAccount)
-        return page.encode("updates", states, id: \.topic, item: { $0.payload })
+        // Said once, with the first page.
+        let hints = page.after == nil ? filter.hints(in: call.dataset) : []
+        return page.encode("updates", states, id: \.topic, hints: hints, item: { $0.payload })
     }
 
     /// The so many topics behind one, in order: a heap of the smallest, so that a page of very many costs no sort of all.

@@ -11,6 +11,29 @@ struct LiveFilter {
     /// As it was asked for, JSON.
     let within: String?
     let area: Area?
+
+    /// What was hardly meant so, although it is allowed: any domain may be there, with any property.
+    ///
+    /// At most ``hintsMax``: what is compared for each costs time, and the reply has room for them.
+    func hints(in dataset: Dataset) -> [String] {
+        var hints: [String] = []
+        let domain = criteria.levels[Criteria.levelCount - 1]
+        let known = domain.flatMap(KnownDomain.init)
+        if let domain, dataset.record.domains?.contains(domain) != true, let near = KnownDomain.domain(meantBy: domain) {
+            hints.append("`\(domain)` is a domain of its own; did you mean `\(near)`?")
+        }
+        guard let selector else { return hints }
+        hints += selector.hints.prefix(Self.hintsMax)
+        // A domain of the user's own has what properties they like.
+        guard domain == nil || known != nil else { return hints }
+        for name in Selector.Advisor(selector).names.prefix(Self.hintsMax) {
+            guard let near = KnownDomain.property(meantBy: name, in: known.map { [$0] } ?? KnownDomain.allCases) else { continue }
+            hints.append("`\(name)` is no property of an update of a known domain; did you mean `\(near)`?")
+        }
+        return hints
+    }
+
+    private static let hintsMax = 10
 }
 
 extension Parameters {

@@ -51,8 +51,7 @@ final class Diagnostics {
 
     /// A new topic was accepted whose domain is free and spelled nearly as a known one.
     func reportNearDomain(of state: LiveState, published: UnsafeRawBufferPointer, _ turn: inout Turn) {
-        guard state.payload != nil, KnownDomain(rawValue: state.domain) == nil, state.dataset.record.domains == nil,
-            let near = Nearness.nearest(to: state.domain, of: KnownDomain.allCases.map(\.rawValue))
+        guard state.payload != nil, state.dataset.record.domains == nil, let near = KnownDomain.domain(meantBy: state.domain)
         else { return }
         report(
             .init(

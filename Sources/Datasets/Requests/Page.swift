@@ -35,13 +35,15 @@ struct Page {
         return keyed.filter { entry in start.map { $0 < entry.key } ?? true }.sorted { $0.key < $1.key }.map(\.element)
     }
 
-    /// `{"<name>":[…],"next"?}`; `next` is the last id shown, where there is more.
+    /// `{"hints"?,"<name>":[…],"next"?}`; `next` is the last id shown, where there is more.
     ///
     /// - Parameter item: The element as JSON, or nil where the client may not see it.
     func encode<Element>(
-        _ name: String, _ elements: some Sequence<Element>, id: (Element) -> String, item: (Element) -> [UInt8]?
+        _ name: String, _ elements: some Sequence<Element>, id: (Element) -> String, hints: [String] = [],
+        item: (Element) -> [UInt8]?
     ) -> [UInt8] {
         JSONWriter.object { writer in
+            if !hints.isEmpty { writer.member("hints", hints) }
             writer.key(name)
             writer.beginArray()
             var count = 0

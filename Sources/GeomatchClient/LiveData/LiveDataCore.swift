@@ -10,7 +10,7 @@ final class LiveDataCore: SessionComponent {
     /// A class, so that what it remembers is changed where it is.
     final class Entry {
         let order: UInt64
-        let subscription: LiveSubscription
+        var subscription: LiveSubscription
         let filter: String
         var phase = Phase.subscribing
         /// When the lease is renewed, milliseconds since 1970 UTC.
@@ -81,9 +81,11 @@ final class LiveDataCore: SessionComponent {
     private func subscribed(
         _ id: String, _ result: Result<JSONObject, GeomatchError>, _ core: SessionCore, _ done: Done
     ) {
-        guard let subscription = entries[id]?.subscription else { return done(.failure(.closed)) }
+        guard var subscription = entries[id]?.subscription else { return done(.failure(.closed)) }
         switch result {
-        case .success:
+        case .success(let reply):
+            subscription.hints = reply["hints"]?.asArray?.compactMap(\.asString) ?? []
+            entries[id]?.subscription = subscription
             entries[id]?.phase = .active
             entries[id]?.request = nil
             renew(id, at: renewal(core))

@@ -88,8 +88,9 @@ final class LiveWatching: LiveDataObserver, @unchecked Sendable {
 
     func happened(_ event: LiveDataEvent) {
         switch event {
-        case .subscribed:
+        case .subscribed(let subscription):
             output.note("watching \(selection.text) at \(broker), Ctrl-C ends", isGood: true)
+            for hint in subscription.hints { output.note("hint: \(hint)", isGood: false) }
         case .failed(let error) where error.kind == .connectionLost:
             output.note("\(error.message); trying again", isGood: false)
         case .failed(let error): output.note(error.message, isGood: false)

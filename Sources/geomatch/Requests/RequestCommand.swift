@@ -91,6 +91,7 @@ struct RequestCommand: AsyncParsableCommand {
             }
         }
         let result = all ? pages.merged : pages.last
+        for hint in result.member("hints")?.asArray ?? [] { StandardError.note("hint: \(PlainText.of(hint))") }
         if output.json { return StandardOutput.print(json: result) }
         guard let findings = PushFindings(result, of: name) else { return StandardOutput.print(PrettyJSON.text(result)) }
         StandardOutput.print(findings.text)
