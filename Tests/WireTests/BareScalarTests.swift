@@ -34,4 +34,51 @@ struct BareScalarTests {
     func refused(payload: String, domain: String) {
         #expect(throws: WireError.self) { try decoded(payload, domain) }
     }
+
+    @Test(
+        "What is no object was sent to double quotes, which are refused, too: the error names what the domain takes",
+        arguments: [
+            (
+                "on", "availability",
+                #"availability takes true, false, ON, OFF, 1, 0 or an object such as {"available":true}: line 1, column 1: "on" is no value of JSON"#
+            ),
+            (
+                #""on""#, "availability",
+                #"availability takes true, false, ON, OFF, 1, 0 or an object such as {"available":true}, not "on""#
+            ),
+            (
+                "hello", "position",
+                #"position takes an object such as {"latitude":43.73,"longitude":7.42}: line 1, column 1: "hello" is no value of JSON"#
+            ),
+            (
+                "22.5 C", "temperature",
+                #"temperature takes a number such as 22.5 or an object such as {"temperature":22.5}: line 1, column 6: the end is expected, not "C""#
+            ),
+            (
+                " -22,5\n", "temperature",
+                #"temperature takes a number such as 22.5 or an object such as {"temperature":22.5}: line 1, column 5: "-22,5" has a decimal comma"#
+            ),
+            (
+                "01e", "count",
+                #"count takes a whole number such as 7 or an object such as {"count":7}: line 1, column 1: "01e" is no value of JSON"#
+            ),
+            ("55", "noise", #"noise takes an object such as {"value":55}, not 55"#),
+            (
+                "[1]", "occupancy",
+                #"occupancy takes a whole number such as 3 or an object such as {"nrOfPeople":3}, not an array"#
+            ),
+            (
+                #"{"temperature":22,5}"#, "temperature",
+                #"the payload is not JSON: line 1, column 19: a name in double quotes is expected, not "5""#
+            ),
+        ])
+    func advice(payload: String, domain: String, message: String) {
+        let error = #expect(throws: WireError.self) { try decoded(payload, domain) }
+        #expect(error?.message == message)
+    }
+
+    @Test("The objects that are given as examples are taken", arguments: KnownDomain.allCases.map(\.rawValue) + ["noise"])
+    func examples(domain: String) throws {
+        #expect(try !decoded(PayloadRefusal.object(of: domain), domain).isEmpty)
+    }
 }

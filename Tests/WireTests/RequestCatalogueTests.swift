@@ -83,6 +83,7 @@ struct JSONFaultTests {
             (#"{"a":1 "b":2}"#, #"line 1, column 8: "," or "}" is expected, not "\"""#),
             ("[1 2]", #"line 1, column 4: "," or "]" is expected, not "2""#),
             ("{\n  \"é\": tru\n}", #"line 2, column 8: "tru" is no value of JSON: write texts in double quotes"#),
+            ("tru", #"line 1, column 1: "tru" is no value of JSON"#),
             (#"{"a":True}"#, #"line 1, column 6: "True" is no value of JSON: write true"#),
             (#"{'a':1}"#, #"line 1, column 2: a name in double quotes or "}" is expected, not "'""#),
             (#"{"a":01}"#, #"line 1, column 6: "01" is no value of JSON"#),

@@ -101,33 +101,35 @@ public final class Adapters {
         guard !payload.starts(with: Self.gzip) else {
             throw WireError(.invalid, "the payload is compressed (gzip), not JSON: publish it as it is")
         }
-        if let object = try bareScalar(payload, on: topic, index) {
+        let domain = try topicDomain(topic, index)
+        if payload.first != UInt8(ascii: "{"), let object = domain.flatMap({ BareScalar.object(of: payload, domain: $0) }) {
             return try object.withUnsafeBufferPointer { bytes throws(WireError) in
                 try updates(UnsafeRawBufferPointer(bytes), padded: false, topic, index, dataset: dataset)
             }
         }
-        return try parser.parse(payload, padded: padded) { root throws(WireError) in
-            guard root.kind == .object else {
-                throw WireError(.invalid, "the payload must be a JSON object, not \(root.shown)")
-            }
-            var topic = topic
-            if let domain = routes[index].domain {
-                topic.domain = try domain.render("domain", topic: topic, item: "", payload: root).lowercased()
-            }
-            var readings = AdapterReadings(isRetained: topic.isRetained)
-            try routes[index].adapter.read(root, on: topic, into: &readings)
-            try readings.endSightings()
-            return try place(readings.all, topic, routes[index].rule, dataset: dataset, payload: root)
+        // The nodes live in the parser, which optimised code might otherwise let go after its last mention.
+        defer { withExtendedLifetime(parser) {} }
+        let root: JSONNode
+        do throws(JSONError) {
+            root = try parser.root(of: payload, padded: padded)
+        } catch {
+            throw PayloadRefusal.of(payload, domain: domain, error)
         }
+        guard root.kind == .object else { throw PayloadRefusal.of(root, domain: domain) }
+        var topic = topic
+        if let domain = routes[index].domain {
+            topic.domain = try domain.render("domain", topic: topic, item: "", payload: root).lowercased()
+        }
+        var readings = AdapterReadings(isRetained: topic.isRetained)
+        try routes[index].adapter.read(root, on: topic, into: &readings)
+        try readings.endSightings()
+        return try place(readings.all, topic, routes[index].rule, dataset: dataset, payload: root)
     }
 
-    /// What a payload like `21.5` or `ON` means, where the topic alone gives the domain.
-    private func bareScalar(
-        _ payload: UnsafeRawBufferPointer, on topic: AdapterTopic, _ index: Int
-    ) throws(WireError) -> [UInt8]? {
-        guard payload.first != UInt8(ascii: "{"), let domain = routes[index].domain, !domain.readsPayload else { return nil }
-        let name = try domain.render("domain", topic: topic, item: "", payload: nil).lowercased()
-        return BareScalar.object(of: payload, domain: name)
+    /// The domain of the update, where the format leaves it open and the topic alone gives it.
+    private func topicDomain(_ topic: AdapterTopic, _ index: Int) throws(WireError) -> String? {
+        guard let domain = routes[index].domain, !domain.readsPayload else { return nil }
+        return try domain.render("domain", topic: topic, item: "", payload: nil).lowercased()
     }
 
     /// An empty payload clears a state, never an error; where only a payload decides which, none.

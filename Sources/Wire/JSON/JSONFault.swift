@@ -104,7 +104,7 @@ public struct JSONFault: Error, Equatable {
                 if start == place { return .failure(wrong(.value)) }
                 place = start
                 return .failure(
-                    JSONFault(offset: start, reason: "\(Self.shown(word)) is no value of JSON\(Self.advice(for: word))"))
+                    JSONFault(offset: start, reason: "\(Self.shown(word)) is no value of JSON\(advice(for: word))"))
             }
         }
 
@@ -147,12 +147,13 @@ public struct JSONFault: Error, Equatable {
 
         private static func shown(_ text: String) -> String { JSONValue.string(text).shown }
 
-        private static func advice(for word: String) -> String {
+        private func advice(for word: String) -> String {
             switch word {
             case "True", "TRUE", "yes": ": write true"
             case "False", "FALSE", "no": ": write false"
             case "None", "nil", "undefined": ": write null"
-            case _ where word.first?.isLetter == true: ": write texts in double quotes"
+            // A text alone is not taken anywhere, in double quotes or not.
+            case _ where word.first?.isLetter == true && !open.isEmpty: ": write texts in double quotes"
             default: ""
             }
         }

@@ -16,7 +16,8 @@ enum BareScalar {
             guard let truth = truths[String(decoding: bytes, as: UTF8.self)] else { return nil }
             value = Array((truth ? "true" : "false").utf8)
         } else {
-            guard bytes.allSatisfy(isNumeral) else { return nil }
+            // What is no number of JSON is refused as it was sent.
+            guard bytes.allSatisfy(isNumeral), bytes.withUnsafeBytes({ JSONFault.find(in: $0) }) == nil else { return nil }
             value = bytes
         }
         return Array("{\"\(property)\":".utf8) + value + [UInt8(ascii: "}")]

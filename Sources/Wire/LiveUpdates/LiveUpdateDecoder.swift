@@ -49,9 +49,6 @@ public final class LiveUpdateDecoder {
         }
     }
 
-    /// Up to this size an error says where an update ceases to be JSON: finding that costs several times the reading.
-    private static let explainedBytes = 16 << 10
-
     private func read(
         _ payload: UnsafeRawBufferPointer, padded: Bool, domain: String, into writer: inout JSONWriter
     ) throws(WireError) -> LiveUpdate {
@@ -66,11 +63,9 @@ public final class LiveUpdateDecoder {
         do throws(JSONError) {
             root = try parser.root(of: payload, padded: padded)
         } catch {
-            throw payload.count <= Self.explainedBytes ? WireError(error, about: payload) : WireError(error)
+            throw PayloadRefusal.of(payload, domain: domain, error)
         }
-        guard root.kind == .object else {
-            throw WireError(.invalid, "the payload must be a JSON object, not \(root.shown)")
-        }
+        guard root.kind == .object else { throw PayloadRefusal.of(root, domain: domain) }
         // Comparing with the frequent name first spares the search through all of them.
         if domain == KnownDomain.position.rawValue { return try PositionReader.read(root, into: &writer) }
         guard let known = KnownDomain(rawValue: domain), known != .presence else {

@@ -55,6 +55,22 @@ struct AdapterRuleTests {
         try row.check()
     }
 
+    @Test(
+        "An adapter says what the domain of the topic takes; where the payload gives the domain, it asks for an object",
+        arguments: [
+            (
+                "$2", "22,5",
+                #"temperature takes a number such as 22.5 or an object such as {"temperature":22.5}: line 1, column 3: "22,5" has a decimal comma"#
+            ),
+            ("$(domain)", "22.5", "the payload must be a JSON object, not 22.5"),
+            ("$(domain)", "warm", #"the payload is not JSON: line 1, column 1: "warm" is no value of JSON"#),
+        ])
+    func bareRefusal(domain: String, payload: String, expected: String) throws {
+        let adapters = Adapters([try Self.rule("s/+/+", format: "json", ("location", "$1"), ("domain", domain))])
+        let message = try #require(adapters.read(topic: "s/hall/temperature", payload: Array(payload.utf8)))
+        #expect(throws: WireError(.invalid, expected)) { try message.updates.get() }
+    }
+
     @Test("A thing with an id of its own keeps it, and a domain takes only what is of it")
     func ownItems() throws {
         let payload = #"{"_type":"waypoint","rid":"w","lat":1,"lon":1}"#
