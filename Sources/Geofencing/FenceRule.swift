@@ -79,6 +79,16 @@ extension FenceRule {
         }
     }
 
+    /// Metres beyond the edge at which a fix with some accuracy speaks for the end of a visit; negative inside of it.
+    public func metresOfExit(accuracy metres: Double) -> Double {
+        switch accuracy {
+        case .centre: exitMargin
+        case .possible: exitMargin + metres
+        case .certain: exitMargin - metres
+        case .likely: LikelyRule.exitMargin(accuracy: metres, exitMargin)
+        }
+    }
+
     private func beyond(_ metres: Double, _ fix: FenceFix, _ area: FenceArea) -> FenceStanding {
         guard area.mayReach(latitude: fix.latitude, longitude: fix.longitude, metres: metres) else { return .outside }
         guard metres > 0 else { return .outside }

@@ -24,7 +24,7 @@ public struct FenceVisit: Equatable, Sendable {
     }
 
     /// When the first of the fixes that are all outside was; nil where the last one was not.
-    var outsideSince: Int64? {
+    public internal(set) var outsideSince: Int64? {
         get { outside == .min ? nil : outside }
         set { outside = newValue ?? .min }
     }

@@ -21,7 +21,9 @@ extension Geofences {
         checks.append(floorCheck(engine.fence(geofence.number), fix, record.rule.floor))
         let standing = engine.standing(of: number, in: geofence.number)
         checks.append(accuracyCheck(record.rule, fix, standing, engine.depth(of: geofence.number)))
-        checks.append(areaCheck(geofence, fix, standing, engine.fence(geofence.number)?.area))
+        var area = areaCheck(geofence, fix, standing, engine.fence(geofence.number)?.area)
+        if let visit, let fix, let leaving = leaving(record.rule, visit, fix, standing, at: call.now) { area.detail += leaving }
+        checks.append(area)
         checks.append(dwellCheck(record.rule, visit))
         return JSONWriter.object { writer in
             writer.member("inside", visit != nil)
@@ -83,6 +85,24 @@ extension Geofences {
         case .inside: return .init("area", true, detail)
         case .between: return .init("area", false, "\(detail), which neither begins nor ends a visit")
         default: return .init("area", false, detail)
+        }
+    }
+
+    /// What ends a visit that the last fix has not ended, as the rest of a sentence; nil where that fix is inside or decides nothing.
+    private func leaving(
+        _ rule: FenceRule, _ visit: FenceVisit, _ fix: FenceFix, _ standing: FenceStanding?, at now: Int64
+    ) -> String? {
+        switch standing {
+        case .between:
+            let metres = rule.metresOfExit(accuracy: fix.accuracy)
+            let edge = "\(figure(abs(metres), 1)) m"
+            return metres < 0
+                ? "; it leaves less than \(edge) inside of the edge" : "; it leaves more than \(edge) outside of the edge"
+        case .outside where rule.accuracy == .likely:
+            let since = visit.outsideSince.map { "since \(figure(Double(max(0, now - $0)) / 1000, 0)) s" } ?? "now"
+            let seconds = LikelyRule.exitMilliseconds / 1000
+            return "; outside \(since): it leaves with a fix at least \(seconds) s after the first one outside"
+        default: return nil
         }
     }
 

@@ -390,6 +390,43 @@ struct GeofenceTests {
         #expect(explained() == (false, ["enabled", "dwell"]))
     }
 
+    @Test("A device that is still inside because leaving takes time or a margin was explained as outside, with no reason")
+    func explainLeaving() {
+        func area() -> (Bool?, String?) {
+            let result = harness.result("geofence/explain", #"{"id":"home","deviceId":"phone"}"#)
+            return (result?["inside"]?.asBool, result?["checks"]?.elements.first { $0["check"] == "area" }?["detail"]?.text)
+        }
+        harness.fence()
+        harness.move(metres: 0, extra: #","acc":20"#)
+        #expect(area() == (true, "100.0 m inside of the edge"))
+        harness.advance(milliseconds: 10_000)
+        harness.move(metres: 1000, extra: #","acc":20"#)
+        harness.advance(milliseconds: 12_000)
+        #expect(
+            area() == (
+                true,
+                "900.1 m outside of the edge; outside since 12 s: it leaves with a fix at least 60 s after the first one outside"
+            ))
+        harness.move(metres: 115, extra: #","acc":30"#)
+        #expect(
+            area() == (
+                true,
+                "15.0 m outside of the edge, which neither begins nor ends a visit; it leaves more than 30.0 m outside of the edge"
+            ))
+        for (accuracy, leaves) in [
+            ("centre", "more than 20.0 m outside"), ("possible", "more than 50.0 m outside"),
+            ("certain", "less than 10.0 m inside"),
+        ] {
+            harness.move(metres: 0, extra: #","acc":30"#)
+            _ = harness.request("geofence/update", #"{"id":"home","accuracy":"\#(accuracy)","exitMargin":20}"#)
+            harness.move(metres: accuracy == "certain" ? 80 : accuracy == "centre" ? 115 : 140, extra: #","acc":30"#)
+            let explained = area()
+            #expect(explained.0 == true && explained.1?.hasSuffix("; it leaves \(leaves) of the edge") == true, "\(explained)")
+        }
+        harness.move(metres: 1000)
+        #expect(area() == (false, "900.1 m outside of the edge"))
+    }
+
     @Test("Geofences are in the change feed under the id of their client")
     func feed() {
         harness.fence()
