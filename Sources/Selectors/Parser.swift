@@ -51,7 +51,16 @@ struct Parser {
     mutating func doubt(rightOf left: Expression, isPlain: Bool) {
         guard isPlain, case .property = left, isQuoted, case .identifier(let name) = token.kind else { return }
         let text = "'" + name.replacing("'", with: "''") + "'"
-        doubts.append("\"\(name)\" in double quotes is the name of a property; write \(text) for a text.")
+        let number = Self.isNumber(name) ? "\(name) for a number, " : ""
+        doubts.append("\"\(name)\" in double quotes is the name of a property; write \(number)\(text) for a text.")
+    }
+
+    /// Whether a text is a literal number without a sign.
+    private static func isNumber(_ text: String) -> Bool {
+        guard var parser = try? Parser(Array(text.unicodeScalars)), case .literal(let literal)? = try? parser.parse() else {
+            return false
+        }
+        return literal.isNumber
     }
 
     func at(_ keyword: Keyword) -> Bool {

@@ -32,6 +32,11 @@ struct SelectorAdviceTests {
                 "kind = \"espresso\"",
                 "\"espresso\" in double quotes is the name of a property; write 'espresso' for a text."
             ),
+            (
+                "price > \"5\"",
+                "\"5\" in double quotes is the name of a property; write 5 for a number, '5' for a text."
+            ),
+            ("x = \"007\"", "\"007\" in double quotes is the name of a property; write '007' for a text."),
             ("(x = 1) = 2", "(x = 1) = 2 can never be true: x = 1 is a boolean and 2 is a number."),
             ("b AND x + 1", "x + 1 can never be true: x + 1 is a number and a condition is a boolean."),
             ("b OR NOT ('a' = 1 AND 'a' = 1)", "'a' = 1 can never be true: 'a' is a string and 1 is a number."),

@@ -36,7 +36,8 @@ extension CircumstanceBook {
         let pushers = try shared.configuration.readPushers(record.pushers, of: record.recipient, areNew: true)
         if call.endsBeforeEffects { return record.encoded() }
         let circumstance = register(record, expression, pushers, &turn)
-        return describe(circumstance, warnings: warnings(of: expression))
+        return describe(
+            circumstance, warnings: warnings(of: expression) + devices.warnings(about: record.devices, of: owner))
     }
 
     func enable(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {

@@ -33,7 +33,7 @@ extension Geofences {
         let (fence, around) = fence(of: geofence)
         engine.insert(geofence.number, fence, around: around, at: call.now, into: &effects)
         handleEffects(&turn)
-        return describe(geofence)
+        return describe(geofence, warnings: devices.warnings(about: record.devices, of: owner))
     }
 
     func get(_ call: Call) throws(WireError) -> [UInt8] { describe(try geofence(call)) }
@@ -61,7 +61,8 @@ extension Geofences {
         let (fence, around) = fence(of: geofence)
         engine.update(geofence.number, fence, around: around, at: call.now, into: &effects)
         handleEffects(&turn)
-        return describe(geofence)
+        let names = parameters.has("devices") ? record.devices : []
+        return describe(geofence, warnings: devices.warnings(about: names, of: record.owner))
     }
 
     func delete(_ call: Call, _ turn: inout Turn) throws(WireError) -> [UInt8] {
@@ -164,12 +165,13 @@ extension Geofences {
         try call.checkOwner(device.record.owner, of: "device", id, field: "area.around")
     }
 
-    private func describe(_ geofence: Geofence) -> [UInt8] {
+    private func describe(_ geofence: Geofence, warnings: [String] = []) -> [UInt8] {
         JSONWriter.object { writer in
             geofence.record.encodeMembers(into: &writer)
             writer.member("problem", optional: geofence.problem)
             writer.key("delivery")
             geofence.record.delivery.encode(into: &writer)
+            if !warnings.isEmpty { writer.member("warnings", warnings) }
         }
     }
 }

@@ -129,7 +129,9 @@ extension Hub {
         }
         let client = client(of: context)
         if row.isForAdministrators, !client.isAdministrator {
-            throw WireError(.unauthorized, "`\(row.name)` is for administrators")
+            throw WireError(
+                .unauthorized,
+                "`\(row.name)` is for administrators: clients named in `admins`, by default `admin` (`geomatch --client admin`)")
         }
         if row.changes, !storeIsWritable { throw unwritable(context, &turn) }
         func checkNames() throws(WireError) {

@@ -46,7 +46,11 @@ extension Parameters {
     public func optionalWord(_ key: String, of words: [String]) throws(WireError) -> String? {
         guard let value = value(key) else { return nil }
         guard let text = value.asString, words.contains(text) else {
-            throw error(key, "must be \(words.map { "\"\($0)\"" }.joined(separator: " or "))", not: value)
+            var refusal = error(key, "must be \(words.map { "\"\($0)\"" }.joined(separator: " or "))", not: value)
+            if let near = value.asString.flatMap({ Nearness.nearest(to: $0, of: words) }) {
+                refusal.message += "; did you mean `\(near)`?"
+            }
+            throw refusal
         }
         return text
     }

@@ -427,6 +427,33 @@ struct GeofenceTests {
         #expect(area() == (false, "900.1 m outside of the edge"))
     }
 
+    @Test("A device or group that nobody has was taken without a word: the reply warns of it, also of a circumstance's")
+    func unknownDevices() {
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"staffed","group":["staff"]}"#)
+        _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"others","group":["crew"]}"#, client: "bob")
+        func warnings(_ devices: String, _ request: String = "geofence/create") -> [String]? {
+            let what =
+                request == "circumstance/register"
+                ? #""id":"c","expression":"true""#
+                : request == "geofence/update" ? #""id":"home""# : #""area":\#(HubHarness.circle())"#
+            return harness.result(request, #"{\#(what),"devices":\#(devices)}"#)?["warnings"]?.elements.compactMap(\.text)
+        }
+        harness.fence()
+        let phone = "no device and no group `phnoe` is known yet; did you mean `phone`?"
+        for request in ["geofence/create", "geofence/update", "circumstance/register"] {
+            #expect(warnings(#"["phone","phnoe","staff"]"#, request) == [phone])
+            #expect(warnings(#"["phone","staff"]"#, request) == nil)
+        }
+        #expect(warnings(#"["phn*"]"#) == nil && warnings("[]") == nil)
+        // What others have is not named.
+        #expect(
+            warnings(#"["crwe","stafff"]"#) == [
+                "no device and no group `crwe` is known yet",
+                "no device and no group `stafff` is known yet; did you mean `staff`?",
+            ])
+        #expect(harness.result("geofence/update", #"{"id":"home","name":"x"}"#)?["warnings"] == nil)
+    }
+
     @Test("Geofences are in the change feed under the id of their client")
     func feed() {
         harness.fence()
