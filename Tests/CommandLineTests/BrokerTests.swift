@@ -158,7 +158,9 @@ struct BrokerTests {
         #expect(doubt("d/-/-/-/-/x/position", "5")?.contains("position takes an object such as") == true)
         #expect(doubt("d/-/-/-/-/x/position", #"{"lat":430,"lon":2}"#)?.contains("latitude") == true)
         #expect(doubt("d/-/-/-/-/x/temperature", "21.5") == nil && doubt("d/-/-/-/-/x/availability", "ON") == nil)
-        #expect(doubt("d/-/-/-/-/x/positon", "{}") == "positon is a domain of its own; did you mean position?")
+        #expect(doubt("d/-/-/-/-/x/positon", "{}") == nil)
+        #expect(PublishCommand.hint(of: "d/-/-/-/-/x/positon") == "`positon` is a domain of its own; did you mean `position`?")
+        #expect(PublishCommand.hint(of: "d/-/-/-/-/x/position") == nil && PublishCommand.hint(of: "d/positon") == nil)
         #expect(doubt("d/-/x/position", "{}")?.contains("seven levels") == true)
         #expect(doubt("live/d/-/-/-/-/x/position", "{}")?.hasSuffix("an update goes to d/-/-/-/-/x/position") == true)
         for topic in ["owntracks/ann/phone", "geomatch/d/me/request/device/get"] { #expect(doubt(topic, "{") == nil) }
@@ -167,6 +169,25 @@ struct BrokerTests {
             #expect(said.code == 0 && said.error.hasPrefix("geomatch: warning: "))
             #expect(said.out == #"{"topic":"d/-/-/-/-/x/position","bytes":1,"qos":1,"retain":false}"# + "\n")
             #expect(daemon.received(1).first?.payload == "{")
+        }
+    }
+
+    @Test("pub warned of refusals where it had a hint only, and was silent where no daemon is there to take the update")
+    func pubNobody() throws {
+        try withDaemon(filters: []) { broker, daemon throws in
+            func said(_ domain: String, _ options: String...) throws -> String {
+                let payload = #"{"latitude":1,"longitude":2}"#
+                return try CommandLineRun(["--broker", broker.url, "pub", "d/-/-/-/-/x/\(domain)", payload] + options).finish()
+                    .error
+            }
+            let lost = "geomatch: warning: no geomatchd is online at this broker: the update is lost\n"
+            #expect(try said("position") == lost)
+            #expect(try said("position", "--retain").isEmpty)
+            daemon.tell("geomatch/status", #"{"state":"offline","instance":"i"}"#, retain: true)
+            #expect(try said("position") == lost)
+            daemon.tell("geomatch/status", #"{"state":"online","instance":"i"}"#, retain: true)
+            #expect(try said("position").isEmpty)
+            #expect(try said("positon") == "geomatch: hint: `positon` is a domain of its own; did you mean `position`?\n")
         }
     }
 

@@ -38,6 +38,8 @@ struct RequestWordsTests {
             ("device/get", ["cafe"], #"{"id":"cafe"}"#), ("device/update", ["7", "name=x"], #"{"id":"7","name":"x"}"#),
             ("geofence/inside", ["home"], #"{"id":"home"}"#), ("circumstance/enable", ["coffee"], #"{"id":"coffee"}"#),
             ("geofence/explain", ["home", "deviceId=7"], #"{"id":"home","deviceId":"7"}"#),
+            ("geofence/explain", ["home", "phone"], #"{"id":"home","deviceId":"phone"}"#),
+            ("circumstance/evaluate", ["coffee", "7", "debug=true"], #"{"id":"coffee","deviceId":"7","debug":true}"#),
             ("device/geofences", ["phone"], #"{"deviceId":"phone"}"#), ("live/snapshot", ["d/#"], #"{"criteria":"d/#"}"#),
             ("publication/create", ["duration=1h", "matchTTL=90s"], #"{"duration":3600,"matchTTL":90}"#),
             ("publication/create", ["duration=1.5min", "lease=2d", "x=1h"], #"{"duration":90,"lease":172800,"x":"1h"}"#),
@@ -64,6 +66,7 @@ struct RequestWordsTests {
         for words in [["a", "id=b"], ["name=x", "a"], ["a", "b"]] {
             #expect(throws: CommandFailure.self) { try RequestWords.parameters(words, of: "device/get") }
         }
+        #expect(throws: CommandFailure.self) { try RequestWords.parameters(["a", "b", "c"], of: "geofence/explain") }
         #expect(throws: CommandFailure.self) { try RequestWords.parameters(["a"], of: "device/list") }
         #expect(throws: CommandFailure.self) { try RequestWords.parameters(["a"], of: "device/create") }
     }

@@ -12,8 +12,8 @@ struct PublishCommand: AsyncParsableCommand {
         usage: "geomatch pub TOPIC JSON [--retain] [--qos 0|1]",
         discussion: """
             The topic and the payload go out as they are, so that refusals can be tried too: `geomatch watch diagnostics` \
-            shows them. A topic of seven levels whose payload is no JSON object, and a topic of the dataset with another number of \
-            levels, are warned of on standard error. An empty payload clears the state; `-` reads it from standard input.
+            shows them. What will be refused or lost is warned of on standard error: a topic of seven levels whose payload its domain does not \
+            take, a topic of the dataset with another number of levels, an update while no geomatchd is online. An empty payload clears the state; `-` reads it from standard input.
 
             Examples:
               geomatch pub default/-/-/-/-/phone/position '{"lat":48.1,"lon":11.5}'
@@ -52,13 +52,22 @@ struct PublishCommand: AsyncParsableCommand {
         }
         let bytes = try payload == "-" ? Array(FileHandle.standardInput.readToEnd() ?? Data()) : Array(payload.utf8)
         if let doubt = Self.doubt(of: topic, bytes, dataset: configuration.dataset) {
-            StandardError.line("geomatch: warning: \(doubt); `geomatch watch diagnostics` shows refusals")
+            StandardError.note("warning: \(doubt); `geomatch watch diagnostics` shows refusals")
+        } else if let hint = Self.hint(of: topic) {
+            StandardError.note("hint: \(hint)")
         }
-        let sent: Void? = try await withClient(configuration, drain: configuration.requestTimeout) { client in
+        // A retained one is read by a daemon that starts later.
+        let needsDaemon = !retain && !configuration.isHTTP && (try? LiveTopic(encoded: topic)) != nil
+        let isTaken = try await withClient(configuration, drain: configuration.requestTimeout) { client in
             try await client.publish(
                 topic: configuration.topics.prefix + topic, payload: bytes, qos: qos, retain: retain)
+            let reading = StatusReading(ofDaemon: configuration.topics)
+            // Who may not read the status does not know.
+            guard needsDaemon, (try? await client.run(reading)) != nil else { return true }
+            return reading.isOnline
         }
-        guard sent != nil else { throw CommandFailure.unavailable("interrupted before the broker had it") }
+        guard let isTaken else { throw CommandFailure.unavailable("interrupted before the broker had it") }
+        if !isTaken { StandardError.note("warning: no geomatchd is online at this broker: the update is lost") }
         guard output.json else { return }
         StandardOutput.print(
             json: [
@@ -91,8 +100,14 @@ struct PublishCommand: AsyncParsableCommand {
         } catch {
             return error.message
         }
-        let known = KnownDomain.allCases.map(\.rawValue)
-        guard !known.contains(live.domain), let near = Nearness.nearest(to: live.domain, of: known) else { return nil }
-        return "\(live.domain) is a domain of its own; did you mean \(near)?"
+        return nil
+    }
+
+    /// What was hardly meant so in a topic that geomatchd takes.
+    static func hint(of topic: String) -> String? {
+        guard let domain = try? LiveTopic(encoded: topic).domain, let near = KnownDomain.domain(meantBy: domain) else {
+            return nil
+        }
+        return "`\(domain)` is a domain of its own; did you mean `\(near)`?"
     }
 }

@@ -17,7 +17,8 @@ struct RequestCommand: AsyncParsableCommand {
               key:=JSON   the value is JSON for every key: name:=null removes a name
               a.b=value   an object: {"a":{"b":value}}
               ID          first, where a request is about one thing: id=ID
-                          (or deviceId=ID, criteria=ID where it needs that alone)
+                          (or deviceId=ID, criteria=ID where it needs that alone);
+                          a second one is deviceId=ID where it needs both
 
             What is text by its nature is always text, so that id=123 is the id "123": \
             \(RequestWords.textParameters.joined(separator: ", ")) and criteria.*.

@@ -11,11 +11,12 @@ enum RequestWords {
 
     private static let depthMax = 60
 
-    /// The parameter that a first word alone gives: the id of what the request is about, else all that it must have.
-    private static func subject(of request: String) -> String? {
+    /// The parameters that the first words alone give: the id of what the request is about and the device it is asked about, else
+    /// all that it must have.
+    private static func subjects(of request: String) -> [String] {
         let required = (RequestCatalogue.byName[request]?.fields ?? []).filter(\.isRequired).map(\.name)
-        if required.contains("id") { return "id" }
-        return required.count == 1 ? required.first { ["deviceId", "criteria"].contains($0) } : nil
+        if required.contains("id") { return ["id", "deviceId"].filter(required.contains) }
+        return required.count == 1 ? required.filter(["deviceId", "criteria"].contains) : []
     }
 
     /// Parameters in seconds, which may be written `90s`, `15min`, `1h` and `7d`.
@@ -26,7 +27,7 @@ enum RequestWords {
     private static let metres: [String: Double] = ["m": 1, "km": 1000]
     private static let deviceTypes = ["mobile": "MobileDevice", "pin": "PinDevice", "beacon": "IBeaconDevice"]
 
-    /// One JSON object, or words `key=value`, `key:=JSON` and `a.b=value`; the first may be an id alone.
+    /// One JSON object, or words `key=value`, `key:=JSON` and `a.b=value`; the first ones may be ids alone.
     ///
     /// - Parameter request: `resource/verb`.
     /// - Throws: `usage`, naming the word.
@@ -39,7 +40,8 @@ enum RequestWords {
         }
         var parameters = JSONObject()
         var words = words[...]
-        if let first = words.first, !first.contains("="), let subject = subject(of: request) {
+        for subject in subjects(of: request) {
+            guard let first = words.first, !first.contains("=") else { break }
             parameters[subject] = .string(first)
             words = words.dropFirst()
         }

@@ -2,7 +2,7 @@ import GeomatchClient
 import MQTTLink
 import Wire
 
-/// The retained status messages of the daemon and of one dataset.
+/// The retained status message of the daemon, and that of one dataset.
 ///
 /// Guarded by the connection's lock until it is done.
 final class StatusReading: ConnectionWorker, @unchecked Sendable {
@@ -10,15 +10,23 @@ final class StatusReading: ConnectionWorker, @unchecked Sendable {
     private(set) var status: JSONValue?
     private(set) var dataset: JSONValue?
     private var endsAt = Int64.max
+    /// Milliseconds. Retained messages follow SUBACK at once; a broker with none says nothing, so the silence must have an end.
+    private let patience: Int64
 
-    /// Retained messages follow SUBACK at once; a broker with none says nothing, so the silence must have an end.
-    private static let patience: Int64 = 2000
+    init(_ topics: ClientTopics) {
+        filters = [topics.status, topics.datasetStatus]
+        patience = 2000
+    }
 
-    init(_ topics: ClientTopics) { filters = [topics.status, topics.datasetStatus] }
+    /// That of the daemon alone, for a command that does not wait for it.
+    init(ofDaemon topics: ClientTopics) {
+        filters = [topics.status]
+        patience = 500
+    }
 
     var isOnline: Bool { status?.member("state")?.asString == "online" }
 
-    func connected() { endsAt = WallClock.now() + Self.patience }
+    func connected() { endsAt = WallClock.now() + patience }
 
     func received(_ message: InboundMessage) {
         let value = try? JSONValue.parse(message.payload)
@@ -26,6 +34,6 @@ final class StatusReading: ConnectionWorker, @unchecked Sendable {
     }
 
     func turn(_ link: WorkerLink, now: Int64) -> Int64? {
-        status != nil && dataset != nil || now >= endsAt ? nil : endsAt
+        status != nil && (dataset != nil || filters.count == 1) || now >= endsAt ? nil : endsAt
     }
 }
