@@ -96,10 +96,13 @@ struct OccupancyTwinTests {
                 twin.advance(to: harness.now)
             }
             if step % 20 == 19 {
-                // A second for what is held back, in which a change may also come to count.
-                for _ in 0..<11 {
+                // A second for what is held back; what comes to count meanwhile is held back for another.
+                var quiet = 0
+                while quiet < 11 {
+                    let before = NaiveOccupancy.rooms.map { twin.count($0.id) }
                     harness.advance(milliseconds: 100)
                     twin.advance(to: harness.now)
+                    quiet = NaiveOccupancy.rooms.map { twin.count($0.id) } == before ? quiet + 1 : 0
                 }
                 let isSettled = twin.people.values.allSatisfy { $0.candidate == nil }
                 for (room, _) in NaiveOccupancy.rooms where isSettled || step % 40 == 39 {
