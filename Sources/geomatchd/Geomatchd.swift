@@ -12,7 +12,7 @@ struct Geomatchd: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "geomatchd",
-        abstract: "Reports who met whom, where, over MQTT.",
+        abstract: "A location server for MQTT: matches, geofences, occupancy and live data.",
         discussion: """
             Without an argument it runs an embedded mosquitto on 127.0.0.1:1883 and stores in ./geomatch-data. \
             Each flag can also be given in the environment (--data-dir as GEOMATCH_DATA_DIR) and as a key of the \
