@@ -71,7 +71,7 @@ extension MQTTLink {
         if failed {
             noteSocketError()
             // Over TLS the library goes on with the handshake of a connection that was refused, and takes the error from the socket.
-            if tls, phase != .connected, !connectWasSent, isUnconnected {
+            if tls, case .connecting = phase, !connectWasSent, isUnconnected {
                 lastErrorText = lastErrorText ?? String(cString: strerror(ECONNREFUSED))
                 return connectionEnded(0)
             }

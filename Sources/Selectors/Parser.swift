@@ -55,12 +55,10 @@ struct Parser {
         doubts.append("\"\(name)\" in double quotes is the name of a property; write \(number)\(text) for a text.")
     }
 
-    /// Whether a text is a literal number without a sign.
+    /// Whether a text is a number without a sign.
     private static func isNumber(_ text: String) -> Bool {
-        guard var parser = try? Parser(Array(text.unicodeScalars)), case .literal(let literal)? = try? parser.parse() else {
-            return false
-        }
-        return literal.isNumber
+        guard let first = text.utf8.first, (48...57).contains(first), Double(text) != nil else { return false }
+        return first != UInt8(ascii: "0") || text == "0" || text.hasPrefix("0.")
     }
 
     func at(_ keyword: Keyword) -> Bool {

@@ -131,7 +131,8 @@ extension Hub {
         if row.isForAdministrators, !client.isAdministrator {
             throw WireError(
                 .unauthorized,
-                "`\(row.name)` is for administrators: clients named in `admins`, by default `admin` (`geomatch --client admin`)")
+                "`\(row.name)` is for administrators: clients named in `admins`, which is `admin` by default (`geomatch --client admin`)"
+            )
         }
         if row.changes, !storeIsWritable { throw unwritable(context, &turn) }
         func checkNames() throws(WireError) {

@@ -121,11 +121,15 @@ enum SocketConnection {
     /// Why TLS did not come about; nil for other errors.
     private static func handshakeText(of error: any Error) -> String? {
         switch error {
-        case is NIOSSLExtraError: "certificate verify failed: it is for another name"
-        case NIOSSLError.handshakeFailed(let reason) where "\(reason)".contains("CERTIFICATE_VERIFY_FAILED"):
-            "certificate verify failed"
-        case NIOSSLError.handshakeFailed: "no TLS is spoken there"
-        case NIOSSLError.uncleanShutdown: "no TLS is spoken there"
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
+            "certificate verify failed: it is for another name"
+        case NIOSSLError.handshakeFailed(let reason):
+            switch "\(reason)" {
+            case let text where text.contains("CERTIFICATE_VERIFY_FAILED"): "certificate verify failed"
+            case let text where text.contains("WRONG_VERSION_NUMBER"): "no TLS is spoken there"
+            case let text where text.contains("EOF during handshake"): "no TLS is spoken there"
+            case let text: "the TLS handshake failed: \(text)"
+            }
         default: nil
         }
     }

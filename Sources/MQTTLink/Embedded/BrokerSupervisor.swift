@@ -129,22 +129,31 @@ final class BrokerSupervisor {
             }
         }
         if let path = configuration.usersFile {
-            do throws(EmbeddedBrokerError) {
-                users?.take(try BrokerFiles.readUsers(path))
-                taken.append("users")
-            } catch {
-                configuration.log("Error: the users stay as they were: \(error)")
-            }
-            do throws(EmbeddedBrokerError) {
-                if let users = users?.users { try files.writeUsers(users, configuration) }
-                taken.append("access")
-            } catch {
-                configuration.log("Error: access stays as it was: \(error)")
-            }
+            taken += reloadUsers(path, configuration)
+            if taken.contains("access"), configuration.pluginFile != nil { reloadPlugin() }
         }
-        if configuration.usersFile != nil, configuration.pluginFile != nil { reloadPlugin() }
-        if configuration.pluginFile == nil || configuration.encryptedListener != nil { hangUp(child) }
+        if configuration.pluginFile == nil ? !taken.isEmpty : taken.contains("certificates") { hangUp(child) }
         if !taken.isEmpty { configuration.log("reloaded: \(taken.joined(separator: ", "))") }
+    }
+
+    /// - Returns: What the broker can read anew.
+    private func reloadUsers(_ path: String, _ configuration: EmbeddedBrokerConfiguration) -> [String] {
+        var new: UsersFile?
+        do throws(EmbeddedBrokerError) {
+            new = try BrokerFiles.readUsers(path)
+        } catch {
+            configuration.log("Error: the users stay as they were: \(error)")
+        }
+        guard let used = new ?? users?.users else { return [] }
+        do throws(EmbeddedBrokerError) {
+            try files.writeUsers(used, configuration)
+        } catch {
+            configuration.log("Error: users and access stay as they were: \(error)")
+            return []
+        }
+        guard let new else { return ["access"] }
+        users?.take(new)
+        return ["users", "access"]
     }
 
     /// Has mosquitto read its certificates again, and without the plugin users and access, too; who may no longer connect is cut off.

@@ -101,8 +101,9 @@ public final class Adapters {
         guard !payload.starts(with: Self.gzip) else {
             throw WireError(.invalid, "the payload is compressed (gzip), not JSON: publish it as it is")
         }
-        let domain = try topicDomain(topic, index)
-        if payload.first != UInt8(ascii: "{"), let object = domain.flatMap({ BareScalar.object(of: payload, domain: $0) }) {
+        if payload.first != UInt8(ascii: "{"),
+            let object = try topicDomain(topic, index).flatMap({ BareScalar.object(of: payload, domain: $0) })
+        {
             return try object.withUnsafeBufferPointer { bytes throws(WireError) in
                 try updates(UnsafeRawBufferPointer(bytes), padded: false, topic, index, dataset: dataset)
             }
@@ -113,9 +114,9 @@ public final class Adapters {
         do throws(JSONError) {
             root = try parser.root(of: payload, padded: padded)
         } catch {
-            throw PayloadRefusal.of(payload, domain: domain, error)
+            throw PayloadRefusal.of(payload, domain: try topicDomain(topic, index), error)
         }
-        guard root.kind == .object else { throw PayloadRefusal.of(root, domain: domain) }
+        guard root.kind == .object else { throw PayloadRefusal.of(root, domain: try topicDomain(topic, index)) }
         var topic = topic
         if let domain = routes[index].domain {
             topic.domain = try domain.render("domain", topic: topic, item: "", payload: root).lowercased()

@@ -83,7 +83,7 @@ struct ConnectionOptions: ParsableArguments {
             if Self.isLevel(String(first)) { dataset = String(first) }
         }
         var named = settings.setting(client, "client")
-        // Who is named with the broker is not the client of a context that nobody named.
+        // The user in the broker's address goes before the client of a context that the command line does not name.
         if user != nil, broker?.isFlag == true, named?.isOfDefault == true { named = nil }
         var client = try Self.level(named)
         if client == nil, let user {
@@ -153,7 +153,7 @@ struct ConnectionOptions: ParsableArguments {
         var value: String
         var source: String
         var isFlag: Bool
-        /// Of the context that counts where none is named.
+        /// Of the context that counts where `--context` names none.
         var isOfDefault = false
 
         func refused(_ reason: String) -> CommandFailure {

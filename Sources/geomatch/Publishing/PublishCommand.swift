@@ -58,16 +58,18 @@ struct PublishCommand: AsyncParsableCommand {
         }
         // A retained one is read by a daemon that starts later.
         let needsDaemon = !retain && !configuration.isHTTP && (try? LiveTopic(encoded: topic)) != nil
-        let isTaken = try await withClient(configuration, drain: configuration.requestTimeout) { client in
+        let warning = try await withClient(configuration, drain: configuration.requestTimeout) { client in
             try await client.publish(
                 topic: configuration.topics.prefix + topic, payload: bytes, qos: qos, retain: retain)
             let reading = StatusReading(ofDaemon: configuration.topics)
-            // Who may not read the status does not know.
-            guard needsDaemon, (try? await client.run(reading)) != nil else { return true }
-            return reading.isOnline
+            guard needsDaemon, (try? await client.run(reading)) != nil, !reading.isOnline else { return String?.none }
+            // A client that may not read the status does not know.
+            return reading.status == nil
+                ? "there is no status of a geomatchd at this broker, or this client may not read it: without one the update is lost"
+                : "no geomatchd is online at this broker: the update is lost"
         }
-        guard let isTaken else { throw CommandFailure.unavailable("interrupted before the broker had it") }
-        if !isTaken { StandardError.note("warning: no geomatchd is online at this broker: the update is lost") }
+        guard let warning else { throw CommandFailure.unavailable("interrupted before the broker had it") }
+        if let warning { StandardError.note("warning: \(warning)") }
         guard output.json else { return }
         StandardOutput.print(
             json: [

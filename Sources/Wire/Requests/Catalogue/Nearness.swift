@@ -5,6 +5,8 @@ public enum Nearness {
         let letters = Array(word.lowercased().utf8)
         var best: (word: String, distance: Int)?
         for candidate in words {
+            // Each letter more or less is one difference.
+            guard abs(candidate.utf8.count - letters.count) <= max(1, candidate.utf8.count / 3) else { continue }
             let distance = distance(letters, Array(candidate.lowercased().utf8))
             guard distance <= max(1, candidate.utf8.count / 3), distance < best?.distance ?? .max else { continue }
             // What shares no letter is no misspelling.
