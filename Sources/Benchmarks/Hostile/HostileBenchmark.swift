@@ -88,6 +88,8 @@ private final class MemoryWatch: Sendable {
 }
 
 /// Clients that make a request now and then, each on a connection of its own, and wait for its reply.
+///
+/// `@unchecked Sendable`: one thread at a time has it, which runs a measurement and is joined before the next.
 private final class PoliteLoad: @unchecked Sendable {
     struct Result {
         /// Milliseconds, sorted.

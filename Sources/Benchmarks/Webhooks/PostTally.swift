@@ -2,6 +2,8 @@ import Foundation
 import WebhookReceiver
 
 /// Which matches an endpoint was sent, and how long that took.
+///
+/// `@unchecked Sendable`: everything that changes is behind `condition`.
 final class PostTally: @unchecked Sendable {
     struct Result {
         var taken: Int
