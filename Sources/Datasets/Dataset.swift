@@ -97,8 +97,10 @@ final class Dataset {
 
     var isBeingDeleted: Bool { if case .deletion? = suspension { true } else { false } }
     var isPushing: Bool { if case .push? = suspension { true } else { false } }
-    /// Time brings nothing about.
-    var isHalted: Bool { isLoading || isBeingDeleted }
+    /// Time brings nothing about. What came before it goes on is handled first, as of when it came.
+    var isHalted: Bool { isLoading || isSuspended && !isPushing }
+    /// How far time has gone on for it.
+    var advancedTo = Int64.min
 
     /// Forgets everything the store gives back, before it does.
     ///

@@ -124,6 +124,7 @@ public final class Hub {
         let secondIsOver = now - lastSecondAt >= 1000 || now < lastSecondAt
         if !unresumed.isEmpty { resume(&turn) }
         for dataset in orderedDatasets where !dataset.isHalted {
+            dataset.advancedTo = now
             dataset.geomatching.advance(&turn)
             dataset.refreshFloors(&turn)
             dataset.circumstances.advance(&turn)

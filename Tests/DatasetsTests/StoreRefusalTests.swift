@@ -198,6 +198,30 @@ struct StoreRefusalTests {
         #expect(harness.matches.count == 1)
     }
 
+    @Test("had what came meanwhile compared with what was alive when it had its turn: it is what was alive when it came")
+    func asOfItsArrival() {
+        let harness = HubHarness()
+        harness.makePair()
+        harness.isDiskSlow = true
+        harness.isDiskFull = true
+        let tree = "geomatch/d/alice/request/"
+        harness.send(tree + "device/update", #"{"id":"phone","name":"n"}"#)
+        harness.writeNext()
+        let created = harness.now
+        harness.advance(milliseconds: 3_599_000, step: 60_000)
+        harness.move(metres: 1)
+        let came = harness.now
+        harness.advance(milliseconds: 60_000)
+        harness.send("d/-/-/-/-/late/position", #"{"lat":1,"lon":1}"#)
+        #expect(harness.hub.datasets["d"]?.isSuspended == true && harness.matches.isEmpty)
+        harness.isDiskFull = false
+        harness.isDiskSlow = false
+        #expect(harness.matches.compactMap { $0.json?["createdAt"]?.number } == [Double(came)])
+        // Time goes on where it was: what expired meanwhile is gone.
+        harness.advance(milliseconds: 200)
+        #expect(harness.now > created + 3_600_000 && harness.refusal("publication/get", #"{"id":"p"}"#) == "notFound id")
+    }
+
     @Test("and cannot be read ended the daemon: it is read again later, and the dataset waits until then")
     func unreadable() {
         let harness = HubHarness()

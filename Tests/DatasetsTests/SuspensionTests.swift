@@ -243,13 +243,13 @@ struct WaitingInputsTests {
     @Test("goes on in order, for each dataset alone, and only those that are ready")
     func order() {
         var waiting = WaitingInputs(limits: HubLimits())
-        for dataset in ["a", "b"] { for topic in ["1", "2"] { _ = waiting.append(update(dataset + topic), to: dataset) } }
+        for dataset in ["a", "b"] { for topic in ["1", "2"] { _ = waiting.append(update(dataset + topic), to: dataset, at: 0) } }
         #expect(waiting.beginNext() == nil)
         waiting.makeReady("b")
         waiting.makeReady("nobody")
         #expect(waiting.beginNext() == "b" && waiting.isWaiting("a") && !waiting.isWaiting("b"))
         var topics: [String] = []
-        while case .update(let update)? = waiting.next() { topics.append(update.topic) }
+        while case .update(let update)? = waiting.next()?.content { topics.append(update.topic) }
         #expect(topics == ["b1", "b2"])
         #expect(!waiting.end(isReady: true) && !waiting.hasReady && waiting.isWaiting("a"))
     }
@@ -261,16 +261,18 @@ struct WaitingInputsTests {
         limits.liveTopics = 20
         var waiting = WaitingInputs(limits: limits)
         for round in 0..<1000 {
-            for topic in 0..<20 { _ = waiting.append(update("\(topic)", "\(round)"), to: "d") }
+            for topic in 0..<20 { _ = waiting.append(update("\(topic)", "\(round)"), to: "d", at: 0) }
         }
-        guard case .refused = waiting.append(update("20"), to: "d") else {
+        guard case .refused = waiting.append(update("20"), to: "d", at: 0) else {
             Issue.record("no bound")
             return
         }
         waiting.makeReady("d")
         _ = waiting.beginNext()
         var payloads: [String] = []
-        while case .update(let update)? = waiting.next() { payloads.append(String(decoding: update.payload, as: UTF8.self)) }
+        while case .update(let update)? = waiting.next()?.content {
+            payloads.append(String(decoding: update.payload, as: UTF8.self))
+        }
         #expect(payloads == Array(repeating: "999", count: 20))
     }
 
@@ -282,12 +284,12 @@ struct WaitingInputsTests {
         let long = String(repeating: "x", count: 9000)
         var refused = 0
         for topic in 0..<100 {
-            if case .refused = waiting.append(update("\(topic)", long), to: "d") { refused += 1 }
+            if case .refused = waiting.append(update("\(topic)", long), to: "d", at: 0) { refused += 1 }
         }
         #expect(refused == 90)
-        guard case .replaces = waiting.append(update("3", long), to: "d"),
-            case .refused = waiting.append(update("50", long), to: "d"),
-            case .refused = waiting.append(update("3", long + long), to: "d")
+        guard case .replaces = waiting.append(update("3", long), to: "d", at: 0),
+            case .refused = waiting.append(update("50", long), to: "d", at: 0),
+            case .refused = waiting.append(update("3", long + long), to: "d", at: 0)
         else {
             Issue.record("no bound")
             return
@@ -295,9 +297,9 @@ struct WaitingInputsTests {
         waiting.makeReady("d")
         _ = waiting.beginNext()
         var topics: [String] = []
-        while case .update(let update)? = waiting.next() { topics.append(update.topic) }
+        while case .update(let update)? = waiting.next()?.content { topics.append(update.topic) }
         #expect(topics == ["0", "1", "2", "4", "5", "6", "7", "8", "9", "3"])
-        guard case .waits = waiting.append(update("50", long), to: "d") else {
+        guard case .waits = waiting.append(update("50", long), to: "d", at: 0) else {
             Issue.record("room is not given back")
             return
         }

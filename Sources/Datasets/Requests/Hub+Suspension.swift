@@ -51,7 +51,7 @@ extension Hub {
     func wait(_ received: ReceivedRequest, _ turn: inout Turn) {
         let context = received.context
         endPassing(context.dataset)
-        guard !waiting.append(received, to: context.dataset) else { return }
+        guard !waiting.append(received, to: context.dataset, at: turn.now) else { return }
         datasets[context.dataset]?.requestCounters.failed += 1
         let error = WireError(
             .limit,
@@ -68,7 +68,7 @@ extension Hub {
         let update = WaitingInputs.Update(
             topic: topic, payload: Array(message.payload), isRepeated: message.isRepeated, isAdopted: isAdopted,
             isWaypoint: message.isWaypoint)
-        switch waiting.append(update, to: name) {
+        switch waiting.append(update, to: name, at: turn.now) {
         case .waits: break
         case .replaces: if !isAdopted { datasets[name]?.updateCounters.count(.conflated) }
         case .refused:
@@ -91,23 +91,27 @@ extension Hub {
         continueWaiting(&turn)
     }
 
-    /// Handles some of what waited for datasets that go on.
+    /// Handles some of what waited for datasets that go on, each as of the instant it came: what it met may have expired since.
     public func continueWaiting(_ turn: inout Turn) {
+        let now = turn.now
         var budget = Self.inputsPerTurn
         while budget > 0, let name = waiting.beginNext() {
             if isOpen(name) { datasets[name]?.isSuspended = false }
             while budget > 0, isOpen(name), let input = waiting.next() {
                 budget -= 1
-                handle(input, &turn)
+                // Time may have gone on for the dataset, or the clock back.
+                turn.now = min(max(input.at, datasets[name]?.advancedTo ?? .min), now)
+                handle(input.content, &turn)
                 live.reportMoves(&turn)
             }
+            turn.now = now
             if waiting.end(isReady: isOpen(name)) { datasets[name]?.isSuspended = true }
         }
     }
 
     private func isOpen(_ name: String) -> Bool { datasets[name].map { $0.suspension == nil && !$0.isLoading } ?? true }
 
-    private func handle(_ input: WaitingInputs.Input, _ turn: inout Turn) {
+    private func handle(_ input: WaitingInputs.Content, _ turn: inout Turn) {
         switch input {
         case .request(let received): handle(received, &turn)
         case .update(let update):

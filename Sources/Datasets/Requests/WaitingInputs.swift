@@ -5,8 +5,13 @@ import Records
 ///
 /// Updates are all kept up to a bound; beyond it a newer one takes the place of an older one of its topic.
 struct WaitingInputs {
-    /// Something that waits.
-    enum Input {
+    /// Something that waits, and when it came, milliseconds since 1970 UTC.
+    struct Input {
+        var at: Int64
+        var content: Content
+    }
+
+    enum Content {
         case request(ReceivedRequest)
         case update(Update)
     }
@@ -49,12 +54,12 @@ struct WaitingInputs {
     var count: Int { queues.values.reduce(0) { $0 + $1.count } }
 
     /// - Returns: false where too many wait, in number or bytes.
-    mutating func append(_ request: ReceivedRequest, to dataset: String) -> Bool {
-        queues[dataset, default: Queue()].append(request, limits)
+    mutating func append(_ request: ReceivedRequest, to dataset: String, at now: Int64) -> Bool {
+        queues[dataset, default: Queue()].append(request, at: now, limits)
     }
 
-    mutating func append(_ update: Update, to dataset: String) -> Outcome {
-        queues[dataset, default: Queue()].append(update, limits)
+    mutating func append(_ update: Update, to dataset: String, at now: Int64) -> Outcome {
+        queues[dataset, default: Queue()].append(update, at: now, limits)
     }
 
     // MARK: Going on
@@ -117,23 +122,23 @@ extension WaitingInputs {
         var count: Int { updateCount + requestCount }
         var isEmpty: Bool { count == 0 }
 
-        mutating func append(_ request: ReceivedRequest, _ limits: HubLimits) -> Bool {
+        mutating func append(_ request: ReceivedRequest, at now: Int64, _ limits: HubLimits) -> Bool {
             guard requestCount < limits.waitingRequests, requestBytes + request.bytes <= limits.waitingRequestBytes else {
                 return false
             }
             requestCount += 1
             requestBytes += request.bytes
-            inputs.append(.request(request))
+            inputs.append(Input(at: now, content: .request(request)))
             return true
         }
 
-        mutating func append(_ update: Update, _ limits: HubLimits) -> Outcome {
+        mutating func append(_ update: Update, at now: Int64, _ limits: HubLimits) -> Outcome {
             let key = Key(update)
             let bytes = update.bytes
             let isOverBytes = updateBytes + bytes > limits.waitingUpdateBytes
             var outcome = Outcome.waits
             if updateCount >= limits.waitingUpdates || isOverBytes {
-                if let number = newest[key], case .update(let older)? = inputs[number - firstNumber] {
+                if let number = newest[key], case .update(let older)? = inputs[number - firstNumber]?.content {
                     guard !isOverBytes || updateBytes - older.bytes + bytes <= limits.waitingUpdateBytes else { return .refused }
                     inputs[number - firstNumber] = nil
                     updateCount -= 1
@@ -146,7 +151,7 @@ extension WaitingInputs {
             newest[key] = firstNumber + inputs.count
             updateCount += 1
             updateBytes += bytes
-            inputs.append(.update(update))
+            inputs.append(Input(at: now, content: .update(update)))
             if inputs.count > 2 * (updateCount + requestCount) + 1024 { dropReplaced() }
             return outcome
         }
@@ -154,12 +159,12 @@ extension WaitingInputs {
         mutating func popFirst() -> Input? {
             while let first = inputs.popFirst() {
                 firstNumber += 1
-                switch first {
-                case nil: continue
-                case .request(let request)?:
+                guard let first else { continue }
+                switch first.content {
+                case .request(let request):
                     requestCount -= 1
                     requestBytes -= request.bytes
-                case .update(let update)?:
+                case .update(let update):
                     updateCount -= 1
                     updateBytes -= update.bytes
                     if newest[Key(update)] == firstNumber - 1 { newest[Key(update)] = nil }
@@ -170,11 +175,11 @@ extension WaitingInputs {
         }
 
         private mutating func dropReplaced() {
-            inputs.removeAll { if case nil = $0 { true } else { false } }
+            inputs.removeAll { $0 == nil }
             firstNumber = 0
             newest.removeAll(keepingCapacity: true)
             for (number, input) in inputs.enumerated() {
-                if case .update(let update)? = input { newest[Key(update)] = number }
+                if case .update(let update)? = input?.content { newest[Key(update)] = number }
             }
         }
     }
