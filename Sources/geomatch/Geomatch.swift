@@ -20,7 +20,8 @@ struct Geomatch: AsyncParsableCommand {
                   location.latitude=48.1 location.longitude=11.5
               geomatch --dataset city device list limit=10
 
-            `geomatch device --help` lists the verbs of a resource, `geomatch device create --help` the parameters of a request.
+            `geomatch device --help` lists the verbs of a resource, `geomatch device create --help` the parameters of a request. \
+            `geomatch help topics`, `selectors`, `expressions` and `errors` are a page each.
 
             `--context NAME` takes broker, dataset and client from a section of ~/.config/geomatch/contexts:
 
@@ -46,6 +47,7 @@ struct Geomatch: AsyncParsableCommand {
     static func main() async {
         do {
             if let script = RequestCompletions.asked(for: Array(CommandLine.arguments.dropFirst())) { return print(script) }
+            if let sheet = CheatSheet.asked(for: Array(CommandLine.arguments.dropFirst())) { return print(sheet) }
             if let help = RequestHelp.asked(for: Array(CommandLine.arguments.dropFirst())) { return print(help) }
             var command = try parseAsRoot(Invocation.arranged(Array(CommandLine.arguments.dropFirst())))
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }

@@ -10,15 +10,22 @@ enum Invocation {
     /// - Throws: `usage` for an unknown option where the resource or subcommand would be, for a word that is nearly a
     ///   subcommand and no resource, and for a request without a verb or with parameters written as options.
     static func arranged(_ arguments: [String]) throws(CommandFailure) -> [String] {
-        var rest = arguments[...]
+        var rest = withJoinedNumbers(arguments)[...]
         var leading = takeOptions(from: &rest)
         guard let word = rest.first else { return leading.isEmpty ? [] : ["request"] + leading }
-        if isAboutTheProgram(word) || word == "help" { return Array(rest) }
+        if word == "help" {
+            try checkHelp(rest.dropFirst().filter { !$0.hasPrefix("-") })
+            return Array(rest)
+        }
+        if isAboutTheProgram(word) { return Array(rest) }
         guard !word.hasPrefix("-") || word == "-" || word == "--" else {
             throw .usage("unknown option \(PlainText.printable(word)); geomatch --help lists the known ones")
         }
         guard var command = subcommand(word, of: Geomatch.self) else {
             if !isNearResource(word) { try suggest(word, of: Geomatch.self, before: "there is no such command") }
+            if !isResource(word), rest.prefix(while: { $0 != "--" }).contains(where: { ["--help", "-h"].contains($0) }) {
+                throw unknownCommand(word)
+            }
             return try request(leading, Array(rest))
         }
         var path = [word]
@@ -37,7 +44,33 @@ enum Invocation {
             rest = rest.dropFirst()
         }
         if command == BackupCommand.self || command == RestoreCommand.self { leading = leading.filter { $0 == "--json" } }
+        if command == PublishCommand.self { return path + leading + withNegativePayload(rest) }
         return path + leading + (command == PlacesNearCommand.self ? rest.map(number) : Array(rest))
+    }
+
+    /// Refuses help on what is neither a command nor a request: the parser would show that of the whole program.
+    ///
+    /// - Throws: `usage`, with what is nearest.
+    private static func checkHelp(_ words: [String]) throws(CommandFailure) {
+        var command: any ParsableCommand.Type = Geomatch.self
+        for (index, word) in words.enumerated() {
+            guard let below = subcommand(word, of: command) else {
+                guard index > 0 else { throw unknownCommand(word) }
+                guard !command.configuration.subcommands.isEmpty else { return }
+                try suggest(word, of: command, before: "\(words[index - 1]) has no subcommand of this name")
+                throw .usage("\"\(PlainText.printable(word))\": \(words[index - 1]) has no subcommand of this name")
+            }
+            command = below
+        }
+    }
+
+    /// With the nearest command or resource, where one is near.
+    private static func unknownCommand(_ word: String) -> CommandFailure {
+        let names = Geomatch.configuration.subcommands.compactMap { $0.configuration.commandName }
+        let near = Nearness.nearest(to: word, of: names + RequestCatalogue.all.map { String($0.resource) })
+        return .usage(
+            "\"\(PlainText.printable(word))\": there is no such command; "
+                + (near.map { "did you mean \($0)?" } ?? "geomatch --help lists them"))
     }
 
     /// The words of a request, which takes parameters as `key=value`.
@@ -76,8 +109,35 @@ enum Invocation {
     }
 
     /// A negative number as the parser lets it through where no option can be meant.
-    private static func number(_ word: String) -> String {
-        word.hasPrefix("-") && Double(word) != nil ? " " + word : word
+    private static func number(_ word: String) -> String { isNegative(word) ? " " + word : word }
+
+    private static func isNegative(_ word: String) -> Bool { word.hasPrefix("-") && Double(word) != nil }
+
+    /// `--count -1` as `--count=-1`: the parser would miss the value.
+    private static func withJoinedNumbers(_ arguments: [String]) -> [String] {
+        var joined: [String] = []
+        for (index, word) in arguments.enumerated() {
+            if joined.last == "--" { return joined + arguments[index...] }
+            if isNegative(word), let option = joined.last, isOptionWithValue(option) {
+                joined[joined.count - 1] = "\(option)=\(word)"
+            } else {
+                joined.append(word)
+            }
+        }
+        return joined
+    }
+
+    /// Of commands that take negative numbers by themselves.
+    private static let flags = ["--json", "--retain"]
+
+    private static func isOptionWithValue(_ word: String) -> Bool {
+        word.hasPrefix("--") && word != "--" && !flags.contains(word) && !word.contains("=")
+    }
+
+    /// A bare payload such as `-5` is the last argument of all.
+    private static func withNegativePayload(_ words: ArraySlice<String>) -> [String] {
+        guard !words.contains("--"), let index = words.firstIndex(where: isNegative) else { return Array(words) }
+        return words[..<index] + words[(index + 1)...] + ["--", words[index]]
     }
 
     /// - Throws: `usage` where a subcommand has nearly the name of `word`.

@@ -16,7 +16,7 @@ struct Geomatchd: AsyncParsableCommand {
         discussion: """
             Without an argument it runs an embedded mosquitto on 127.0.0.1:1883 and stores in ./geomatch-data. \
             Each flag can also be given in the environment (--data-dir as GEOMATCH_DATA_DIR) and as a key of the \
-            configuration file (data-dir); a flag goes before the environment, that before the file, that before the default.
+            configuration file (data-dir). Precedence: flag, environment, file, default.
 
             Formats of the file's key adapters[], each with a filter that suits it:
             \(AdapterFormat.help)
@@ -83,7 +83,10 @@ struct Geomatchd: AsyncParsableCommand {
         ))
     var webhooksAllowPrivate: String?
 
-    @Option(help: ArgumentHelp("How long being online may take at the start. (default: 30)", valueName: "SECONDS"))
+    // A negative number is refused as other wrong values are.
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("How long being online may take at the start. (default: 30)", valueName: "SECONDS"))
     var startTimeout: String?
 
     @Option(help: ArgumentHelp("trace, debug, info, notice, warning (or warn) or error. (default: info)", valueName: "LEVEL"))
@@ -107,10 +110,9 @@ struct Geomatchd: AsyncParsableCommand {
         do throws(SettingsError) {
             settings = try sources.settings()
         } catch {
-            let mistakes = checkConfig ? sources.mistakes(after: error) : [error]
+            let mistakes = checkConfig ? sources.mistakes(after: error) : [error.description]
             throw Self.ended(
-                error.source == .flag ? .validationFailure : ExitCode(78),
-                mistakes.map(\.description).joined(separator: "\ngeomatchd: "))
+                error.source == .flag ? .validationFailure : ExitCode(78), mistakes.joined(separator: "\ngeomatchd: "))
         }
         if printConfig { print(settings.text) }
         if checkConfig {

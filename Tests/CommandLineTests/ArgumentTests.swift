@@ -32,6 +32,11 @@ struct ArgumentTests {
             ("--dataset d demo --json building", "demo building --dataset d --json"),
             ("places near 40.7 -74 --radius 5", "places near 40.7  -74 --radius 5"),
             ("eval distance 0 -1 0 1", "eval distance 0 -1 0 1"),
+            ("eval distance --json -1 -1 0 1", "eval distance --json -1 -1 0 1"),
+            ("places near 0 0 --radius -5", "places near 0 0 --radius=-5"),
+            ("watch matches --count -1 -- --count -1", "watch matches --count=-1 -- --count -1"),
+            ("pub t -5 --qos 1", "pub t --qos 1 -- -5"), ("pub t -- -5", "pub t -- -5"),
+            ("pub t --retain -5", "pub t --retain -- -5"),
             ("--generate-completion-script zsh", "--generate-completion-script zsh"),
             ("", ""),
         ])
@@ -69,6 +74,19 @@ struct ArgumentTests {
             Row(
                 words: ["places", "near", "-91", "-7"],
                 error: "Error: -91.0 -7.0 is no position: ±90 and ±180 degrees are allowed"),
+            Row(
+                words: ["places", "near", "1", "-7", "--radius", "-5"],
+                error: "Error: --radius is -5.0: more than 0 and at most 20037509 metres are allowed"),
+            Row(words: ["watch", "matches", "--count", "-1"], error: "Error: --count is -1: 1 or more is allowed"),
+            Row(
+                words: ["--timeout", "-3", "a", "b"],
+                error: "geomatch: --timeout is -3.0: more than 0 and at most 86400 seconds are allowed"),
+            Row(words: ["help", "xyzzy"], error: "geomatch: \"xyzzy\": there is no such command; geomatch --help lists them"),
+            Row(words: ["xyzzy", "--help"], error: "geomatch: \"xyzzy\": there is no such command; geomatch --help lists them"),
+            Row(words: ["help", "stauts"], error: "geomatch: \"stauts\": there is no such command; did you mean status?"),
+            Row(
+                words: ["help", "demo", "bulding"],
+                error: "geomatch: \"bulding\": demo has no subcommand of this name; did you mean building?"),
             Row(words: ["--bogus", "x"], error: "geomatch: unknown option --bogus; geomatch --help lists the known ones"),
             Row(
                 words: ["device", "list", "--bogus"],

@@ -224,8 +224,8 @@ struct BrokerTests {
             filters: ["geomatch/+/+/request/device/get"],
             answer: { daemon, message, correlation in
                 daemon.publish(
-                    "geomatch/d/cli/reply", #"{"error":{"code":404,"error":"notFound","message":"no"}}"#, correlation: correlation
-                )
+                    "geomatch/d/cli/reply", #"{"error":{"code":404,"error":"notFound","message":"there is no device `x`"}}"#,
+                    correlation: correlation)
             }
         ) { broker, daemon throws in
             func note(_ arguments: String..., until text: String) throws {
@@ -238,7 +238,7 @@ struct BrokerTests {
             daemon.tell("geomatch/status", #"{"state":"online","instance":"i"}"#, retain: true)
             try note("circumstances", until: "no status of the dataset d")
             daemon.tell("geomatch/d/status", "{}", retain: true)
-            try note("matches", "--device", "x", until: "there is no device x")
+            try note("matches", "--device", "x", until: "there is no device `x`")
             // Nobody answers who is not their login.
             let other = try CommandLineRun([
                 "--broker", broker.url.replacing("mqtt://", with: "mqtt://ann@"), "--client", "house", "--timeout", "0.2",

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Testing
+import Wire
 
 @testable import geomatch
 
@@ -57,6 +58,32 @@ struct HelpTests {
         for option in ConnectionOptions.names + ["--json"] { #expect(page.contains(option), "\(option)") }
     }
 
+    @Test("The pages of help fit a terminal, their examples are understood, and no error is left out")
+    func sheets() throws {
+        for sheet in CheatSheet.allCases {
+            #expect(CheatSheet.asked(for: ["help", sheet.rawValue]) == sheet.text)
+            for line in sheet.text.split(separator: "\n") { #expect(line.count <= 90, "\(line)") }
+        }
+        for code in ErrorCode.allCases { #expect(CheatSheet.errors.text.contains("\(code.rawValue) "), "\(code)") }
+        /// The lines of examples, without what is said of them.
+        func examples(of sheet: CheatSheet) -> [String] {
+            let lines = sheet.text.split(separator: "\n").filter { $0.hasPrefix("  ") && !$0.hasPrefix("  geomatch") }
+            return lines.map { line in
+                let text = line.dropFirst(2)
+                return String(text[..<(text.firstRange(of: "  ")?.lowerBound ?? text.endIndex)])
+            }
+        }
+        #expect(examples(of: .selectors).count == 8 && examples(of: .expressions).count == 11)
+        for example in examples(of: .selectors) {
+            let said = try geomatch("eval", "selector", example, "{}")
+            #expect(said.code == 0, "\(example): \(said.error)")
+        }
+        for example in examples(of: .expressions) {
+            let said = try geomatch("eval", "circumstance", example)
+            #expect(said.code == 0, "\(example): \(said.error)")
+        }
+    }
+
     @Test("Help of requests lists their parameters with what each takes, in 80 columns where it can be wrapped")
     func requests() throws {
         let said = try geomatch("device", "create", "--help")
@@ -75,6 +102,12 @@ struct HelpTests {
         #expect(
             try geomatch("device", "creat", "--help").out.hasPrefix(
                 "There is no request device creat; did you mean device create?"))
+        #expect(
+            try geomatch("device", "xyzzy", "--help").out.hasPrefix("There is no request device xyzzy.\n\ngeomatch device VERB"))
+        #expect(
+            try geomatch("help", "devcie").out.hasPrefix(
+                "There is no command devcie; did you mean device?\n\ngeomatch device VERB"))
+        #expect(try geomatch("help", "watch").out.hasPrefix("OVERVIEW: Print what comes in"))
         #expect(RequestHelp.asked(for: ["watch", "--help"]) == nil)
         #expect(RequestHelp.asked(for: ["device", "list"]) == nil)
     }

@@ -28,6 +28,21 @@ struct LiveTableTests {
         #expect(rows.count == 0)
     }
 
+    @Test("Known properties have their units, and a position as many decimals as it is worth")
+    func units() {
+        func text(_ topic: String, _ properties: String) -> String? {
+            var rows = LiveRows()
+            _ = apply(&rows, message(topic, properties))
+            return rows.all.first?.text
+        }
+        #expect(text("d/-/-/-/-/r/co2", #""co2":421"#) == "co2 421 ppm")
+        #expect(text("d/-/-/-/-/r/temperature", #""temperature":-2.5,"co2":1"#) == "temperature -2.5 °C  co2 1")
+        #expect(
+            text("d/-/-/-/-/p/position", #""latitude":-43.123456789,"longitude":7,"horizontalAccuracy":5,"speed":null"#)
+                == "latitude -43.12346  longitude 7.00000  horizontalAccuracy 5 m  speed null")
+        #expect(text("d/-/-/-/-/p/engine", #""temperature":80"#) == "temperature 80")
+    }
+
     @Test("What left unseen is taken out, with the message that the daemon would have sent")
     func removed() {
         var rows = LiveRows()

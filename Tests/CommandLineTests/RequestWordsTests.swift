@@ -80,6 +80,28 @@ struct RequestWordsTests {
     }
 
     @Test(
+        "An id is meant that differs in one letter of three or two of six, in any case and any order of the others",
+        arguments: [
+            ("phone", "phone1"), ("Phone1", "phone1"), ("hpone1", "phone1"), ("phone2", "phone1"), ("kitchn", "kitchen"),
+            ("kitchen", nil), ("kitten", "kitchen"), ("kit", nil), ("ad", nil), ("abd", "ab"), ("", nil), ("secrte", nil),
+        ] as [(String, String?)])
+    func nearestID(_ id: String, _ expected: String?) {
+        let ids = ["phone3", "phone1", "kitchen", "abc", "ab", "secret"]
+        for ids in [ids, ids.reversed()] { #expect(Nearness.nearest(to: id, ofIDs: ids) { $0 != "secret" } == expected) }
+    }
+
+    @Test("A distance is cut off where it is too large, and right where it is not")
+    func cutDistance() {
+        var random = SplitMix64(seed: 7)
+        for _ in 0..<2000 {
+            let (a, b) = (random.text(of: ["a", "b", "c"], upTo: 7), random.text(of: ["a", "b", "c"], upTo: 7))
+            let whole = Nearness.distance(a, b)
+            for most in 0...3 where whole <= most { #expect(Nearness.distance(a, b, atMost: most) == whole) }
+            for most in 0...3 where whole > most { #expect(Nearness.distance(a, b, atMost: most) > most) }
+        }
+    }
+
+    @Test(
         "Words that mean nothing are refused",
         arguments: [
             ["x"], ["=1"], [".a=1"], ["a.=1"], ["a..b=1"], ["a=1", "a=2"], ["a=1", "a.b=2"], ["a.b=1", "a=2"], ["a:=x"],

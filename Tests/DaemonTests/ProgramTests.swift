@@ -123,6 +123,21 @@ struct ProgramTests {
         ] { #expect(said.error.contains(line), "\(said)") }
     }
 
+    @Test("Checking the configuration named missing files only once the values were right")
+    func mistakesAndFiles() throws {
+        let file = "log-format: xml\nusers: missing\npage: {mbtiles: c}\n"
+        let said = try geomatchd(["--check-config", "--config", "f.yaml"], files: ["f.yaml": file])
+        let starts = ["f.yaml: log-format: ", "the users file missing cannot be read", "page.mbtiles: c cannot be read"]
+        let lines = said.error.split(separator: "\n")
+        #expect(said.code == 78 && said.out.isEmpty && lines.count == starts.count, "\(said)")
+        for (line, start) in zip(lines, starts) { #expect(line.hasPrefix("geomatchd: " + start), "\(said)") }
+        // With a broker of one's own the users are nobody's.
+        let other = try geomatchd(["--check-config", "--config", "f.yaml"], files: ["f.yaml": "broker: x://h\nusers: missing\n"])
+        #expect(other.code == 78 && !other.error.contains("missing"), "\(other)")
+        let negative = try geomatchd(["--check-config", "--start-timeout", "-5"])
+        #expect(negative.code == 64 && negative.error.hasPrefix("geomatchd: --start-timeout: `-5` was read"), "\(negative)")
+    }
+
     @Test("Checking the configuration names all mistakes, a start the first one")
     func mistakes() throws {
         let files = [

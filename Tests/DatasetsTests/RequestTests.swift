@@ -23,6 +23,69 @@ struct RequestTests {
         }
     }
 
+    @Test("Who mistypes an id is told which one may be meant, of those that the client may read")
+    func nearID() {
+        let harness = HubHarness()
+        func make(_ id: String, client: String = "alice") {
+            _ = harness.request("device/create", #"{"deviceType":"MobileDevice","id":"\#(id)"}"#, client: client)
+        }
+        make("phone-ann")
+        make("phone-bob", client: "bob")
+        harness.send("d/-/-/-/-/tracker-1/position", #"{"lat":43.73,"lon":7.42}"#)
+        _ = harness.request(
+            "publication/create", #"{"id":"offer","deviceId":"phone-ann","topic":"t","range":1,"duration":9}"#)
+        _ = harness.request("geofence/create", #"{"id":"garden","area":{"around":"phone-ann","radius":9}}"#)
+        _ = harness.request("circumstance/register", #"{"id":"at-home","expression":"true"}"#)
+        _ = harness.request("live/subscribe", #"{"id":"all-rooms","criteria":{}}"#)
+        let uuid = "F7826DA6-4FA2-4E98-8024-BC5B71E0893E"
+        _ = harness.request("beacon/monitor", #"{"id":"gallery","proximityUUID":"\#(uuid)"}"#)
+        let feature = #"{"type":"Feature","id":"park","geometry":{"type":"Point","coordinates":[7,43]},"properties":{}}"#
+        _ = harness.request("place/import", #"{"places":{"type":"FeatureCollection","features":[\#(feature)]}}"#)
+        func message(_ name: String, _ id: String, key: String = "id", client: String = "alice") -> String? {
+            harness.request(name, #"{"\#(key)":"\#(id)"}"#, client: client)?["error"]?["message"]?.text
+        }
+        func meant(_ name: String, _ id: String, key: String = "id", client: String = "alice") -> String? {
+            let parts = message(name, id, key: key, client: client)?.split(separator: "; did you mean `")
+            return parts?.count == 2 ? parts.map { String($0[1].dropLast(2)) } : nil
+        }
+        #expect(message("device/get", "phone-amn") == "there is no device `phone-amn`; did you mean `phone-ann`?")
+        #expect(meant("publication/list", "phone-amn", key: "deviceId") == "phone-ann")
+        #expect(meant("device/get", "tracker-2", client: "eve") == "tracker-1")
+        #expect(meant("publication/get", "ofer") == "offer")
+        #expect(meant("geofence/get", "gardne") == "garden")
+        #expect(meant("circumstance/enable", "at-hme") == "at-home")
+        #expect(meant("live/renew", "all-room") == "all-rooms")
+        #expect(meant("beacon/unmonitor", "galery") == "gallery")
+        #expect(meant("place/get", "prak", client: "eve") == "park")
+        // Another client's own is not named to it, but to an administrator.
+        #expect(message("device/get", "phone-bb") == "there is no device `phone-bb`")
+        #expect(meant("device/get", "phone-bb", client: "admin") == "phone-bob")
+        #expect(message("publication/get", "ofer", client: "bob") == "there is no publication `ofer`")
+        #expect(meant("geofence/get", "gardne", client: "bob") == nil && meant("live/renew", "all-room", client: "bob") == nil)
+        #expect(meant("circumstance/enable", "at-hme", client: "bob") == nil)
+        #expect(meant("beacon/unmonitor", "galery", client: "bob") == nil)
+        #expect(message("device/get", "something") == "there is no device `something`")
+        let area = harness.request("geofence/create", #"{"area":{"around":"phone-amn","radius":9}}"#)?["error"]
+        #expect(area?["message"]?.text == "there is no device `phone-amn`; did you mean `phone-ann`?")
+        #expect(area?.refusal == "notFound area.around")
+        // Many at once are not worth as many looks.
+        let items = harness.request(
+            "publication/create", #"{"items":[{"deviceId":"phone-amn","topic":"t","range":1,"duration":9}]}"#)
+        #expect(
+            items?["result"]?["items"]?.elements.first?["error"]?["message"]?.text == "there is no device `phone-amn`")
+    }
+
+    @Test("In a large dataset nothing is looked for")
+    func nearIDAmongMany() {
+        let harness = HubHarness()
+        for first in [0, 1000, 2000] {
+            let items = (first..<first + 1000).map { #"{"deviceType":"MobileDevice","id":"device-\#($0)"}"# }
+            _ = harness.request("device/create", #"{"items":[\#(items.joined(separator: ","))]}"#)
+        }
+        let reply = harness.request("device/get", #"{"id":"devcie-7"}"#)
+        #expect(reply?["error"]?["message"]?.text == "there is no device `devcie-7`")
+    }
+
     static let phone = #""deviceId":"phone","topic":"t","range":1,"duration":9"#
 
     @Test(

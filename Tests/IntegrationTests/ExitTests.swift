@@ -83,6 +83,24 @@ extension Integration {
             }
         }
 
+        @Test("A daemon whose HTTP port is taken was online before it ended")
+        func httpPortTaken() throws {
+            try withBroker { broker in
+                try withFolder { folder in
+                    let former = try Daemon(folder: folder, arguments: ["--http", "off"])
+                    defer { former.end() }
+                    try former.waitOnline()
+                    #expect(former.program.end(SIGTERM) == 0, "\(former.log)")
+                    let daemon = try Daemon(
+                        folder: folder, arguments: ["--http", "127.0.0.1:\(broker.port)", "--log-level", "debug"])
+                    defer { daemon.end() }
+                    #expect(daemon.program.waitForExit() == 69, "\(daemon.log)")
+                    #expect(daemon.log.contains("HTTP cannot listen on 127.0.0.1:\(broker.port)"), "\(daemon.log)")
+                    #expect(!daemon.log.contains(" online "), "\(daemon.log)")
+                }
+            }
+        }
+
         @Test("A port that is taken ends with 69 and names the ways out")
         func portTaken() throws {
             try withBroker { broker in

@@ -44,6 +44,20 @@ extension Integration {
                         })
                 }
                 #expect(diagnostics.lines.joined().contains("p1/position: invalid"), "\(diagnostics.lines)")
+                // It waited for ever where the dataset came after it.
+                let early = try geomatch(["--client", "admin", "--dataset", "late", "watch", "diagnostics", "--count", "1"])
+                defer { early.end() }
+                #expect(early.waitForLine("there is no dataset `late`"), "\(early.lines)")
+                let creation = try geomatch(["--client", "admin", "--dataset", "late", "dataset", "create"])
+                #expect(creation.waitForExit() == 0, "\(creation.lines)")
+                try withClient(daemon.endpoint) { client in
+                    #expect(
+                        eventually {
+                            client.publish("late/-/-/-/-/p1/position", "hello")
+                            return !early.isRunning
+                        })
+                }
+                #expect(early.lines.joined().contains("p1/position: invalid"), "\(early.lines)")
                 let publish = try geomatch(["pub", "d/-/-/-/-/a/position", #"{"lat":43.73,"lon":7.42}"#])
                 #expect(publish.waitForExit() == 0, "\(publish.lines)")
                 let refused = try geomatch(["pub", "d/-/-/-/-/a/position", #"{"lat":143.73,"lon":7.42}"#])

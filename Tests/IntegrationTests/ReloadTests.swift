@@ -32,6 +32,30 @@ extension Integration {
             }
         }
 
+        @Test("The log of a life names no types of the program and no error where there was none")
+        func calmLog() throws {
+            try withFolder { folder in
+                try writeCertificate(in: folder, as: "first")
+                let file = folder + "/geomatch.yaml"
+                try """
+                log-level: debug
+                listen-tls:
+                  listen: 127.0.0.1:\(Loopback.freePort())
+                  certificate-file: \(folder)/certificate.pem
+                  key-file: \(folder)/key.pem
+                """.write(toFile: file, atomically: true, encoding: .utf8)
+                let daemon = try Daemon(folder: folder, arguments: ["--http", "127.0.0.1:0", "--config", file])
+                defer { daemon.end() }
+                try daemon.waitOnline()
+                kill(daemon.program.processID, SIGHUP)
+                #expect(daemon.program.waitForLine("configuration reloaded"), "\(daemon.log)")
+                #expect(daemon.program.waitForLine("As intended, "), "\(daemon.log)")
+                daemon.program.signal(SIGTERM)
+                #expect(daemon.program.waitForExit() == 0, "\(daemon.log)")
+                #expect(!daemon.log.contains("Service") && !daemon.log.contains("Error"), "\(daemon.log)")
+            }
+        }
+
         @Test("Adapters that a dataset prevents stay as they were, and are not logged as changed")
         func refusedAdapters() throws {
             try withFolder { folder in

@@ -40,6 +40,12 @@ struct BeaconMonitors {
 
     func count(of client: String) -> Int { counts[client] ?? 0 }
 
+    /// In no order; none where there are too many to look for one.
+    func ids(of client: String) -> [String] {
+        guard all.count <= Call.nearMax else { return [] }
+        return all.keys.compactMap { all[$0]?.record }.filter { $0.client == client }.map(\.id)
+    }
+
     /// Those that may be about a beacon.
     func about(_ beacon: BeaconKey) -> [BeaconMonitor] {
         byUUID.isEmpty ? [] : byUUID[BeaconRegion(uuid: beacon).uuid] ?? []

@@ -30,7 +30,7 @@ extension Beacons {
         let id = try call.parameters.id("id")
         let client = call.client.name
         guard monitors[client, id] != nil else {
-            throw WireError(.notFound, "there is no monitor `\(id)` of `\(client)`", field: "id")
+            throw call.absent("monitor", id, " of `\(client)`", of: monitors.ids(of: client)) { _ in nil }
         }
         monitors.remove(client: client, id: id)
         turn.keep(.deleteBeaconMonitor(dataset: call.dataset.id, client: client, id: id))

@@ -101,7 +101,7 @@ extension CircumstanceBook {
     private func circumstance(_ call: Call) throws(WireError) -> Circumstance {
         let id = try call.parameters.id("id")
         guard let circumstance = self[id] else {
-            throw WireError(.notFound, "there is no circumstance `\(id)`", field: "id")
+            throw call.absent("circumstance", id, of: ids) { self[$0]?.record.owner }
         }
         try call.checkOwner(circumstance.record.owner, of: "circumstance", id)
         return circumstance

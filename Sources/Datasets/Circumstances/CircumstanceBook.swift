@@ -51,6 +51,9 @@ final class CircumstanceBook {
     /// What circumstances see of the dataset at this moment.
     var world: PlaceWorld { PlaceWorld(book: self) }
 
+    /// In no order.
+    var ids: some Collection<String> { circumstances.keys }
+
     subscript(id: String) -> Circumstance? { circumstances[id] }
 
     func count(of client: String) -> Int { counts[client] ?? 0 }

@@ -14,11 +14,15 @@ extension Geomatching {
         let publicationID = try call.parameters.id("publicationId")
         let subscriptionID = try call.parameters.id("subscriptionId")
         guard let subscription = subscription(subscriptionID, of: call) else {
-            throw Self.notFound("subscription", subscriptionID, field: "subscriptionId")
+            throw call.absent("subscription", subscriptionID, Self.remembered, of: subscriptions.keys, field: "subscriptionId") {
+                self.subscriptions[$0]?.record.owner
+            }
         }
         try call.checkOwner(subscription.record.owner, of: "subscription", subscriptionID, field: "subscriptionId")
         guard let publication = publication(publicationID, of: call) else {
-            throw Self.notFound("publication", publicationID, field: "publicationId")
+            throw call.absent("publication", publicationID, Self.remembered, of: publications.keys, field: "publicationId") {
+                self.publications[$0]?.record.owner
+            }
         }
         var pair = ExplainedPair(
             publication: publication.record, publicationLife: publication.life,
@@ -38,10 +42,7 @@ extension Geomatching {
         return pair.explain().encoded()
     }
 
-    private static func notFound(_ kind: String, _ id: String, field: String) -> WireError {
-        WireError(
-            .notFound, "there is no \(kind) `\(id)`, nor is one remembered that ended within the last 24 hours", field: field)
-    }
+    private static let remembered = ", nor is one remembered that ended within the last 24 hours"
 
     private func publication(_ id: String, of call: Call) -> (record: PublicationRecord, life: ExplainedPair.Life)? {
         if let living = publications[id] {

@@ -125,7 +125,7 @@ extension Geofences {
         if let own = self[call.client.name, id] { return own }
         if call.client.isAdministrator, let other = self[path: id] { return other }
         let others = call.client.isAdministrator ? "; another client's is `CLIENT/\(id)`" : ""
-        throw WireError(.notFound, "there is no geofence `\(id)` of `\(call.client.name)`\(others)", field: "id")
+        throw call.absent("geofence", id, " of `\(call.client.name)`\(others)", of: ids(of: call.client.name)) { _ in nil }
     }
 
     private func applyOptions(_ call: Call, to record: inout GeofenceRecord) throws(WireError) {
@@ -160,9 +160,11 @@ extension Geofences {
 
     /// What an area refers to must be there, and be the client's.
     private func check(_ area: GeofenceArea, _ call: Call) throws(WireError) {
-        if let problem = resolve(area).problem { throw problem }
-        guard case .around(let id, _) = area, let device = devices[id] else { return }
-        try call.checkOwner(device.record.owner, of: "device", id, field: "area.around")
+        switch area {
+        case .place(let id) where places.table.handle(of: id) == nil: throw places.absent(id, field: "area.place", call)
+        case .around(let id, _): _ = try call.device(id, field: "area.around")
+        default: if let problem = resolve(area).problem { throw problem }
+        }
     }
 
     private func describe(_ geofence: Geofence, warnings: [String] = []) -> [UInt8] {

@@ -58,6 +58,12 @@ final class Geofences {
     subscript(path path: String) -> Geofence? { byPath[path] }
     subscript(number: Int32) -> Geofence? { Int(number) < byNumber.count ? byNumber[Int(number)] : nil }
 
+    /// In no order; none where there are too many to look for one.
+    func ids(of client: String) -> [String] {
+        guard count <= Call.nearMax else { return [] }
+        return all.filter { $0.record.owner == client }.map(\.record.id)
+    }
+
     var all: [Geofence] { byPath.keys.compactMap { byPath[$0] } }
 
     // MARK: Coming and going

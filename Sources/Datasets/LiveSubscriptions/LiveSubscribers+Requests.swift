@@ -68,9 +68,12 @@ extension LiveSubscribers {
 
     private func subscription(_ call: Call) throws(WireError) -> LiveSubscription {
         let id = try call.parameters.id("id")
-        guard let subscription = call.dataset.liveSubscriptions[call.client.name, id],
-            subscription.record.leaseUntil > call.now
-        else { throw WireError(.notFound, "there is no live subscription `\(id)` of `\(call.client.name)`", field: "id") }
+        let client = call.client.name
+        let all = call.dataset.liveSubscriptions
+        guard let subscription = all[client, id], subscription.record.leaseUntil > call.now else {
+            let own = all.count <= Call.nearMax ? all.all(of: client).map(\.record.id) : []
+            throw call.absent("live subscription", id, " of `\(client)`", of: own) { _ in nil }
+        }
         return subscription
     }
 

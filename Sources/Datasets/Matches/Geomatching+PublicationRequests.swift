@@ -75,7 +75,7 @@ extension Geomatching {
     private func publication(_ call: Call) throws(WireError) -> Publication {
         let id = try call.parameters.id("id")
         guard let publication = livePublication(id, at: call.now) else {
-            throw WireError(.notFound, "there is no publication `\(id)`", field: "id")
+            throw call.absent("publication", id, of: publications.keys) { self.publications[$0]?.record.owner }
         }
         try call.checkOwner(publication.record.owner, of: "publication", id)
         return publication

@@ -128,7 +128,7 @@ extension Geomatching {
     private func subscription(_ call: Call) throws(WireError) -> Subscription {
         let id = try call.parameters.id("id")
         guard let subscription = liveSubscription(id, at: call.now) else {
-            throw WireError(.notFound, "there is no subscription `\(id)`", field: "id")
+            throw call.absent("subscription", id, of: subscriptions.keys) { self.subscriptions[$0]?.record.owner }
         }
         try call.checkOwner(subscription.record.owner, of: "subscription", id)
         return subscription

@@ -154,9 +154,15 @@ extension PlaceBook {
         // Numbers are ids in GeoJSON.
         let id = value?.asInt64 == nil ? try call.parameters.id(key) : try PlaceReader.id(value, key)
         guard let handle = table.handle(of: id) else {
-            throw WireError(.notFound, "there is no place `\(id)`", field: key)
+            throw absent(id, field: key, call)
         }
         return (id, handle)
+    }
+
+    /// Places are read by all.
+    func absent(_ id: String, field: String, _ call: Call) -> WireError {
+        let handles = table.count <= Call.nearMax ? table.page(limit: Call.nearMax).handles : []
+        return call.absent("place", id, of: handles.map(table.id), field: field) { _ in nil }
     }
 
     /// The place with its representative point.

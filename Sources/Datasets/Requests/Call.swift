@@ -13,6 +13,8 @@ struct Call {
     var stamp: PushStamp?
     /// See ``ReturnAddress/isOpen``.
     var isOpen = false
+    /// One of many that a request brings.
+    var isItem = false
 }
 
 extension Call {
@@ -23,16 +25,42 @@ extension Call {
     ///
     /// - Parameter ownerless: Why a client that is no administrator may not do this to a device without an owner; nil if it may.
     func device(named key: String = "deviceId", ownerless: String? = nil) throws(WireError) -> Device {
-        let id = try parameters.id(key)
-        guard let device = dataset.devices[id] else {
-            throw WireError(.notFound, "there is no device `\(id)`", field: key)
-        }
-        try checkOwner(device.record.owner, of: "device", id, field: key)
+        let device = try device(parameters.id(key), field: key)
         if let ownerless, device.record.owner == nil, !client.isAdministrator {
             throw WireError(.forbidden, ownerless, field: key)
         }
         return device
     }
+
+    /// A device that a parameter names in its own way.
+    func device(_ id: String, field: String) throws(WireError) -> Device {
+        guard let device = dataset.devices[id] else {
+            let devices = dataset.devices
+            throw absent("device", id, of: devices.keys, field: field) { devices[$0]?.record.owner }
+        }
+        try checkOwner(device.record.owner, of: "device", id, field: field)
+        return device
+    }
+
+    /// That there is nothing of an id, and which one may be meant.
+    ///
+    /// - Parameters:
+    ///   - ids: Of all there is; of more than ``nearMax`` none is looked at, and none where many requests come as one.
+    ///   - owner: Whose it is: what the client does not reach is not named to it.
+    ///   - rest: Follows the id.
+    func absent(
+        _ kind: String, _ id: String, _ rest: String = "", of ids: some Collection<String>, field: String = "id",
+        owner: (String) -> String?
+    ) -> WireError {
+        var near: String?
+        if !isItem, stamp == nil, ids.count <= Self.nearMax {
+            near = Nearness.nearest(to: id, ofIDs: ids) { client.reaches(owner: owner($0)) }
+        }
+        return WireError(
+            .notFound, "there is no \(kind) `\(id)`\(rest)" + (near.map { "; did you mean `\($0)`?" } ?? ""), field: field)
+    }
+
+    static let nearMax = 2000
 
     /// Refuses what belongs to another client, see ``RequestingClient/reaches(owner:)``.
     func checkOwner(_ owner: String?, of kind: String, _ id: String, field: String = "id") throws(WireError) {

@@ -61,6 +61,7 @@ extension Hub {
         }
         // The request has one; what an element says of itself counts for nothing.
         object["requestId"] = nil
-        return Call(dataset: call.dataset, client: call.client, parameters: Parameters(object), now: call.now)
+        return Call(
+            dataset: call.dataset, client: call.client, parameters: Parameters(object), now: call.now, isItem: true)
     }
 }

@@ -60,7 +60,8 @@ extension StructureBook {
         let above = try parameters.structureParents(of: level)
         let found = tree.nodes(level, id, below: above)
         guard let node = found.first else {
-            throw WireError(.notFound, "there is no \(level.rawValue) `\(id)`\(above.isEmpty ? "" : " there")", field: "id")
+            let others = tree.count <= Call.nearMax ? tree.all.filter { $0.level == level && $0.fits(below: above) } : []
+            throw call.absent(level.rawValue, id, above.isEmpty ? "" : " there", of: others.map(\.record.id)) { _ in nil }
         }
         guard found.count == 1 else {
             throw WireError(

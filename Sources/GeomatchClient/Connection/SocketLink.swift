@@ -65,6 +65,9 @@ final class SocketLink: ClientLink, @unchecked Sendable {
 
     /// The daemon gives a sign of life each 20 s.
     private static let silenceMilliseconds: Int64 = 45_000
+    /// When the diagnostics of a dataset that does not exist are asked for again.
+    private var watchAt = Int64.max
+    private static let watchMilliseconds: Int64 = 2000
 
     init(
         _ handler: any SocketLinkHandler, _ configuration: GeomatchConfiguration, _ endpoint: MQTTEndpoint
@@ -138,8 +141,9 @@ final class SocketLink: ClientLink, @unchecked Sendable {
         let now = WallClock.now()
         if phase == .connected, now - lastHeardAt > Self.silenceMilliseconds { take(.closed(.lost("the daemon is silent"))) }
         if nextTry <= now { connect() }
+        if watchAt <= now { watchDataset() }
         if isWoken { handler.linkWoken() }
-        return handler.linkTick(now: now)
+        return min(handler.linkTick(now: now), watchAt)
     }
 
     private func take(_ event: Event) {
@@ -190,7 +194,11 @@ final class SocketLink: ClientLink, @unchecked Sendable {
         lastHeardAt = WallClock.now()
         guard bytes.count > 2, let object = (try? JSONValue.parse(bytes))?.asObject else { return }
         guard let path = object["topic"]?.asString, let payload = object["payload"] else {
-            if object["requestId"]?.asString == Self.watchID { return }
+            if object["requestId"]?.asString == Self.watchID {
+                let isUnknown = object["error"]?.asObject?["error"]?.asString == "unknownDataset"
+                if isUnknown { watchAt = WallClock.now() + Self.watchMilliseconds }
+                return
+            }
             if let token = Self.update(of: object), updates.remove(token) != nil { return answered(token, object["error"]) }
             return handler.linkReceived(topic: Array(topics.reply.utf8), payload: bytes, isKept: false)
         }
@@ -225,7 +233,7 @@ final class SocketLink: ClientLink, @unchecked Sendable {
     // MARK: Live updates
 
     private static let updatePrefix = "update-"
-    /// Of a request of our own, whose reply nobody waits for.
+    /// Of a request of our own, whose result nobody waits for.
     private static let watchID = "geomatch-watch"
 
     /// A live update, whose answer is its acknowledgement.
@@ -275,10 +283,7 @@ final class SocketLink: ClientLink, @unchecked Sendable {
             granted.append(isOurs ? 0 : 0x87)
         }
         // Diagnostics of the dataset come to a socket that asks for them, beside the client's own.
-        if let channel, wanted.contains(where: { $0.filter == topics.ownDiagnostics }) {
-            let request: JSONValue = ["request": "dataset/watch", "requestId": .string(Self.watchID)]
-            SocketConnection.write(request.serialised(), to: channel)
-        }
+        if wanted.contains(where: { $0.filter == topics.ownDiagnostics }) { watchDataset() }
         let id = lastID
         answers.append { $0.linkSubscribed(id: id, granted: granted) }
         // A client that has a socket has the daemon.
@@ -287,6 +292,13 @@ final class SocketLink: ClientLink, @unchecked Sendable {
             answers.append { $0.linkReceived(topic: topic, payload: status, isKept: true) }
         }
         return id
+    }
+
+    private func watchDataset() {
+        watchAt = .max
+        guard let channel, filters[topics.ownDiagnostics] != nil else { return }
+        let request: JSONValue = ["request": "dataset/watch", "requestId": .string(Self.watchID)]
+        SocketConnection.write(request.serialised(), to: channel)
     }
 
     func unsubscribe(_ texts: [String]) -> Int32 {

@@ -43,7 +43,7 @@ struct BuildingDemoCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How long the day is, simulated hours.", valueName: "H"))
     var hours = DemoDay.usualHours
 
-    @Option(help: ArgumentHelp("Which of all days. (default: another one each time)", valueName: "S"))
+    @Option(help: ArgumentHelp("Which of all days, a whole number. (default: another one each time)", valueName: "S"))
     var seed: UInt64?
 
     @Flag(inversion: .prefixedNo, help: "Import the building's structure first.")

@@ -41,7 +41,7 @@ struct CityDemoCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How long, simulated minutes.", valueName: "M"))
     var minutes = 60.0
 
-    @Option(help: ArgumentHelp("Which of all cities. (default: another one each time)", valueName: "S"))
+    @Option(help: ArgumentHelp("Which of all cities, a whole number. (default: another one each time)", valueName: "S"))
     var seed: UInt64?
 
     @Flag(inversion: .prefixedNo, help: "Make blocks, shops, publications and subscriptions first.")

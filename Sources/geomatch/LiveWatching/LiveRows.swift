@@ -52,11 +52,25 @@ extension LiveRows.Row {
     /// The message as the daemon would have said that the object left.
     var leftMessage: [UInt8] { payload.dropLast() + Array(",\"left\":true}".utf8) }
 
-    /// The properties for a line: `available false`.
+    /// The properties for a line: `available false`, `co2 421 ppm`, degrees of a position to about a metre.
     var text: String {
         guard let update = (try? JSONValue.parse(payload))?.asObject else { return "" }
         let members = update["properties"]?.asObject?.members ?? []
-        let text = members.map { "\(PlainText.printable($0.key)) \(PlainText.of($0.value))" }.joined(separator: "  ")
+        let text = members.map { "\(PlainText.printable($0.key)) \(shown($0.value, of: $0.key))" }.joined(separator: "  ")
         return update["derived"]?.asBool == true ? text + "  (derived)" : text
     }
+
+    private func shown(_ value: JSONValue, of name: String) -> String {
+        guard let number = value.asDouble, let unit = Self.units[levels.last ?? ""]?[name] else { return PlainText.of(value) }
+        return unit == "°" && name != "course" ? PlainText.decimal(number, 5) : PlainText.of(value) + unit
+    }
+
+    /// Of the domains that are known.
+    private static let units = [
+        "position": [
+            "latitude": "°", "longitude": "°", "course": "°", "altitude": " m", "horizontalAccuracy": " m",
+            "verticalAccuracy": " m", "speed": " m/s",
+        ],
+        "temperature": ["temperature": " °C"], "co2": ["co2": " ppm"], "humidity": ["humidity": " %"],
+    ]
 }

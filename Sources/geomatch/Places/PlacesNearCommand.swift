@@ -47,6 +47,10 @@ struct PlacesNearCommand: AsyncParsableCommand {
         guard latitude.number.magnitude <= 90, longitude.number.magnitude <= 180 else {
             throw ValidationError("\(latitude.number) \(longitude.number) is no position: ±90 and ±180 degrees are allowed")
         }
+        guard radius > 0, radius <= Area.Circle.radiusMax else {
+            let most = Int(Area.Circle.radiusMax)
+            throw ValidationError("--radius is \(radius): more than 0 and at most \(most) metres are allowed")
+        }
         guard limit > 0 else { throw ValidationError("--limit is \(limit): 1 or more is allowed") }
     }
 

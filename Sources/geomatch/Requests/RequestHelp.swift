@@ -44,7 +44,11 @@ enum RequestHelp {
         for command in Invocation.subcommand(known, of: Geomatch.self)?.configuration.subcommands ?? [] {
             lines.append(row(command.configuration.commandName ?? "", width, command.configuration.abstract))
         }
-        return "geomatch \(known) VERB [key=value ... | JSON]\n\n" + lines.joined(separator: "\n")
+        let mistake =
+            known != resource
+            ? "There is no command \(PlainText.printable(resource)); did you mean \(known)?\n\n"
+            : verb.map { "There is no request \(resource) \(PlainText.printable($0)).\n\n" } ?? ""
+        return mistake + "geomatch \(known) VERB [key=value ... | JSON]\n\n" + lines.joined(separator: "\n")
             + "\n\n`geomatch \(known) VERB --help` lists the parameters of one."
             + (requests.first.map { "\n\nExample:\n  geomatch \($0.example)" } ?? "")
     }

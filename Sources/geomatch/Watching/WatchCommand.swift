@@ -1,6 +1,7 @@
 import ArgumentParser
 import GeomatchClient
 import LiveTopics
+import Wire
 
 /// `geomatch watch …`: what the daemon publishes, as it comes.
 struct WatchCommand: AsyncParsableCommand {
@@ -119,7 +120,11 @@ struct WatchCommand: AsyncParsableCommand {
                 // Not waited for: a warning that does not come keeps nobody watching.
                 let warning = Task { [device, subject] in
                     let isOwn = [.matches, .circumstances, .geofences].contains(subject)
-                    if !configuration.isHTTP { await Self.warn(configuration, device: device, isOwn: isOwn) }
+                    if configuration.isHTTP {
+                        await Self.warnOverHTTP(client, device: device)
+                    } else {
+                        await Self.warn(configuration, device: device, isOwn: isOwn)
+                    }
                 }
                 defer { warning.cancel() }
                 try await client.run(watching)
@@ -142,13 +147,33 @@ struct WatchCommand: AsyncParsableCommand {
                 StandardError.note("nothing can come: \(hint)")
             } else if reading.dataset == nil {
                 StandardError.note("no status of the dataset \(configuration.dataset): it may not exist")
-            } else if let device, let reply = try? await client.reply(to: "device/get", ["id": .string(device)]),
-                reply["error"]?.member("error") == "notFound"
-            {
-                StandardError.note("there is no device \(device)")
+            } else if let refusal = await refusal(of: device, client) {
+                StandardError.note(refusal)
             }
         }
         await client.close()
+    }
+
+    /// The same where the daemon itself is at the other end.
+    private static func warnOverHTTP(_ client: GeomatchClient, device: String?) async {
+        if let refusal = await refusal("dataset/get", [:], with: "unknownDataset", client) {
+            StandardError.note(refusal)
+            StandardError.note("waiting for it: nothing comes before it exists")
+        } else if let refusal = await refusal(of: device, client) {
+            StandardError.note(refusal)
+        }
+    }
+
+    private static func refusal(of device: String?, _ client: GeomatchClient) async -> String? {
+        guard let device else { return nil }
+        return await refusal("device/get", ["id": .string(device)], with: "notFound", client)
+    }
+
+    private static func refusal(
+        _ name: String, _ parameters: JSONObject, with code: JSONValue, _ client: GeomatchClient
+    ) async -> String? {
+        guard let reply = try? await client.reply(to: name, parameters), let error = reply["error"] else { return nil }
+        return error.member("error") == code ? error.member("message")?.asString : nil
     }
 
     private func filters(_ configuration: GeomatchConfiguration) throws(CommandFailure) -> [String] {

@@ -61,9 +61,10 @@ extension Daemon {
                 adapters: { [weak node] rules, done in done(node?.reload(adapters: rules) ?? false) }))
         let notify = NotifyService(health: health, wake: { [weak node] in node?.hurry() })
         // HTTP ends last: what the node hands over is forwarded meanwhile.
-        let services: [any Service] =
-            (front.map { [NodeFrontService(front: $0, log: log)] } ?? [])
-            + [NodeService(node: node, door: door, surroundings: surroundings), reload, notify]
+        let gate = front.map { _ in HTTPGate() }
+        let nodeService = NodeService(node: node, door: door, surroundings: surroundings, gate: gate)
+        var services: [any Service] = [nodeService, reload, notify]
+        if let front, let gate { services.insert(NodeFrontService(front: front, log: log, gate: gate), at: 0) }
         try await run(services, health: health, graceSeconds: 25)
         store.close()
         withExtendedLifetime(directory) {}
@@ -125,9 +126,13 @@ struct NodeService: Service {
     let node: ClusterNode
     let door: NodeDoor
     let surroundings: ShardDaemon.Surroundings
+    /// It must be open before the node may be online.
+    let gate: HTTPGate?
 
     func run() async throws {
         let (node, door, surroundings) = (node, door, surroundings)
+        // The node has joined, and leaves without having served.
+        if let gate, await !gate.opening() { node.leave() }
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 await withGracefulShutdownHandler {

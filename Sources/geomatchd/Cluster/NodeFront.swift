@@ -103,12 +103,13 @@ final class NodeFront: @unchecked Sendable {
 struct NodeFrontService: Service {
     let front: NodeFront
     let log: Logger
+    let gate: HTTPGate
 
     func run() async throws {
         let front = front
         async let loop: Void = onThread("http") { front.run() }
         do {
-            try await HTTPDoorService(service: HTTPService(front.door, log: log)).run()
+            try await HTTPDoorService(front.door, log: log, gate: gate).run()
         } catch {
             front.end()
             await loop

@@ -1,3 +1,5 @@
+import MQTTLink
+
 /// Where the configuration of one start comes from; it can be read again.
 struct SettingsSources: Sendable {
     /// Key to value, of the flags that were given.
@@ -21,24 +23,25 @@ struct SettingsSources: Sendable {
 
     /// What else is wrong, for somebody who mends all of it at once.
     ///
-    /// Each mistake is left out to find the next one. What is wrong only beside other keys is found when these are right.
+    /// Each mistake is left out to find the next one, and then those in the files that the rest names. What is wrong only beside
+    /// other keys is found when these are right.
     ///
     /// - Returns: The first one, and those that were found.
-    func mistakes(after first: SettingsError) -> [SettingsError] {
+    func mistakes(after first: SettingsError) -> [String] {
         var sources = self
-        var found = [first]
-        guard first.isAlone else { return found }
-        sources.leaveOut(first)
-        while true {
-            do throws(SettingsError) {
-                _ = try sources.settings()
-                return found
-            } catch {
-                guard error.isAlone, !found.contains(error) else { return found }
-                found.append(error)
-                sources.leaveOut(error)
-            }
+        var found: [SettingsError] = []
+        var next: SettingsError? = first
+        var settings: Settings?
+        while let mistake = next, !found.contains(mistake), mistake.isAlone || found.isEmpty {
+            found.append(mistake)
+            next = nil
+            guard mistake.isAlone else { break }
+            sources.leaveOut(mistake)
+            do throws(SettingsError) { settings = try sources.settings() } catch { next = error }
         }
+        // Without its broker the embedded one would be meant, whose files may be left over.
+        if found.contains(where: { $0.key == "broker" }) { settings?.broker = try? MQTTEndpoint(url: "mqtt://localhost") }
+        return found.map(\.description) + (settings?.mistakesInFiles ?? [])
     }
 
     private mutating func leaveOut(_ mistake: SettingsError) {

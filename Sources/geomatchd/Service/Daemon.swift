@@ -64,13 +64,15 @@ struct Daemon {
 
     /// Runs services until one of them ends, or a signal ends them all.
     func run(_ services: [any Service], health: Health, graceSeconds: Int64 = 10) async throws {
+        // Its lines are of our types, and say nothing to an operator.
+        let quiet = Logger(label: "services") { _ in SwiftLogNoOpLogHandler() }
         var configuration = ServiceGroupConfiguration(
             services: services.map { service in
                 .init(
                     service: service, successTerminationBehavior: .gracefullyShutdownGroup,
                     failureTerminationBehavior: service is HTTPDoorService ? .gracefullyShutdownGroup : .cancelGroup)
             },
-            gracefulShutdownSignals: [.sigterm, .sigint], logger: log)
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet)
         configuration.maximumGracefulShutdownDuration = .seconds(graceSeconds)
         configuration.maximumCancellationDuration = .seconds(2)
         let start = StartService(health: health, timeoutSeconds: settings.startTimeoutSeconds)
@@ -272,10 +274,10 @@ struct Daemon {
     /// After our own SIGHUP it is not to read its configuration again, and does without. At a start it would end, which is reported.
     private static let unreadConfiguration = "Error: Unable to open config file "
 
-    /// A line of the child, with what explains it.
+    /// A line of the child; what is none is not called an error.
     static func text(ofBrokerLine line: String) -> String {
         guard line.hasPrefix(unreadConfiguration) else { return line }
-        return line + " As intended: at a reload it reads users, access and certificates only."
+        return "As intended, a reload is of users, access and certificates only (\(line.dropFirst("Error: ".count)))"
     }
 
     /// What an operator should know of the child: that it ended, and what it calls an error or a warning.
@@ -314,7 +316,8 @@ struct Daemon {
         let service: LinkService
         do throws(MQTTEndpointError) {
             service = LinkService(
-                door: door, link: try MQTTLink(configuration: link, handler: door, ring: embedded?.ring), handover: handover)
+                door: door, link: try MQTTLink(configuration: link, handler: door, ring: embedded?.ring), handover: handover,
+                behind: http?.gate)
         } catch {
             throw .configuration(error.description)
         }
@@ -359,7 +362,7 @@ struct Daemon {
         guard let configuration = try httpConfiguration(access) else { return nil }
         let http = HTTPDoor(configuration, core: daemon.core, wakeCore: { [weak door = daemon.door] in door?.wake() })
         daemon.http = http
-        return HTTPDoorService(service: HTTPService(http, log: log))
+        return HTTPDoorService(http, log: log, gate: HTTPGate())
     }
 
     /// What the operator decides about HTTP; nil where that is off.

@@ -9,6 +9,7 @@ import MQTTLink
 import Push
 import ServiceLifecycle
 import Store
+import Synchronization
 import Webhooks
 
 // The long-running parts in dependency order: each ends before those it needs.
@@ -77,16 +78,20 @@ struct LinkService: Service {
     let link: MQTTLink
     /// Comes before the link, where one is due.
     let handover: DueHandover?
+    /// It must be open before the daemon may be online; where it stays closed nothing was begun.
+    let gate: HTTPGate?
 
-    init(door: MQTTDoor, link: MQTTLink, handover: DueHandover?) {
+    init(door: MQTTDoor, link: MQTTLink, handover: DueHandover?, behind gate: HTTPGate?) {
         self.door = door
         self.link = link
         self.handover = handover
+        self.gate = gate
         door.link = link
     }
 
     func run() async throws {
         let (door, link, handover) = (self.door, self.link, self.handover)
+        if let gate, await !gate.opening() { return }
         await withGracefulShutdownHandler {
             await onThread("link") {
                 handover?.run()
@@ -129,9 +134,37 @@ struct PushService: Service {
     }
 }
 
+/// Opens once HTTP listens: a daemon whose port is taken ends before it was online.
+final class HTTPGate: Sendable {
+    private let isOpen = Mutex(false)
+    private let stream: AsyncStream<Never>
+    private let continuation: AsyncStream<Never>.Continuation
+
+    init() { (stream, continuation) = AsyncStream.makeStream() }
+
+    func open() {
+        isOpen.withLock { $0 = true }
+        continuation.finish()
+    }
+
+    /// Waits for that, or for the end of the daemon.
+    ///
+    /// - Returns: Whether it opened.
+    func opening() async -> Bool {
+        for await _ in stream.cancelOnGracefulShutdown() {}
+        return isOpen.withLock { $0 }
+    }
+}
+
 /// The server of the HTTP door: it ends before all else, so that what was asked is answered.
 struct HTTPDoorService: Service {
     let service: HTTPService
+    let gate: HTTPGate
+
+    init(_ door: HTTPDoor, log: Logger, gate: HTTPGate) {
+        self.gate = gate
+        service = HTTPService(door, log: log, listening: { _ in gate.open() })
+    }
 
     func run() async throws {
         do {

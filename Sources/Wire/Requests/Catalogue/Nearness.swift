@@ -16,6 +16,29 @@ public enum Nearness {
         return best?.word
     }
 
+    /// Which of the ids somebody who mistyped one may have meant.
+    ///
+    /// Ids resemble each other by nature (`phone1`, `phone2`): of three letters one may differ, of six two.
+    ///
+    /// - Parameter isOffered: Asked of the near ones only.
+    /// - Returns: The nearest of those offered; of equally near ones the first by its bytes, whatever the order of `ids`.
+    public static func nearest(
+        to id: String, ofIDs ids: some Sequence<String>, where isOffered: (String) -> Bool
+    ) -> String? {
+        let letters = Array(id.lowercased().utf8)
+        var best: (id: String, distance: Int)?
+        var most = min(2, letters.count / 3)
+        for candidate in ids where abs(candidate.utf8.count - letters.count) <= most {
+            let distance = distance(letters, Array(candidate.lowercased().utf8), atMost: most)
+            // Its own id is that of something that is about to go.
+            guard distance <= most, candidate != id, isOffered(candidate) else { continue }
+            if let known = best, known.distance == distance, known.id.utf8.lexicographicallyPrecedes(candidate.utf8) { continue }
+            best = (candidate, distance)
+            most = distance
+        }
+        return best?.id
+    }
+
     /// Advice on a word that is none of those known: the nearest one, or all of them.
     ///
     /// - Parameter introduction: The text before all of them.
@@ -25,18 +48,24 @@ public enum Nearness {
     }
 
     /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
-    public static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
+    ///
+    /// - Parameter most: What is farther is `Int.max`, which is seen after a few letters.
+    public static func distance(_ a: [UInt8], _ b: [UInt8], atMost most: Int = .max) -> Int {
         guard a.count <= 64, b.count <= 64 else { return .max }
-        var rows = [Array(0...b.count)]
+        var (earlier, former) = ([Int](), Array(0...b.count))
         for i in 0..<a.count {
             var row = [i + 1]
+            var least = i + 1
             for j in 0..<b.count {
-                var cost = min(rows[i][j] + (a[i] == b[j] ? 0 : 1), rows[i][j + 1] + 1, row[j] + 1)
-                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { cost = min(cost, rows[i - 1][j - 1] + 1) }
+                var cost = min(former[j] + (a[i] == b[j] ? 0 : 1), former[j + 1] + 1, row[j] + 1)
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { cost = min(cost, earlier[j - 1] + 1) }
                 row.append(cost)
+                least = min(least, cost)
             }
-            rows.append(row)
+            // A swap passes over this row, in which its first letter alone costs as much.
+            if least > most { return .max }
+            (earlier, former) = (former, row)
         }
-        return rows[a.count][b.count]
+        return former[b.count]
     }
 }
