@@ -261,6 +261,47 @@ test('a machine that slept does not take the daemon for dead', async () => {
   assert.equal(world.states.at(-1), 'online');
 });
 
+test('what a daemon was heard last is known after a sleep, also where it is gone by then', async () => {
+  const world = new World();
+  const link = await world.link();
+  const socket = world.sockets[0];
+  socket.onopen();
+  await world.pass(3000);
+  const heardAt = world.clock;
+  socket.onmessage({data: '{}'});
+  await world.pass(2000);
+  let jumps = 0;
+  world.listener.jumped = () => jumps++;
+  world.clock += 3600e3;
+  for (const timer of world.timers) timer.at = world.clock;
+  await world.pass(0);
+  assert.deepEqual([world.states.at(-1), jumps], ['online', 1]);
+  // It is asked at once.
+  assert.equal(socket.sent.at(-1).request, 'dataset/get');
+  await world.pass(pingEvery + answerWithin + 2000);
+  assert.deepEqual([world.states.at(-1), link.heardAt], ['lost', heardAt]);
+  link.close();
+});
+
+test('a request that is open while the machine sleeps is waited for, and a clock set back is no sleep without end', async () => {
+  const world = new World();
+  const link = await world.link();
+  const socket = world.sockets[0];
+  socket.onopen();
+  link.ask('device/get', {id: 'x'}).catch(() => {});
+  world.clock += 3600e3;
+  for (const timer of world.timers) timer.at = world.clock;
+  await world.pass(1000);
+  assert.equal(world.states.at(-1), 'online');
+  world.clock -= 7200e3;
+  for (const timer of world.timers) timer.at = world.clock;
+  await world.pass(0);
+  assert.ok(link.heardAt <= world.clock);
+  await world.pass(2 * answerWithin + pingEvery + 4000);
+  assert.equal(world.states.at(-1), 'lost');
+  link.close();
+});
+
 test('a socket that never opens, and a daemon that refuses, are tried again', async () => {
   const world = new World([{status: 0}, {status: 503, body: {error: {message: 'too many'}}}, {status: 200}]);
   await world.link();

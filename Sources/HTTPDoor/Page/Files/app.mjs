@@ -73,6 +73,7 @@ function connect() {
     opened: () => opened().catch(failed),
     message: received,
     dataset: datasetChanged,
+    jumped: renewLease,
   });
 }
 
@@ -228,8 +229,7 @@ async function follow() {
   sampling = null;
   liveID ??= `page-${link.prefix}${Date.now().toString(36)}`;
   const reply = await link.ask('live/subscribe', {id: liveID, criteria: `${view.dataset}/#`, within, minInterval: 250, lease: leaseSeconds});
-  offset = reply.leaseUntil - leaseSeconds * 1000 - Date.now();
-  if (Math.abs(offset) < 1500) offset = 0;
+  setOffset(reply);
   if (reply.snapshot > snapshotMax) await sample(within, reply.snapshot);
   // What is not said again by then is not there any more.
   setTimeout(() => {
@@ -238,6 +238,21 @@ async function follow() {
     isGroundDue = isLiveDue = true;
   }, 4000);
   if (model.places.length >= 2000) loadPlaces(within);
+}
+
+function setOffset({leaseUntil}) {
+  offset = leaseUntil - leaseSeconds * 1000 - Date.now();
+  if (Math.abs(offset) < 1500) offset = 0;
+}
+
+/** What is looked at goes on to come, and how late it is here is asked anew; a lease that ran out meanwhile is taken again. */
+async function renewLease() {
+  if (!link?.isOnline || !liveID || sampling) return;
+  await link.ask('live/renew', {id: liveID}).then(setOffset, (error) => {
+    if (error.error !== 'notFound') return;
+    viewport = null;
+    return follow();
+  }).catch(failed);
 }
 
 const isWithin = (extent, [x0, y0, x1, y1]) => extent[0] >= x0 && extent[2] <= x1 && extent[1] >= Math.min(y0, 1) && extent[3] <= Math.max(y1, 0)
@@ -616,7 +631,7 @@ $('floor').addEventListener('change', () => { setFloor($('floor').value); writeH
 $('query').addEventListener('input', search);
 $('search').addEventListener('submit', searchExactly);
 setInterval(everySecond, 1000);
-setInterval(() => { if (link?.isOnline && liveID && !sampling) link.ask('live/renew', {id: liveID}).catch(() => {}); }, leaseSeconds * 400);
+setInterval(renewLease, leaseSeconds * 400);
 await makeMap();
 connect();
 showScope();

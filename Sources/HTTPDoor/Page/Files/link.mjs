@@ -8,7 +8,7 @@ const attemptsAt = [500, 1000, 2000, 4000, 8000];
 export class Link {
   /**
    * `host` has fetch, WebSocket, now, every(ms, f), after(ms, f) → cancel, random; `listener` has changed(state), opened(), message(topic,
-   * payload). A state is {name, detail}: connecting, online, lost, key, denied, missing.
+   * payload), dataset(dataset) and jumped(). A state is {name, detail}: connecting, online, lost, key, denied, missing.
    */
   constructor(base, {dataset, client, key}, host, listener) {
     Object.assign(this, {base, dataset, client, key, host, listener});
@@ -72,7 +72,8 @@ export class Link {
     socket.onopen = () => {
       if (!isMine()) return;
       this.attempt = 0;
-      this.heardAt = this.pingAt = this.host.now();
+      /** When the daemon was heard last, and from when on it is waited for: after a sleep these are two. */
+      this.heardAt = this.waitingFrom = this.pingAt = this.host.now();
       this.openBy = null;
       this.set('online');
       this.listener.opened();
@@ -90,7 +91,7 @@ export class Link {
   }
 
   receive(data) {
-    this.heardAt = this.host.now();
+    this.heardAt = this.waitingFrom = this.host.now();
     const message = JSON.parse(data);
     if (message.topic) return this.listener.message(message.topic, message.payload);
     const reply = this.waiting.get(message.requestId);
@@ -112,17 +113,20 @@ export class Link {
 
   tick() {
     const now = this.host.now();
-    // The machine slept: what came meanwhile is still to be read.
-    const slept = now - this.tickAt > 5000;
+    // The machine slept, or its clock was set: what came meanwhile is still to be read, and the daemon is asked whether it is there.
+    const passed = now - this.tickAt;
     this.tickAt = now;
-    if (slept) {
-      this.heardAt = this.pingAt = now;
+    if (passed > 5000 || passed < 0) {
+      this.waitingFrom = now;
+      this.pingAt = now - pingEvery;
+      if (this.heardAt > now) this.heardAt = now;
+      for (const reply of this.waiting.values()) reply.since = now;
       if (this.openBy) this.openBy = now + answerWithin;
-      return;
+      if (this.isOnline) this.listener.jumped?.();
     }
     if (this.openBy && now > this.openBy) return this.retry('the daemon does not answer');
     if (!this.isOnline) return;
-    if (now - this.heardAt > pingEvery + answerWithin) return this.retry('the daemon does not answer');
+    if (now - this.waitingFrom > pingEvery + answerWithin) return this.retry('the daemon does not answer');
     if (now - this.pingAt >= pingEvery) {
       this.pingAt = now;
       this.ask('dataset/get').then((dataset) => this.listener.dataset?.(dataset), () => {});
