@@ -2,6 +2,7 @@
 
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import {readFileSync} from 'node:fs';
 
 const page = (name) => import(new URL(`../../Sources/HTTPDoor/Page/Files/${name}.mjs`, import.meta.url));
 const {parseView, formatView, parseOptions} = await page('view');
@@ -10,6 +11,7 @@ const {Model, limits, staleAfter} = await page('model');
 const {Link, pingEvery, answerWithin} = await page('link');
 const {pairsOf, whyNone} = await page('explain');
 const text = await page('text');
+const {fills} = await page('draw');
 
 const position = (id, latitude, longitude, more = {}) => ({
   topic: `d/-/-/-/-/${id}/position`, itemId: id, timestamp: 1000, ...more, properties: {latitude, longitude, ...more.properties},
@@ -61,6 +63,56 @@ test('lengths and lines are round figures', () => {
   assert.equal(geometry.graticuleStep(3), 5);
   assert.ok(Math.abs(geometry.graticuleStep(0.003) - 0.005) < 1e-9);
   assert.equal(text.metres(1234), '1.2 km');
+});
+
+test('names have room: none lies over another at any scale, and one that is shown stays when one comes nearer', () => {
+  let seed = 1;
+  const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
+  const labels = Array.from({length: 120}, () => ({x: random(), y: random(), box: [-5, -9, 10 + 90 * random(), 9]}));
+  labels.push({...labels[0]});
+  const from = geometry.labelScales(labels);
+  assert.ok(from[0] === 0 && from.at(-1) === Infinity, 'the first is always shown, one at the same point never');
+  let shownBefore = 0;
+  for (const scale of [100, 300, 1000, 3000, 10000, 100000]) {
+    const boxes = labels.flatMap(({x, y, box}, i) => (scale >= from[i] ? [box.map((side, n) => side + scale * (n % 2 ? y : x))] : []));
+    boxes.forEach((box, i) => boxes.slice(0, i).forEach((other) => assert.ok(!geometry.overlaps(box, other), `at ${scale}`)));
+    assert.ok(boxes.length >= shownBefore);
+    shownBefore = boxes.length;
+  }
+  assert.ok(shownBefore > 100);
+});
+
+test('matches and selections can be told from all else, in both schemes and without seeing all colours', () => {
+  const css = readFileSync(new URL('../../Sources/HTTPDoor/Page/Files/style.css', import.meta.url), 'utf8');
+  const blocks = [...css.matchAll(/:root \{([^}]*)\}/g)].map(([, block]) => Object.fromEntries([...block.matchAll(/--(\w+): (#\w+)/g)].map(([, key, value]) => [key, value])));
+  const linear = (colour) => {
+    const digits = colour.length === 4 ? [...colour.slice(1)].map((d) => d + d) : colour.slice(1).match(/../g);
+    return digits.map((d) => parseInt(d, 16) / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+  };
+  // Machado, Oliveira and Fernandes 2009, severity 1: as all see it, and without one of the three kinds of cones.
+  const eyes = {
+    all: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    protanopia: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    deuteranopia: [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    tritanopia: [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+  };
+  for (const [scheme, colours] of [['light', blocks[0]], ['dark', {...blocks[0], ...blocks[1]}]]) {
+    for (const [kind, matrix] of Object.entries(eyes)) {
+      const light = (colour) => {
+        const seen = matrix.map((row) => row.reduce((sum, k, i) => sum + k * linear(colour)[i], 0)).map((v) => Math.min(1, Math.max(0, v)));
+        return 0.2126 * seen[0] + 0.7152 * seen[1] + 0.0722 * seen[2];
+      };
+      const contrast = (a, b) => { const [x, y] = [light(a), light(b)]; return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05); };
+      const {match, select} = colours;
+      const others = [...['back', 'surface', 'line', 'soft', 'accent', 'stale', 'place', 'ink'].map((key) => colours[key]), ...fills[scheme]];
+      for (const [name, mark, casing] of [['match', match, colours.edge], ['select', select, colours.casing]]) {
+        assert.ok(contrast(mark, casing) >= 3, `${scheme}, ${kind}: ${name} in its casing ${contrast(mark, casing)}`);
+        // Each edge of a mark is seen: where the casing is as what lies below it, the mark is not.
+        for (const other of others) assert.ok(Math.max(contrast(mark, other), contrast(casing, other)) >= 3, `${scheme}, ${kind}: ${name} over ${other}`);
+      }
+      assert.ok(contrast(match, select) >= 3, `${scheme}, ${kind}: a match and a selection ${contrast(match, select)}`);
+    }
+  }
 });
 
 test('holes are outside', () => {
@@ -118,6 +170,18 @@ test('a match that comes twice is one, and one that is old is no news', () => {
   assert.equal(model.matches.length, 2);
   assert.deepEqual(model.freshMatches(101000).map((m) => m.id), ['m']);
   assert.deepEqual(model.freshMatches(111000), []);
+});
+
+test('a circumstance is shown where it occurs for as long as a match is, and one that could not be evaluated is not', () => {
+  const model = new Model();
+  const event = {incidentId: 'i', deviceId: 'a', name: 'Left home', timestamp: 100000};
+  model.applyCircumstance(event, 100500);
+  model.applyCircumstance(event, 100600);
+  model.applyCircumstance({...event, incidentId: 'old', timestamp: 1}, 100600);
+  model.applyCircumstance({...event, incidentId: 'bad', error: {message: 'none'}}, 100600);
+  assert.equal(model.circumstances.length, 3);
+  assert.deepEqual(model.freshCircumstances(101000).map(({incidentId}) => incidentId), ['i']);
+  assert.deepEqual(model.freshCircumstances(111000), []);
 });
 
 test('old positions are known to be old, but a pin stays where it is', () => {

@@ -41,7 +41,7 @@ const bell = new Bell(base, window);
 let details = () => [];
 const watching = {match: false, circumstance: false};
 
-document.body.classList.toggle('kiosk', options.kiosk);
+document.documentElement.classList.toggle('kiosk', options.kiosk);
 
 const now = () => Date.now() + offset;
 
@@ -208,7 +208,10 @@ function received(topic, payload) {
   } else if (kind === 'match') {
     model.applyMatch(payload, now());
     isLiveDue = true;
-  } else if (kind === 'circumstance') model.applyCircumstance(payload);
+  } else if (kind === 'circumstance') {
+    model.applyCircumstance(payload, now());
+    isLiveDue = true;
+  }
   else if (kind === 'diagnostics') model.applyDiagnostic(topic.split('/')[1], payload, now());
   else if (kind === 'status') hasFigures.status = payload;
 }
@@ -573,7 +576,7 @@ function frame() {
   if (drawing.shown?.length > crowd && !isGroundDue && look.now - drawnAt < 30) return;
   drawnAt = look.now;
   if (isGroundDue) drawing.drawGround(model, look.floor, look.now, tiles);
-  if (isLiveDue || model.matches.some((match) => match.isFresh && look.now - match.shownAt < 11000)) drawing.drawLive(model, look);
+  if (isLiveDue || [...model.matches, ...model.circumstances].some(({isFresh, shownAt}) => isFresh && look.now - shownAt < 11000)) drawing.drawLive(model, look);
   isGroundDue = isLiveDue = false;
 }
 

@@ -1,12 +1,15 @@
 // Draws the model on two canvases above the map: what seldom changes, and what moves.
 
-import {worldX, worldY, longitudeOf, latitudeOf, parallelMetres, roundDown, graticuleStep} from './geometry.mjs';
+import {
+  worldX, worldY, longitudeOf, latitudeOf, parallelMetres, roundDown, graticuleStep, labelScales, overlaps,
+} from './geometry.mjs';
 import {matchShown} from './model.mjs';
 import {metres, short} from './text.mjs';
 
 /** Beyond so many devices trails and circles of accuracy would hide what they belong to. */
 export const detailMax = 1500;
-const namesMax = 60;
+/** Beyond so many, names of devices would hide them; those that are shown go a little later, so that none flickers. */
+const names = {max: 60, slack: 15};
 const placesMax = 2000;
 
 /** Room fills from empty to full; distinguished by lightness alone, so by everybody. */
@@ -33,14 +36,16 @@ export class Drawing {
       return canvas.getContext('2d', {alpha: true});
     });
     this.readColours();
+    /** The devices whose names were drawn last. */
+    this.named = new Set();
   }
 
   readColours() {
     const style = getComputedStyle(document.documentElement);
-    this.colour = Object.fromEntries(['ink', 'soft', 'line', 'surface', 'accent', 'match', 'stale', 'place', 'select']
+    this.colour = Object.fromEntries(['ink', 'soft', 'line', 'surface', 'accent', 'match', 'stale', 'place', 'select', 'casing', 'edge']
       .map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
-    /** Larger letters on a wall. */
-    this.em = (parseFloat(style.fontSize) / 15) * (document.body.classList.contains('kiosk') ? 1.5 : 1);
+    /** All that has a size grows with the letters of the page, which grow with the screen. */
+    this.em = parseFloat(style.fontSize) / 15;
     this.fills = matchMedia('(prefers-color-scheme: dark)').matches ? fills.dark : fills.light;
   }
 
@@ -54,6 +59,7 @@ export class Drawing {
       if (context.canvas.width !== width || context.canvas.height !== height) Object.assign(context.canvas, {width, height});
     }
     this.ratio = ratio;
+    if (this.width !== this.map.width || this.height !== this.map.height) this.readColours();
     [this.width, this.height, this.scale] = [this.map.width, this.map.height, this.map.scale];
     [this.centerX, this.centerY] = [this.map.x, this.map.y];
     this.pixelsPerMetre = this.scale / Math.max(1, parallelMetres(this.map.latitude));
@@ -89,6 +95,8 @@ export class Drawing {
     const context = this.ground;
     this.measure();
     this.begin(context);
+    // What is written already, so that nothing else is written over it.
+    this.taken = [];
     if (tiles) tiles.draw(context, this.map);
     else this.drawGraticule(context);
     for (const object of model.structure) {
@@ -100,7 +108,6 @@ export class Drawing {
     const rooms = model.roomsOn(floor).map((room) => [room, model.occupancy(room, now)]);
     for (const [room, occupancy] of rooms) this.drawRoom(context, room, occupancy);
     // Over what is in the rooms, so that they can be read while they are full.
-    this.taken = [];
     this.begin(this.figures);
     for (const [room, occupancy] of rooms) this.drawFigure(this.figures, room, occupancy);
     this.drawPlaces(context, model.places);
@@ -109,30 +116,34 @@ export class Drawing {
 
   drawGraticule(context) {
     const [x0, y0, x1, y1] = this.extent();
-    const step = graticuleStep(110 / this.scale * 360);
+    const step = graticuleStep(110 * this.em / this.scale * 360);
     const digits = Math.max(0, -Math.floor(Math.log10(step)));
     context.strokeStyle = this.colour.line;
     context.fillStyle = this.colour.soft;
-    context.lineWidth = 1;
+    context.lineWidth = this.em;
     context.font = this.font(11);
     context.beginPath();
+    const {em} = this;
     const labels = [];
     for (let n = Math.ceil(longitudeOf(x0) / step); n * step <= longitudeOf(x1); n++) {
       const x = Math.round((worldX(n * step) - this.centerX) * this.scale + this.width / 2) + 0.5;
       context.moveTo(x, 0);
       context.lineTo(x, this.height);
       const longitude = ((n * step + 540) % 360 + 360) % 360 - 180;
-      labels.push([`${Math.abs(longitude).toFixed(digits)}° ${longitude < 0 ? 'W' : 'E'}`, x + 4, 14]);
+      labels.push([`${Math.abs(longitude).toFixed(digits)}° ${longitude < 0 ? 'W' : 'E'}`, x + 4 * em, 14 * em]);
     }
     for (let n = Math.ceil(latitudeOf(y1) / step); n * step <= latitudeOf(y0); n++) {
       const y = Math.round(this.y(worldY(n * step))) + 0.5;
       context.moveTo(0, y);
       context.lineTo(this.width, y);
       // Not below the buttons, nor over the scale.
-      if (y > 110 && y < this.height - 40) labels.push([`${Math.abs(n * step).toFixed(digits)}° ${n < 0 ? 'S' : 'N'}`, 6, y - 4]);
+      if (y > 110 * em && y < this.height - 40 * em) labels.push([`${Math.abs(n * step).toFixed(digits)}° ${n < 0 ? 'S' : 'N'}`, 6 * em, y - 4 * em]);
     }
     context.stroke();
-    for (const [text, x, y] of labels) context.fillText(text, x, y);
+    for (const [text, x, y] of labels) {
+      context.fillText(text, x, y);
+      this.taken.push([x, y - 11 * em, x + context.measureText(text).width, y + 3 * em]);
+    }
   }
 
   path(context, rings) {
@@ -164,7 +175,7 @@ export class Drawing {
       context.fill('evenodd');
     }
     context.strokeStyle = this.colour.soft;
-    context.lineWidth = width;
+    context.lineWidth = width * this.em;
     context.stroke();
   }
 
@@ -173,18 +184,20 @@ export class Drawing {
     const isKnown = occupancy && !occupancy.isStale;
     this.drawOutline(context, room, isKnown ? this.fills[fillOf(occupancy)] : this.colour.surface, 1);
     if (isKnown && occupancy.capacity && occupancy.people > occupancy.capacity) {
-      context.strokeStyle = this.colour.match;
-      context.lineWidth = 3;
+      context.strokeStyle = this.colour.ink;
+      context.lineWidth = 4 * this.em;
       context.stroke();
     }
   }
 
+  /** What a room is called and how many are in it, as far as there is room for it in the room. */
   drawFigure(context, room, occupancy) {
     if (!this.isVisible(room)) return;
     const [left, right] = [this.x(room.box[0]), this.x(room.box[2])];
     const [top, bottom] = [this.y(room.box[1]), this.y(room.box[3])];
     const [width, height] = [right - left, bottom - top];
-    if (width < 16 || height < 12) return;
+    const {em} = this;
+    if (width < 12 || height < 12 * em) return;
     const isKnown = occupancy && !occupancy.isStale;
     const fill = isKnown ? fillOf(occupancy) : 0;
     const isDark = this.fills === fills.dark;
@@ -192,42 +205,66 @@ export class Drawing {
     const below = isKnown ? this.fills[fill] : this.colour.surface;
     context.textAlign = 'center';
     const [x, y] = [(left + right) / 2, (top + bottom) / 2];
-    const figure = !occupancy ? '' : isKnown
-      ? `${occupancy.people}${occupancy.capacity && width > 44 ? ` / ${occupancy.capacity}` : ''}${occupancy.people > occupancy.capacity && occupancy.capacity ? ' !' : ''}` : `(${occupancy.people})`;
-    const size = Math.max(11, Math.min(22 * this.em, height / 3, width / 4));
-    const hasName = height > 40 && width > 50;
-    context.font = this.font(size / this.em, 600);
-    if (figure) this.taken.push([x - size * figure.length / 3, y - size, x + size * figure.length / 3, y + size]);
+    const {people, capacity} = occupancy ?? {};
+    const over = capacity && people > capacity ? ' !' : '';
+    const figures = !occupancy ? [] : !isKnown ? [`(${people})`] : [...(capacity ? [`${people} / ${capacity}${over}`] : []), people + over, `${people}`];
+    const size = Math.max(11 * em, Math.min(22 * em, height / 3, width / 4));
+    context.font = this.font(size / em, 600);
+    const fits = (text) => context.measureText(text).width <= width - 2;
+    const figure = figures.find(fits);
+    const hasName = height > (figure ? 40 : 18) * em && width > 50 * em;
     if (figure) this.label(context, figure, x, y + size / 3 + (hasName ? size / 2 : 0), ink, below);
     if (hasName) {
       context.font = this.font(12);
-      this.label(context, short(room.name || room.id, Math.floor(width / 7)), x, figure ? y - size / 2 + 2 : y + 4, ink, below);
+      let name = short(room.name || room.id, 40);
+      while (name.length > 1 && !fits(name)) name = short(name.replace('…', ''), [...name].length - 2);
+      this.label(context, name, x, figure ? y - size / 2 + 2 * em : y + 4 * em, ink, below);
     }
+    // As wide as any figure is, so that what is written beside it stays when the figure changes.
+    const half = Math.min(width, Math.max(4 * size, hasName ? 100 * em : 0)) / 2;
+    if (figure || hasName) this.taken.push([x - half, y - (hasName ? size + 8 * em : size), x + half, y + size]);
     context.textAlign = 'start';
   }
 
   drawPlaces(context, places) {
-    const isNear = this.pixelsPerMetre > 0.25;
-    context.fillStyle = this.colour.place;
+    const isNear = this.pixelsPerMetre > 0.25 * this.em;
+    const {em} = this;
+    const size = 4 * em;
+    const boxes = [];
     context.font = this.font(12);
-    let named = 0;
+    if (isNear) this.measureNames(context, places);
     for (const place of places.slice(0, placesMax)) {
       if (place.rings.length) this.drawOutline(context, place, 'none', 1);
       const [x, y] = [this.x(place.x), this.y(place.y)];
-      if (x < -50 || y < -20 || x > this.width + 50 || y > this.height + 20) continue;
+      if (x < -250 * em || y < -20 * em || x > this.width + 50 * em || y > this.height + 20 * em) continue;
       context.fillStyle = this.colour.place;
       context.beginPath();
-      context.moveTo(x, y - 4);
-      context.lineTo(x + 4, y);
-      context.lineTo(x, y + 4);
-      context.lineTo(x - 4, y);
+      context.moveTo(x, y - size);
+      context.lineTo(x + size, y);
+      context.lineTo(x, y + size);
+      context.lineTo(x - size, y);
       context.fill();
-      if (isNear && named++ < namesMax) this.label(context, short(place.name || place.id, 24), x + 7, y + 4, this.colour.place);
+      if (!isNear || this.scale < place.namedFrom) continue;
+      const box = [x + place.nameBox[0], y + place.nameBox[1], x + place.nameBox[2], y + place.nameBox[3]];
+      if (this.taken.some((other) => overlaps(box, other))) continue;
+      this.label(context, short(place.name || place.id, 24), x + 7 * em, y + 4 * em, this.colour.place);
+      boxes.push(box);
     }
+    this.taken.push(...boxes);
+  }
+
+  /** Which places have room for their names is decided once, for all scales. */
+  measureNames(context, places) {
+    if (this.measured === places && this.measuredEm === this.em) return;
+    [this.measured, this.measuredEm] = [places, this.em];
+    const {em} = this;
+    for (const place of places) place.nameBox = [-5 * em, -9 * em, context.measureText(short(place.name || place.id, 24)).width + 11 * em, 9 * em];
+    const from = labelScales(places.map(({x, y, nameBox}) => ({x, y, box: nameBox})));
+    places.forEach((place, i) => { place.namedFrom = from[i]; });
   }
 
   label(context, text, x, y, colour, below = this.colour.surface) {
-    context.lineWidth = 3;
+    context.lineWidth = 3 * this.em;
     context.lineJoin = 'round';
     context.strokeStyle = below;
     context.strokeText(text, x, y);
@@ -236,19 +273,20 @@ export class Drawing {
   }
 
   drawScale(context) {
-    const length = roundDown(Math.min(140, this.width / 3) / this.pixelsPerMetre);
+    const {em} = this;
+    const length = roundDown(Math.min(140 * em, this.width / 3) / this.pixelsPerMetre);
     const pixels = length * this.pixelsPerMetre;
-    const [x, y] = [12, this.height - 14];
+    const [x, y] = [12 * em, this.height - 14 * em];
     context.strokeStyle = this.colour.ink;
-    context.lineWidth = 2;
+    context.lineWidth = 2 * em;
     context.beginPath();
-    context.moveTo(x, y - 6);
+    context.moveTo(x, y - 6 * em);
     context.lineTo(x, y);
     context.lineTo(x + pixels, y);
-    context.lineTo(x + pixels, y - 6);
+    context.lineTo(x + pixels, y - 6 * em);
     context.stroke();
     context.font = this.font(12);
-    this.label(context, metres(length), x + 6, y - 5, this.colour.ink);
+    this.label(context, metres(length), x + 6 * em, y - 5 * em, this.colour.ink);
   }
 
   // What moves
@@ -272,37 +310,52 @@ export class Drawing {
       if (isDetailed || isSelected) this.drawTrail(context, device);
     }
     for (const match of model.freshMatches(look.now)) this.drawMatch(context, match, look.now);
-    const radius = shown.length > 5000 ? 2 : shown.length > detailMax ? 3 : 5;
+    const radius = Math.round((shown.length > 5000 ? 2 : isDetailed ? 5 : 3) * this.em);
     const [fresh, stale] = [[], []];
     for (const device of shown) (look.isLost || model.isStale(device, look.now) ? stale : fresh).push(device);
-    this.drawDots(context, stale, radius, true);
-    this.drawDots(context, fresh, radius, false);
-    for (const device of shown) if (look.selected.includes(device.id)) this.drawSelection(context, device, radius);
-    if (shown.length <= namesMax) this.drawNames(context, shown, look.selected);
+    this.drawDots(context, stale, radius, isDetailed, true);
+    this.drawDots(context, fresh, radius, isDetailed, false);
+    const selected = shown.filter((device) => look.selected.includes(device.id));
+    for (const device of selected) this.drawSelection(context, device, radius);
+    this.drawCircumstances(context, model, look.now);
+    this.hasNames = shown.length <= names.max + (this.hasNames ? names.slack : 0);
+    this.drawNames(context, this.hasNames ? shown : selected, look.selected);
     return shown.length;
   }
 
-  /** Names where there is room for them, those selected first. */
-  drawNames(context, shown, selected) {
+  /** Names where there is room for them: those selected first, then those that were drawn before, so that none takes turns. */
+  drawNames(context, devices, selected) {
+    const {em} = this;
     context.font = this.font(12);
     const taken = [...(this.taken ?? [])];
-    const order = [...shown].sort((a, b) => selected.includes(b.id) - selected.includes(a.id) || (a.id < b.id ? -1 : 1));
-    for (const device of order) {
+    const rank = ({id}) => (selected.includes(id) ? 0 : this.named.has(id) ? 1 : 2);
+    const order = devices.map((device) => [rank(device), device]).sort(([a, first], [b, second]) => a - b || (first.id < second.id ? -1 : 1));
+    const named = new Set();
+    for (const [place, device] of order) {
       const text = short(device.id, 24);
-      const [x, y] = [device.px + 8, device.py - 6];
-      const box = [x, y - 11 * this.em, x + context.measureText(text).width, y + 3];
-      const isFree = taken.every((other) => box[2] < other[0] || box[0] > other[2] || box[3] < other[1] || box[1] > other[3]);
-      if (!isFree && !selected.includes(device.id)) continue;
+      const {width} = context.measureText(text);
+      const boxAt = (dx, dy) => [device.px + dx, device.py + dy - 11 * em, device.px + dx + width, device.py + dy + 3 * em];
+      const isFree = (wanted) => !taken.some((other) => overlaps(wanted, other));
+      const spots = [boxAt(8 * em, -6 * em)];
+      // One that is selected has its name in any case, where it covers least.
+      if (place === 0) spots.push(boxAt(16 * em, 6 * em), boxAt(-16 * em - width, 6 * em), boxAt(-width / 2, 28 * em), boxAt(-width / 2, -18 * em));
+      const box = spots.find(isFree) ?? spots[0];
+      // One that comes anew needs some more room than one that stays.
+      const spare = place === 2 ? 6 * em : 0;
+      const needed = [box[0] - spare, box[1] - spare, box[2] + spare, box[3] + spare];
+      if (place > 0 && !isFree(needed)) continue;
       taken.push(box);
-      this.label(context, text, x, y, this.colour.ink);
+      named.add(device.id);
+      this.label(context, text, box[0], box[3] - 3 * em, this.colour.ink);
     }
+    this.named = named;
   }
 
-  drawDots(context, devices, radius, isStale) {
+  drawDots(context, devices, radius, isDetailed, isStale) {
     context.fillStyle = isStale ? this.colour.surface : this.colour.accent;
     context.strokeStyle = isStale ? this.colour.stale : this.colour.surface;
-    context.lineWidth = isStale ? 1.5 : 1;
-    if (radius < 5) {
+    context.lineWidth = (isStale ? 1.5 : 1) * this.em;
+    if (!isDetailed) {
       // Thousands: squares are much cheaper than circles, and look the same at this size.
       if (isStale) context.fillStyle = this.colour.stale;
       for (const {px, py} of devices) context.fillRect(px - radius, py - radius, 2 * radius, 2 * radius);
@@ -319,7 +372,7 @@ export class Drawing {
 
   drawAccuracy(context, {px, py, accuracy}, isSelected) {
     const radius = accuracy * this.pixelsPerMetre;
-    if (radius < 7 || radius > 4000) return;
+    if (radius < 7 * this.em || radius > 4000) return;
     context.beginPath();
     context.arc(px, py, radius, 0, 2 * Math.PI);
     context.globalAlpha = isSelected ? 0.25 : 0.1;
@@ -335,7 +388,7 @@ export class Drawing {
     context.lineTo(device.px, device.py);
     context.strokeStyle = this.colour.accent;
     context.globalAlpha = 0.45;
-    context.lineWidth = 2;
+    context.lineWidth = 2 * this.em;
     context.stroke();
     context.globalAlpha = 1;
   }
@@ -345,33 +398,56 @@ export class Drawing {
     if (!from || !to) return;
     const [x0, y0] = [this.x(worldX(from.longitude)), this.y(worldY(from.latitude))];
     const [x1, y1] = [this.x(worldX(to.longitude)), this.y(worldY(to.latitude))];
-    context.globalAlpha = Math.max(0.25, 1 - (now - match.shownAt) / matchShown);
-    context.strokeStyle = context.fillStyle = this.colour.match;
-    context.lineWidth = 3;
-    context.setLineDash(match.event === 'ended' ? [4, 6] : []);
-    context.beginPath();
-    context.moveTo(x0, y0);
-    context.lineTo(x1, y1);
-    context.stroke();
+    const path = new Path2D();
+    path.moveTo(x0, y0);
+    path.lineTo(x1, y1);
+    const isOver = match.event === 'ended';
+    // Thinner while it grows old; paler, it could not be told from the ground.
+    const width = (4 - 2 * Math.min(1, (now - match.shownAt) / matchShown)) * this.em;
+    context.setLineDash(isOver ? [6 * this.em, 6 * this.em] : []);
+    this.strokeMark(context, path, this.colour.match, this.colour.edge, width);
     context.setLineDash([]);
+    const ends = new Path2D();
     for (const [x, y] of [[x0, y0], [x1, y1]]) {
-      context.beginPath();
-      context.arc(x, y, 9, 0, 2 * Math.PI);
-      context.stroke();
+      ends.moveTo(x + 9 * this.em, y);
+      ends.arc(x, y, 9 * this.em, 0, 2 * Math.PI);
     }
-    context.globalAlpha = 1;
+    this.strokeMark(context, ends, this.colour.match, this.colour.edge, width);
+  }
+
+  /** What occurred to a device, for as long as a match is shown. */
+  drawCircumstances(context, model, now) {
+    context.font = this.font(13, 600);
+    context.textAlign = 'center';
+    for (const {deviceId, name, circumstanceId} of model.freshCircumstances(now)) {
+      const device = model.devices.get(deviceId);
+      // Those on other floors were not placed.
+      if (!device || !this.shown.includes(device)) continue;
+      const ring = new Path2D();
+      ring.rect(device.px - 9 * this.em, device.py - 9 * this.em, 18 * this.em, 18 * this.em);
+      this.strokeMark(context, ring, this.colour.match, this.colour.edge, 3 * this.em);
+      this.label(context, short(name || circumstanceId, 40), device.px, device.py + 26 * this.em, this.colour.ink);
+    }
+    context.textAlign = 'start';
   }
 
   drawSelection(context, {px, py}, radius) {
-    context.strokeStyle = this.colour.select;
-    context.lineWidth = 3;
-    context.beginPath();
-    context.arc(px, py, radius + 6, 0, 2 * Math.PI);
-    context.stroke();
+    const path = new Path2D();
+    path.arc(px, py, radius + 8 * this.em, 0, 2 * Math.PI);
+    this.strokeMark(context, path, this.colour.select, this.colour.casing, 4 * this.em);
+  }
+
+  /** In a casing, so that it stands out from whatever lies below: one of the two does. */
+  strokeMark(context, path, colour, casing, width) {
+    for (const [style, wide] of [[casing, width + 3 * this.em], [colour, width]]) {
+      context.strokeStyle = style;
+      context.lineWidth = wide;
+      context.stroke(path);
+    }
   }
 
   /** The device nearest to a point, within reach of a finger. */
-  deviceAt({x, y}, reach = 14) {
+  deviceAt({x, y}, reach = 14 * this.em) {
     let [best, nearest] = [null, reach * reach];
     for (const device of this.shown ?? []) {
       const distance = (device.px - x) ** 2 + (device.py - y) ** 2;
@@ -380,7 +456,7 @@ export class Drawing {
     return best;
   }
 
-  placeAt({x, y}, places, reach = 10) {
+  placeAt({x, y}, places, reach = 10 * this.em) {
     return places.find((place) => Math.hypot(this.x(place.x) - x, this.y(place.y) - y) <= reach) ?? null;
   }
 }

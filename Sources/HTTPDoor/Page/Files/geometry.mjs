@@ -71,6 +71,27 @@ export function bbox([x0, y0, x1, y1], margin = 0) {
   return [round ? -180 : wrap(x0 - dx), south, round ? 180 : wrap(x1 + dx), north].map((v) => Math.round(v * 1e7) / 1e7);
 }
 
+/**
+ * From which scale on each of some labels has room beside those before it. `labels` are {x, y, box: [left, top, right, bottom]}, the box in
+ * pixels around the point. One that is shown stays however near one comes, and wherever the map lies: nothing flickers.
+ */
+export function labelScales(labels) {
+  const from = new Float64Array(labels.length);
+  const apart = (distance, before, after) => (distance > 0 ? before / distance : distance < 0 ? after / -distance : Infinity);
+  for (let i = 0; i < labels.length; i++) {
+    const {x, y, box: [left, top, right, bottom]} = labels[i];
+    for (let j = 0; j < i; j++) {
+      const {x: otherX, y: otherY, box} = labels[j];
+      const scale = Math.min(apart(otherX - x, right - box[0], box[2] - left), apart(otherY - y, bottom - box[1], box[3] - top));
+      // Below this scale the two overlap, where the other one is shown.
+      if (scale > from[j] && scale > from[i]) from[i] = scale;
+    }
+  }
+  return from;
+}
+
+export const overlaps = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
+
 /** The greatest of 1, 2, 5 × 10ⁿ that is not above a value. */
 export function roundDown(value) {
   const power = 10 ** Math.floor(Math.log10(value));

@@ -190,13 +190,16 @@ export class Model {
     keep(this.matches, {...match, isFresh: now - match.createdAt < matchShown, shownAt: now});
   }
 
-  applyCircumstance(event) {
-    if (this.isNew(event.incidentId)) keep(this.circumstances, event);
+  applyCircumstance(event, now) {
+    if (this.isNew(event.incidentId)) keep(this.circumstances, {...event, isFresh: now - event.timestamp < matchShown, shownAt: now});
   }
 
   applyDiagnostic(kind, diagnostic, now) { keep(this.diagnostics, {...diagnostic, kind, at: now}); }
 
-  freshMatches(now) { return this.matches.filter((match) => match.isFresh && now - match.shownAt < matchShown); }
+  freshMatches(now) { return fresh(this.matches, now); }
+
+  /** Those that occurred to a device just now. */
+  freshCircumstances(now) { return fresh(this.circumstances, now).filter(({deviceId, error}) => deviceId && !error); }
 
   /** Devices and rooms whose id or name has some text, those that begin with it first. */
   search(text, most = 8) {
@@ -213,6 +216,8 @@ export class Model {
     return found.sort((a, b) => a.place - b.place || (String(a.label) < String(b.label) ? -1 : 1)).slice(0, most);
   }
 }
+
+const fresh = (list, now) => list.filter(({isFresh, shownAt}) => isFresh && now - shownAt < matchShown);
 
 function keep(list, item) {
   list.unshift(item);

@@ -79,10 +79,11 @@ export function showLegend(legend, model, now, isDark) {
   const hasRooms = model.rooms.size > 0;
   const colours = fills[isDark ? 'dark' : 'light'];
   const box = (i) => { const mark = el('i'); mark.style.background = colours[i]; return mark; };
-  const shapes = [el('span', {}, '● device'), el('span', {}, '○ not heard of for 5 min')];
+  const shapes = [el('span', {}, '● device'), el('span', {}, '○ not heard of for 5 min'), el('span', {}, el('i', {class: 'line'}), 'match')];
+  if (model.circumstances.length) shapes.push(el('span', {}, el('i', {class: 'square'}), 'circumstance'));
   if ([...model.devices.values()].some((device) => device.isGateway)) shapes.push(el('span', {}, '■ gateway'));
   if (model.places.length) shapes.push(el('span', {}, '◆ place'));
-  if (hasRooms) shapes.push(el('span', {}, 'people in a room: ', box(0), 'empty ', box(1), box(2), box(3), box(4), ' ', box(5), 'full'));
+  if (hasRooms) shapes.push(el('span', {}, 'people / capacity of a room: ', box(0), 'empty ', box(1), box(2), box(3), box(4), ' ', box(5), 'full'));
   if ([...model.rooms.values()].some((room) => model.occupancy(room, now)?.isStale)) shapes.push(el('span', {}, '(n) older than 15 min'));
   const text = shapes.map((shape) => shape.textContent).join();
   if (legend.dataset.text !== text + isDark) legend.replaceChildren(...shapes);
@@ -194,11 +195,14 @@ export class Table {
       d.latitude.toFixed(6), d.longitude.toFixed(6), d.accuracy ? metres(d.accuracy) : '', d.floor ?? plain(d.floorIndex ?? ''),
       d.levels[4] === '-' ? '' : d.levels[4], Number.isFinite(d.properties.speed) ? `${d.properties.speed} m/s` : '', `${age(now - d.at)} ago`,
     ], (d) => model.isStale(d, now));
-    this.body(this.rooms, rooms.slice(0, rowsMax), (r) => r.key, (r) => name(r.name || r.id, 60), (r) => {
-      const figure = model.occupancy(r, now);
-      return [r.parents.floor ?? '', figure ? String(figure.people) : 'not known', figure?.capacity ? String(figure.capacity) : '', figure ? `${age(now - figure.at)} ago` : ''];
-    }, (r) => model.occupancy(r, now)?.isStale ?? true);
-    this.body(this.matches, model.matches, (m) => m.id, (m) => name(m.publication.deviceId, 60), (m) => [
+    sync(this.rooms, model.byFloor(rooms.slice(0, rowsMax)), (group) => group.key,
+      (group) => el('tbody', {}, el('tr', {class: 'group'}, el('th', {scope: 'rowgroup', colspan: 5}, name(group.title, 120)))),
+      (body, group) => this.body(body, group.rooms, (r) => r.key, (r) => el('button', {type: 'button', class: 'plain', onclick: () => this.onRoom(r.key)}, name(r.name || r.id, 60)), (r) => {
+        const figure = model.occupancy(r, now);
+        const capacity = figure ? figure.capacity : r.capacity;
+        return [figure ? String(figure.people) : 'not known', capacity ? String(capacity) : '', figure && capacity ? `${Math.floor(figure.people / capacity * 100)} %` : '', figure ? `${age(now - figure.at)} ago` : ''];
+      }, (r) => model.occupancy(r, now)?.isStale ?? true), 2);
+    this.body(this.matches.tBodies[0], model.matches, (m) => m.id, (m) => name(m.publication.deviceId, 60), (m) => [
       m.subscription.deviceId, m.publication.topic, Number.isFinite(m.distance) ? metres(m.distance) : '', time(m.createdAt),
     ], () => false);
   }
