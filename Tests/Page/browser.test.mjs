@@ -208,6 +208,98 @@ test('a wall display shows the map and nothing to press', options, async (t) => 
   assert.ok(await page.evaluate("document.getElementById('status').getClientRects().length > 0"));
 });
 
+test('names of places are drawn where there is room for them', options, async (t) => {
+  const ids = [...'abcdefghijkl'].map((letter) => `stall-${letter}`);
+  t.after(() => Promise.all(ids.map((id) => daemon.ask('place/delete', {id}, {client: 'admin'}).catch(() => {}))));
+  const point = (x, y) => ({type: 'Point', coordinates: [at(x, y).longitude, at(x, y).latitude]});
+  // Three heaps of four.
+  await daemon.ask('place/import', {places: {type: 'FeatureCollection', features: ids.map((id, n) => ({type: 'Feature', properties: {id, name: `Stall ${id.at(-1)}`}, geometry: point(100 * (n % 3) + Math.floor(n / 3), 200)}))}});
+  const {latitude, longitude} = at(100, 200);
+  const page = await open(t, `#demo/17/${latitude}/${longitude}`);
+  await page.until("geomatch.model.places.length > 12");
+  const drawn = (x) => page.evaluate(`(() => { const names = []; const {drawing, map} = geomatch; const label = drawing.label;
+    drawing.label = function (context, text, ...rest) { names.push(text); label.call(this, context, text, ...rest); };
+    map.panBy(${x}, 0); drawing.drawGround(geomatch.model, null, Date.now(), null); drawing.label = label; return names.filter((name) => name.startsWith('Stall')).sort(); })()`);
+  assert.deepEqual(await drawn(0), ['Stall a', 'Stall b', 'Stall c']);
+  // The same ones wherever the map lies, and more of them where one is nearer.
+  assert.deepEqual(await drawn(-37), ['Stall a', 'Stall b', 'Stall c']);
+  await page.evaluate('geomatch.map.zoomBy(6)');
+  const near = await page.evaluate('geomatch.model.places.filter((place) => place.id.startsWith("stall")).every((place) => place.namedFrom < geomatch.map.scale)');
+  assert.ok(near);
+});
+
+test('rooms are listed by floor, with how full they are, and are chosen there', options, async (t) => {
+  await daemon.publish({'v/h/0/a/-/occupancy': {nrOfPeople: 3}, 'v/h/1/b/-/occupancy': {nrOfPeople: 4}});
+  const page = await open(t);
+  await page.evaluate("document.getElementById('tables').click()");
+  const rows = "[...document.querySelectorAll('#table table')[0].tBodies].map((body) => [...body.rows].map((row) => [...row.cells].slice(0, 4).map((cell) => cell.textContent).join(' ')))";
+  await page.until(`JSON.stringify(${rows}).includes('100 %')`);
+  assert.deepEqual((await page.evaluate(rows)).map((floor) => floor.map((row) => row.trim())), [
+    ['Venue, h, floor 1', 'Room a1 not known 4', 'Room b1 4 4 100 %', 'Room c1 not known 4'],
+    ['Venue, h, floor 0', 'Room a0 3 4 75 %', 'Room b0 not known 4', 'Room c0 not known 4'],
+  ]);
+  await page.evaluate("[...document.querySelectorAll('#table button')].find((button) => button.textContent === 'Room b1').click()");
+  await page.until("/Room b1[^]*4 of 4/.test(document.getElementById('details').innerText)");
+});
+
+/** Matches that come while the page is open. */
+const matches = (page, from, count) => page.evaluate(`(() => { for (let n = ${from}; n < ${from + count}; n++) geomatch.model.applyMatch({id: 'x' + n, createdAt: Date.now(),
+  publication: {deviceId: 'publisher' + n, topic: 'news'}, subscription: {deviceId: 'subscriber' + n}}, Date.now()); })()`);
+const topOf = (page, selector) => page.evaluate(`document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect().top`);
+
+test('nothing moves on a phone while values come in, and all of it is there', options, async (t) => {
+  const page = await open(t, '#demo', {width: 390, height: 844, mobile: true});
+  const parts = ['main', '#tables', 'aside', '#circumstances', 'aside details:last-of-type'];
+  await page.evaluate("document.getElementById('circumstances').closest('details').open = true");
+  const before = await Promise.all(parts.map((part) => topOf(page, part)));
+  await matches(page, 0, 30);
+  await page.evaluate("document.getElementById('status').textContent = 'Online: a sample of 5,000, of 40,000 in view: zoom in for all, 40,000 known'");
+  assert.deepEqual(await Promise.all(parts.map((part) => topOf(page, part))), before);
+  await page.until("document.getElementById('matches').children.length === 30");
+  assert.deepEqual(await Promise.all(parts.map((part) => topOf(page, part))), before);
+  const isWhole = (id) => page.evaluate(`(() => { const {scrollWidth, clientWidth, scrollHeight, clientHeight} = document.getElementById('${id}'); return clientHeight > 0 && scrollWidth <= clientWidth && scrollHeight <= clientHeight; })()`);
+  for (const id of ['status', 'legend']) assert.ok(await isWhole(id), id);
+  const box = await page.evaluate("(() => { const {left, right, bottom} = document.getElementById('legend').getBoundingClientRect(); return {left, right, bottom, map: document.getElementById('map').getBoundingClientRect().bottom}; })()");
+  assert.ok(box.left >= 0 && box.right <= 390 && box.bottom < box.map, JSON.stringify(box));
+});
+
+test('a row that is pointed at or read stays where it is while others come', options, async (t) => {
+  const page = await open(t);
+  await matches(page, 0, 3);
+  await page.until("document.getElementById('matches').children.length === 3");
+  const rowOf = (n) => page.evaluate(`(() => { const box = [...document.querySelectorAll('#matches li')].find((row) => row.textContent.includes('publisher${n} ')).getBoundingClientRect(); return [box.left + 20, box.top + 8].map(Math.round); })()`);
+  const [x, y] = await rowOf(1);
+  await page.send('Input.dispatchMouseEvent', {type: 'mouseMoved', x, y});
+  await page.until("document.querySelector('#matches li:hover') !== null");
+  await matches(page, 3, 5);
+  await page.until("document.getElementById('matches').children.length === 8");
+  assert.deepEqual(await rowOf(1), [x, y]);
+  await page.send('Input.dispatchMouseEvent', {type: 'mouseMoved', x: 300, y: 400});
+  await page.until("document.getElementById('matches').scrollTop === 0");
+  await matches(page, 8, 40);
+  await page.until("document.getElementById('matches').children.length === 48");
+  await page.evaluate("document.getElementById('matches').scrollTop = 200");
+  const read = await rowOf(40);
+  await matches(page, 48, 10);
+  await page.until("document.getElementById('matches').children.length === 58");
+  assert.deepEqual(await rowOf(40), read);
+});
+
+test('letters, lines and marks grow with the screen: on a wall they can be read from afar', options, async (t) => {
+  const size = async (width, height, search) => {
+    const page = await open(t, '#demo', {search, width, height});
+    assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'));
+    const [em, letters] = await page.evaluate("[geomatch.drawing.em, parseFloat(getComputedStyle(document.getElementById('status')).fontSize)]");
+    assert.ok(Math.abs(em - letters / 15) < 0.02, `${em} ${letters}`);
+    return em;
+  };
+  assert.equal(await size(1440, 900, '?client=me'), 1);
+  const [window, wall, kiosk] = [await size(2560, 1440, '?client=me'), await size(3840, 2160, '?client=me'), await size(3840, 2160, '?client=me&kiosk')];
+  assert.ok(window > 1 && window < 1.5, `${window}`);
+  assert.ok(wall > 1.6 && wall < 2, `${wall}`);
+  assert.ok(kiosk * 15 > 2160 / 60, `${kiosk}`);
+});
+
 test('on a phone nothing sticks out', options, async (t) => {
   const page = await open(t, '#demo', {width: 390, height: 844, mobile: true});
   assert.ok(await page.evaluate('document.documentElement.scrollWidth <= 390'));

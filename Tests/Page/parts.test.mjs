@@ -214,6 +214,21 @@ test('rooms have figures, of the floor that is looked at', () => {
   assert.equal(model.occupancy(room, 2000), null);
 });
 
+test('rooms are listed by floor, from the top down, and by name as people count', () => {
+  const model = new Model();
+  const room = (id, floor, name) => ({level: 'room', id, name, parents: {venue: 'v', building: 'b', ...(floor ? {floor} : {})}});
+  const parents = {venue: 'v', building: 'b'};
+  model.setStructure([
+    room('r10', 'ground', 'Room 10'), room('r2', 'ground', 'Room 2'), room('x', 'top'), room('shed', null),
+    {level: 'venue', id: 'v', name: 'Site', parents: {}}, {level: 'building', id: 'b', parents: {venue: 'v'}},
+    {level: 'floor', id: 'ground', parents, floorIndex: 0}, {level: 'floor', id: 'top', name: 'Roof', parents, floorIndex: 1},
+  ]);
+  const groups = model.byFloor([...model.rooms.values()]);
+  assert.deepEqual(groups.map(({title, rooms}) => [title, rooms.map(({id}) => id)]), [
+    ['Site, b, floor Roof', ['x']], ['Site, b, floor ground', ['r2', 'r10']], ['Site, b, no floor', ['shed']],
+  ]);
+});
+
 test('search finds ids and names, those that begin with it first', () => {
   const model = new Model();
   for (const id of ['my-phone', 'phone', 'tag']) model.apply(position(id, 1, 2));
@@ -228,7 +243,7 @@ test('the pairs to explain go both ways, equal topics first', () => {
   const {pairs, total} = pairsOf(a, b);
   assert.equal(total, 2);
   assert.deepEqual([pairs[0].publication.id, pairs[0].subscription.id, pairs[1].publication.id], ['p', 'z', 'q']);
-  assert.match(whyNone({id: 'a', publications: [], subscriptions: []}, b), /a has 0 publications/);
+  assert.match(whyNone({id: 'a', publications: [], subscriptions: []}, b), /a has 0 publications and 0 subscriptions that you may see/);
 });
 
 test('ages, counts and values read well; long text is cut between characters', () => {

@@ -405,6 +405,7 @@ function showRoom({key}) {
     const room = known;
     const inside = [...model.devices.values()].filter((device) => levels.every((level, i) => device.levels[i + 1] === level)
       || model.isIn(room, device));
+    inside.sort((a, b) => (a.id < b.id ? -1 : 1));
     return panels.roomDetails(known, model.occupancy(known, now()), model.statesOf(levels), inside.slice(0, 200), now(), pick);
   });
 }
@@ -560,7 +561,7 @@ function everySecond() {
   $('circumstanceCount').textContent = model.circumstances.length ? `(${model.circumstances.length})` : '';
   $('diagnosticCount').textContent = model.diagnostics.length ? `(${model.diagnostics.length})` : '';
   panels.showLegend($('legend'), model, look.now, matchMedia('(prefers-color-scheme: dark)').matches);
-  if (!$('table').hidden) table.show(model, look.floor, look.now);
+  if (!$('table').hidden) showTable();
   if (sampling === null && document.querySelector('aside details:last-of-type').open) showFigures();
   showStatus();
   showEmpty();
@@ -582,7 +583,14 @@ function frame() {
 
 // The beginning
 
-const table = new panels.Table($('table'), pick);
+const table = new panels.Table($('table'), pick, (key) => {
+  clearSelection();
+  showRoom({key});
+});
+
+function showTable() {
+  table.show(model, look.floor, now(), (room) => !room.rings.length || drawing.isVisible(room));
+}
 
 async function makeMap() {
   map = new WorldMap($('map'), {
@@ -606,7 +614,7 @@ function toggleTable(isShown) {
   $('tables').setAttribute('aria-expanded', String(isShown));
   // It lies below.
   $('map').inert = isShown;
-  if (isShown) table.show(model, look.floor, now());
+  if (isShown) showTable();
 }
 
 addEventListener('hashchange', () => {

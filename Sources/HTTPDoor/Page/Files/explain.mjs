@@ -12,7 +12,7 @@ export function pairsOf(a, b) {
 
 /** Why there is nothing to ask about. */
 export function whyNone(a, b) {
-  const has = (device) => `${device.id} has ${device.publications.length} publications and ${device.subscriptions.length} subscriptions`;
+  const has = (device) => `${device.id} has ${device.publications.length} publications and ${device.subscriptions.length} subscriptions that you may see`;
   return `Nothing can match: one of the two needs a publication and the other a subscription. ${has(a)}; ${has(b)}.`;
 }
 

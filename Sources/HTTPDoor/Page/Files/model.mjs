@@ -9,6 +9,8 @@ const trailSeconds = 4;
 const trailKept = 3 * 60e3;
 export const matchShown = 10e3;
 
+const natural = new Intl.Collator(undefined, {numeric: true}).compare;
+
 const holds = ({box, rings}, x, y) => x >= box[0] && x <= box[2] && y >= box[1] && y <= box[3] && contains(rings, x, y);
 
 export class Model {
@@ -45,7 +47,33 @@ export class Model {
     });
     this.floors = this.structure.filter((object) => object.level === 'floor')
       .sort((a, b) => (b.floorIndex ?? 0) - (a.floorIndex ?? 0));
-    this.rooms = new Map(this.structure.filter((object) => object.level === 'room').map((room) => [room.key, room]));
+    const names = new Map(this.structure.map((object) => [object.key, object.name || object.id]));
+    const indices = new Map(this.floors.map((floor) => [floor.key, floor.floorIndex]));
+    const rooms = this.structure.filter((object) => object.level === 'room').map((room) => {
+      const levels = room.key.split('/').slice(0, -1);
+      const paths = levels.map((_, i) => levels.slice(0, i + 1).join('/'));
+      const floorKey = room.parents.floor ? paths.at(-1) : null;
+      const above = paths.map((path, i) => names.get(path) ?? levels[i]);
+      return {...room, floorKey, house: above.slice(0, floorKey ? -1 : undefined).join(', '), storey: floorKey ? above.at(-1) : null,
+        storeyIndex: indices.get(floorKey) ?? null};
+    });
+    // House by house and from the top down, as the choice of floors is.
+    rooms.sort((a, b) => natural(a.house, b.house) || (b.storeyIndex ?? -Infinity) - (a.storeyIndex ?? -Infinity) || natural(a.storey ?? '', b.storey ?? '')
+      || natural(a.name || a.id, b.name || b.id) || natural(a.key, b.key));
+    this.rooms = new Map(rooms.map((room) => [room.key, room]));
+  }
+
+  /** Rooms, in their order, by the floors they are on: [{key, title, rooms}]. */
+  byFloor(rooms) {
+    const groups = [];
+    for (const room of rooms) {
+      const key = [room.house, room.floorKey, room.storey].join('\n');
+      if (groups.at(-1)?.key !== key) {
+        groups.push({key, title: [room.house, room.storey === null ? 'no floor' : `floor ${room.storey}`].filter(Boolean).join(', '), rooms: []});
+      }
+      groups.at(-1).rooms.push(room);
+    }
+    return groups;
   }
 
   /** One entry for each floor that has a name of its own, from the top down. */
@@ -70,9 +98,7 @@ export class Model {
   }
 
   roomsOn(floor) {
-    const index = new Map(this.floors.map((f) => [f.key, f.floorIndex]));
-    return [...this.rooms.values()].filter((room) =>
-      this.isOn(floor, room.parents.floor, index.get(room.key.split('/').slice(0, -1).join('/'))));
+    return [...this.rooms.values()].filter((room) => this.isOn(floor, room.parents.floor, room.storeyIndex));
   }
 
   roomAt(x, y, floor) { return this.roomsOn(floor).find((room) => holds(room, x, y)); }

@@ -4,8 +4,8 @@
 import {el, name, time, age, count, metres, plain} from './text.mjs';
 import {fills, fillOf} from './draw.mjs';
 
-/** Has the children of a list be those of some items, each made once; `update` follows what changes. */
-function sync(list, items, key, make, update = () => {}) {
+/** Has the children of a list, from `first` on, be those of some items, each made once; `update` follows what changes. */
+function sync(list, items, key, make, update = () => {}, first = 0) {
   const known = (list.known ??= new Map());
   const wanted = new Set();
   items.forEach((item, i) => {
@@ -14,7 +14,7 @@ function sync(list, items, key, make, update = () => {}) {
     if (!known.has(id)) known.set(id, make(item));
     const node = known.get(id);
     update(node, item);
-    if (list.children[i] !== node) list.insertBefore(node, list.children[i] ?? null);
+    if (list.children[first + i] !== node) list.insertBefore(node, list.children[first + i] ?? null);
   });
   for (const [id, node] of known) {
     if (wanted.has(id)) continue;
@@ -22,6 +22,26 @@ function sync(list, items, key, make, update = () => {}) {
     known.delete(id);
   }
 }
+
+/**
+ * New rows come at the top. What is pointed at, has the focus, or is read further down stays where it is on the screen; when the pointer
+ * leaves, a list that was at its beginning is there again.
+ */
+function keepPlace(list, change) {
+  const held = list.querySelector('li:is(:hover, :focus-within)');
+  if (!held && list.pushedTo && list.scrollTop === list.pushedTo) list.scrollTop = 0;
+  if (!held) list.pushedTo = 0;
+  // As far as it is pushed there has to be something to scroll.
+  list.classList.toggle('held', !!held);
+  const anchor = held ?? (list.scrollTop > 0 ? [...list.children].find((row) => row.offsetTop + row.offsetHeight > list.scrollTop) : null);
+  const [top, start] = [anchor?.offsetTop, list.scrollTop];
+  change();
+  if (!anchor?.isConnected || anchor.offsetTop === top) return;
+  list.scrollTop = start + anchor.offsetTop - top;
+  list.pushedTo = held && start === (list.pushedTo ?? 0) ? list.scrollTop : 0;
+}
+
+const syncRows = (list, items, key, make) => keepPlace(list, () => sync(list, items, key, make));
 
 /**
  * Has a part of the page show some nodes, changing only what differs: who reads or is about to press something there loses neither the
@@ -48,7 +68,7 @@ const moment = (at) => el('time', {datetime: new Date(at).toISOString()}, time(a
 const pick = (id, onPick) => el('button', {type: 'button', class: 'plain', onclick: (event) => onPick(id, event.shiftKey)}, name(id, 60));
 
 export function showMatches(list, matches, onMatch) {
-  sync(list, matches, (match) => match.id, (match) => el('li', {},
+  syncRows(list, matches, (match) => match.id, (match) => el('li', {},
     moment(match.createdAt), ' ',
     el('button', {type: 'button', class: 'plain', onclick: () => onMatch(match)},
       name(match.publication.deviceId, 30), match.event === 'ended' ? ' ⇹ ' : ' ↔ ', name(match.subscription.deviceId, 30)),
@@ -57,7 +77,7 @@ export function showMatches(list, matches, onMatch) {
 }
 
 export function showCircumstances(list, events, onPick) {
-  sync(list, events, (event) => event.incidentId, (event) => el('li', {},
+  syncRows(list, events, (event) => event.incidentId, (event) => el('li', {},
     moment(event.timestamp), ' ', name(event.name || event.circumstanceId, 40), ' ', el('small', {}, event.when ?? ''), ' ',
     pick(event.deviceId, onPick),
     event.error ? el('span', {class: 'fail'}, ` ${event.error.message}`)
@@ -65,7 +85,7 @@ export function showCircumstances(list, events, onPick) {
 }
 
 export function showDiagnostics(list, diagnostics) {
-  sync(list, diagnostics, (diagnostic) => (diagnostic.key ??= Symbol('diagnostic')), (diagnostic) => el('li', {},
+  syncRows(list, diagnostics, (diagnostic) => (diagnostic.key ??= Symbol('diagnostic')), (diagnostic) => el('li', {},
     moment(diagnostic.at), ' ', el('small', {}, diagnostic.kind, diagnostic.count > 1 ? ` × ${count(diagnostic.count)}` : ''), ' ',
     name(diagnostic.topic, 80), el('br'), el('span', {class: 'fail'}, diagnostic.message ?? diagnostic.error ?? '')));
 }
@@ -92,6 +112,9 @@ export function showLegend(legend, model, now, isDark) {
 
 // Details
 
+/** What an update says; where it is one value, its name is that of the domain already. */
+const valueOf = ({properties}) => { const values = Object.values(properties); return plain(values.length === 1 ? values[0] : properties); };
+
 const objectPairs = (object, leaveOut = []) => Object.entries(object).filter(([key, value]) =>
   !leaveOut.includes(key) && value !== '' && !(Array.isArray(value) && !value.length));
 
@@ -112,7 +135,7 @@ export function deviceDetails({id, device, live, states, publications, subscript
   parts.push(dialogList(pairs));
   for (const update of states) {
     const domain = update.topic.split('/')[6];
-    parts.push(dialogList([[domain, `${plain(update.properties)} (${age(now - update.timestamp)} ago)`]]));
+    parts.push(dialogList([[domain, `${valueOf(update)} (${age(now - update.timestamp)} ago)`]]));
   }
   if (publications) parts.push(...folded('Publications', publications, (p) => [
     name(p.topic, 60), ' ', el('small', {}, `${metres(p.range)} `, plain(p.properties)), ' ', el('small', {}, name(p.id, 40))]));
@@ -129,7 +152,7 @@ export function roomDetails(room, occupancy, states, devices, now, onPick) {
   else pairs.push(['people', 'not known']);
   for (const update of states) {
     const levels = update.topic.split('/');
-    if (levels[6] !== 'occupancy' && levels[5] === '-') pairs.push([levels[6], `${plain(update.properties)}, ${age(now - update.timestamp)} ago`]);
+    if (levels[6] !== 'occupancy' && levels[5] === '-') pairs.push([levels[6], `${valueOf(update)}, ${age(now - update.timestamp)} ago`]);
   }
   parts.push(dialogList(pairs), ...folded('Devices', devices, (device) => [pick(device.id, onPick)]));
   return parts;
@@ -158,8 +181,8 @@ export function explanation(ids, {explained, total, why}) {
 
 const rowsMax = 500;
 
-function tableOf(caption, heads) {
-  return el('table', {}, el('caption', {}, caption), el('thead', {}, el('tr', {}, ...heads.map((head) => el('th', {scope: 'col'}, head)))), el('tbody'));
+function tableOf(caption, heads, hasBody = true) {
+  return el('table', {}, el('caption', {}, caption), el('thead', {}, el('tr', {}, ...heads.map((head) => el('th', {scope: 'col'}, head)))), ...(hasBody ? [el('tbody')] : []));
 }
 
 function fillRow(row, cells) {
@@ -170,28 +193,32 @@ function fillRow(row, cells) {
 }
 
 export class Table {
-  constructor(section, onPick) {
+  /** `onRoom` gets the key of a room. */
+  constructor(section, onPick, onRoom) {
     this.onPick = onPick;
+    this.onRoom = onRoom;
     this.devices = tableOf('Devices', ['Id', 'Latitude', 'Longitude', 'Accuracy', 'Floor', 'Room', 'Speed', 'Heard of']);
-    this.rooms = tableOf('Rooms', ['Room', 'Floor', 'People', 'Capacity', 'Heard of']);
+    this.rooms = tableOf('Rooms', ['Room', 'People', 'Capacity', 'Full', 'Heard of'], false);
     this.matches = tableOf('Matches', ['Publisher', 'Subscriber', 'Topic', 'Distance', 'At']);
     this.note = el('p', {});
-    section.append(this.note, this.devices, this.rooms, this.matches);
+    // Rooms seldom come and go: what is below them stays where it is.
+    section.append(this.note, this.rooms, this.devices, this.matches);
   }
 
-  body(table, items, key, first, cells, isStale) {
-    sync(table.tBodies[0], items, key,
+  body(body, items, key, first, cells, isStale) {
+    sync(body, items, key,
       (item) => el('tr', {}, el('th', {scope: 'row'}, first(item)), ...cells(item).map(() => el('td'))),
-      (row, item) => { fillRow(row, cells(item)); row.classList.toggle('stale', isStale(item)); });
+      (row, item) => { fillRow(row, cells(item)); row.classList.toggle('stale', isStale(item)); }, body.rows[0]?.classList.contains('group') ? 1 : 0);
   }
 
-  show(model, floor, now) {
+  /** `isInView` says so of a room: of others nothing is heard. */
+  show(model, floor, now, isInView) {
     const devices = [...model.devices.values()].filter((d) => model.isOn(floor, d.floor, d.floorIndex)).sort((a, b) => (a.id < b.id ? -1 : 1));
-    const rooms = [...model.rooms.values()];
+    const rooms = [...model.rooms.values()].filter(isInView);
     this.note.textContent = devices.length > rowsMax || rooms.length > rowsMax
       ? `The first ${rowsMax} of ${count(devices.length)} devices and ${count(rooms.length)} rooms in view are listed; zoom in or search for others.`
       : 'What is in view. The first column selects; a second device, or Shift, explains why the two did or did not match.';
-    this.body(this.devices, devices.slice(0, rowsMax), (d) => d.id, (d) => pick(d.id, this.onPick), (d) => [
+    this.body(this.devices.tBodies[0], devices.slice(0, rowsMax), (d) => d.id, (d) => pick(d.id, this.onPick), (d) => [
       d.latitude.toFixed(6), d.longitude.toFixed(6), d.accuracy ? metres(d.accuracy) : '', d.floor ?? plain(d.floorIndex ?? ''),
       d.levels[4] === '-' ? '' : d.levels[4], Number.isFinite(d.properties.speed) ? `${d.properties.speed} m/s` : '', `${age(now - d.at)} ago`,
     ], (d) => model.isStale(d, now));
