@@ -133,6 +133,16 @@ test('what enters appears, what leaves goes, and one that moved to another topic
   assert.ok(!model.devices.has('a'));
 });
 
+test('a gateway is one, whichever comes first, its position or what it sights', () => {
+  const model = new Model();
+  const sighting = (id) => ({topic: `d/-/-/-/-/${id}/proximity`, itemId: id, timestamp: 1000, properties: {beacons: []}});
+  model.apply(position('early', 1, 2));
+  for (const id of ['early', 'late']) model.apply(sighting(id));
+  model.apply(position('late', 1, 2));
+  model.apply(position('phone', 1, 2));
+  assert.deepEqual([...model.devices.values()].filter(({isGateway}) => isGateway).map(({id}) => id), ['early', 'late']);
+});
+
 test('what a new view does not say again is dropped', () => {
   const model = new Model();
   model.beginView();

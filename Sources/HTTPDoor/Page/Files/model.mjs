@@ -29,6 +29,8 @@ export class Model {
     /** Of anything but positions, by topic. */
     this.states = new Map();
     this.figures = new Map();
+    /** Who reports sightings, which may come before a position does. */
+    this.gateways = new Set();
     this.omitted = 0;
     this.generation = 0;
     this.matches = [];
@@ -132,7 +134,9 @@ export class Model {
       const key = levels.slice(1, 5).filter((level) => level !== '-').map(decodeLevel).join('/');
       this.figures.set(key, {people: update.properties.nrOfPeople, capacity: update.properties.capacity, at: update.timestamp});
     } else if (domain === 'proximity') {
-      const device = this.devices.get(decodeLevel(levels[5]));
+      const id = decodeLevel(levels[5]);
+      this.gateways.add(id);
+      const device = this.devices.get(id);
       if (device) device.isGateway = true;
     }
   }
@@ -141,6 +145,7 @@ export class Model {
     this.states.delete(topic);
     const levels = topic.split('/');
     if (levels[6] === 'occupancy') this.figures.delete(levels.slice(1, 5).filter((l) => l !== '-').map(decodeLevel).join('/'));
+    else if (levels[6] === 'proximity') this.gateways.delete(decodeLevel(levels[5]));
   }
 
   applyPosition(update, levels) {
@@ -153,7 +158,7 @@ export class Model {
     }
     if (!device) {
       if (this.devices.size >= limits.devices) return void this.omitted++;
-      device = {id, trail: null, trailLength: 0, trailAt: 0, isGateway: false};
+      device = {id, trail: null, trailLength: 0, trailAt: 0, isGateway: this.gateways.has(id)};
       this.devices.set(id, device);
     }
     const properties = update.properties;
