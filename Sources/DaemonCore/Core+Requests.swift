@@ -62,6 +62,21 @@ extension Core {
 
     private static let sliceMaximum = 1000
 
+    /// Goes on with reads of very many objects, at least one portion, until an instant of the monotonic clock.
+    ///
+    /// - Returns: Whether some can go on at once.
+    func search(until end: Int64) -> Bool {
+        for _ in 0..<Self.sliceMaximum {
+            let start = clock.monotonic()
+            guard let queue = hub.continueSearching(&turn) else { return false }
+            let now = clock.monotonic()
+            noteReplies(at: now)
+            queues.used(now - start, by: queue)
+            if now >= end { break }
+        }
+        return hub.isSearching
+    }
+
     private func handle(_ envelope: Envelope, at start: Int64) {
         queues.wasGiven(envelope.answer, at: start)
         hub.receive(envelope, &turn)

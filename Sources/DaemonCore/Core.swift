@@ -178,6 +178,7 @@ public final class Core {
         var isMore = false
         for reference in doors where reference.door.bring() { isMore = true }
         if serveWaiting(until: clock.monotonic() + Self.sliceMilliseconds) { isMore = true }
+        if search(until: clock.monotonic() + Self.sliceMilliseconds) { isMore = true }
         perform()
         writeBehind()
         return isMore ? now : nextAdvanceAt
@@ -256,7 +257,7 @@ public final class Core {
     /// No request waits, and no reply for the disk.
     public var isSettled: Bool {
         askedCount == 0 && questions.isEmpty && asked.isEmpty && completions.isEmpty && queues.isEmpty && loading == nil
-            && !hub.isResuming
+            && !hub.isResuming && !hub.isSearching
     }
 
     /// Everything that is only in memory goes to the log, for a clean stop.

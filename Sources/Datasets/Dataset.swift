@@ -59,10 +59,15 @@ final class Dataset {
     /// Positions and sightings are shown to the owners of devices and administrators only; durable.
     var hidesPositions: Bool {
         get { devices.isPrivate }
-        set { devices.isPrivate = newValue }
+        set {
+            devices.isPrivate = newValue
+            viewVersion += 1
+        }
     }
     /// The number of the last live state before positions were last hidden or shown.
     var positionsChangedAt: Int64 = 0
+    /// Another one where what was looked at before is to be looked at again: it was read again, or positions were hidden or shown.
+    private(set) var viewVersion = 0
     /// What comes in, or some of it, waits: for one of these, or behind what waited for them.
     var isSuspended = false
     /// Of what comes in only its client's requests and those about documents wait, for a push.
@@ -106,6 +111,7 @@ final class Dataset {
     ///
     /// Live state, counters, diagnostics and remembered replies stay.
     func reset() {
+        viewVersion += 1
         geomatching = geomatching.emptied()
         devices.removeAll()
         circumstances = CircumstanceBook(id, devices, places, structure, matchAccount, shared)
@@ -141,7 +147,7 @@ final class Dataset {
     /// A device has another record from now on.
     func change(_ device: Device, to record: DeviceRecord) {
         beacons.change(device.record, to: record)
-        device.record = record
+        devices.change(device, to: record)
     }
 
     /// Everything is back: its engines take up work.

@@ -6,6 +6,12 @@ final class Devices {
     private var byID = ByteKeyed<Device>()
     private var byReference: [Device?] = []
     private var order = SortedIDs()
+    private struct Group: Hashable {
+        var name: String
+        var owner: String?
+    }
+    /// How many devices each has.
+    private var groups: [Group: Int] = [:]
     /// How many each client holds.
     private(set) var held = Holdings()
     /// Where they are is shown to their owners and administrators only.
@@ -35,8 +41,28 @@ final class Devices {
 
     subscript(reference: UInt32) -> Device? { Int(reference) < byReference.count ? byReference[Int(reference)] : nil }
 
-    /// The ids behind one, in order; some may be of devices that are gone.
-    func ids(after id: String?) -> ArraySlice<String> { order.ids(after: id) { Array(byID.keys) } }
+    /// Whether a client's devices, or those without an owner, have a group.
+    func hasGroup(_ name: String, of client: String) -> Bool {
+        groups[Group(name: name, owner: client)] != nil || groups[Group(name: name, owner: nil)] != nil
+    }
+
+    private func countGroups(of record: DeviceRecord, by step: Int) {
+        for name in record.group {
+            let group = Group(name: name, owner: record.owner)
+            let count = groups[group, default: 0] + step
+            groups[group] = count > 0 ? count : nil
+        }
+    }
+
+    /// A device has another record from now on.
+    func change(_ device: Device, to record: DeviceRecord) {
+        countGroups(of: device.record, by: -1)
+        device.record = record
+        countGroups(of: record, by: 1)
+    }
+
+    /// So many ids behind one, in order.
+    func ids(after id: String?, count: Int) -> [String] { order.ids(after: id, count: count) }
 
     /// Whether it is kept from a client where a device is; nil is nobody, and no device.
     func hides(_ device: Device?, from client: String?) -> Bool {
@@ -68,6 +94,7 @@ final class Devices {
         byID[device.record.id] = device
         held.count(device.record.owner, by: 1)
         order.insert(device.record.id)
+        countGroups(of: device.record, by: 1)
         byReference.place(device, at: device.reference.index)
         // Whose the others are decides which positions a list shows.
         if isPrivate { endValidity() }
@@ -75,6 +102,8 @@ final class Devices {
 
     func remove(_ device: Device) {
         byID[device.record.id] = nil
+        order.remove(device.record.id)
+        countGroups(of: device.record, by: -1)
         held.count(device.record.owner, by: -1)
         byReference[Int(device.reference.index)] = nil
         device.validity?.end()
@@ -85,6 +114,7 @@ final class Devices {
         byID.removeAll()
         held = Holdings()
         order = SortedIDs()
+        groups.removeAll()
         byReference.removeAll()
         endValidity()
     }

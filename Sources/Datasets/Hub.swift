@@ -1,3 +1,4 @@
+import DequeModule
 import Records
 import Wire
 
@@ -42,6 +43,8 @@ public final class Hub {
     var deferredAnswers: [(query: StoreQuery, finding: StoreFinding)] = []
     /// What came in for suspended datasets.
     var waiting: WaitingInputs
+    /// Reads that go through very many objects, the next first.
+    var searches = Deque<PendingSearch>()
     /// How many pushes wait for what the store knows of their documents.
     var pushesWaiting = 0
     /// How many messages wait at the doors: where they are many, live subscribers get the newest only.

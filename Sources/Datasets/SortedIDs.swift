@@ -1,42 +1,63 @@
 import Records
 
-/// Ids in order, made when first asked for and kept from then on: most datasets are never listed.
-///
-/// What is removed may still be given: the caller looks each id up anyway.
+/// Ids in order, in chunks: one more among a million moves some hundred.
 struct SortedIDs {
-    private var ids: [String]?
-    /// Added since `ids` was made; sorted in when next asked for, as inserting each would cost a million moves.
-    private var added: [String] = []
+    /// None is empty.
+    private var chunks: [[String]] = []
+
+    private static let chunkMaximum = 512
 
     mutating func insert(_ id: String) {
-        guard let count = ids?.count else { return }
-        added.append(id)
-        // Devices that come and go would otherwise gather here until somebody lists them.
-        if added.count > count + 1024 { self = SortedIDs() }
+        let key = ByteKey(id)
+        guard let (chunk, place) = place(of: key) else { return chunks = [[id]] }
+        if place < chunks[chunk].count, ByteKey(chunks[chunk][place]) == key { return }
+        guard chunks[chunk].count == Self.chunkMaximum else { return chunks[chunk].insert(id, at: place) }
+        // What comes in order leaves full chunks behind.
+        if chunk == chunks.count - 1, place == Self.chunkMaximum { return chunks.append([id]) }
+        chunks.insert(Array(chunks[chunk][(Self.chunkMaximum / 2)...]), at: chunk + 1)
+        chunks[chunk].removeSubrange((Self.chunkMaximum / 2)...)
+        insert(id)
     }
 
-    /// The ids behind this one, whether it still exists or not, each once.
-    mutating func ids(after id: String?, of all: () -> [String]) -> ArraySlice<String> {
-        let ordered = self.ordered(all)
-        guard let id else { return ordered[...] }
+    mutating func remove(_ id: String) {
         let key = ByteKey(id)
-        var low = 0
-        var high = ordered.count
+        guard let (chunk, place) = place(of: key), place < chunks[chunk].count, ByteKey(chunks[chunk][place]) == key else {
+            return
+        }
+        chunks[chunk].remove(at: place)
+        if chunks[chunk].isEmpty { chunks.remove(at: chunk) }
+    }
+
+    /// So many ids behind this one, whether it is there or not.
+    func ids(after id: String?, count: Int) -> [String] {
+        var found: [String] = []
+        var (chunk, start) = (0, 0)
+        if let key = id.map(ByteKey.init) {
+            guard let place = place(of: key) else { return [] }
+            (chunk, start) = place
+            if start < chunks[chunk].count, ByteKey(chunks[chunk][start]) == key { start += 1 }
+        }
+        while chunk < chunks.count, found.count < count {
+            found += chunks[chunk][start...].prefix(count - found.count)
+            (chunk, start) = (chunk + 1, 0)
+        }
+        return found
+    }
+
+    /// Where an id is or would be; nil where there are none.
+    private func place(of key: ByteKey) -> (chunk: Int, place: Int)? {
+        guard !chunks.isEmpty else { return nil }
+        let chunk = max(0, Self.count(of: chunks) { !(key < ByteKey($0[0])) } - 1)
+        return (chunk, Self.count(of: chunks[chunk]) { ByteKey($0) < key })
+    }
+
+    /// How many of what is in order are before what is not.
+    private static func count<Element>(of elements: [Element], _ isBefore: (Element) -> Bool) -> Int {
+        var (low, high) = (0, elements.count)
         while low < high {
             let middle = (low + high) / 2
-            if key < ByteKey(ordered[middle]) { high = middle } else { low = middle + 1 }
+            if isBefore(elements[middle]) { low = middle + 1 } else { high = middle }
         }
-        return ordered[low...]
-    }
-
-    private mutating func ordered(_ all: () -> [String]) -> [String] {
-        if let ids, added.isEmpty { return ids }
-        let ordered = (ids.map { $0 + added } ?? all()).sorted { ByteKey($0) < ByteKey($1) }
-        var unique: [String] = []
-        unique.reserveCapacity(ordered.count)
-        for id in ordered where unique.last?.hasSameBytes(as: id) != true { unique.append(id) }
-        ids = unique
-        added = []
-        return unique
+        return low
     }
 }

@@ -7,15 +7,17 @@ import Records
 
 extension Beacons {
     /// Every beacon of the dataset, in the order of their devices' ids: a client that sees one may know whose it is.
-    func list(_ call: Call) throws(WireError) -> [UInt8] {
+    func list(_ call: Call) throws(WireError) -> any Search {
         let page = try Page(call.parameters)
-        return page.encode(
-            "beacons", devices.ids(after: page.after), id: { $0 },
-            item: { id in
-                guard let beacon = devices[id]?.record.beacon else { return nil }
-                return JSONWriter.object { writer in
-                    writer.member("deviceId", id)
-                    beacon.encodeMembers(into: &writer)
+        return DeviceSearch(
+            page, of: devices, isWanted: { $0.record.beacon != nil },
+            encode: { found, isCut in
+                page.encode("beacons", found, id: \.record.id, isCut: isCut) { device in
+                    guard let beacon = device.record.beacon else { return nil }
+                    return JSONWriter.object { writer in
+                        writer.member("deviceId", device.record.id)
+                        beacon.encodeMembers(into: &writer)
+                    }
                 }
             })
     }

@@ -88,17 +88,23 @@ extension Geofences {
     }
 
     /// The devices inside of a geofence, in the order of their ids.
-    func listInside(_ call: Call) throws(WireError) -> [UInt8] {
+    func listInside(_ call: Call) throws(WireError) -> any Search {
         let geofence = try geofence(call)
         let page = try Page(call.parameters)
-        let members = engine.members(of: geofence.number).compactMap { devices[$0] }
-        return page.encode("devices", sorting: members, id: \.record.id) { device in
-            guard let visit = engine.visit(of: device.reference.index, in: geofence.number) else { return nil }
-            return JSONWriter.object { writer in
-                writer.member("deviceId", device.record.id)
-                writer.member("since", visit.since)
-            }
-        }
+        return PageSearch(
+            page, of: Array(engine.members(of: geofence.number)), key: { self.devices[$0]?.record.id },
+            encode: { found, isCut in
+                page.encode("devices", found, id: \.key.text, isCut: isCut) { entry in
+                    // It may have left, or the geofence gone, since it was looked at.
+                    guard self[geofence.number] === geofence, self.devices[entry.element]?.record.id == entry.key.text,
+                        let visit = self.engine.visit(of: entry.element, in: geofence.number)
+                    else { return nil }
+                    return JSONWriter.object { writer in
+                        writer.member("deviceId", entry.key.text)
+                        writer.member("since", visit.since)
+                    }
+                }
+            })
     }
 
     /// The geofences of the client that a device is inside of.

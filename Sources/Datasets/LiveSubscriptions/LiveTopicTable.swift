@@ -56,6 +56,18 @@ struct LiveTopicTable {
         if state.isCompanion { companions?[state.itemID, default: []].append(state.topicNumber) }
     }
 
+    /// All states that criteria want.
+    func all(_ pattern: CriteriaPattern) -> [LiveState] {
+        var states: [LiveState] = []
+        var cursor: UInt32 = 0
+        while cursor < end {
+            let found = next(pattern, from: cursor, steps: Int(end))
+            cursor = found.number
+            if let state = found.state { states.append(state) }
+        }
+        return states
+    }
+
     /// The first state from a number on that criteria want, within so many steps.
     ///
     /// - Returns: The state, nil where there is none within those steps, and the number to go on from.

@@ -75,11 +75,7 @@ extension Call {
         let others = names.filter { name in dataset.devices[name]?.record.owner.map { $0 != client } ?? false }
         guard !others.isEmpty else { return }
         // A group may be called like another client's device.
-        let groups = dataset.devices.all.reduce(into: Set<String>()) { groups, device in
-            let record = device.record
-            if !record.group.isEmpty, record.owner == nil || record.owner == client { groups.formUnion(record.group) }
-        }
-        if let name = others.first(where: { !groups.contains($0) }) {
+        if let name = others.first(where: { !dataset.devices.hasGroup($0, of: client) }) {
             throw WireError(
                 .forbidden,
                 "the device `\(name)` belongs to another client: only devices of `\(client)` and those without an owner are followed",

@@ -44,17 +44,15 @@ extension Dataset {
         describe(try call.device(named: "id"), call)
     }
 
-    func listDevices(_ call: Call) throws(WireError) -> [UInt8] {
+    func listDevices(_ call: Call) throws(WireError) -> any Search {
         let type = call.parameters.has("deviceType") ? try call.parameters.deviceType("deviceType") : nil
         let page = try Page(call.parameters)
         let client = call.client
-        return page.encode(
-            "devices", devices.ids(after: page.after), id: { $0 },
-            item: { id in
-                guard let device = devices[id], type == nil || device.record.type == type,
-                    client.reaches(owner: device.record.owner)
-                else { return nil }
-                return self.describe(device, call)
+        return DeviceSearch(
+            page, of: devices,
+            isWanted: { (type == nil || $0.record.type == type) && client.reaches(owner: $0.record.owner) },
+            encode: { found, isCut in
+                page.encode("devices", found, id: \.record.id, isCut: isCut) { self.describe($0, call) }
             })
     }
 

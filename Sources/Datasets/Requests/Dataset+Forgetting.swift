@@ -1,3 +1,4 @@
+import LiveTopics
 import Matching
 import Wire
 import Records
@@ -29,10 +30,13 @@ extension Dataset {
 
     /// Where it is, and what it sighted, over all topics: every other live state is of a place.
     private func traces(of device: Device) -> [LiveState] {
-        shared.liveStates.all.filter { state in
-            state.dataset === self && state.payload != nil && (state.namesDevice || state.domain == "proximity")
-                && state.itemID.hasSameBytes(as: device.record.id)
-        }
+        // Level by level, side by side in memory: a look at each state would keep others waiting.
+        let ofItem = try? Criteria(dataset: id, location: device.record.id)
+        let ofObservers = try? Criteria(dataset: id, domain: KnownDomain.proximity.rawValue)
+        let found = [ofItem, ofObservers].compactMap { $0 }.map { liveTopics.all(CriteriaPattern($0)) }
+        return Dictionary(grouping: found.joined(), by: \.topicNumber).values.compactMap(\.first).filter { state in
+            state.payload != nil && (state.namesDevice || state.tellsSightings) && state.itemID.hasSameBytes(as: device.record.id)
+        }.sorted { $0.topicNumber < $1.topicNumber }
     }
 
     /// The same where it is given back to memory: what the store erased of a device.

@@ -10,6 +10,8 @@ enum Outcome {
     case query(StoreQuery.Kind, StoreQuery.Use)
     /// Push services answer.
     case test(Device, [PushTarget])
+    /// It is searched for in further turns.
+    case search(Call, (Call) throws(WireError) -> any Search, any Search)
 }
 
 /// A request that was read.
@@ -98,6 +100,11 @@ extension Hub {
             case .query(let kind, let use):
                 turn.effects.queries.append(StoreQuery(kind: kind, reply: context, use: use))
                 if case .push = use { pushesWaiting += 1 }
+                if let key = context.key { waitingForAnswer[key] = [] }
+            case .search(let call, let begin, let search):
+                searches.append(
+                    PendingSearch(
+                        context: context, call: call, begin: begin, search: search, viewVersion: call.dataset.viewVersion))
                 if let key = context.key { waitingForAnswer[key] = [] }
             case .test(let device, let targets): test(targets, of: device.record, for: context, &turn)
             case .result(let result): finish(context, context.encode(result: result), row, &turn)
@@ -206,6 +213,7 @@ extension Hub {
     private func perform(_ row: RequestRow, _ call: Call, _ turn: inout Turn) throws(WireError) -> Outcome {
         switch row.handler {
         case .read(let handler): return .result(try handler(self, call))
+        case .search(let handler): return try begin({ call throws(WireError) in try handler(self, call) }, call)
         case .ask(let handler): return try handler(call.dataset, call)
         case .change(let handler):
             if row.takesItems, call.parameters.value("items") != nil {

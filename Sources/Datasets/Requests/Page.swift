@@ -37,9 +37,11 @@ struct Page {
 
     /// `{"hints"?,"<name>":[…],"next"?}`; `next` is the last id shown, where there is more.
     ///
-    /// - Parameter item: The element as JSON, or nil where the client may not see it.
+    /// - Parameters:
+    ///   - isCut: There is more behind the elements.
+    ///   - item: The element as JSON, or nil where the client may not see it.
     func encode<Element>(
-        _ name: String, _ elements: some Sequence<Element>, id: (Element) -> String, hints: [String] = [],
+        _ name: String, _ elements: some Sequence<Element>, id: (Element) -> String, hints: [String] = [], isCut: Bool = false,
         item: (Element) -> [UInt8]?
     ) -> [UInt8] {
         JSONWriter.object { writer in
@@ -48,9 +50,13 @@ struct Page {
             writer.beginArray()
             var count = 0
             var last: Element?
-            var isMore = false
+            var isMore = isCut
             for element in elements {
-                guard let object = item(element) else { continue }
+                guard let object = item(element) else {
+                    // The next page begins behind what is gone.
+                    if isCut { last = element }
+                    continue
+                }
                 if count == limit || (count > 0 && writer.bytes.count + object.count > Self.maximumBytes) {
                     isMore = true
                     break

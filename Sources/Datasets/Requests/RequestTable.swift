@@ -27,7 +27,7 @@ public struct RequestRow: Sendable {
     /// It changes something that must be durable before its reply.
     public var changes: Bool {
         switch handler {
-        case .read, .readAll: false
+        case .read, .readAll, .search: false
         case .ask: changesWhenAnswered
         case .create, .change, .push, .testPush: true
         }
@@ -36,7 +36,7 @@ public struct RequestRow: Sendable {
     /// How much of what is allowed to wait for answers it takes up: a push also keeps others of its dataset waiting.
     var load: UInt8 {
         switch handler {
-        case .read, .readAll, .create, .change: 1
+        case .read, .readAll, .search, .create, .change: 1
         case .ask, .testPush: 2
         case .push: Self.pushLoad
         }
@@ -51,6 +51,8 @@ public struct RequestRow: Sendable {
         case read(@Sendable (Hub, Call) throws(WireError) -> [UInt8])
         /// Reads what is in memory, whether or not the dataset it names exists.
         case readAll(@Sendable (Hub, Parameters, RequestingClient) throws(WireError) -> [UInt8])
+        /// Looks through what is in memory, where that may take long.
+        case search(@Sendable (Hub, Call) throws(WireError) -> any Search)
         /// Asks the store.
         case ask(@Sendable (Dataset, Call) throws(WireError) -> Outcome)
         case change(@Sendable (Hub, Call, inout Turn) throws(WireError) -> [UInt8])
@@ -95,6 +97,20 @@ extension RequestRow.Handler {
         .read { hub, call throws(WireError) in try handler(hub[keyPath: component])(call) }
     }
 
+    static func search<Component>(
+        _ component: any KeyPath<Dataset, Component> & Sendable,
+        _ handler: @escaping @Sendable (Component) -> (Call) throws(WireError) -> any Search
+    ) -> Self {
+        .search { _, call throws(WireError) in try handler(call.dataset[keyPath: component])(call) }
+    }
+
+    static func search<Component>(
+        shared component: any KeyPath<Hub, Component> & Sendable,
+        _ handler: @escaping @Sendable (Component) -> (Call) throws(WireError) -> any Search
+    ) -> Self {
+        .search { hub, call throws(WireError) in try handler(hub[keyPath: component])(call) }
+    }
+
     static func ask<Component>(
         _ component: any KeyPath<Dataset, Component> & Sendable,
         _ handler: @escaping @Sendable (Component) -> (Call) throws(WireError) -> Outcome
@@ -135,12 +151,12 @@ public enum RequestTable {
             showsSecret: true),
         RequestRow("key/list", .read(shared: \.accessKeys, AccessKeys.list), isForAdministrators: true),
         RequestRow("key/delete", .change(shared: \.accessKeys, AccessKeys.delete), isForAdministrators: true),
-        RequestRow("structure/list", .read(\.structure, StructureBook.list)),
+        RequestRow("structure/list", .search(\.structure, StructureBook.list)),
         RequestRow("structure/get", .read(\.structure, StructureBook.get)),
         RequestRow("structure/delete", .change(\.structure, StructureBook.delete), isForAdministrators: true),
         RequestRow("device/create", .change(\.self, Dataset.createDevice), createsDataset: true, takesItems: true),
         RequestRow("device/get", .read(\.self, Dataset.getDevice)),
-        RequestRow("device/list", .read(\.self, Dataset.listDevices)),
+        RequestRow("device/list", .search(\.self, Dataset.listDevices)),
         RequestRow("device/update", .change(\.self, Dataset.updateDevice)),
         RequestRow("device/delete", .change(\.self, Dataset.deleteDevice)),
         RequestRow("device/forget", .change(\.self, Dataset.forgetDevice)),
@@ -150,7 +166,7 @@ public enum RequestTable {
         RequestRow("geofence/list", .read(\.geofences, Geofences.list)),
         RequestRow("geofence/update", .change(\.geofences, Geofences.update)),
         RequestRow("geofence/delete", .change(\.geofences, Geofences.delete)),
-        RequestRow("geofence/inside", .read(\.geofences, Geofences.listInside)),
+        RequestRow("geofence/inside", .search(\.geofences, Geofences.listInside)),
         RequestRow("geofence/explain", .read(\.geofences, Geofences.explain)),
         RequestRow(
             "publication/create", .change(\.geomatching, Geomatching.createPublication), createsDataset: true, takesItems: true),
@@ -172,8 +188,8 @@ public enum RequestTable {
         RequestRow("live/renew", .change(shared: \.liveSubscribers, LiveSubscribers.renew)),
         RequestRow("live/unsubscribe", .change(shared: \.liveSubscribers, LiveSubscribers.unsubscribe)),
         RequestRow("live/list", .read(shared: \.liveSubscribers, LiveSubscribers.list)),
-        RequestRow("live/snapshot", .read(shared: \.liveSubscribers, LiveSubscribers.snapshot)),
-        RequestRow("beacon/list", .read(\.beacons, Beacons.list)),
+        RequestRow("live/snapshot", .search(shared: \.liveSubscribers, LiveSubscribers.snapshot)),
+        RequestRow("beacon/list", .search(\.beacons, Beacons.list)),
         RequestRow("beacon/monitor", .change(\.beacons, Beacons.monitor)),
         RequestRow("beacon/unmonitor", .change(\.beacons, Beacons.unmonitor)),
         RequestRow("category/import", .change(\.places, PlaceBook.importCategories), createsDataset: true),

@@ -17,7 +17,7 @@ extension StructureBook {
     }
 
     /// The objects of a level, or below some others, in the order of their paths.
-    func list(_ call: Call) throws(WireError) -> [UInt8] {
+    func list(_ call: Call) throws(WireError) -> any Search {
         try call.checkReader()
         let parameters = call.parameters
         let level = try parameters.structureLevel("level")
@@ -25,12 +25,16 @@ extension StructureBook {
         let withOutlines = try parameters.optionalBool("outlines") ?? false
         var page = Page(limit: try parameters.listLimit())
         page.after = try parameters.optionalString("after", characters: 1...4096)
-        let found = tree.all.filter { node in
-            (level == nil || node.level == level) && node.lies(below: above)
-        }
-        return page.encode(
-            "objects", sorting: found, id: \.path.structureKey,
-            item: { $0.record.encoded(withOutline: withOutlines) })
+        return PageSearch(
+            page, of: tree.all,
+            key: { node in
+                (level == nil || node.level == level) && node.lies(below: above) ? node.path.structureKey : nil
+            },
+            encode: { [page] found, isCut in
+                page.encode("objects", found, id: \.key.text, isCut: isCut) {
+                    $0.element.record.encoded(withOutline: withOutlines)
+                }
+            })
     }
 
     func get(_ call: Call) throws(WireError) -> [UInt8] {
