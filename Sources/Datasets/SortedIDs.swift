@@ -9,14 +9,19 @@ struct SortedIDs {
 
     mutating func insert(_ id: String) {
         let key = ByteKey(id)
-        guard let (chunk, place) = place(of: key) else { return chunks = [[id]] }
+        // As a store gives them back: chunks that are full are left behind.
+        guard let last = chunks.last?.last, !(ByteKey(last) < key) else { return append(id) }
+        guard let (chunk, place) = place(of: key) else { return }
         if place < chunks[chunk].count, ByteKey(chunks[chunk][place]) == key { return }
         guard chunks[chunk].count == Self.chunkMaximum else { return chunks[chunk].insert(id, at: place) }
-        // What comes in order leaves full chunks behind.
-        if chunk == chunks.count - 1, place == Self.chunkMaximum { return chunks.append([id]) }
         chunks.insert(Array(chunks[chunk][(Self.chunkMaximum / 2)...]), at: chunk + 1)
         chunks[chunk].removeSubrange((Self.chunkMaximum / 2)...)
         insert(id)
+    }
+
+    private mutating func append(_ id: String) {
+        guard let count = chunks.last?.count, count < Self.chunkMaximum else { return chunks.append([id]) }
+        chunks[chunks.count - 1].append(id)
     }
 
     mutating func remove(_ id: String) {

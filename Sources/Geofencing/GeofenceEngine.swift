@@ -51,7 +51,9 @@ public struct GeofenceEngine {
     public func visits(of device: UInt32) -> [FenceVisit] { Int(device) < visits.count ? visits[Int(device)] : [] }
     public func visit(of device: UInt32, in fence: Int32) -> FenceVisit? { visits(of: device).first { $0.fence == fence } }
     /// Those inside, in order.
-    public func members(of fence: Int32) -> [UInt32] { Int(fence) < members.count ? members[Int(fence)].sorted() : [] }
+    public func members(of fence: Int32) -> [UInt32] { unorderedMembers(of: fence).sorted() }
+    /// Those inside.
+    public func unorderedMembers(of fence: Int32) -> [UInt32] { Int(fence) < members.count ? Array(members[Int(fence)]) : [] }
     /// The fences that move with a device.
     public func followers(of device: UInt32) -> [Int32] { followers[device] ?? [] }
 

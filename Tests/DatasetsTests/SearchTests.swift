@@ -123,6 +123,34 @@ struct SearchTests {
         #expect(harness.payloads("geomatch/d/admin/reply").count == 2)
     }
 
+    @Test("Many at once had a list of all there is each: few are under way, in turn, and all are answered")
+    func underWay() {
+        let harness = harness()
+        for number in 0..<100 {
+            harness.send("geomatch/d/c\(number)/request/device/list", #"{"deviceType":"PinDevice"}"#)
+        }
+        #expect(harness.hub.searches.filter { $0.search != nil }.count == Hub.searchesUnderWay)
+        while harness.hub.isSearching {
+            harness.core.begin()
+            _ = harness.hub.continueSearching(&harness.core.turn)
+            harness.core.end()
+            #expect(harness.hub.searches.filter { $0.search != nil }.count <= Hub.searchesUnderWay)
+        }
+        #expect(harness.published.filter { $0.topic.hasSuffix("/reply") }.count == 100)
+    }
+
+    @Test("A device that another client made under the same id meanwhile was shown")
+    func anotherDevice() {
+        let harness = harness()
+        _ = harness.result("device/create", #"{"id":"a","deviceType":"MobileDevice","name":"alice's"}"#)
+        let (turns, reply) = ask(harness, "device/list", "{}", client: "alice") { turn in
+            guard turn == 0 else { return }
+            _ = harness.result("device/delete", #"{"id":"a"}"#)
+            _ = harness.result("device/create", #"{"id":"a","deviceType":"MobileDevice","name":"bob's"}"#, client: "bob")
+        }
+        #expect(turns > 2 && reply?["result"]?["devices"]?.elements.isEmpty == true)
+    }
+
     @Test("One whose dataset is deleted is refused, and one whose positions become private begins again")
     func changes() {
         let harness = harness(10)

@@ -19,9 +19,10 @@ extension Hub {
         pushesWaiting -= 1
         dataset.suspension = nil
         _ = removeWaiting(for: context)
-        prepare(dataset, &turn)
         conclude(RequestTable.byName[context.request], context, &turn) { turn throws(WireError) in
+            // What waits behind a refusal is older than now.
             guard self.storeIsWritable else { throw self.unwritable(context, &turn) }
+            self.prepare(dataset, &turn)
             guard case .documents(let documents) = finding else { throw self.unreadable(context, &turn) }
             var call = awaited.call
             call.now = turn.now

@@ -92,7 +92,7 @@ extension Geofences {
         let geofence = try geofence(call)
         let page = try Page(call.parameters)
         return PageSearch(
-            page, of: Array(engine.members(of: geofence.number)), key: { self.devices[$0]?.record.id },
+            page, of: engine.unorderedMembers(of: geofence.number), key: { self.devices[$0]?.record.id },
             encode: { found, isCut in
                 page.encode("devices", found, id: \.key.text, isCut: isCut) { entry in
                     // It may have left, or the geofence gone, since it was looked at.

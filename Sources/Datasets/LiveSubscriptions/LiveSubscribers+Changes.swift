@@ -105,9 +105,7 @@ extension LiveSubscribers {
 
     /// Whether the conditions of a subscription let a state through, as it is or, where it is cleared, as it was.
     func passes(_ subject: inout LiveSubject, _ subscription: LiveSubscription) -> Bool {
-        if subject.state.isPrivate, !shows(subject.state.item, subscription) { return false }
-        guard subscription.isConditional else { return true }
-        guard includes(subject.state, subscription) else { return false }
+        guard mayShow(subject.state, subscription) else { return false }
         guard subscription.selector != nil || subscription.area != nil else { return true }
         guard let facts = facts(of: &subject) else { return false }
         if let selector = subscription.selector, !selector.matches(facts.properties) { return false }
@@ -118,6 +116,11 @@ extension LiveSubscribers {
             return false
         }
         return area.contains(latitude: position.latitude, longitude: position.longitude)
+    }
+
+    /// Whether a subscription may show a state, whatever its conditions are.
+    func mayShow(_ state: LiveState, _ subscription: LiveSubscription) -> Bool {
+        (!state.isPrivate || shows(state.item, subscription)) && includes(state, subscription)
     }
 
     /// Whether a subscription may show where an item is that is private.

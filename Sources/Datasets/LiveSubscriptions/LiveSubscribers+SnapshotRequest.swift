@@ -29,9 +29,9 @@ private final class SnapshotSearch: Search {
     private let probe: LiveSubscription
     private let page: Page
     private let hints: [String]
-    private var smallest: Smallest<LiveState>
+    /// Each with the number of its message, as it was looked at.
+    private var smallest: Smallest<(state: LiveState, number: Int64)>
     private var cursor: UInt32 = 0
-    private var portions = 0
 
     init(_ subscribers: LiveSubscribers, _ probe: LiveSubscription, _ page: Page, hints: [String]) {
         self.subscribers = subscribers
@@ -45,7 +45,6 @@ private final class SnapshotSearch: Search {
     private static let (stepsPerEffort, bytesPerEffort) = (64, 256)
 
     func goOn(_ effort: inout Int) -> [UInt8]? {
-        portions += 1
         let dataset = probe.dataset
         defer { dataset.shared.noteExceeded(dataset.matchAccount) }
         let table = dataset.liveTopics
@@ -60,14 +59,17 @@ private final class SnapshotSearch: Search {
                 smallest.noteCut()
                 continue
             }
-            if probe.isConditional { effort -= payload.count / Self.bytesPerEffort }
-            if passes(state) { smallest.insert(state, key) }
+            // Each test that searches may go through all of it, and an area asks where a device is.
+            if probe.isConditional { effort -= payload.count * (1 + (probe.selector?.searches ?? 0)) / Self.bytesPerEffort }
+            if probe.area != nil { effort -= 1 }
+            if passes(state) { smallest.insert((state, state.number), key) }
         }
-        // What changed since it was looked at may have left.
-        let mayHaveLeft = portions > 1
-        return page.encode("updates", smallest.sorted, id: \.element.topic, hints: hints, isCut: smallest.isCut) { found in
-            guard let payload = found.element.payload else { return nil }
-            return !mayHaveLeft || passes(found.element) ? payload : nil
+        return page.encode("updates", smallest.sorted, id: \.key.text, hints: hints, isCut: smallest.isCut) { found in
+            let (state, number) = found.element
+            guard let payload = state.payload else { return nil }
+            // What changed since it was looked at may have left.
+            let isStill = state.number == number ? subscribers.mayShow(state, probe) : passes(state)
+            return isStill ? payload : nil
         }
     }
 

@@ -4,7 +4,7 @@ import Records
 /// One request, being answered.
 struct Call {
     let dataset: Dataset
-    let client: RequestingClient
+    var client: RequestingClient
     var parameters: Parameters
     var now: Int64
     /// What the store knows of a push's documents, where it was asked.

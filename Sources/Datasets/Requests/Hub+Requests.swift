@@ -11,7 +11,7 @@ enum Outcome {
     /// Push services answer.
     case test(Device, [PushTarget])
     /// It is searched for in further turns.
-    case search(Call, (Call) throws(WireError) -> any Search, any Search)
+    case search(Call, (Call) throws(WireError) -> any Search, (any Search)?)
 }
 
 /// A request that was read.
@@ -80,6 +80,7 @@ extension Hub {
 
     /// Has a dataset be what it is by now.
     func prepare(_ dataset: Dataset, _ turn: inout Turn) {
+        dataset.advancedTo = max(dataset.advancedTo, turn.now)
         dataset.geomatching.prepare(&turn)
         dataset.circumstances.advance(&turn)
     }
@@ -104,7 +105,8 @@ extension Hub {
             case .search(let call, let begin, let search):
                 searches.append(
                     PendingSearch(
-                        context: context, call: call, begin: begin, search: search, viewVersion: call.dataset.viewVersion))
+                        context: context, call: call, begin: begin, search: search, viewVersion: call.dataset.viewVersion,
+                        accessVersion: configuration.accessVersion()))
                 if let key = context.key { waitingForAnswer[key] = [] }
             case .test(let device, let targets): test(targets, of: device.record, for: context, &turn)
             case .result(let result): finish(context, context.encode(result: result), row, &turn)

@@ -14,29 +14,35 @@ protocol Search: AnyObject {
 /// A search whose reply is still to come.
 struct PendingSearch {
     let context: ReplyContext
-    let call: Call
+    var call: Call
     let begin: (Call) throws(WireError) -> any Search
-    var search: any Search
-    /// Of ``Dataset/viewVersion``, as it began.
+    /// nil: it has not begun.
+    var search: (any Search)?
+    /// Of ``Dataset/viewVersion`` and ``HubConfiguration/accessVersion``, as it began.
     var viewVersion: Int
+    var accessVersion: Int
 }
 
 extension Hub {
     /// About a millisecond of one core.
     static let searchEffort = 1000
 
+    /// So many are under way: each may have a list of all there is.
+    static let searchesUnderWay = 16
+
     /// The first portion, which is all of it but where there are very many.
     func begin(
         _ begin: @escaping (Call) throws(WireError) -> any Search, _ call: Call
     ) throws(WireError) -> Outcome {
+        guard searches.count < Self.searchesUnderWay else { return .search(call, begin, nil) }
         let search = try begin(call)
         var effort = Self.searchEffort
         if let result = search.goOn(&effort) { return .result(result) }
         return .search(call, begin, search)
     }
 
-    /// Whether a reply is still searched for.
-    public var isSearching: Bool { !searches.isEmpty }
+    /// Whether a reply is still searched for, and not in a dataset that is read again.
+    public var isSearching: Bool { searches.contains { datasets[$0.context.dataset]?.isLoading != true } }
 
     /// Goes on with the search whose turn it is.
     ///
@@ -61,12 +67,19 @@ extension Hub {
             guard let dataset = datasets[context.dataset], dataset === pending.call.dataset else {
                 throw .unknownDataset(context.dataset)
             }
-            if pending.viewVersion != dataset.viewVersion {
-                pending.search = try pending.begin(pending.call)
-                pending.viewVersion = dataset.viewVersion
-            }
+            let accessVersion = configuration.accessVersion()
+            var search = pending.search
+            if pending.viewVersion != dataset.viewVersion || pending.accessVersion != accessVersion { search = nil }
+            (pending.viewVersion, pending.accessVersion) = (dataset.viewVersion, accessVersion)
+            pending.call.client = client(of: context)
+            let begun: any Search
+            if let search { begun = search } else { begun = try pending.begin(pending.call) }
+            pending.search = begun
             var effort = Self.searchEffort
-            guard let result = pending.search.goOn(&effort) else { return searches.append(pending) }
+            guard let result = begun.goOn(&effort) else {
+                // Before those that have not begun.
+                return searches.insert(pending, at: min(searches.count, Self.searchesUnderWay - 1))
+            }
             finish(context, context.encode(result: result), nil, repeated: removeWaiting(for: context), &turn)
         } catch {
             datasets[context.dataset]?.requestCounters.failed += 1
@@ -138,7 +151,8 @@ final class DeviceSearch: Search {
             for id in ids { if let device = devices[id], isWanted(device) { found.append(id) } }
             guard ids.isEmpty || found.count > limit else { continue }
             let isCut = found.count > limit
-            let left = found.prefix(limit + 1).compactMap { devices[$0] }
+            // Another may have its id by now.
+            let left = found.prefix(limit + 1).compactMap { devices[$0] }.filter(isWanted)
             // All may be gone by now, with more behind them.
             if !left.isEmpty || !isCut { return encode(left, isCut) }
             found = []

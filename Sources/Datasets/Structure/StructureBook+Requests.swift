@@ -31,8 +31,10 @@ extension StructureBook {
                 (level == nil || node.level == level) && node.lies(below: above) ? node.path.structureKey : nil
             },
             encode: { [page] found, isCut in
-                page.encode("objects", found, id: \.key.text, isCut: isCut) {
-                    $0.element.record.encoded(withOutline: withOutlines)
+                page.encode("objects", found, id: \.key.text, isCut: isCut) { entry in
+                    // It may have gone since it was looked at.
+                    guard self.tree.node(at: entry.element.path) === entry.element else { return nil }
+                    return entry.element.record.encoded(withOutline: withOutlines)
                 }
             })
     }
