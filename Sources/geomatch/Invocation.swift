@@ -55,7 +55,11 @@ enum Invocation {
         var command: any ParsableCommand.Type = Geomatch.self
         for (index, word) in words.enumerated() {
             guard let below = subcommand(word, of: command) else {
-                guard index > 0 else { throw unknownCommand(word) }
+                if index == 0 {
+                    // The parser has a help on these.
+                    if word == "help" || isResource(word) { return }
+                    throw unknownCommand(word)
+                }
                 guard !command.configuration.subcommands.isEmpty else { return }
                 try suggest(word, of: command, before: "\(words[index - 1]) has no subcommand of this name")
                 throw .usage("\"\(PlainText.printable(word))\": \(words[index - 1]) has no subcommand of this name")

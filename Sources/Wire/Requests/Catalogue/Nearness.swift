@@ -49,23 +49,28 @@ public enum Nearness {
 
     /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
     ///
-    /// - Parameter most: What is farther is `Int.max`, which is seen after a few letters.
+    /// - Parameter most: What is farther is `Int.max`: only letters that are so near to each other are compared.
     public static func distance(_ a: [UInt8], _ b: [UInt8], atMost most: Int = .max) -> Int {
-        guard a.count <= 64, b.count <= 64 else { return .max }
-        var (earlier, former) = ([Int](), Array(0...b.count))
+        guard a.count <= 64, b.count <= 64, abs(a.count - b.count) <= most else { return .max }
+        let (aside, far) = (min(most, 64), 1000)
+        var (earlier, former) = (Array(repeating: far, count: b.count + 1), Array(0...b.count))
+        var row = earlier
         for i in 0..<a.count {
-            var row = [i + 1]
+            row[0] = i + 1
             var least = i + 1
-            for j in 0..<b.count {
+            let (first, end) = (max(0, i - aside), min(b.count, i + aside + 1))
+            if first > 0 { row[first] = far }
+            for j in first..<end {
                 var cost = min(former[j] + (a[i] == b[j] ? 0 : 1), former[j + 1] + 1, row[j] + 1)
                 if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { cost = min(cost, earlier[j - 1] + 1) }
-                row.append(cost)
+                row[j + 1] = cost
                 least = min(least, cost)
             }
+            if end < b.count { row[end + 1] = far }
             // A swap passes over this row, in which its first letter alone costs as much.
             if least > most { return .max }
-            (earlier, former) = (former, row)
+            (earlier, former, row) = (former, row, earlier)
         }
-        return former[b.count]
+        return former[b.count] > most ? .max : former[b.count]
     }
 }
