@@ -23,7 +23,7 @@ struct RequestTests {
         }
     }
 
-    @Test("Who mistypes an id is told which one may be meant, of those that the client may read")
+    @Test("An answer to a mistyped id names the one that may be meant, of those that the client may read")
     func nearID() {
         let harness = HubHarness()
         func make(_ id: String, client: String = "alice") {
