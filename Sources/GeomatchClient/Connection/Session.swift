@@ -41,7 +41,7 @@ final class Session: @unchecked Sendable {
         let result: Result<Value, GeomatchError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 change { core in
-                    let way = start(core) { continuation.resume(returning: $0) }
+                    let way = start(core) { continuation.resumeUnlocked(returning: $0) }
                     giveUp.withLock { $0 = way }
                     if Task.isCancelled { way(core) }
                 }

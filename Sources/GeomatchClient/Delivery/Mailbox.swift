@@ -59,7 +59,7 @@ final class Mailbox<Element: Sendable, Failure: Error>: Sendable {
         state.withLock { state in
             guard case .none = state.ending else { return }
             if !state.waiters.isEmpty {
-                state.waiters.removeFirst().continuation.resume(returning: .success(element))
+                state.waiters.removeFirst().continuation.resumeUnlocked(returning: .success(element))
                 return
             }
             if state.count >= capacity { state.makeRoom(mayBeLeftOut) }
@@ -74,8 +74,8 @@ final class Mailbox<Element: Sendable, Failure: Error>: Sendable {
             state.ending = .finished(failure)
             guard !state.waiters.isEmpty else { return }
             let first = state.waiters.removeFirst()
-            first.continuation.resume(returning: failure.map { .failure($0) } ?? .success(nil))
-            state.waiters.forEach { $0.continuation.resume(returning: .success(nil)) }
+            first.continuation.resumeUnlocked(returning: failure.map { .failure($0) } ?? .success(nil))
+            state.waiters.forEach { $0.continuation.resumeUnlocked(returning: .success(nil)) }
             state.waiters.removeAll()
             state.ending = .finished(nil)
         }
@@ -92,25 +92,24 @@ final class Mailbox<Element: Sendable, Failure: Error>: Sendable {
         } onCancel: {
             state.withLock { state in
                 guard let place = state.waiters.firstIndex(where: { $0.id == id }) else { return }
-                state.waiters.remove(at: place).continuation.resume(returning: .success(nil))
+                state.waiters.remove(at: place).continuation.resumeUnlocked(returning: .success(nil))
             }
         }
         return try result.get()
     }
 
     private func wait(_ continuation: CheckedContinuation<Result<Element?, Failure>, Never>, id: Int) {
-        state.withLock { state in
-            if let element = state.take() {
-                continuation.resume(returning: .success(element))
-            } else if case .finished(let failure) = state.ending {
+        let result = state.withLock { state -> Result<Element?, Failure>? in
+            if let element = state.take() { return .success(element) }
+            if case .finished(let failure) = state.ending {
                 // A failure is reported once.
                 state.ending = .finished(nil)
-                continuation.resume(returning: failure.map { .failure($0) } ?? .success(nil))
-            } else if Task.isCancelled {
-                continuation.resume(returning: .success(nil))
-            } else {
-                state.waiters.append((id, continuation))
+                return failure.map { .failure($0) } ?? .success(nil)
             }
+            if Task.isCancelled { return .success(nil) }
+            state.waiters.append((id, continuation))
+            return nil
         }
+        if let result { continuation.resume(returning: result) }
     }
 }
