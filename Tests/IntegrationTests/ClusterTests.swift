@@ -86,6 +86,29 @@ extension Integration {
             }
         }
 
+        @Test("A node whose HTTP port is taken ends with 69, and nobody hears of it")
+        func httpPortTaken() throws {
+            let server = try PostgresServer()
+            try withBroker { broker in
+                try withFolder { folder in
+                    try withClient(broker.endpoint, name: "admin", filters: ["geomatch/#"]) { client in
+                        let node = try Daemon(
+                            folder: folder, broker: broker.url,
+                            arguments: [
+                                "--cluster", "c", "--node", "a", "--datasets", "home", "--store", server.url,
+                                "--http", "127.0.0.1:\(broker.port)",
+                            ])
+                        defer { node.end() }
+                        #expect(node.program.waitForExit() == 69, "\(node.log)")
+                        #expect(node.log.contains("HTTP cannot listen on 127.0.0.1:\(broker.port)"), "\(node.log)")
+                        client.publish("geomatch/last", [])
+                        _ = try client.first(on: "geomatch/last")
+                        #expect(client.messages.map(\.topic) == ["geomatch/last"])
+                    }
+                }
+            }
+        }
+
         @Test("Adapters that a node was given at SIGHUP were left out without a word")
         func adapters() throws {
             let server = try PostgresServer()

@@ -131,8 +131,11 @@ struct NodeService: Service {
 
     func run() async throws {
         let (node, door, surroundings) = (node, door, surroundings)
-        // The node has joined, and leaves without having served.
-        if let gate, await !gate.opening() { node.leave() }
+        if let gate, await !gate.opening() {
+            // It has joined, and leaves without a word to the broker.
+            node.leave()
+            return await onThread("leases") { node.run(surroundings) }
+        }
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 await withGracefulShutdownHandler {

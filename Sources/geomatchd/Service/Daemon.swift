@@ -68,9 +68,10 @@ struct Daemon {
         let quiet = Logger(label: "services") { _ in SwiftLogNoOpLogHandler() }
         var configuration = ServiceGroupConfiguration(
             services: services.map { service in
-                .init(
+                let isHTTP = service is HTTPDoorService || service is NodeFrontService
+                return .init(
                     service: service, successTerminationBehavior: .gracefullyShutdownGroup,
-                    failureTerminationBehavior: service is HTTPDoorService ? .gracefullyShutdownGroup : .cancelGroup)
+                    failureTerminationBehavior: isHTTP ? .gracefullyShutdownGroup : .cancelGroup)
             },
             gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet)
         configuration.maximumGracefulShutdownDuration = .seconds(graceSeconds)
