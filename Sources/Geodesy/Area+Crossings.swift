@@ -17,7 +17,9 @@ extension Area.Polygon.Ring {
     /// Throws where an edge meets another one that it may not meet.
     ///
     /// Edges are looked at from west to east, so that only those that overlap in longitude are compared.
-    static func checkCrossings(_ rings: [Self]) throws(AreaError) {
+    ///
+    /// - Returns: The rings that touch another one.
+    static func checkCrossings(_ rings: [Self]) throws(AreaError) -> Set<Int> {
         var candidates: [Candidate] = []
         for ring in rings {
             for (place, edge) in ring.edges.enumerated() {
@@ -25,23 +27,32 @@ extension Area.Polygon.Ring {
             }
         }
         candidates.sort { ($0.edge.low.x, $0.ring, $0.place) < ($1.edge.low.x, $1.ring, $1.place) }
+        // Most of those that overlap in longitude do not in latitude: what says so lies side by side.
+        let wests = candidates.map(\.edge.low.x)
+        let latitudes = candidates.map { (low: $0.edge.low.y, high: $0.edge.high.y) }
+        var touching: Set<Int> = []
         for (place, left) in candidates.enumerated() {
-            let high = left.edge.high
-            let low = left.edge.low
-            for other in (place + 1)..<max(place + 1, candidates.count) {
+            let east = left.edge.high.x
+            let (low, high) = latitudes[place]
+            var other = place + 1
+            while other < wests.count, wests[other] <= east {
+                defer { other += 1 }
+                guard latitudes[other].low <= high, latitudes[other].high >= low else { continue }
                 let right = candidates[other]
-                guard right.edge.low.x <= high.x else { break }
-                guard right.edge.low.y <= high.y, right.edge.high.y >= low.y else { continue }
-                if offend(left, right) { throw .crossing(ring: left.ring, position: left.edge.position) }
+                if offend(left, right, &touching) { throw .crossing(ring: left.ring, position: left.edge.position) }
             }
         }
+        return touching
     }
 
-    private static func offend(_ left: Candidate, _ right: Candidate) -> Bool {
+    private static func offend(_ left: Candidate, _ right: Candidate, _ touching: inout Set<Int>) -> Bool {
         if left.isNeighbour(of: right) { return retrace(left.edge, right.edge) }
         switch meeting(left.edge, right.edge) {
         case .none: return false
-        case .touch: return left.ring == right.ring
+        case .touch:
+            touching.insert(left.ring)
+            touching.insert(right.ring)
+            return left.ring == right.ring
         case .cross: return true
         }
     }
@@ -75,9 +86,11 @@ extension Area.Polygon.Ring {
     }
 
     /// Throws where a hole is not inside the outer ring, or is in another hole. Nothing crosses.
-    static func checkHoles(_ rings: [Self]) throws(AreaError) {
+    ///
+    /// - Parameter touching: The rings that touch another one: the rest of a ring may lie elsewhere than one edge.
+    static func checkHoles(_ rings: [Self], touching: Set<Int>) throws(AreaError) {
         for hole in rings.dropFirst() {
-            for edge in hole.edges {
+            for edge in touching.contains(hole.index) ? hole.edges[...] : hole.edges.prefix(1) {
                 let middle = (edge.from + edge.to) / 2
                 guard isInside(edge.from, of: rings[0].edges), isInside(middle, of: rings[0].edges) else {
                     throw .hole(ring: hole.index)

@@ -45,8 +45,8 @@ extension Area {
             for (index, ring) in rings.enumerated() {
                 loops.append(try Ring(ring, index: index, near: loops.first?.minimum.x))
             }
-            try Ring.checkCrossings(loops)
-            try Ring.checkHoles(loops)
+            let touching = try Ring.checkCrossings(loops)
+            try Ring.checkHoles(loops, touching: touching)
             self.rings = rings
             edges = loops.flatMap(\.edges)
             let outer = loops[0]

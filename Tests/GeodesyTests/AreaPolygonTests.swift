@@ -93,6 +93,13 @@ struct AreaPolygonTests {
         #expect(throws: AreaError.self) {
             try Area.Polygon(rings: [Self.square, Self.ring([(-1, 5), (2, 4), (2, 6), (-1, 5)])])
         }
+        // It begins inside, and is outside between two points where it touches.
+        #expect(throws: AreaError.hole(ring: 1)) {
+            try Area.Polygon(rings: [
+                Self.ring([(0, 0), (10, 0), (10, 4), (5, 4.5), (5, 5.5), (10, 6), (10, 10), (0, 10), (0, 0)]),
+                Self.ring([(2, 5), (5, 4.5), (9, 5), (5, 5.5), (2, 5)]),
+            ])
+        }
     }
 
     @Test("The number of vertices is bounded, the repeated one of each ring not counted")

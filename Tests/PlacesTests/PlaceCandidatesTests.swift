@@ -113,6 +113,40 @@ struct PlaceCandidatesTests {
         #expect(slowest < .seconds(4))
     }
 
+    @Test("An outline is as probable with thousands of corners as with four")
+    func manyCorners() throws {
+        var random = SplitMix64.forTest()
+        for halfMetres in [4.0, 30, 200] {
+            func probability(pieces: Int, at place: (north: Double, east: Double), accuracy: Double) throws -> Double {
+                let corners = [(-1.0, -1.0), (1, -1), (1, 1), (-1, 1)]
+                let ring = corners.indices.flatMap { corner -> [Area.Polygon.Vertex] in
+                    let (from, to) = (corners[corner], corners[(corner + 1) % 4])
+                    return (0..<pieces).map { piece in
+                        let share = Double(piece) / Double(pieces)
+                        return Area.Polygon.Vertex(
+                            longitude: 20 + (from.0 + (to.0 - from.0) * share) * halfMetres / 111_319.5,
+                            latitude: (from.1 + (to.1 - from.1) * share) * halfMetres / Self.degree)
+                    }
+                }
+                let table = PlaceTable()
+                try table.upsert(Place(id: "square", geometry: try PlaceGeometry(polygons: [[ring + [ring[0]]]])))
+                let found = table.candidates(
+                    latitude: place.north / Self.degree, longitude: 20 + place.east / 111_319.5, accuracy: accuracy)
+                return try #require(found.candidates.first).probability
+            }
+            for _ in 0..<20 {
+                let place = (
+                    north: Double.random(in: -1.2...1.2, using: &random) * halfMetres,
+                    east: Double.random(in: -1.2...1.2, using: &random) * halfMetres
+                )
+                let accuracy = Double.random(in: 3...60, using: &random)
+                let few = try probability(pieces: 1, at: place, accuracy: accuracy)
+                let many = try probability(pieces: 1000, at: place, accuracy: accuracy)
+                #expect(abs(few - many) < 0.002, "\(halfMetres) m at \(place), accuracy \(accuracy)")
+            }
+        }
+    }
+
     @Test("A shop inside a building takes most of what the building would have alone")
     func insideOutlines() throws {
         let corners = [(-0.000_3, -0.000_3), (0.000_3, -0.000_3), (0.000_3, 0.000_3), (-0.000_3, 0.000_3)]

@@ -27,6 +27,7 @@ extension Footprint {
         let vertices = other.vertices
         let middle = middle
         let reach = reach + metres
+        let boxes = (0..<polygonCount).map(bounds(ofPolygon:))
         // Of each stretch the box is looked at twice, and of some the edges.
         let cost = hasStretches ? 2 * FootprintStretch.count(ofEdges: vertexCount) + 64 : vertexCount
         var comparisons = 0
@@ -34,6 +35,9 @@ extension Footprint {
             let (latitude, longitude) = (vertices[place].y, Longitude.wrapped(vertices[place].x))
             let point = ECEF(latitude: latitude, longitude: longitude)
             guard middle.squaredChord(to: point) <= reach * reach else { return false }
+            let axis = (point.x * point.x + point.y * point.y).squareRoot()
+            guard boxes.contains(where: { $0.leastDistance(latitude: latitude, longitude: longitude, axis: axis) <= metres })
+            else { return false }
             comparisons += cost
             return comparisons > Self.comparisonsMax || isWithin(metres, ofLatitude: latitude, longitude: longitude)
         }
@@ -61,8 +65,8 @@ extension Footprint {
         return false
     }
 
-    /// A few milliseconds.
-    private static let comparisonsMax = 1_000_000
+    /// About a millisecond.
+    private static let comparisonsMax = 250_000
 
     typealias Line = (from: SIMD2<Double>, to: SIMD2<Double>)
 
