@@ -20,6 +20,8 @@ public protocol BrokerLink: AnyObject {
     ///   - keepsAssured: So does what was published at a higher QoS than 0.
     /// - Returns: Why everything stays there; nil: it does not, or there is no such memory.
     func openRing(kept: String, keepsAssured: Bool) -> LiveRing.Refusal?
+    /// The broker keeps nothing for us once the connection ends. MQTT 5 only.
+    func endSession()
     /// From any thread.
     func wake()
     func stop(drainSeconds: Double)
@@ -28,6 +30,7 @@ public protocol BrokerLink: AnyObject {
 extension BrokerLink {
     public func refusePublications(below prefix: String) {}
     public func openRing(kept: String, keepsAssured: Bool) -> LiveRing.Refusal? { nil }
+    public func endSession() {}
 }
 
 /// One message on its way out; everything is borrowed for the call.

@@ -22,7 +22,10 @@ extension MQTTDoor {
             let other =
                 "another geomatchd is online at this broker, instance \(seen.instance), and this one, instance \(configuration.instance)"
             name(other + ": both answer every request")
-            giveWay(to: seen, other)
+            if giveWay(to: seen, other), beganSession {
+                // The session would hold requests that the other one carries out, for whenever this one starts again.
+                link?.endSession()
+            }
         } else if !seen.isOnline, otherDaemon?.contains("instance \(seen.instance),") == true {
             core.logger.notice("the other geomatchd is offline", metadata: ["instance": "\(seen.instance)"])
             otherDaemon = nil
@@ -61,13 +64,17 @@ extension MQTTDoor {
     private static let copyMilliseconds: Int64 = 10_000
 
     /// Of two daemons the one that came later ends, while it has just come: later on a message of anybody ends nothing.
-    private func giveWay(to seen: SeenStatus, _ other: String) {
+    ///
+    /// - Returns: Whether it ends.
+    @discardableResult
+    private func giveWay(to seen: SeenStatus, _ other: String) -> Bool {
         let own = (configuration.status.startedAt, configuration.instance)
         guard configuration.yields, (seen.startedAt, seen.instance) < own, let onlineAt,
             core.clock.monotonic() - onlineAt < Self.yieldingMilliseconds
-        else { return }
+        else { return false }
         core.health.end(.refused(other + ": the other was there before"))
         stop()
+        return true
     }
 
     private static let yieldingMilliseconds: Int64 = 30_000

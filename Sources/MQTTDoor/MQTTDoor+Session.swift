@@ -21,6 +21,7 @@ extension MQTTDoor {
                 "the broker has lost the session: requests without a reply must be repeated, live state is published again",
                 metadata: ["broker": "\(configuration.broker)"])
         }
+        if onlineAt == nil, !sessionPresent { beganSession = true }
         // What an earlier life retained for Home Assistant may be there without the session.
         if !sessionPresent { session.held = session.held.filter { $0 == configuration.homeAssistant.filter } }
         discovery.forgetRetained()

@@ -89,6 +89,8 @@ public final class MQTTDoor: MQTTLinkHandler, Door, @unchecked Sendable {
     private var erasing: Set<String> = []
     /// When it was first online in this life.
     var onlineAt: Int64?
+    /// The broker had no session of ours when this life began.
+    var beganSession = false
     /// What was seen of another daemon at this broker.
     var otherDaemon: String?
     /// When a copy of the data directory was last met, on the core's monotonic clock.

@@ -234,13 +234,25 @@ extension MQTTLink {
         }
     }
 
+    /// The broker keeps nothing for us once the connection ends. MQTT 5 only: 3.1.1 has no word for it.
+    public func endSession() { endsSession = true }
+
+    private func disconnect() {
+        var properties: OpaquePointer?
+        if endsSession, protocolVersion == 5 {
+            mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), 0)
+        }
+        mosquitto_disconnect_v5(client, 0, properties)
+        mosquitto_property_free_all(&properties)
+    }
+
     /// DISCONNECT, and at most two seconds for a socket that does not take it.
     func sayGoodbye() {
         if phase == .connected {
             emptyRing()
             dispatch()
             sendBatch()
-            mosquitto_disconnect(client)
+            disconnect()
             let deadline = monotonicNow() + 2_000_000_000
             while mosquitto_socket(client) >= 0, monotonicNow() < deadline {
                 var descriptor = pollfd(fd: mosquitto_socket(client), events: Int16(POLLOUT), revents: 0)

@@ -59,6 +59,9 @@ public final class MQTTLink: @unchecked Sendable {
     var writeBlocked = false
     var callbacks: UInt64 = 0
 
+    /// DISCONNECT says so.
+    var endsSession = false
+
     // What a drain collects.
     var inbound = InboundBuffer()
     var events: [(at: Int, event: LinkEvent)] = []

@@ -94,7 +94,14 @@ struct ArgumentTests {
             Row(
                 words: ["device", "list", "--dataste", "d"], error: "Error: Unknown option '--dataste'. Did you mean '--dataset'?"
             ),
-            Row(words: ["device", "list", "x"], error: "geomatch: \"x\" is neither key=value nor a JSON object"),
+            Row(
+                words: ["device", "list", "x"],
+                error:
+                    "geomatch: \"x\" is neither key=value nor a JSON object; a value with spaces is written in quotes: 'name=At home'"
+            ),
+            Row(
+                words: ["geofence", "insde", "home"],
+                error: "geomatch: there is no request `geofence/insde`; did you mean `geomatch geofence inside`?"),
             Row(words: ["device", "list", "{", "a=1"], error: "geomatch: a JSON object must be alone; \"a=1\" follows it"),
             Row(
                 words: ["device", "list", "{]"],
@@ -271,6 +278,8 @@ struct ArgumentTests {
         #expect(lately[0].detail.hasPrefix("1 of 3 live updates were refused since 1970-01-01T00:00:00"), "\(lately)")
         let former = try findings(#","last":{"refused":1000000,"dropped":1,"expired":9000000}"#)
         #expect(former.map(\.isWell) == [true, false] && former[0].detail.contains(", last at 1970-01-01T00:16:40"))
+        let full = try findings(#","last":{"refused":1000000,"dropped":1,"expired":1000000},"daemon":{"storeWritable":false}"#)
+        #expect(full.map(\.isWell) == [false, true, true] && full[0].detail.hasPrefix("it cannot be written"))
         // A daemon of before says no instants.
         #expect(try findings("").map(\.isWell) == [false, false])
     }

@@ -162,6 +162,7 @@ struct BrokerTests {
         #expect(PublishCommand.hint(of: "d/-/-/-/-/x/positon") == "`positon` is a domain of its own; did you mean `position`?")
         #expect(PublishCommand.hint(of: "d/-/-/-/-/x/position") == nil && PublishCommand.hint(of: "d/positon") == nil)
         #expect(doubt("d/-/x/position", "{}")?.contains("seven levels") == true)
+        #expect(doubt("/d/-/-/-/-/x/position", "{}")?.contains("begins with /") == true)
         #expect(doubt("live/d/-/-/-/-/x/position", "{}")?.hasSuffix("an update goes to d/-/-/-/-/x/position") == true)
         for topic in ["owntracks/ann/phone", "geomatch/d/me/request/device/get"] { #expect(doubt(topic, "{") == nil) }
         try withDaemon(filters: ["d/#"]) { broker, daemon throws in
@@ -187,6 +188,9 @@ struct BrokerTests {
             daemon.tell("geomatch/status", #"{"state":"offline","instance":"i"}"#, retain: true)
             #expect(try said("position") == lost)
             daemon.tell("geomatch/status", #"{"state":"online","instance":"i"}"#, retain: true)
+            #expect(
+                try said("position") == "geomatch: hint: nothing was known of the dataset d until now: it is new, or mistyped\n")
+            daemon.tell("geomatch/d/status", "{}", retain: true)
             #expect(try said("position").isEmpty)
             #expect(try said("positon") == "geomatch: hint: `positon` is a domain of its own; did you mean `position`?\n")
         }

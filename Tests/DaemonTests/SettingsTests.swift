@@ -154,6 +154,8 @@ struct SettingsTests {
             ("live:\n  qoss: 1", "live.qoss", "did you mean live.qos?"),
             ("limits:\n  a:\n    b: 1", "limits.a", "did you mean limits."),
             ("limits:\n  device: 1", "limits.device", "did you mean limits.devices?"), ("1: 2", "1", "the keys are "),
+            ("homeassistant: x", "homeassistant", "did you mean home-assistant?"),
+            ("listen-tls:\n  port: 1", "listen-tls.port", "the keys are listen-tls.listen, listen-tls.certificate-file, "),
         ])
     func unknownKeys(_ file: String, _ key: String, _ advice: String) throws {
         let error = try #require(refusal(file: file), "\(file)")

@@ -207,6 +207,29 @@ extension Integration {
             }
         }
 
+        @Test("A daemon that gave way to another carried out later what had been asked of that one")
+        func nothingHeld() throws {
+            try withBroker { broker in
+                try withFolder { folder in
+                    try withDaemon(at: broker) { daemon in
+                        let other = try Daemon(folder: folder, broker: broker.url, arguments: ["--datasets", "d"])
+                        defer { other.end() }
+                        #expect(other.program.waitForExit() == 69, "\(other.log)")
+                        try withClient(broker.endpoint) {
+                            _ = try $0.ask("device/create", ["deviceType": "MobileDevice", "id": "ghost"])
+                        }
+                        #expect(daemon.program.end(SIGTERM) == 0)
+                        try other.restart()
+                        #expect(other.log.contains("session=new"), "\(other.log)")
+                        try withClient(broker.endpoint) {
+                            let devices = try $0.request("device/list")
+                            #expect(devices["items"]?.asArray?.isEmpty != false)
+                        }
+                    }
+                }
+            }
+        }
+
         @Test("A copy of a data directory beside the original was silent and flapped: it names both, and ends")
         func copiedDataDirectory() throws {
             try withBroker { broker in

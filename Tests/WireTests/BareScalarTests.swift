@@ -69,8 +69,11 @@ struct BareScalarTests {
             ),
             (
                 #"{"temperature":22,5}"#, "temperature",
-                #"the payload is not JSON: line 1, column 19: a name in double quotes is expected, not "5""#
+                "the payload is not JSON: line 1, column 18: a number has a decimal point, not a comma"
             ),
+            (#"{"NrOfPeople":3}"#, "occupancy", "`nrOfPeople` is required, not `NrOfPeople`"),
+            (#"{"people":3,"timestamp":1}"#, "occupancy", "`nrOfPeople` is required; there is `people`"),
+            (#"{"nrOfPeople":null}"#, "occupancy", "`nrOfPeople` is required"),
         ])
     func advice(payload: String, domain: String, message: String) {
         let error = #expect(throws: WireError.self) { try decoded(payload, domain) }

@@ -78,6 +78,7 @@ struct JSONFaultTests {
     @Test(
         "The line, the column and what is expected there are named",
         arguments: [
+            (#"{"lat":43,73}"#, "line 1, column 10: a number has a decimal point, not a comma"),
             (#"{"a":1,}"#, #"line 1, column 8: a name in double quotes is expected, not "}""#),
             (#"{"a" 1}"#, #"line 1, column 6: ":" is expected, not "1""#),
             (#"{"a":1 "b":2}"#, #"line 1, column 8: "," or "}" is expected, not "\"""#),

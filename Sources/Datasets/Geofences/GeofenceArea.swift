@@ -19,7 +19,7 @@ enum GeofenceArea {
 
     init(_ value: JSONValue, field: String = "area") throws(WireError) {
         guard let object = value.asObject else {
-            throw WireError(.invalid, "`\(field)` must be an object", field: field)
+            throw WireError(.invalid, "`\(field)` must be an object, not \(value.shown)", field: field)
         }
         let parameters = Parameters(object, path: "\(field).")
         if object["type"] != nil {

@@ -55,7 +55,10 @@ public struct JSONFault: Error, Equatable {
                         expected = close()
                         continue
                     }
-                    guard byte == UInt8(ascii: "\"") else { return wrong(expected) }
+                    guard byte == UInt8(ascii: "\"") else {
+                        guard hasDecimalComma else { return wrong(expected) }
+                        return JSONFault(offset: place - 1, reason: "a number has a decimal point, not a comma")
+                    }
                     if let fault = string() { return fault }
                     expected = .colon
                 case .separator, .element:
@@ -132,6 +135,12 @@ public struct JSONFault: Error, Equatable {
                 }
             }
             return JSONFault(offset: start, reason: "the string that begins here is not closed")
+        }
+
+        /// Between digits, where a name should follow.
+        private var hasDecimalComma: Bool {
+            guard place >= 2, bytes[place - 1] == UInt8(ascii: ",") else { return false }
+            return [bytes[place], bytes[place - 2]].allSatisfy { (48...57).contains($0) }
         }
 
         private func wrong(_ expected: Expected) -> JSONFault {

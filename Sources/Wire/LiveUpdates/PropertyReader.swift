@@ -57,8 +57,22 @@ struct PropertyRule {
         }
     }
 
-    var missing: WireError {
-        WireError(.invalid, "`\(name)` is required", field: "\(name)")
+    /// - Parameter object: What it is missing in: some of its keys are named.
+    func missing(in object: JSONNode) -> WireError {
+        let name = "\(name)"
+        let keys = Array(
+            object.members.lazy.compactMap { key, value in
+                value.kind == .null || PropertyReader.isEnvelope(key) ? nil : key.asString
+            }.prefix(20))
+        let advice =
+            if let near = Nearness.nearest(to: name, of: keys) {
+                ", not `\(near)`"
+            } else if !keys.isEmpty {
+                "; there is " + keys.prefix(3).map { "`\($0.prefix(32))`" }.joined(separator: ", ")
+            } else {
+                ""
+            }
+        return WireError(.invalid, "`\(name)` is required\(advice)", field: name)
     }
 }
 
@@ -71,7 +85,7 @@ enum PropertyReader {
         writer.beginObject()
         for rule in rules {
             guard let (field, value) = given(rule, in: object) else {
-                if rule.isRequired { throw rule.missing }
+                if rule.isRequired { throw rule.missing(in: object) }
                 continue
             }
             writer.key(plain: rule.name)

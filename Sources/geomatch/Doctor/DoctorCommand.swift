@@ -206,6 +206,12 @@ enum Counters {
             let isLate = last.map { now - $0 > lately } ?? false
             findings.append(Finding(check, text, advice: isLate ? nil : advice))
         }
+        if status?.member("daemon")?.member("storeWritable")?.asBool == false {
+            findings.append(
+                Finding(
+                    "store", "it cannot be written: what changes something is `internal`, and matches wait",
+                    advice: "make room on the disk of the data directory, or repair the database: the daemon's log says why"))
+        }
         let (received, refused) = (count("updates", "received"), count("updates", "refused"))
         if refused > 0, refused * 100 >= received {
             add(

@@ -57,19 +57,26 @@ struct PublishCommand: AsyncParsableCommand {
             StandardError.note("hint: \(hint)")
         }
         // A retained one is read by a daemon that starts later.
-        let needsDaemon = !retain && !configuration.isHTTP && (try? LiveTopic(encoded: topic)) != nil
+        let live = retain || configuration.isHTTP ? nil : try? LiveTopic(encoded: topic)
+        var ofDataset = configuration
+        if let live { ofDataset.dataset = live.dataset }
+        let topics = ofDataset.topics
         let warning = try await withClient(configuration, drain: configuration.requestTimeout) { client in
             try await client.publish(
                 topic: configuration.topics.prefix + topic, payload: bytes, qos: qos, retain: retain)
-            let reading = StatusReading(ofDaemon: configuration.topics)
-            guard needsDaemon, (try? await client.run(reading)) != nil, !reading.isOnline else { return String?.none }
+            let reading = StatusReading(brief: topics)
+            guard let live, (try? await client.run(reading)) != nil else { return String?.none }
+            if reading.isOnline, reading.dataset == nil {
+                return "hint: nothing was known of the dataset \(live.dataset) until now: it is new, or mistyped"
+            }
+            guard !reading.isOnline else { return nil }
             // A client that may not read the status does not know.
             return reading.status == nil
-                ? "there is no status of a geomatchd at this broker, or this client may not read it: without one the update is lost"
-                : "no geomatchd is online at this broker: the update is lost"
+                ? "warning: there is no status of a geomatchd at this broker, or this client may not read it: without one the update is lost"
+                : "warning: no geomatchd is online at this broker: the update is lost"
         }
         guard let warning else { throw CommandFailure.unavailable("interrupted before the broker had it") }
-        if let warning { StandardError.note("warning: \(warning)") }
+        if let warning { StandardError.note(warning) }
         guard output.json else { return }
         StandardOutput.print(
             json: [
@@ -84,6 +91,9 @@ struct PublishCommand: AsyncParsableCommand {
         if levels.first == "live", levels.count == 8 {
             return
                 "live/… is where geomatch publishes what it takes; an update goes to \(levels.dropFirst().joined(separator: "/"))"
+        }
+        if levels.first?.isEmpty == true {
+            return "a topic that begins with / has an empty level before the dataset: geomatchd does not read it"
         }
         if levels.count != 7 {
             guard levels.first.map({ $0 == dataset }) == true else { return nil }

@@ -45,7 +45,10 @@ enum RequestWords {
             parameters[subject] = .string(first)
             words = words.dropFirst()
         }
-        for word in words { try add(word, to: &parameters) }
+        for word in words {
+            guard word.utf8.contains(UInt8(ascii: "=")) else { throw .usage(refusal(of: word, in: request)) }
+            try add(word, to: &parameters)
+        }
         return parameters
     }
 
@@ -68,6 +71,14 @@ enum RequestWords {
             let position = String(decoding: bytes.prefix(fault.offset), as: UTF8.self).unicodeScalars.count
             return message + "\n" + Caret.text(in: String(decoding: bytes, as: UTF8.self), at: position)
         }
+    }
+
+    /// What is wrong with a word that gives no parameter: often the verb before it.
+    private static func refusal(of word: String, in request: String) -> String {
+        if RequestCatalogue.byName[request] == nil, let near = RequestCatalogue.nearest(to: request) {
+            return "there is no request `\(shown(request))`; did you mean `geomatch \(near.replacing("/", with: " "))`?"
+        }
+        return "\"\(shown(word))\" is neither key=value nor a JSON object; a value with spaces is written in quotes: 'name=At home'"
     }
 
     private static func add(_ word: String, to parameters: inout JSONObject) throws(CommandFailure) {

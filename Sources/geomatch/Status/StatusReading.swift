@@ -18,9 +18,9 @@ final class StatusReading: ConnectionWorker, @unchecked Sendable {
         patience = 2000
     }
 
-    /// That of the daemon alone, for a command that does not wait for it.
-    init(ofDaemon topics: ClientTopics) {
-        filters = [topics.status]
+    /// For a command that has done what it is for.
+    init(brief topics: ClientTopics) {
+        filters = [topics.status, topics.datasetStatus]
         patience = 500
     }
 
@@ -34,6 +34,6 @@ final class StatusReading: ConnectionWorker, @unchecked Sendable {
     }
 
     func turn(_ link: WorkerLink, now: Int64) -> Int64? {
-        status != nil && (dataset != nil || filters.count == 1) || now >= endsAt ? nil : endsAt
+        status != nil && dataset != nil || now >= endsAt ? nil : endsAt
     }
 }

@@ -18,12 +18,7 @@ struct ConfigurationFile {
     init(path: String, leavingOut leftOut: Set<String> = []) throws(SettingsError) {
         self.path = path
         self.leftOut = leftOut
-        let text: String
-        do {
-            text = try String(contentsOfFile: path, encoding: .utf8)
-        } catch {
-            throw SettingsError(key: "", source: .file(path), problem: "cannot be read: it is missing, not readable or not UTF-8")
-        }
+        let text = try Self.text(ofFile: path)
         let root: Node?
         do {
             root = try Yams.compose(yaml: text)
@@ -116,6 +111,16 @@ struct ConfigurationFile {
     private func notEntries(_ key: String, of name: String) -> SettingsError {
         let takes = SettingsKey.all.first { $0.name == name }?.takes ?? ""
         return SettingsError(key: key, source: .file(path), problem: "allowed is \(takes)", isAlone: true)
+    }
+
+    private static func text(ofFile path: String) throws(SettingsError) -> String {
+        func refusal(_ problem: String) -> SettingsError {
+            SettingsError(key: "", source: .file(path), problem: "cannot be read: \(problem)")
+        }
+        guard let file = fopen(path, "r") else { throw refusal(String(cString: strerror(errno))) }
+        fclose(file)
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { throw refusal("it is a folder, or not UTF-8") }
+        return text
     }
 
     private static func isSection(_ key: String) -> Bool {

@@ -18,13 +18,19 @@ struct SettingsKey: Sendable {
         "GEOMATCH_" + key.uppercased().replacing("-", with: "_").replacing(".", with: "_")
     }
 
-    /// What somebody who wrote an unknown key may have meant: the nearest one, or all.
+    /// What somebody who wrote an unknown key may have meant: the nearest one, or all of its table, or all there are.
     static func advice(for key: String, among keys: [String]) -> String {
         // `data_dir` and `Data-Dir` are `data-dir`.
         let plain = key.lowercased().replacing("_", with: "-")
         if keys.contains(plain) { return "did you mean \(plain)?" }
-        return Nearness.nearest(to: key, of: keys).map { "did you mean \($0)?" } ?? "the keys are \(keys.joined(separator: ", "))"
+        let tables = Set(keys.compactMap(table(of:))).sorted()
+        if let near = Nearness.nearest(to: key, of: keys + tables) { return "did you mean \(near)?" }
+        let beside = keys.filter { table(of: $0) != nil && table(of: $0) == table(of: key) }
+        return "the keys are \((beside.isEmpty ? keys : beside).joined(separator: ", "))"
     }
+
+    /// What stands before the last dot.
+    private static func table(of key: String) -> String? { key.lastIndex(of: ".").map { String(key[..<$0]) } }
 
     static let all: [SettingsKey] = named + push + SettingsLimit.all.map { SettingsKey($0.key, $0.takes, fileOnly: true) }
 

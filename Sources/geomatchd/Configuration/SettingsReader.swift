@@ -241,7 +241,14 @@ struct SettingsReader {
             )
         }
         if settings.broker != nil, settings.usersFile != nil {
-            warnings.append("users is for the embedded broker: the one of `broker` has logins and an access list of its own")
+            warnings.append(
+                "users is for the embedded broker: the one of `broker` has logins and an access list of its own; here it only has HTTP ask for keys"
+            )
+        }
+        if settings.broker?.username != nil, settings.httpConfiguration?.trustsLoopback == true {
+            warnings.append(
+                "the broker asks for logins, and HTTP trusts everybody on this machine as any client, also as an administrator: `users` in the file has it ask for keys, `http: off` closes it"
+            )
         }
         if settings.broker?.password != nil, raw("broker")?.source == .flag {
             warnings.append(
