@@ -38,13 +38,24 @@ struct EngineHarness {
             isEnabled: isEnabled, at: now, in: world, into: &effects)
     }
 
-    /// Moves metres east of the café, after some seconds.
-    mutating func move(_ east: Double, after seconds: Int64 = 0, accuracy: Double? = 5, speed: Double? = nil) {
+    /// Adds, changes or removes a place.
+    mutating func change(_ number: UInt32, to place: TownWorld.Place?) {
+        if world.places[number] != nil { engine.placeWillChange(number, in: world) }
+        world.places[number] = place
+        engine.placeDidChange(number, exists: place != nil, at: now, in: world, into: &effects)
+        pass(1)
+    }
+
+    /// Moves metres east of the café, after some seconds. The fix is some seconds late.
+    mutating func move(
+        _ east: Double, after seconds: Int64 = 0, late delay: Int64 = 0, accuracy: Double? = 5, speed: Double? = nil
+    ) {
         now += seconds * 1000
         let at = Self.position(east: east)
         engine.move(
             0,
-            to: Fix(latitude: at.latitude, longitude: at.longitude, accuracy: accuracy, speed: speed, timestamp: now),
+            to: Fix(
+                latitude: at.latitude, longitude: at.longitude, accuracy: accuracy, speed: speed, timestamp: now - delay * 1000),
             at: now, in: world, into: &effects)
     }
 

@@ -211,6 +211,87 @@ struct EngineTests {
         #expect(town.fired().count == 1)
     }
 
+    @Test("A backlog dwells by its own times: that of a walk fired arriving with its first fix, and never departed")
+    func dwellingOfWalk() throws {
+        var town = EngineHarness()
+        try town.register("(dwelling 300)")
+        try town.register("(dwelling 300)", .departing)
+        for step in 0..<6 { town.move(Double(step) * 60, late: 3600 - Int64(step) * 10) }
+        #expect(town.fired().isEmpty)
+        // Where it was heard of last it stays since then.
+        town.pass(1000)
+        let dwelt = town.firedAt()
+        #expect(dwelt == [300])
+        town.move(1000)
+        #expect(town.fired().count == 1)
+    }
+
+    @Test("A backlog of a stay dwells with the fix that is late enough, not before and not later")
+    func dwellingOfStay() throws {
+        var town = EngineHarness()
+        try town.register("(dwelling 300)")
+        var fired: [Int64] = []
+        for step in 0..<Int64(40) {
+            town.move(Double(step % 3), late: 3600 - step * 10)
+            if !town.fired().isEmpty { fired.append(step) }
+        }
+        #expect(fired == [30])
+    }
+
+    @Test(
+        "Between fixes a stay lasts on from the one heard with the least delay, by time alone",
+        arguments: [
+            // Seconds after the fix before, and late; when it dwells.
+            ([(0, 100)], 300), ([(0, 100), (50, 10)], 210), ([(0, 0), (100, 50)], 300), ([(0, 100), (50, 10), (50, 60)], 210),
+            ([(0, 0), (301, 20)], 300),
+        ] as [([(Int64, Int64)], Int64)])
+    func dwellingByDelay(_ fixes: [(Int64, Int64)], _ dwells: Int64) throws {
+        var town = EngineHarness()
+        try town.register("(dwelling 300)")
+        try town.register("(dwelling 300)", .departing)
+        for (seconds, late) in fixes {
+            town.pass(seconds)
+            town.move(0, late: late)
+        }
+        town.pass(1000)
+        let fired = town.firedAt()
+        #expect(fired == [dwells])
+    }
+
+    @Test("A long backlog of one stay is queued a few times, not once for each fix")
+    func dwellingQueue() throws {
+        var town = EngineHarness()
+        try town.register("(dwelling 2592000)")
+        for step in 0..<Int64(5000) { town.move(0, late: 86_400 - step * 10) }
+        #expect(town.engine.reviews < 20)
+        var turns = 0
+        while let due = town.engine.nextDue, turns < 20 {
+            town.now = max(town.now, due)
+            town.engine.advance(to: town.now, in: town.world, into: &town.effects)
+            turns += 1
+        }
+        #expect(turns < 20)
+        let dwelt = town.firedAt()
+        #expect(dwelt == [2_592_000 - 49_990])
+    }
+
+    @Test("After a restart a stay lasts on from when its last fix was heard")
+    func dwellingAndRestart() throws {
+        var town = EngineHarness()
+        let rule = CircumstanceRule(try CircumstanceExpression("(dwelling 300)"), trigger: .arriving, owner: "a")
+        _ = town.engine.restore(rule, isEnabled: true, in: town.world)
+        let at = EngineHarness.position(east: 0)
+        // An hour ago it came, 50 s later it was there still, which was heard 100 s ago.
+        town.engine.restore(
+            0, at: Fix(latitude: at.latitude, longitude: at.longitude, timestamp: town.now - 3_550_000),
+            heardAt: town.now - 100_000,
+            stay: StayRow(latitude: at.latitude, longitude: at.longitude, since: town.now - 3_600_000, isMoving: nil))
+        town.engine.resume(at: town.now)
+        town.pass(1000)
+        let dwelt = town.firedAt()
+        #expect(dwelt == [150])
+    }
+
     @Test(
         "Moving is a metre a second, as sent or between two fixes beyond their accuracies",
         arguments: [
@@ -273,8 +354,8 @@ struct EngineTests {
     func edits() throws {
         var town = EngineHarness()
         town.move(500)
-        try town.register("(at (= factual-id \"new\"))")
-        try town.register("(at (= factual-id \"new\"))", .departing)
+        try town.register("(at any-factual-place)")
+        try town.register("(at any-factual-place)", .departing)
         town.world.places[9] = town.place("new", east: 490, category: "cafe", hours: nil)
         town.engine.placeDidChange(9, exists: true, at: town.now, in: town.world, into: &town.effects)
         #expect(town.fired().map(\.trigger) == [.arriving])
@@ -303,17 +384,88 @@ struct EngineTests {
         #expect(value(absent) == true)
     }
 
-    @Test("What was held ends with the only place it was about")
-    func lastPlace() throws {
+    /// Of the café alone, with each kind of ``Basis``.
+    private static let ofCafe = [
+        "(at (= factual-id \"cafe\"))", "(near (= exact-category-id \"cafe\"))",
+        "(near (any-of category-id \"cafe\" \"bakery\"))",
+        "(at (= factual-id \"cafe\") (not is-open))", "(and (near (= category-id \"cafe\")) true)",
+        "(or (at (= factual-id \"cafe\")) (moving))", "(not (not (at (= factual-id \"cafe\"))))",
+    ]
+
+    @Test(
+        "What is held stays held without the only place it is about: departing fired while it was unknown, and arriving again",
+        arguments: ofCafe)
+    func lastPlace(_ text: String) throws {
         var town = EngineHarness()
-        town.move(0)
-        let asked = try town.register("(at (= factual-id \"cafe\"))", nil)
-        try town.register("(at (= factual-id \"cafe\"))", .departing)
-        town.engine.placeWillChange(1, in: town.world)
+        town.world.parents = [:]
+        let cafe = town.world.places[1]
+        town.move(0, speed: 0)
+        let arriving = try town.register(text)
+        let departing = try town.register(text, .departing)
+        #expect(town.fired().map(\.circumstance) == [arriving])
+        town.change(1, to: nil)
+        #expect(town.engine.evaluate(departing, for: 0, at: town.now, in: town.world).value == nil)
+        town.move(5, after: 10, speed: 0)
+        town.move(300, after: 10, speed: 0)
+        #expect(!town.effects.contains { if case .held = $0 { true } else { false } })
+        town.change(1, to: town.place("cafe", east: 290, category: "cafe", hours: [480..<1080]))
+        #expect(town.fired().isEmpty && town.engine.holds(departing, 0))
+        town.change(1, to: nil)
+        town.move(5000, after: 10, speed: 0)
+        #expect(town.fired().isEmpty)
+        // It is back where the device is not.
+        town.change(1, to: cafe)
+        #expect(town.fired().map(\.circumstance) == [departing])
+        town.move(0, after: 10, speed: 0)
+        #expect(town.fired().map(\.circumstance) == [arriving])
+    }
+
+    @Test("What is held without the only place it is about stays held over a restart", arguments: ofCafe)
+    func lastPlaceAndRestart(_ text: String) throws {
+        var town = EngineHarness()
+        town.world.parents = [:]
+        let cafe = town.world.places[1]
         town.world.places[1] = nil
-        town.engine.placeDidChange(1, exists: false, at: town.now, in: town.world, into: &town.effects)
+        let rule = CircumstanceRule(try CircumstanceExpression(text), trigger: .departing, owner: "a")
+        let departing = town.engine.restore(rule, isEnabled: true, in: town.world)
+        town.engine.restoreHeld(departing, 0)
+        let at = EngineHarness.position(east: 5000)
+        town.engine.restore(
+            0, at: Fix(latitude: at.latitude, longitude: at.longitude, timestamp: town.now), heardAt: town.now,
+            stay: StayRow(latitude: at.latitude, longitude: at.longitude, since: town.now, isMoving: false))
+        town.engine.resume(at: town.now)
+        town.pass(1)
+        town.move(5001, after: 10, speed: 0)
+        #expect(town.effects.isEmpty && town.engine.holds(departing, 0))
+        town.change(1, to: cafe)
+        #expect(town.fired().map(\.circumstance) == [departing])
+    }
+
+    @Test("What is held ends with its place where another one could make it true, or another part is false")
+    func notTheLastPlace() throws {
+        var town = EngineHarness()
+        town.move(0, speed: 2)
+        let chain = try town.register("(at (= chain-id \"x\"))", .departing)
+        let either = try town.register("(at (any-of factual-id \"none\" \"cafe\" \"museum\"))", .departing)
+        let moving = try town.register("(and (at (= factual-id \"cafe\")) (moving))", .departing)
+        town.change(1, to: nil)
+        #expect(town.fired().map(\.circumstance) == [chain, either])
+        town.move(1, after: 10, speed: 0)
+        #expect(town.fired().map(\.circumstance) == [moving])
+    }
+
+    @Test("A visit to a place that is gone is unknown, and what it made true stays")
+    func visitedPlaceGone() throws {
+        var town = EngineHarness()
+        let cafe = town.world.places[1]
+        try town.register("(visited (= factual-id \"cafe\"))")
+        try town.register("(visited (= factual-id \"cafe\"))", .departing)
+        town.move(0)
+        town.move(500, after: 60)
         #expect(town.fired().count == 1)
-        #expect(town.engine.evaluate(asked, for: 0, at: town.now, in: town.world).value == nil)
+        town.change(1, to: nil)
+        town.change(1, to: cafe)
+        #expect(town.fired().isEmpty)
     }
 
     @Test("The trace has each part with its value")

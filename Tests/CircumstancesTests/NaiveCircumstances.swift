@@ -9,7 +9,10 @@ struct NaiveCircumstances {
         var id: String
         var fix: Fix?
         var isMoving: Bool?
+        var heardAt: Int64 = 0
         var stay: Fix?
+        /// The least time from a fix of the stay to when it was heard.
+        var delay: Int64 = 0
         var visits: [Visit] = []
     }
 
@@ -42,7 +45,7 @@ struct NaiveCircumstances {
     var devices: [UInt32: Device] = [:]
     var rules: [UInt32: Rule] = [:]
 
-    mutating func move(_ number: UInt32, to fix: Fix) {
+    mutating func move(_ number: UInt32, to fix: Fix, at instant: Int64) {
         guard var device = devices[number] else { return }
         if let speed = fix.speed {
             device.isMoving = speed >= 1
@@ -54,10 +57,13 @@ struct NaiveCircumstances {
         } else {
             device.isMoving = nil
         }
+        let delay = instant - fix.timestamp
         if let stay = device.stay, device.fix != nil, metres(stay, fix) <= 50 {
+            device.delay = min(device.delay, delay)
         } else {
-            device.stay = fix
+            (device.stay, device.delay) = (fix, delay)
         }
+        device.heardAt = instant
         let last = device.fix
         device.fix = fix
         follow(&device, lastThere: last?.timestamp ?? fix.timestamp)
@@ -146,17 +152,14 @@ extension NaiveCircumstances {
         var nearRadius: Double
         var positive: Double
         var negative: Double
-        var isAsked: Bool
     }
 
-    func value(_ rule: CircumstanceRule, _ device: UInt32, at instant: Int64, wasHeld: Bool, isFirst: Bool, isAsked: Bool = false)
-        -> Bool?
-    {
+    func value(_ rule: CircumstanceRule, _ device: UInt32, at instant: Int64, wasHeld: Bool, isFirst: Bool) -> Bool? {
         value(
             rule.expression.condition,
             Context(
                 device: device, instant: instant, nearRadius: rule.nearRadius, positive: wasHeld ? rule.exitMargin : 0,
-                negative: wasHeld || isFirst ? 0 : rule.exitMargin, isAsked: isAsked), true)
+                negative: wasHeld || isFirst ? 0 : rule.exitMargin), true)
     }
 
     private func all(_ values: [Bool?]) -> Bool? { values.contains(false) ? false : values.contains(nil) ? nil : true }
@@ -173,7 +176,7 @@ extension NaiveCircumstances {
         case .moving: return device.fix == nil ? nil : device.isMoving
         case .dwelling(let seconds):
             guard device.fix != nil, let stay = device.stay else { return nil }
-            return context.instant - stay.timestamp >= Int64(seconds) * 1000
+            return context.instant - device.delay - stay.timestamp >= Int64(seconds) * 1000
         case .live(let rule):
             guard device.fix != nil,
                 case .number(let left)? = world.live(
@@ -189,7 +192,7 @@ extension NaiveCircumstances {
             }
         case .at(let rules), .near(let rules), .visited(let rules), .frequents(let rules, _, _):
             let value = placed(condition, rules, device, context, isPositive)
-            return value == false && (context.isAsked || !isPositive) && !rules.allSatisfy(isPossible) ? nil : value
+            return value == false && !rules.allSatisfy(isPossible) ? nil : value
         }
     }
 

@@ -169,10 +169,10 @@ extension TwinRun {
         let fix = Fix(
             latitude: at.latitude, longitude: at.longitude, accuracy: random.pick([nil, nil, 5, 5, 20, 60, 90, 300]),
             speed: random.chance(15) ? Double(random.below(3)) : nil,
-            timestamp: max(last?.timestamp ?? 0, now - Int64(random.below(500))))
+            timestamp: max(last?.timestamp ?? 0, now - Int64(random.below(random.pick([500, 500, 500, 60_000, 4_000_000])))))
         var effects: [CircumstanceEffect] = []
         engine.move(device, to: fix, at: now, in: world, into: &effects)
-        naive.move(device, to: fix)
+        naive.move(device, to: fix, at: now)
         check(effects, "move \(device)")
     }
 
@@ -272,7 +272,7 @@ extension TwinRun {
             }
             let expected =
                 naive.isInScope(rule, state)
-                ? naive.value(rule, device, at: now, wasHeld: false, isFirst: true, isAsked: true) : nil
+                ? naive.value(rule, device, at: now, wasHeld: false, isFirst: true) : nil
             let answer = engine.evaluate(ref, for: device, at: now, in: world)
             #expect(answer.value == expected, "\(rule.expression.text)")
             let trace = engine.trace(ref, for: device, at: now, in: world)
@@ -347,7 +347,10 @@ extension TwinRun {
         rows.held = held
         for (device, visits) in rows.visits { for row in visits.values { engine.restoreVisit(row, of: device) } }
         for (device, state) in naive.devices {
-            if let fix = state.fix { engine.restore(device, at: fix, stay: rows.stays[device]) }
+            guard let fix = state.fix else { continue }
+            engine.restore(device, at: fix, heardAt: state.heardAt, stay: rows.stays[device])
+            // Of the stay's fixes the last one is left.
+            naive.devices[device]?.delay = state.heardAt - fix.timestamp
         }
         engine.resume(at: now)
         var effects: [CircumstanceEffect] = []

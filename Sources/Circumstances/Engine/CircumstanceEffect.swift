@@ -7,7 +7,7 @@ public enum CircumstanceEffect: Equatable, Sendable {
     case visit(device: UInt32, VisitRow)
     /// The place gave way to newer ones in the device's history: its row is gone.
     case visitForgotten(device: UInt32, placeID: String)
-    /// A stay or a motion began. Durable: a row for each device; ``CircumstanceEngine/restore(_:at:stay:)`` takes it back.
+    /// A stay or a motion began. Durable: a row for each device; ``CircumstanceEngine/restore(_:at:heardAt:stay:)`` takes it back.
     case stay(device: UInt32, StayRow)
     case occurred(Occurrence)
 }

@@ -55,7 +55,7 @@ extension CircumstanceEngine {
         }
         return Evaluation(
             world: world, memory: memory, situation: situation, program: entry.program, nearRadius: entry.rule.nearRadius,
-            isAsked: true)
+            isThorough: true)
     }
 }
 

@@ -1,4 +1,5 @@
 import Geodesy
+import HeapModule
 
 // Devices come, move and go.
 
@@ -84,22 +85,26 @@ extension CircumstanceEngine {
 
     /// A device has moved, or sent its position again.
     ///
-    /// - Parameter world: Made only when something may change.
+    /// - Parameters:
+    ///   - heardAt: When the fix came, where it was known before; never after `instant`.
+    ///   - world: Made only when something may change.
     public func move<World: CircumstanceWorld>(
-        _ device: UInt32, to fix: Fix, at instant: Int64, in world: @autoclosure () -> World,
+        _ device: UInt32, to fix: Fix, heardAt: Int64 = .max, at instant: Int64, in world: @autoclosure () -> World,
         into effects: inout [CircumstanceEffect]
     ) {
         guard exists(device) else { return }
-        guard take(fix, of: device, into: &effects) else { return }
+        guard take(fix, heardAt: min(heardAt, instant), at: instant, of: device, into: &effects) else { return }
         review(device, isMove: true, at: instant, in: world(), into: &effects)
     }
 
-    /// To be called some time before ``move(_:to:at:in:into:)``, so that what that needs of the device comes near meanwhile.
+    /// To be called some time before ``move(_:to:heardAt:at:in:into:)``, so that what that needs of the device comes near meanwhile.
     @inline(__always)
     public func expect(_ device: UInt32) { tracks.prefetch(Int(device)) }
 
     /// Remembers a fix, and says whether anything may change with it.
-    private func take(_ fix: Fix, of device: UInt32, into effects: inout [CircumstanceEffect]) -> Bool {
+    private func take(
+        _ fix: Fix, heardAt: Int64, at instant: Int64, of device: UInt32, into effects: inout [CircumstanceEffect]
+    ) -> Bool {
         let track = tracks.address(Int(device))
         let isUnconcerned = track.pointee.isUnconcerned(by: fix)
         let wasKnown = track.pointee.isKnown
@@ -107,17 +112,42 @@ extension CircumstanceEngine {
         let motion = track.pointee.motion(with: fix)
         let isSameMotion = motion == track.pointee.motion
         let isSameStay = wasKnown && track.pointee.isStaying(at: fix)
+        let delay = CompactDuration(from: fix.timestamp, to: heardAt)
         track.pointee.take(fix, motion)
-        if !isSameStay { track.pointee.beginStay(at: fix) }
+        var isDue = false
+        if !isSameStay {
+            track.pointee.beginStay(at: fix, delay)
+        } else if delay < track.pointee.delay {
+            isDue = lengthenStay(of: device, delay, at: instant)
+        }
         if (!isSameStay && uses.dwelling > 0) || (!isSameMotion && uses.moving > 0) {
             effects.append(.stay(device: device, track.pointee.stay))
         }
         guard wasKnown, isSameStay || uses.dwelling == 0, isSameMotion || uses.moving == 0,
             wasPrecise == PlaceReach.isPrecise(fix.accuracy), track.pointee.epoch == epoch || sweepRemaining == 0,
-            !track.pointee.hasAskedLive,
+            !track.pointee.hasAskedLive, !isDue,
             track.pointee.isStayRecorded || fix.timestamp - track.pointee.since < Self.stayMilliseconds
         else { return true }
         return !isUnconcerned
+    }
+
+    /// A fix of a stay was heard with less delay than those before: the stay is longer than was known, and the device dwells earlier.
+    ///
+    /// - Returns: Whether it may dwell now.
+    private func lengthenStay(of device: UInt32, _ delay: CompactDuration, at instant: Int64) -> Bool {
+        let track = tracks.address(Int(device))
+        let more = track.pointee.delay.milliseconds - delay.milliseconds
+        track.pointee.delay = delay
+        guard uses.dwelling > 0, track.pointee.due != .max else { return false }
+        track.pointee.due -= more
+        if track.pointee.due <= instant { return true }
+        if track.pointee.due < track.pointee.queued {
+            // Each fix of a backlog brings it nearer. Queued halfway, all of them together are queued a few times.
+            let queued = instant + (track.pointee.due - instant) / 2
+            due.insert(DueDevice(due: queued, device: device))
+            track.pointee.queued = queued
+        }
+        return false
     }
 }
 
@@ -201,7 +231,7 @@ extension DeviceTrack {
 
     @inline(__always)
     mutating func take(_ fix: Fix, _ motion: Motion) {
-        previousTimestamp = isKnown ? timestamp : fix.timestamp
+        sincePrevious = isKnown ? CompactDuration(from: timestamp, to: fix.timestamp) : .zero
         latitude = fix.latitude
         longitude = fix.longitude
         timestamp = fix.timestamp
@@ -211,10 +241,11 @@ extension DeviceTrack {
         self.motion = motion
     }
 
-    mutating func beginStay(at fix: Fix) {
+    mutating func beginStay(at fix: Fix, _ delay: CompactDuration) {
         stayLatitude = fix.latitude
         stayLongitude = fix.longitude
         since = fix.timestamp
+        self.delay = delay
         isStayRecorded = false
     }
 

@@ -42,8 +42,10 @@ extension CircumstanceEngine {
 
     /// Where a device is, and since when. A stay that began elsewhere is over: the device was not seen leaving it.
     ///
-    /// - Parameter stay: Nil where no row was kept: then the stay begins with the fix.
-    public func restore(_ device: UInt32, at fix: Fix, stay: StayRow?) {
+    /// - Parameters:
+    ///   - heardAt: When the fix came.
+    ///   - stay: Nil where no row was kept: then the stay begins with the fix.
+    public func restore(_ device: UInt32, at fix: Fix, heardAt: Int64, stay: StayRow?) {
         guard exists(device) else { return }
         let index = Int(device)
         tracks[index].longitudeScale = Float(QuickDistance.longitudeScale(latitude: fix.latitude)).nextUp
@@ -55,7 +57,8 @@ extension CircumstanceEngine {
         }
         let isSameStay = tracks[index].isStaying(at: fix)
         tracks[index].take(fix, tracks[index].motion)
-        if !isSameStay { tracks[index].beginStay(at: fix) }
+        let delay = CompactDuration(from: fix.timestamp, to: heardAt)
+        if isSameStay { tracks[index].delay = delay } else { tracks[index].beginStay(at: fix, delay) }
         place(device)
         tracks[index].anchor(safe: 0, outer: 0)
         tracks[index].wasEvaluated = true

@@ -41,7 +41,7 @@ extension CircumstanceEngine {
         let track = tracks.address(Int(device))
         return Situation(
             device: device, instant: instant, isKnown: track.pointee.isKnown, accuracy: track.pointee.sentAccuracy, foresight: 0,
-            isMoving: track.pointee.motion.isMoving, dwellingSince: track.pointee.since == .min ? nil : track.pointee.since,
+            isMoving: track.pointee.motion.isMoving, dwellingSince: track.pointee.dwellingSince,
             visits: uses.visits.isEmpty ? nil : histories[device])
     }
 
@@ -126,7 +126,9 @@ extension CircumstanceEngine {
         let isFresh = isFirst || active.epoch > tracks[index].epoch
         let isQuiet = active.isSilent && isFresh && !isFirst
         if active.basis != .everything {
-            // It is a candidate because it begins or ends, and the places round it are among the circles.
+            // It is a candidate because it begins or ends, and the places round it are among the circles. With the last place that it
+            // could be true of it becomes unknown, and does not end.
+            if wasHeld, !canBeTrue(active, situation, in: world) { return }
             change(number, of: device, to: !wasHeld, isQuiet: isQuiet, at: instant, into: &effects) {
                 guard !wasHeld else { return ([], []) }
                 let places = arrivals.compactMap { $0.active == number ? $0.place : nil }
@@ -138,13 +140,19 @@ extension CircumstanceEngine {
         var evaluation = evaluation(of: active, situation, wasHeld: wasHeld, isFresh: isFresh, in: world)
         var outcome = evaluation.outcome()
         evaluations += 1
+        if wasHeld, outcome.truth == .false {
+            // Only what is known to be false ends.
+            evaluation.isThorough = true
+            outcome = evaluation.outcome()
+            evaluations += 1
+        }
         if let value = outcome.truth.asBool, value != wasHeld {
             // Its ranges are others now.
             evaluation = self.evaluation(of: active, situation, wasHeld: value, isFresh: false, in: world)
             outcome = evaluation.outcome()
             evaluations += 1
             change(number, of: device, to: value, isQuiet: isQuiet, at: instant, into: &effects) { evaluation.allPlaces() }
-        } else if isFresh {
+        } else if isFresh, !wasHeld {
             evaluation = self.evaluation(of: active, situation, wasHeld: wasHeld, isFresh: false, in: world)
             outcome = evaluation.outcome()
         }
@@ -177,6 +185,12 @@ extension CircumstanceEngine {
                 Occurrence(
                     circumstance: circumstance, device: device, trigger: value ? .arriving : .departing, atPlaces: places.at,
                     nearPlaces: places.near, fix: track.pointee.fix, timestamp: instant)))
+    }
+
+    /// Whether something exists that an `at` or `near` that is the whole condition could be true of.
+    private func canBeTrue(_ active: ActiveCircumstance, _ situation: Situation, in world: some CircumstanceWorld) -> Bool {
+        evaluation(of: active, situation, wasHeld: true, isFresh: false, in: world)
+            .areRulesPossible(0, active.program.nodes[0])
     }
 
     private func evaluation(

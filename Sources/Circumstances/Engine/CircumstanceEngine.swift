@@ -22,8 +22,11 @@ import HeapModule
 ///   departing when it is taken back; unknown leaves it.
 /// - While a circumstance holds, its ranges are wider by its exit margin (those under a `not` while it does not hold), except at
 ///   its first evaluation for a device, and the first after that had no position.
-/// - What nothing that exists can match is unknown under a `not` and where it is asked for: an id that is not known yet says nothing.
-/// - A device within 50 m of the first fix of its stay is dwelling; a fix farther away begins the next stay.
+/// - What nothing that exists can match is unknown: an id that no place, category or chain has says nothing. What is held when the last
+///   such place goes stays held, and is evaluated again when there is one.
+/// - A device within 50 m of the first fix of its stay is dwelling; a fix farther away begins the next stay. A stay lasts from its first
+///   fix to its last one by their own times, and as long as time has passed since that was heard. Of its fixes the one counts that was
+///   heard with the least delay, so that a late one makes no stay shorter.
 /// - A visit is the time between the first and the last fix `at` a place (10 m more to leave it). Visits are kept where a
 ///   registered circumstance asks for visits to such places; else those to the 4 nearest places once a stay has lasted 3 minutes.
 public final class CircumstanceEngine {

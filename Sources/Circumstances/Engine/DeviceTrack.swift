@@ -12,12 +12,15 @@ struct DeviceTrack: ~Copyable {
 
     // Every fix needs these: two lines of the cache.
 
-    // The last fix, the time of the one before, and the accuracy: metres, negative where none was sent.
+    // The last fix. Its accuracy: metres, negative where none was sent.
     var latitude = 0.0
     var longitude = 0.0
     var timestamp: Int64 = 0
-    var previousTimestamp: Int64 = 0
     var accuracy = -1.0
+    /// From the fix before to the last one.
+    var sincePrevious = CompactDuration.zero
+    /// The least time from a fix of its stay to the instant at which it was heard.
+    var delay = CompactDuration.zero
 
     // Where its circumstances were last evaluated, in steps of the surface grid, and how far it can go from there with nothing changing.
     var anchorLatitude: Int32 = 0
@@ -56,6 +59,11 @@ struct DeviceTrack: ~Copyable {
             latitude: latitude, longitude: longitude, accuracy: sentAccuracy, speed: speed < 0 ? nil : Double(speed),
             timestamp: timestamp)
     }
+
+    var previousTimestamp: Int64 { timestamp &- sincePrevious.milliseconds }
+
+    /// Since when it has been where it stays, on the clock of the instants at which fixes are heard.
+    var dwellingSince: Int64? { since == .min ? nil : since &+ delay.milliseconds }
 
     var sentAccuracy: Double? { accuracy < 0 ? nil : accuracy }
 }

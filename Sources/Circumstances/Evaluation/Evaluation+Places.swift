@@ -203,11 +203,10 @@ extension Evaluation {
         case .and: return areRulesPossible(index, node)
         case .or: return program.parts(of: index).contains { isRulePossible($0) }
         case .identity:
-            // Each is asked for, so that each is awaited.
-            let known = program.predicates[Int(node.operand)..<Int(node.operand + node.count)].filter {
-                memory.isKnown($0, in: world)
-            }
-            return !known.isEmpty
+            let predicates = program.predicates[Int(node.operand)..<Int(node.operand + node.count)]
+            if predicates.contains(where: { memory.isKnown($0, in: world) }) { return true }
+            for predicate in predicates { memory.noteAwaited(predicate) }
+            return false
         default: return true
         }
     }

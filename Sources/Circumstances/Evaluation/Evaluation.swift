@@ -13,15 +13,15 @@ struct Evaluation {
     /// Added to what is positive, and to what is negative.
     let positiveMargin: Double
     let negativeMargin: Double
-    /// The value is asked for; else the circumstance is active.
-    let isAsked: Bool
+    /// What nothing that exists can match is unknown wherever it is; else it is false where the value of the whole rises with it.
+    var isThorough: Bool
     /// Whether live data were asked for.
     private(set) var hasAskedLive = false
     var ruleDue = Int64.max
 
     init(
         world: any CircumstanceWorld, memory: PlaceMemory, situation: Situation, program: Program, nearRadius: Double,
-        positiveMargin: Double = 0, negativeMargin: Double = 0, isAsked: Bool = false
+        positiveMargin: Double = 0, negativeMargin: Double = 0, isThorough: Bool = false
     ) {
         self.world = world
         self.memory = memory
@@ -30,7 +30,7 @@ struct Evaluation {
         self.nearRadius = nearRadius
         self.positiveMargin = positiveMargin
         self.negativeMargin = negativeMargin
-        self.isAsked = isAsked
+        self.isThorough = isThorough
     }
 
     mutating func outcome() -> Outcome { outcome(0) }
@@ -72,10 +72,12 @@ struct Evaluation {
         return all
     }
 
-    /// Unknown rather than false where nothing exists that the rules could be true of: so `(not (at …))` of an id that is not known
-    /// yet says nothing. An active circumstance keeps false, so that it ends with the last such place.
+    /// Unknown rather than false where nothing exists that the rules could be true of.
+    ///
+    /// Where the value of the whole rises with the node, unknown instead of false can only make the whole unknown instead of false. That
+    /// matters where the value is asked for, or where false would end what is held: what exists is looked up only there.
     private func possible(_ outcome: Outcome, _ index: Int, _ node: Program.Node) -> Outcome {
-        guard outcome.truth == .false, isAsked || !node.isPositive, !areRulesPossible(index, node) else { return outcome }
+        guard outcome.truth == .false, isThorough || !node.isPositive, !areRulesPossible(index, node) else { return outcome }
         var outcome = outcome
         outcome.truth = .unknown
         return outcome

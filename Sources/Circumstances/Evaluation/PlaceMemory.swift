@@ -52,12 +52,13 @@ final class PlaceMemory {
         return start
     }
 
-    /// Whether the predicate may be true of any place at all; if not, it is noted.
+    /// Whether the predicate may be true of any place at all.
     func isKnown(_ number: UInt32, in world: some CircumstanceWorld) -> Bool {
-        guard let predicate = predicates[number], !world.isKnown(predicate.key, predicate.value.text) else { return true }
-        awaited.insert(number)
-        return false
+        predicates[number].map { world.isKnown($0.key, $0.value.text) } ?? true
     }
+
+    /// A value is unknown until the predicate may be true of some place: then all devices are evaluated.
+    func noteAwaited(_ number: UInt32) { awaited.insert(number) }
 
     /// Whether the place brings what was not known before, and something has come to depend on.
     func takeAwaited(of place: UInt32, in world: some CircumstanceWorld) -> Bool {

@@ -11,7 +11,7 @@ struct Situation {
     var places: [NearbyPlace] = []
     var foresight: Double
     var isMoving: Bool?
-    /// Since when it has been within 50 m of here.
+    /// Since when it has been within 50 m of here, on the clock of `instant`.
     var dwellingSince: Int64?
     var visits: VisitHistory?
 }

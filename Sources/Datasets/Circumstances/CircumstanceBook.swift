@@ -64,7 +64,9 @@ final class CircumstanceBook {
         isActive = true
         for device in devices.all {
             engine.restoreDevice(device.reference.index, device.identity)
-            if !isRestoring, let fix = fix(of: device, at: now) { engine.restore(device.reference.index, at: fix, stay: nil) }
+            if !isRestoring, let (fix, heardAt) = fix(of: device, at: now) {
+                engine.restore(device.reference.index, at: fix, heardAt: heardAt, stay: nil)
+            }
         }
     }
 
@@ -138,10 +140,14 @@ final class CircumstanceBook {
     }
 
     /// A position was accepted: the device is there.
-    func move(_ device: Device, _ update: LiveUpdate, at timestamp: Int64, _ turn: inout Turn) {
+    ///
+    /// - Parameter heardAt: When it came, where that is earlier than now.
+    func move(
+        _ device: Device, _ update: LiveUpdate, at timestamp: Int64, heardAt: Int64 = .max, _ turn: inout Turn
+    ) {
         // Before all is back, it is shown with everything else.
         guard isActive, !isRestoring, let fix = Fix(update, at: min(timestamp, turn.now)) else { return }
-        engine.move(device.reference.index, to: fix, at: turn.now, in: world, into: &effects)
+        engine.move(device.reference.index, to: fix, heardAt: heardAt, at: turn.now, in: world, into: &effects)
         if !effects.isEmpty { handleEffects(&turn) }
     }
 
@@ -150,7 +156,7 @@ final class CircumstanceBook {
         guard isActive, let state = device.positionTopic, let payload = state.payload,
             let update = LiveMessage.update(inPayload: payload, using: shared.parser)
         else { return }
-        move(device, update, at: state.timestamp, &turn)
+        move(device, update, at: state.timestamp, heardAt: state.receivedAt, &turn)
     }
 
     /// A device's last position was cleared.
@@ -167,12 +173,12 @@ final class CircumstanceBook {
         handleEffects(&turn)
     }
 
-    /// Where a device is, as its live state has it.
-    private func fix(of device: Device, at now: Int64) -> Fix? {
+    /// Where a device is, as its live state has it, and when that came.
+    private func fix(of device: Device, at now: Int64) -> (fix: Fix, heardAt: Int64)? {
         guard let state = device.positionTopic, let payload = state.payload,
             let update = LiveMessage.update(inPayload: payload, using: shared.parser)
         else { return nil }
-        return Fix(update, at: min(state.timestamp, now))
+        return Fix(update, at: min(state.timestamp, now)).map { ($0, min(state.receivedAt, now)) }
     }
 
     // MARK: Places and time
@@ -314,8 +320,8 @@ final class CircumstanceBook {
         if places.table.count > 0 { activate(at: now) }
         guard isActive else { return }
         for device in devices.all {
-            guard let fix = fix(of: device, at: now) else { continue }
-            engine.restore(device.reference.index, at: fix, stay: restoredStays[device.record.id])
+            guard let (fix, heardAt) = fix(of: device, at: now) else { continue }
+            engine.restore(device.reference.index, at: fix, heardAt: heardAt, stay: restoredStays[device.record.id])
         }
         restoredStays.removeAll()
         engine.resume(at: now)

@@ -171,7 +171,7 @@ extension LiveBook {
         guard let device = (try? device(state.itemID, movedIn: dataset, &turn)) ?? nil else { return }
         dataset.geomatching.advance(&turn)
         if let update = move.update {
-            dataset.circumstances.move(device, update, at: move.instant, &turn)
+            dataset.circumstances.move(device, update, at: move.instant, heardAt: move.knownSince, &turn)
         } else {
             dataset.circumstances.clear(device, &turn)
             dataset.geofences.clear(device, &turn)

@@ -90,7 +90,7 @@ extension LiveBook {
         guard let device = state.device, let position = update.position else { return }
         let dataset = state.dataset
         noteMove(of: device, at: state, update, found: found, instant: instant, now: turn.now, knownSince: knownSince)
-        dataset.circumstances.move(device, update, at: instant, &turn)
+        dataset.circumstances.move(device, update, at: instant, heardAt: knownSince, &turn)
         if dataset.places.table.count > 0 { dataset.places.note(position, of: device, at: instant) }
         let floor = dataset.structure.floor(of: state, index: update.floorIndex, found: found, &turn)
         dataset.geofences.move(device, update, floor: floor, at: instant, &turn)

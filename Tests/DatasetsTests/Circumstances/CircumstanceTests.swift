@@ -319,6 +319,65 @@ struct CircumstanceTests {
         #expect(ids(harness) == ["out"])
     }
 
+    @Test(
+        "A place that is deleted and imported again fires nothing: departing fired while the value was null, and arriving again",
+        arguments: [false, true])
+    func importedAgain(restarts: Bool) {
+        let harness = harness()
+        let place =
+            #"{"id":"c1","geometry":{"type":"Point","coordinates":[7.42,43.73]},"properties":{"categoryIds":["k"],"chainId":"q"}}"#
+        let collection = #"{"places":{"type":"FeatureCollection","features":[\#(place)]}}"#
+        _ = harness.result("place/import", collection)
+        harness.move(metres: 2000)
+        let expressions = [#"(at (= factual-id "c1"))"#, #"(near (= category-id "k"))"#, #"(near (= chain-id "q"))"#]
+        for (number, text) in expressions.enumerated() {
+            for when in ["arriving", "departing"] {
+                _ = register(harness, "\(when)\(number)", text, #","when":"\#(when)""#)
+            }
+        }
+        harness.published = []
+        harness.move(metres: 5)
+        #expect(Set(ids(harness)) == ["arriving0", "arriving1", "arriving2"])
+        for message in harness.published where message.topic.contains("/circumstance/") { harness.acknowledge(message.token) }
+        harness.published = []
+        harness.send("geomatch/d/alice/request/place/delete", #"{"id":"c1"}"#)
+        harness.advance(milliseconds: 200)
+        #expect(incidents(harness).isEmpty)
+        if restarts { harness.restart() }
+        harness.advance(milliseconds: 200)
+        #expect(incidents(harness).isEmpty)
+        for number in expressions.indices {
+            let answer = harness.result("circumstance/evaluate", #"{"id":"departing\#(number)","deviceId":"phone"}"#)
+            #expect(answer?["value"] == .null)
+        }
+        harness.published = []
+        harness.send("geomatch/d/alice/request/place/import", collection)
+        harness.advance(milliseconds: 200)
+        #expect(incidents(harness).isEmpty)
+        harness.move(metres: 5000)
+        harness.advance(milliseconds: 200)
+        #expect(Set(ids(harness)) == ["departing0", "departing1", "departing2"])
+    }
+
+    @Test("A backlog of a walk does not dwell: arriving fired with its first fix, and it never departed")
+    func backlog() {
+        let harness = harness()
+        _ = register(harness, "in", "(dwelling 300)")
+        _ = register(harness, "out", "(dwelling 300)", #","when":"departing""#)
+        harness.published = []
+        for step in 0..<6 {
+            let timestamp = harness.now - 3_600_000 + Int64(step) * 10_000
+            harness.move(metres: Double(step) * 60, extra: #","timestamp":\#(timestamp)"#)
+        }
+        harness.advance(milliseconds: 200)
+        #expect(incidents(harness).isEmpty)
+        harness.restart()
+        harness.advance(milliseconds: 200)
+        #expect(incidents(harness).isEmpty)
+        harness.advance(milliseconds: 301_000, step: 1000)
+        #expect(ids(harness) == ["in"])
+    }
+
     // MARK: Durability
 
     @Test(

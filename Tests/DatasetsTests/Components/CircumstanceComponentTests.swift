@@ -57,15 +57,17 @@ struct CircumstanceComponentTests {
         #expect(kept().contains(.incident) && shared.outbox.pending.count == 1)
     }
 
-    @Test("A place that goes ends what holds there")
-    mutating func places() throws {
-        try register(#"(at (= factual-id "cafe"))"#)
+    @Test(
+        "A place that goes ends what holds there, unless that was about it alone",
+        arguments: [("(at any-factual-place)", true), (#"(at (= factual-id "cafe"))"#, false)])
+    mutating func places(_ text: String, _ ends: Bool) throws {
+        try register(text)
         move(0, at: 1000)
         move(0, at: 60_000)
         _ = kept()
         let places = dataset.places
         try book.changePlace("cafe", &turn) { places.remove("cafe") }
-        #expect(places.table.count == 0 && kept().contains(.held))
+        #expect(places.table.count == 0 && kept().contains(.held) == ends)
         book.unregister(try #require(book["c"]))
         #expect(book.count == 0 && book.count(of: "alice") == 0)
     }
