@@ -30,6 +30,9 @@ extension MQTTDoor {
             core.logger.notice("the other geomatchd is offline", metadata: ["instance": "\(seen.instance)"])
             otherDaemon = nil
             publishStatus()
+            // It published what it knew, and may have known less.
+            forgetMark()
+            core.hub.retainAgain()
         }
     }
 

@@ -94,8 +94,7 @@ public final class Engine {
     ) {
         guard state.pointee.isAlive(d) else { return }
         guard let position else {
-            state.pointee.displace(d.index, at: now)
-            return state.pointee.finish(into: &effects)
+            return state.pointee.displace(d.index, at: now, into: &effects)
         }
         guard Position.isValid(latitude: position.latitude, longitude: position.longitude) else { return }
         let point = GridPoint(latitude: position.latitude, longitude: position.longitude)

@@ -3,9 +3,10 @@ import Geodesy
 
 // Moving one device, and a burst of them in a pipeline.
 extension EngineState {
-    /// The device has no position from now on.
-    mutating func displace(_ device: UInt32, at now: Int64) {
-        defer { endVisits(ofDevice: device, .lost, at: now, unlinking: true) }
+    /// The device has no position from now on; its visits end where it was.
+    mutating func displace(_ device: UInt32, at now: Int64, into effects: inout [Effect]) {
+        endVisits(ofDevice: device, .lost, at: now, unlinking: true)
+        finish(into: &effects)
         guard devices[device].isPlaced else { return }
         for side in [Side.publication, .subscription] {
             var entry = devices[device].first(side)

@@ -237,7 +237,7 @@ extension Machine {
     }
 
     private func quantified(_ value: Datum, _ instruction: Instruction, array: Datum) -> Truth {
-        if value.isUnknown || array.isUnknown { return Self.unknown }
+        if array.isUnknown { return Self.unknown }
         guard array.tag == Datum.Tag.array else { return compare(value, array, instruction.comparison) }
         let count = Int(truncatingIfNeeded: array.low)
         guard EvaluationBudget.allows(elements: count, halvings: instruction.operandLength) else { return Self.unknown }
@@ -247,8 +247,9 @@ extension Machine {
     private func quantified(
         _ value: Datum, _ instruction: Instruction, elements: UnsafePointer<UInt64>, count: Int
     ) -> Truth {
-        if value.isUnknown { return Self.unknown }
         let decisive: Truth = instruction.detail & Instruction.universalBit == 0 ? 1 : 0
+        // Of no elements that is known, whatever is compared (SQL-92, 8.7).
+        if count > 0, value.isUnknown { return Self.unknown }
         var result = 1 - decisive
         for index in 0..<count {
             let element = Datum(low: elements[2 * index], high: elements[2 * index + 1])

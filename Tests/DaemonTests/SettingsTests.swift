@@ -155,7 +155,7 @@ struct SettingsTests {
             ("limits:\n  a:\n    b: 1", "limits.a", "did you mean limits."),
             ("limits:\n  device: 1", "limits.device", "did you mean limits.devices?"), ("1: 2", "1", "the keys are "),
             ("homeassistant: x", "homeassistant", "did you mean home-assistant?"),
-            ("listen-tls:\n  port: 1", "listen-tls.port", "the keys are listen-tls.listen, listen-tls.certificate-file, "),
+            ("listen-tls:\n  certificates: 1", "listen-tls.certificates", "the keys are listen-tls.listen, listen-tls.certificate-file, "),
         ])
     func unknownKeys(_ file: String, _ key: String, _ advice: String) throws {
         let error = try #require(refusal(file: file), "\(file)")
@@ -276,11 +276,15 @@ struct SettingsTests {
         #expect(try read().warnings.isEmpty)
         let open = try read(flags: ["listen": "0.0.0.0:1883", "users": "f"]).warnings
         #expect(open.count == 1 && open[0].contains("listen-tls"))
-        let password = try read(flags: ["broker": "mqtt://u:secret@h"]).warnings
+        let password = try read(flags: ["broker": "mqtt://u:secret@h", "http": "off"]).warnings
         #expect(password.count == 1 && password[0].contains("GEOMATCH_BROKER") && !password[0].contains("secret"))
-        #expect(try read(environment: ["GEOMATCH_BROKER": "mqtt://u:secret@h"]).warnings.isEmpty)
+        #expect(try read(environment: ["GEOMATCH_BROKER": "mqtt://u:secret@h"], file: "http: off").warnings.isEmpty)
         let users = try read(flags: ["broker": "mqtt://h"], file: "users: f").warnings
         #expect(users.count == 1 && users[0].contains("embedded broker"))
+        // Who has no login for the broker is an administrator over HTTP.
+        let trusting = try read(environment: ["GEOMATCH_BROKER": "mqtt://u:secret@h"]).warnings
+        #expect(trusting.count == 1 && trusting[0].contains("HTTP trusts everybody on this machine"))
+        #expect(try read(environment: ["GEOMATCH_BROKER": "mqtt://h"]).warnings.isEmpty)
     }
 
     @Test("A port alone is refused with the address that was probably meant")

@@ -176,7 +176,7 @@ struct RequestTests {
                 400, "invalid topic"),
             Row("publication/create", "{\(phone),\"properties\":[]}", 400, "invalid properties"),
             Row("publication/create", "{\(phone),\"properties\":{\"a\":{}}}", 400, "invalid properties"),
-            Row("publication/create", "{\(phone),\"properties\":{\"a\":null}}", 400, "invalid properties"),
+            Row("publication/create", "{\(phone),\"properties\":{\"a\":[null]}}", 400, "invalid properties"),
             Row("publication/create", "{\(phone),\"properties\":{\"a\":[[1]]}}", 400, "invalid properties"),
             Row(
                 "publication/create", "{\(phone),\"properties\":{" + (0..<65).map { "\"\($0)\":1" }.joined(separator: ",") + "}}",

@@ -177,6 +177,9 @@ struct VisitTests {
         let ends = harness.matches.filter { $0.json?["event"] == "ended" }
         #expect(ends.compactMap { $0.json?["reason"]?.text } == [row.reason].compactMap(\.self))
         #expect(ends.allSatisfy { $0.json?["visit"] == begin.json?["id"] })
+        // Also where a position went.
+        for side in ["publication", "subscription"] { #expect(ends.allSatisfy { $0.json?[side]?["location"] != nil }) }
+        #expect(ends.allSatisfy { $0.json?["distance"] != nil })
         guard row.reason != nil else { return }
         // The end stands in the changes before what ended it goes.
         let reported = harness.changes.firstIndex {

@@ -356,7 +356,6 @@ final class NaiveEngine {
         var outcome = Outcome()
         let concerned = keys { $1.device == device || $2.device == device }
         let before = unexamined.remove(device) == nil ? Set(concerned.filter { isInRange($0, at: .min) }) : []
-        positions[device] = .some(position)
         guard position != nil else {
             for (key, stay) in stays
             where publications[key.publication]!.device == device || subscriptions[key.subscription]!.device == device {
@@ -364,8 +363,10 @@ final class NaiveEngine {
                 if stay.phase == .visiting { end(key, .lost, at: now, into: &outcome) }
                 stays[key] = nil
             }
+            positions[device] = .some(nil)
             return outcome.effects
         }
+        positions[device] = .some(position)
         floors[device] = floor
         heard[device] = now
         fixedAt[device] = fix ?? now

@@ -73,6 +73,7 @@ struct NaiveTruth {
             guard let value = properties[name] else { return nil }
             if case .array(let values) = value { elements = values } else { elements = [value] }
         }
+        if elements.isEmpty { return isAll }
         guard let operand = value(operand) else { return nil }
         let truths = elements.map { isMirrored ? Self.compare($0, sign, operand) : Self.compare(operand, sign, $0) }
         if truths.contains(!isAll) { return !isAll }

@@ -177,7 +177,7 @@ struct SelectorTruthTests {
             .init("3 > ALL (nums)", true), .init("ALL(nums) < 3", true), .init("ALL(nums) > 3", false),
             .init("ALL(nums) >= 1", true),
             .init("1 = ANY (none)", false), .init("1 = ALL (none)", true), .init("ANY(none) = 1", false),
-            .init("x = ALL (none)", nil),
+            .init("x = ALL (none)", true), .init("ANY (none) = x", false), .init("NOT x <> ANY (none)", true),
             .init("1 = ANY (x)", nil), .init("ALL(x) = 1", nil), .init("x = ANY (tags)", nil), .init("SOME(i) = 7", true),
             .init("7 = ALL (i)", true), .init("i = ANY (1, 7)", true), .init("i = ALL (7, 7.0)", true),
             .init("i > ALL (1, 'a')", false),

@@ -213,7 +213,7 @@ struct PropertyCodingTests {
         #expect(String(decoding: PropertiesCoding.encode(properties), as: UTF8.self) == text)
         #expect(properties["i"] == .integer(-7))
         #expect(properties["a"] == .array([.string("x"), .integer(1), .boolean(false), .double(2.5)]))
-        for absent in [nil, JSONValue.null, [:]] as [JSONValue?] {
+        for absent in [nil, JSONValue.null, [:], ["a": nil]] as [JSONValue?] {
             #expect(String(decoding: PropertiesCoding.encode(try PropertiesCoding.decode(absent)), as: UTF8.self) == "{}")
         }
     }
@@ -222,7 +222,7 @@ struct PropertyCodingTests {
     func wrongProperties() throws {
         func entries(_ count: Int) -> JSONValue { .object(JSONObject((0..<count).map { ("k\($0)", JSONValue.integer(1)) })) }
         #expect(try PropertiesCoding.decode(entries(64)).entries.count == 64)
-        for wrong in [[1], "x", 7, ["a": nil], ["a": [:]], ["a": [[1]]], ["a": [nil]], entries(65)] as [JSONValue] {
+        for wrong in [[1], "x", 7, ["a": [:]], ["a": [[1]]], ["a": [nil]], entries(65)] as [JSONValue] {
             #expect {
                 try PropertiesCoding.decode(wrong)
             } throws: {

@@ -52,7 +52,7 @@ extension Geomatching {
         try call.parameters.refuse("deviceId", "a publication stays on its device")
         if call.parameters.has("topic") { record.topic = try call.parameters.string("topic", bytes: 1...256) }
         if call.parameters.has("range") { record.range = try call.parameters.range("range") }
-        if call.parameters.has("duration") { record.duration = try call.parameters.lastingDuration("duration") }
+        if call.parameters.has("duration") { record.duration = try call.parameters.duration("duration") }
         let properties =
             try call.parameters.has("properties")
             ? call.parameters.properties("properties") : PropertiesCoding.decode(text: record.properties)

@@ -57,7 +57,7 @@ extension Geomatching {
         try call.parameters.refuse("deviceId", "a subscription stays on its device")
         if call.parameters.has("topic") { record.topic = try call.parameters.string("topic", bytes: 1...256) }
         if call.parameters.has("range") { record.range = try call.parameters.range("range") }
-        if call.parameters.has("duration") { record.duration = try call.parameters.lastingDuration("duration") }
+        if call.parameters.has("duration") { record.duration = try call.parameters.duration("duration") }
         let former = record.selector
         let selector = try applyOptions(call.parameters, to: &record)
         if record.selector != former { record.hints = selector.hints }

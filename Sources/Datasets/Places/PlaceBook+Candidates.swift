@@ -83,7 +83,7 @@ extension PlaceBook {
         writer.member("name", orNull: table.name(handle))
         writer.member("chain_id", optional: table.chainID(handle))
         writer.member("place_category_ids", table.categoryIDs(handle))
-        writer.member("placerank", optional: table.placerank(handle))
+        writer.member("placerank", orNull: table.placerank(handle))
         if let isOpen = candidate.isOpen { writer.member("is_open", isOpen) }
         // To the millimetre.
         writer.member("distance", (candidate.hit.distance * 1000).rounded() / 1000)

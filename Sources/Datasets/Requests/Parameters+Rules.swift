@@ -85,13 +85,6 @@ extension Parameters {
         try number(key, in: 0..., unit: "seconds")
     }
 
-    /// Seconds, of something that exists already.
-    func lastingDuration(_ key: String) throws(WireError) -> Double {
-        let duration = try duration(key)
-        guard duration > 0 else { throw error(key, "must be above 0 seconds: what exists is deleted, not made to last no time") }
-        return duration
-    }
-
     /// A stale revision is a conflict; none means that the last writer wins.
     func checkRevision(_ current: String) throws(WireError) {
         guard let revision = try optionalString("revision", characters: 1...128), revision != current else { return }

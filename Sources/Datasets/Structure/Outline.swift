@@ -44,6 +44,14 @@ struct Outline {
         }
     }
 
+    /// The position of a GeoJSON Point; nil for anything else.
+    static func point(_ geometry: String?) -> Position? {
+        guard let geometry, let object = (try? JSONValue.parse(Array(geometry.utf8)))?.asObject,
+            object["type"]?.asString == "Point", let vertex = try? vertex(object["coordinates"] ?? .null)
+        else { return nil }
+        return Position(latitude: vertex.latitude, longitude: vertex.longitude)
+    }
+
     /// The middle of the box around its first polygon.
     var middle: Position? {
         guard let box = polygons.first?.bounds else { return nil }

@@ -124,13 +124,16 @@ final class StructureBook {
         return locator.whereabouts(of: position, floorIndex: nil, stated: stated).flatMap { $0.room == nil ? nil : $0.levels }
     }
 
-    /// The middle of what a topic names, such as a room: where something is that no device says.
+    /// Where what a topic names is, such as a room; of a location that is nowhere known the room: where something is that no device says.
     func position(ofTopic topic: String) -> Position? {
-        guard tree.hasOutlines else { return nil }
         var levels = topic.utf8.split(separator: UInt8(ascii: "/")).dropFirst().prefix(StructureLevel.allCases.count)
             .map { LevelCoding.decode($0) ?? LiveTopic.notApplicable }
         while levels.last == LiveTopic.notApplicable { levels.removeLast() }
-        return tree.node(at: levels)?.outline?.middle
+        if let position = tree.node(at: levels)?.position { return position }
+        guard levels.count == StructureLevel.allCases.count, levels[StructureLevel.room.depth] != LiveTopic.notApplicable else {
+            return nil
+        }
+        return tree.node(at: levels.dropLast())?.position
     }
 
     private func find(_ update: LiveUpdate, on topic: String) -> (found: Whereabouts?, stated: StatedLevels?) {

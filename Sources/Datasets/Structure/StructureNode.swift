@@ -1,3 +1,4 @@
+import Geodesy
 import LiveTopics
 import Wire
 import Records
@@ -8,10 +9,13 @@ final class StructureNode {
     /// The ids from the venue down to its own; `-` where a level above is not known.
     let path: [String]
     private(set) var outline: Outline?
+    /// Where it is: the middle of its outline, or its Point.
+    private(set) var position: Position?
 
     init(_ record: StructureRecord, outline: Outline?) {
         self.record = record
         self.outline = outline
+        position = outline.map(\.middle) ?? Outline.point(record.geometry)
         path = record.parents + [record.id]
     }
 
@@ -21,6 +25,7 @@ final class StructureNode {
     func replace(_ record: StructureRecord, outline: Outline?) {
         self.record = record
         self.outline = outline
+        position = outline.map(\.middle) ?? Outline.point(record.geometry)
     }
 
     /// Whether nothing above it contradicts these levels, venue first; `-` says nothing, on either side.

@@ -50,6 +50,12 @@ extension JSONWriter {
         if let text { string(text) } else { null() }
     }
 
+    /// A member that is always there.
+    package mutating func member(_ key: String, orNull value: Double?) {
+        self.key(key)
+        if let value { double(value) } else { null() }
+    }
+
     /// Unknown is `null`.
     package mutating func truth(_ value: Bool?) {
         if let value { bool(value) } else { null() }

@@ -42,7 +42,7 @@ public struct Parameters: Sendable {
 
 extension JSONValue {
     /// The value for an error message, cut to 40 characters.
-    var shown: String {
+    public var shown: String {
         switch self {
         case .object: return "an object"
         case .array: return "an array"

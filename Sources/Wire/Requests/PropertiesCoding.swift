@@ -16,7 +16,10 @@ public enum PropertiesCoding {
         guard object.count <= entriesMax else { throw error("must have at most \(entriesMax) entries, not \(object.count)") }
         var pairs: [(name: String, value: PropertyValue)] = []
         pairs.reserveCapacity(object.count)
-        for member in object.members { pairs.append((member.key, try property(member.value, of: member.key))) }
+        // `null` says nothing, as in a live update.
+        for member in object.members where member.value != .null {
+            pairs.append((member.key, try property(member.value, of: member.key)))
+        }
         return Properties(pairs)
     }
 

@@ -5,7 +5,7 @@ import Wire
 /// Opening hours between two times. The last hours are kept: scripts try one at many times.
 struct HoursEvaluation: Evaluation {
     /// What is listed at most, so that an answer has an end.
-    static let daysMax = 36_600
+    static let daysMax = 3660
 
     private var last: (text: String, hours: OpeningHours)?
 

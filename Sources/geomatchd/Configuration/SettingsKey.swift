@@ -23,7 +23,7 @@ struct SettingsKey: Sendable {
         // `data_dir` and `Data-Dir` are `data-dir`.
         let plain = key.lowercased().replacing("_", with: "-")
         if keys.contains(plain) { return "did you mean \(plain)?" }
-        let tables = Set(keys.compactMap(table(of:))).sorted()
+        let tables = table(of: key) == nil ? Set(keys.compactMap(table(of:))).sorted() : []
         if let near = Nearness.nearest(to: key, of: keys + tables) { return "did you mean \(near)?" }
         let beside = keys.filter { table(of: $0) != nil && table(of: $0) == table(of: key) }
         return "the keys are \((beside.isEmpty ? keys : beside).joined(separator: ", "))"

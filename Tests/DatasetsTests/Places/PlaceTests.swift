@@ -407,6 +407,8 @@ struct PlaceTests {
         #expect(result?["latitude"]?.number == 43.73 && result?["longitude"]?.number == 7.42)
         let found = result?["candidates"]?.elements ?? []
         #expect(found.compactMap { $0["place_id"]?.text } == ["near", "house", "far"])
+        // What nobody said of a place is shown as unknown.
+        #expect(found[1]["name"] == .null && found[1]["placerank"] == .null)
         let near = try #require(found.first)
         #expect(near["name"]?.text == "Near" && near["chain_id"]?.text == "Q1" && near["place_category_ids"] == ["cafe"])
         #expect(near["is_open"] == true && (near["distance"]?.number ?? 1) < 0.02 && near["distance_to"]?.text == "point")
